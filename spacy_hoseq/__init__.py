@@ -1,0 +1,3 @@
+"""Exact higher-order sequence labelling for spaCy. Components are found through entry points: nothing to import."""
+
+__version__ = "0.1.0"

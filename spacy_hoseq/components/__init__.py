@@ -1,0 +1,1 @@
+"""The registered components, one file each. spaCy finds them through entry points."""

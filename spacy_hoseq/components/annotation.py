@@ -1,0 +1,104 @@
+"""Labels on Docs: reading gold ones as masks, writing guessed ones."""
+
+import warnings
+from typing import List, Sequence, Set
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.strings import StringStore
+from spacy.tokens import Doc, Token
+from spacy.training import Example
+
+from ..errors import Errors, Warnings
+
+Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
+WRITABLE = ("tag", "pos")
+
+
+def check_attribute(attribute: str) -> None:
+    """RAISES ValueError [HS062]: a token attribute that cannot be labelled."""
+    if attribute not in WRITABLE and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
+        raise ValueError(Errors.HS062.format(attribute=attribute))
+    if attribute.startswith("_.") and not Token.has_extension(attribute[2:]):
+        Token.set_extension(attribute[2:], default="")
+
+
+def read_values(doc: Doc, attribute: str) -> Values:
+    """Annotated labels of a Doc as string-store ids. RETURNS (len(doc),) uint64."""
+    if not attribute.startswith("_."):
+        values: Values = doc.to_array([attribute.upper()]).reshape(len(doc))
+        return values
+    texts = [getattr(token._, attribute[2:]) or "" for token in doc]
+    return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
+
+
+def write_values(doc: Doc, attribute: str, values: Values) -> None:
+    if not attribute.startswith("_."):
+        doc.from_array([attribute.upper()], values)
+        return
+    for token, value in zip(doc, values.tolist(), strict=True):
+        setattr(token._, attribute[2:], doc.vocab.strings[value] if value else "")
+
+
+def gold_values(example: Example, attribute: str) -> Values:
+    """Gold labels for the tokens of `example.predicted`; 0 where missing or where tokens do not align to one label."""
+    predicted, reference = example.predicted, example.reference
+    gold = read_values(reference, attribute)
+    if len(predicted) == len(reference) and np.array_equal(predicted.to_array("ORTH"), reference.to_array("ORTH")):
+        return gold
+    alignment = example.alignment.x2y
+    values = np.zeros(len(predicted), np.uint64)
+    for i in range(len(predicted)):
+        aligned = gold[np.asarray(alignment[i], np.intp).reshape(-1)]
+        if len(aligned) and (aligned == aligned[0]).all():
+            values[i] = aligned[0]
+    return values
+
+
+class LabelTable:
+    """From string-store ids to labels and to masks of permitted labels.
+
+    labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
+    """
+
+    def __init__(self, labels: Sequence[str], strings: StringStore, neg_prefix: str) -> None:
+        n = len(labels)
+        self.ids = np.array([strings.add(label) for label in labels], np.uint64)
+        names, masks = list(self.ids), [np.eye(n, dtype=bool)]
+        if neg_prefix:
+            names += [strings.as_int(f"{neg_prefix}{label}") for label in labels]
+            masks.append(~np.eye(n, dtype=bool))
+        everything = np.ones((1, n), bool)
+        order = np.argsort(np.array(names, np.uint64), kind="stable")
+        self._names = np.array(names, np.uint64)[order]
+        self._masks = np.concatenate([np.concatenate(masks)[order], everything])  # last row: no annotation
+
+    def masks(self, values: Values) -> "tuple[NDArray[np.bool_], NDArray[np.bool_]]":
+        """RETURNS permitted labels (N, L) bool, and where an annotation names no known label (N,) bool."""
+        at = np.minimum(np.searchsorted(self._names, values), len(self._names) - 1)
+        known = self._names[at] == values
+        return self._masks[np.where(known, at, len(self._names))], ~known & (values != 0)
+
+
+def gold_mask(examples: Sequence[Example], attribute: str, table: LabelTable) -> NDArray[np.bool_]:
+    """Permitted labels at every token of the predicted docs, end to end. RETURNS (N, L) bool; all True = not annotated.
+
+    Labels that the component does not know count as missing. WARNS [HW001] of them.
+    """
+    values = np.concatenate([gold_values(eg, attribute) for eg in examples])
+    masks, unknown = table.masks(values)
+    if unknown.any():
+        strings = examples[0].reference.vocab.strings
+        names = sorted({strings[value] for value in values[unknown].tolist()})
+        warnings.warn(Warnings.HW001.format(labels=", ".join(names), n=int(unknown.sum())), stacklevel=2)
+    return masks
+
+
+def label_names(examples: Sequence[Example], attribute: str, neg_prefix: str) -> List[str]:
+    """All labels in the gold annotation, sorted."""
+    names: Set[str] = set()
+    for eg in examples:
+        for value in set(read_values(eg.reference, attribute).tolist()):
+            name = eg.reference.vocab.strings[value] if value else ""
+            names.add(name[len(neg_prefix) :] if neg_prefix and name.startswith(neg_prefix) else name)
+    return sorted(names - {""})

@@ -1,0 +1,56 @@
+"""Which labels a token may get: a tag dictionary, and labels that are already set on the Doc."""
+
+from typing import Dict, List, Optional, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.strings import hash_string
+from spacy.tokens import Doc
+
+from ..errors import Errors
+from ..features.index import ExactIndex
+from .annotation import LabelTable, read_values
+
+Mask = NDArray[np.bool_]
+
+
+class TagDictionary:
+    """Words that can have some labels only; all other words can have any.
+
+    entries: word (as written) -> labels. Labels that are unknown are left out of an entry.
+    RAISES ValueError [HS063]: an entry without any known label.
+    """
+
+    def __init__(self, entries: Dict[str, List[str]], labels: Sequence[str]) -> None:
+        ids = {label: i for i, label in enumerate(labels)}
+        self._masks = np.ones((len(entries) + 1, len(labels)), bool)  # last row: any other word
+        for row, (word, names) in enumerate(entries.items()):
+            known = [ids[name] for name in names if name in ids]
+            if not known:
+                raise ValueError(Errors.HS063.format(word=word, labels=names, known=", ".join(labels)))
+            self._masks[row] = False
+            self._masks[row, known] = True
+        self._index = ExactIndex(np.array([hash_string(word) for word in entries], np.uint64))
+
+    def allowed(self, docs: Sequence[Doc]) -> Mask:
+        """RETURNS (N, L) bool."""
+        orths = np.concatenate([doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs])
+        return self._masks[self._index.lookup(orths)]
+
+
+def allowed_labels(
+    docs: Sequence[Doc], table: LabelTable, dictionary: Optional[TagDictionary], attribute: str, *, keep_preset: bool
+) -> Optional[Mask]:
+    """Labels permitted at each token of all docs. RETURNS (N, L) bool, or None if nothing is constrained.
+
+    keep_preset (bool): a label that is set already is the only one permitted (it constrains its neighbours), and goes
+        before the dictionary. A preset string that is no label of the component constrains nothing.
+    """
+    allowed = None if dictionary is None else dictionary.allowed(docs)
+    if keep_preset:
+        preset = np.concatenate([read_values(doc, attribute) for doc in docs])
+        if preset.any():
+            masks, _ = table.masks(preset)
+            fixed = ~masks.all(axis=1) | ((preset != 0) & (masks.shape[1] == 1))
+            allowed = masks if allowed is None else np.where(fixed[:, None], masks, allowed)
+    return allowed

@@ -1,0 +1,356 @@
+"""`hoseq_tagger`: exact higher-order tagging, trained through `spacy train`.
+
+The component owns its learning: the update rule and the averaging in its config act on the linear weights at every
+`finish_update`, whatever `[training.optimizer]` says; that optimizer trains neural emissions, if there are any. `update` works
+on raw weights, `predict` and saving on finished ones (averaged, half precision), so an evaluation during training
+and the saved model give the same labels.
+"""
+
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.errors import Errors as SpacyErrors
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.util import minibatch
+from spacy.vocab import Vocab
+from thinc.api import Config, Model, Optimizer, set_dropout_rate
+
+from ..decoders.forward_backward import forward_backward
+from ..decoders.kbest import combine, k_best
+from ..decoders.potentials import Potentials, PotentialsGradient
+from ..errors import Errors
+from ..layers.structured import TaggerModel, define_patterns
+from ..layers.weights import WeightsShim
+from ..learning.objectives import objective_named
+from ..learning.parameter import UpdateRule
+from .annotation import LabelTable, check_attribute, gold_mask, gold_values, label_names, read_values, write_values
+from .constraints import TagDictionary, allowed_labels
+
+DEFAULT_MODEL = """
+[model]
+@architectures = "spacy_hoseq.HigherOrderTagger.v1"
+patterns = null
+
+[model.emissions]
+@architectures = "spacy_hoseq.SparseLinear.v1"
+min_count = 1
+hash_rows = null
+nO = null
+
+[model.emissions.templates]
+@misc = "spacy_hoseq.english_pos_templates.v1"
+"""
+MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
+
+
+@Language.factory(
+    "hoseq_tagger",
+    assigns=["token.tag"],
+    default_config={
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "objective": "max_margin",
+        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
+        "average": True,
+        "attribute": "tag",
+        "overwrite": False,
+        "neg_prefix": "!",
+        "save_marginals": False,
+        "seed": 0,
+        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
+    },
+    default_score_weights={"tag_acc": 1.0},
+)
+def make_hoseq_tagger(
+    nlp: Language,
+    name: str,
+    model: Model,
+    objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    update_rule: UpdateRule,
+    average: bool,
+    attribute: str,
+    overwrite: bool,
+    neg_prefix: str,
+    save_marginals: bool,
+    seed: int,
+    scorer: Optional[Callable],
+) -> "HoseqTagger":
+    """Build the component from its config (docs/components.md describes every setting)."""
+    return HoseqTagger(
+        nlp.vocab,
+        model,
+        name,
+        objective=objective,
+        update_rule=update_rule,
+        average=average,
+        attribute=attribute,
+        overwrite=overwrite,
+        neg_prefix=neg_prefix,
+        save_marginals=save_marginals,
+        seed=seed,
+        scorer=scorer,
+    )
+
+
+class Guesses(NamedTuple):
+    """Predictions for a batch of docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for."""
+
+    labels: List[NDArray[np.int32]]
+    marginals: Optional[List[NDArray[np.float32]]]
+
+
+class ScoredLabels(NamedTuple):
+    """One of the best label sequences of a Doc. score: the decoder's objective, in score units."""
+
+    labels: List[str]
+    score: float
+
+
+class HoseqTagger(TrainablePipe):
+    """Labels every token with the best label sequence of its sentence.
+
+    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): of the component.
+    All other settings: docs/components.md.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: TaggerModel,
+        name: str = "hoseq_tagger",
+        *,
+        objective: str,
+        update_rule: UpdateRule,
+        average: bool = True,
+        attribute: str = "tag",
+        overwrite: bool = False,
+        neg_prefix: str = "!",
+        save_marginals: bool = False,
+        seed: int = 0,
+        scorer: Optional[Callable] = None,
+    ) -> None:
+        check_attribute(attribute)
+        self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
+        self.objective = objective_named(objective)
+        self.cfg: Dict[str, Any] = {
+            "labels": [],
+            "attribute": attribute,
+            "overwrite": overwrite,
+            "neg_prefix": neg_prefix,
+            "save_marginals": save_marginals,
+            "tag_dictionary": {},
+        }
+        for i, shim in enumerate(self._weights()):
+            shim.configure(update_rule, averaged=average, seed=seed + i)
+        if save_marginals and not Doc.has_extension(MARGINALS):
+            Doc.set_extension(MARGINALS, default=None)
+        self._tables: Optional[Tuple[LabelTable, Optional[TagDictionary]]] = None
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[Sequence[str]] = None,
+        tag_dictionary: Optional[Dict[str, List[str]]] = None,
+    ) -> None:
+        """Find labels, features and label patterns in the training data, and set all weights to zero.
+
+        get_examples (Callable): returns the training examples; called several times.
+        nlp (Language): the current pipeline.
+        labels (Sequence[str]): the labels, from `spacy init labels`; None = those in the examples.
+        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
+        """
+        validate_get_examples(get_examples, "HoseqTagger.initialize")
+        for label in label_names(get_examples(), *self._reading()) if labels is None else labels:
+            self.add_label(label)
+        self._require_labels()
+        self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
+        self._tables = None
+        table, _ = self._lookup()
+        for node in self.model.walk():
+            if "index_features" in node.attrs:
+                node.attrs["index_features"](node, _doc_batches(get_examples()))
+        define_patterns(self.model, self.labels, [self._gold_ids(eg, table) for eg in get_examples()])
+        sample = list(islice(get_examples(), 10))
+        if not sample:
+            raise ValueError(SpacyErrors.E923.format(name=self.name))
+        shapes = [np.zeros((len(eg.predicted), len(self.labels)), np.float32) for eg in sample]
+        self.model.initialize(X=[eg.predicted for eg in sample], Y=shapes)
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """The labels, by id."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> Tuple[str, ...]:
+        """What `spacy init labels` writes and `initialize` takes."""
+        return self.labels
+
+    def add_label(self, label: str) -> int:
+        """Add a label before initialization. RETURNS (int): 1 if it is new, else 0."""
+        if not isinstance(label, str):
+            raise ValueError(SpacyErrors.E187)
+        if label in self.cfg["labels"]:
+            return 0
+        self._allow_extra_label()
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label)
+        self._tables = None
+        return 1
+
+    def predict(self, docs: Iterable[Doc]) -> Guesses:
+        """The best label sequences, without touching the docs; docs may be empty."""
+        docs = list(docs)
+        with_marginals = self.cfg["save_marginals"]
+        if not any(len(doc) for doc in docs):
+            nothing = [np.zeros((0, len(self.labels)), np.float32) for _ in docs] if with_marginals else None
+            return Guesses([np.zeros(0, np.int32) for _ in docs], nothing)
+        potentials, allowed = self._potentials(docs)
+        ends = np.cumsum([len(doc) for doc in docs])[:-1]
+        labels = np.split(potentials.decode(allowed=allowed).labels, ends)
+        if not with_marginals:
+            return Guesses(labels, None)
+        return Guesses(labels, np.split(self._marginals(potentials, allowed), ends))
+
+    def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
+        """Write labels, and marginals if asked for, to the docs. Labels that are set already stay, unless `overwrite`."""
+        docs = [docs] if isinstance(docs, Doc) else docs
+        table, _ = self._lookup()
+        attribute = self.cfg["attribute"]
+        for i, doc in enumerate(docs):
+            values = table.ids[guesses.labels[i]]
+            if not self.cfg["overwrite"]:
+                preset = read_values(doc, attribute)
+                values = np.where(preset != 0, preset, values)
+            write_values(doc, attribute, values)
+            if guesses.marginals is not None:
+                found = {"labels": list(self.labels), "probabilities": guesses.marginals[i]}
+                doc._.set(MARGINALS, {**(doc._.get(MARGINALS) or {}), self.name: found})
+
+    def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
+        """The k best label sequences of each Doc, best first, whatever is set on it as a constraint unless `overwrite`."""
+        result = []
+        for doc in docs:
+            parts = []
+            if len(doc):
+                potentials, allowed = self._potentials([doc])
+                parts = [
+                    k_best(one.scores, one.trans, k, patterns=one.patterns, allowed=one.allowed)
+                    for one in potentials.sequences(allowed)
+                ]
+            best = combine(parts, k)
+            names = [[self.labels[y] for y in labels] for labels in best.labels.tolist()]
+            result.append([ScoredLabels(*pair) for pair in zip(names, best.scores.tolist(), strict=True)])
+        return result
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+    ) -> Dict[str, float]:
+        """Learn from a batch. drop (float): share of features left out at random. sgd: for neural emissions only."""
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "HoseqTagger.update")
+        if not any(len(eg.predicted) for eg in examples):
+            return losses
+        self._require_labels()
+        set_dropout_rate(self.model, drop)
+        potentials, backprop = self.model.begin_update([eg.predicted for eg in examples])
+        loss, gradient = self.get_loss(examples, potentials)
+        backprop(gradient)
+        if sgd not in (None, False):
+            self.finish_update(sgd)
+        losses[self.name] += loss
+        return losses
+
+    def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
+        """Loss of the objective over the batch, and its gradient with respect to the potentials."""
+        examples = list(examples)
+        validate_examples(examples, "HoseqTagger.get_loss")
+        table, _ = self._lookup()
+        loss, gradient = self.objective(scores, gold_mask(examples, self.cfg["attribute"], table))
+        if not np.isfinite(loss):
+            raise ValueError(SpacyErrors.E910.format(name=self.name))
+        return loss, gradient
+
+    @contextmanager
+    def memory_zone(self, mem: Any = None) -> Iterator[Any]:
+        """At the end of a zone, forget what was remembered of its words."""
+        yield mem
+        for node in self.model.walk():
+            if "forget_words" in node.attrs:
+                node.attrs["forget_words"](node)
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqTagger":
+        """RAISES ValueError [HS064]: the data cannot be read."""
+        with self._readable("bytes"):
+            super().from_bytes(bytes_data, exclude=exclude)
+        return self
+
+    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "HoseqTagger":
+        """RAISES ValueError [HS064]: a file cannot be read."""
+        with self._readable(str(path)):
+            super().from_disk(path, exclude=exclude)
+        return self
+
+    @contextmanager
+    def _readable(self, where: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
+        self._tables = None
+        for label in self.labels:
+            self.vocab.strings.add(label)
+        width = self.model.get_dim("nO") if self.model.has_dim("nO") else len(self.labels)
+        if width != len(self.labels):
+            problem = f"{width} columns of weights, but {len(self.labels)} labels"
+            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
+
+    def _weights(self) -> List[WeightsShim]:
+        return [shim for node in self.model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
+
+    def _reading(self) -> Tuple[str, str]:
+        return self.cfg["attribute"], self.cfg["neg_prefix"]
+
+    def _lookup(self) -> Tuple[LabelTable, Optional[TagDictionary]]:
+        if self._tables is None:
+            entries = self.cfg["tag_dictionary"]
+            dictionary = TagDictionary(entries, self.labels) if entries else None
+            self._tables = LabelTable(self.labels, self.vocab.strings, self.cfg["neg_prefix"]), dictionary
+        return self._tables
+
+    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Optional[NDArray[np.bool_]]]:
+        self._require_labels()
+        table, dictionary = self._lookup()
+        keep_preset = not self.cfg["overwrite"]
+        allowed = allowed_labels(docs, table, dictionary, self.cfg["attribute"], keep_preset=keep_preset)
+        return self.model.predict(docs), allowed
+
+    def _marginals(self, potentials: Potentials, allowed: Optional[NDArray[np.bool_]]) -> NDArray[np.float32]:
+        if potentials.patterns is not None:
+            raise ValueError(Errors.HS043)
+        scores, trans, lengths, _ = potentials
+        return forward_backward(scores, trans, lengths, allowed=allowed).marginals.astype(np.float32)
+
+    def _gold_ids(self, example: Example, table: LabelTable) -> NDArray[np.int32]:
+        masks, _ = table.masks(gold_values(example, self.cfg["attribute"]))
+        return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1).astype(np.int32)
+
+
+def _doc_batches(examples: Iterable[Example]) -> Iterator[List[Doc]]:
+    for batch in minibatch(examples, size=1000):
+        yield [eg.predicted for eg in batch]

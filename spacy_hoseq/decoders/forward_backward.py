@@ -1,0 +1,129 @@
+"""First-order chain: log Z and marginals (Rabiner 1989, section III; Lafferty, McCallum & Pereira 2001).
+
+    alpha_t(y) = exp(scores[t, y]) sum_a alpha_{t-1}(a) exp(trans[a, y])      beta_t(a) = sum_y exp(trans[a, y] + scores[t+1, y]) beta_{t+1}(y)
+    p(y_t = y) = alpha_t(y) beta_t(y) / Z
+
+Two walks compute it. The usual one works with probabilities that are scaled to sum to 1 at every step: a step is one
+matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never be
+worth more than e^(2 MAX_RANGE) times what its share of alpha says. Otherwise (very large weights, forbidden
+transitions) the same recurrences run on logarithms.
+
+Checked against enumeration in tests/decoders/test_forward_backward.py.
+"""
+
+from typing import List, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from .layout import Layout, check_scores, make_layout
+from .records import Posterior
+
+MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
+
+Floats = NDArray[np.float64]
+
+
+def forward_backward(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    lengths: NDArray[np.integer],
+    *,
+    allowed: Optional[NDArray[np.bool_]] = None,
+) -> Posterior:
+    """log Z, label marginals and expected transition counts of a first-order chain, for a batch of sequences.
+
+    p(y | x) = exp(sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t]) / Z(x), over the allowed label sequences.
+
+    Arguments as in `viterbi`. RETURNS (Posterior): the gradient of sum(log_z) with respect to `scores` is `marginals`,
+    with respect to `trans` is `transitions`. RAISES ValueError [HS020-HS025]. Time O(N L^2), memory O(N L).
+    """
+    check_scores(scores, trans, allowed)
+    layout = make_layout(lengths, len(scores))
+    emissions = scores[layout.tokens].astype(np.float64)  # (N, L), packed
+    if allowed is not None:
+        emissions[~allowed[layout.tokens]] = -np.inf
+    trans = trans.astype(np.float64)
+    in_range = np.isfinite(trans).all() and np.ptp(trans) < MAX_RANGE if trans.size else True
+    walk = _scaled if in_range else _logarithmic
+    log_z, packed, transitions = walk(emissions, trans, layout)
+    if len(log_z) and log_z.min() == -np.inf:
+        raise ValueError(Errors.HS023.format(sequence=int(layout.order[log_z.argmin()])))
+    marginals = np.empty_like(packed)
+    marginals[layout.tokens] = packed
+    ordered = np.empty_like(log_z)
+    ordered[layout.order] = log_z
+    return Posterior(ordered, marginals, transitions)
+
+
+def _scaled(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, Floats, Floats]:
+    """Probabilities scaled to sum to 1. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
+    shift = emissions.max(axis=1, keepdims=True, initial=-np.inf)
+    potentials = np.exp(emissions - shift)  # (N, L)
+    top = trans.max(initial=0.0)
+    weights = np.exp(trans - top)  # (L, L)
+    alpha = np.empty_like(potentials)
+    scale = np.empty(len(potentials))
+    for t in range(len(layout.size_at_t)):
+        here = layout.step(t)
+        current = potentials[here]  # (n, L)
+        if t > 0:
+            start = layout.offset[t - 1]
+            current = current * (alpha[start : start + len(current)] @ weights)
+        scale[here] = current.sum(axis=1)
+        alpha[here] = current / scale[here, None]
+    log_z = _sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
+    marginals = alpha  # times beta, written over alpha on the way back
+    transitions = np.zeros_like(trans)
+    beta = np.ones((0, len(trans)))
+    for t in range(len(layout.size_at_t) - 1, 0, -1):
+        here, n = layout.step(t), int(layout.size_at_t[t])
+        start = int(layout.offset[t - 1])
+        beta = np.concatenate([beta, np.ones((n - len(beta), len(trans)))])
+        message = potentials[here] * beta / scale[here, None]  # (n, L)
+        transitions += alpha[start : start + n].T @ message
+        beta = message @ weights.T
+        marginals[start : start + n] *= beta
+    return log_z, marginals, transitions * weights
+
+
+def _logarithmic(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, Floats, Floats]:
+    """The same on logarithms, for any finite or -inf transition."""
+    alpha: List[Floats] = []
+    for t in range(len(layout.size_at_t)):
+        current = emissions[layout.step(t)]
+        if t > 0:
+            current = current + _log_sum(alpha[-1][: len(current), :, None] + trans, axis=1)
+        alpha.append(current)
+    n_labels = len(trans)
+    log_z = np.full(len(layout.lengths), -np.inf)
+    marginals = np.empty_like(emissions)
+    transitions = np.zeros_like(trans)
+    beta = np.zeros((0, n_labels))
+    for t in range(len(alpha) - 1, -1, -1):
+        n_on, n = len(beta), len(alpha[t])
+        log_z[n_on:n] = _log_sum(alpha[t][n_on:], axis=1)
+        beta = np.concatenate([beta, np.zeros((n - n_on, n_labels))])
+        total = np.where(np.isfinite(log_z[:n]), log_z[:n], 0.0)
+        marginals[layout.step(t)] = np.exp(alpha[t] + beta - total[:, None])
+        if t > 0:
+            message = emissions[layout.step(t)] + beta  # (n, L)
+            joint = alpha[t - 1][:n, :, None] + trans + message[:, None, :] - total[:, None, None]
+            transitions += np.exp(joint).sum(axis=0)
+            beta = _log_sum(trans + message[:, None, :], axis=2)
+    return log_z, marginals, transitions
+
+
+def _log_sum(values: Floats, axis: int) -> Floats:
+    """log sum exp, -inf where all are -inf."""
+    top = values.max(axis=axis, keepdims=True)
+    top[~np.isfinite(top)] = 0.0
+    with np.errstate(divide="ignore"):
+        result: Floats = np.log(np.exp(values - top).sum(axis=axis)) + np.squeeze(top, axis)
+    return result
+
+
+def _sum_by_rank(values: Floats, layout: Layout) -> Floats:
+    rank = np.arange(len(values)) - np.repeat(layout.offset[:-1], layout.size_at_t)
+    return np.bincount(rank, weights=values, minlength=len(layout.lengths))

@@ -1,0 +1,90 @@
+"""How a batch of sequences lies in memory: sorted longest first, time-major, no padding.
+
+Step t of all sequences that have a token t is one slice `offset[t] : offset[t + 1]`, in the same order at every step;
+sequences that have ended are missing at the end of the slice. thinc's `Padded` orders sequences in the same way.
+"""
+
+from typing import Iterator, NamedTuple, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+
+BLOCK_CELLS = 4_000_000  # lattice cells kept at once on the way back; longer batches are walked in blocks
+
+
+class Layout(NamedTuple):
+    """lengths (S,): as given. order (S,): sequence at each rank, longest first, ties in the given order.
+
+    size_at_t (T,): sequences that have a token t. offset (T + 1,): start of step t among the packed tokens.
+    tokens (N,): flat index of each packed token.
+    """
+
+    lengths: NDArray[np.int64]
+    order: NDArray[np.intp]
+    size_at_t: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    tokens: NDArray[np.intp]
+
+    def step(self, t: int) -> slice:
+        return slice(int(self.offset[t]), int(self.offset[t + 1]))
+
+    def blocks(self, cells_per_token: int) -> Iterator[Tuple[int, int]]:
+        """Ranges of steps [first, last) of at most about BLOCK_CELLS cells, in order."""
+        first, n_steps = 0, len(self.size_at_t)
+        while first < n_steps:
+            room = self.offset[first] + BLOCK_CELLS // max(1, cells_per_token)
+            last = max(first + 1, int(np.searchsorted(self.offset, room, side="right")) - 1)
+            yield first, last
+            first = last
+
+
+def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
+    """RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
+    lengths = np.asarray(lengths, np.int64)
+    if (lengths < 1).any() or lengths.sum() != n_tokens:
+        raise ValueError(Errors.HS025.format(expected=n_tokens, got=lengths.tolist()[:10]))
+    order = np.argsort(-lengths, kind="stable")
+    n_steps = int(lengths.max(initial=0))
+    size_at_t = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(n_steps), side="right")
+    offset = np.concatenate([[0], np.cumsum(size_at_t)])
+    rank = np.empty(len(lengths), np.intp)
+    rank[order] = np.arange(len(lengths))
+    starts = np.cumsum(lengths) - lengths
+    time = np.arange(n_tokens) - np.repeat(starts, lengths)  # (N,) position in the own sequence
+    tokens = np.empty(n_tokens, np.intp)
+    tokens[offset[time] + np.repeat(rank, lengths)] = np.arange(n_tokens)
+    return Layout(lengths, order, size_at_t, offset, tokens)
+
+
+def check_scores(
+    scores: NDArray[np.floating], trans: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]]
+) -> None:
+    """RAISES ValueError [HS020], [HS021], [HS022], [HS024]: what no decoder can work with."""
+    n_tokens, n_labels = scores.shape
+    if trans.shape != (n_labels, n_labels):
+        raise ValueError(Errors.HS024.format(name="trans", got=trans.shape, expected=(n_labels, n_labels)))
+    finite = np.isfinite(scores)
+    if not finite.all():
+        token, label = np.argwhere(~finite)[0]
+        raise ValueError(Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label))
+    usable = trans < np.inf
+    if not usable.all():
+        raise ValueError(Errors.HS021.format(n=(~usable).sum(), size=trans.size))
+    if allowed is not None:
+        if allowed.shape != scores.shape:
+            raise ValueError(Errors.HS024.format(name="allowed", got=allowed.shape, expected=scores.shape))
+        closed = np.flatnonzero(~allowed.any(axis=1))
+        if len(closed):
+            raise ValueError(Errors.HS022.format(token=closed[0]))
+
+
+def packed_scores(
+    scores: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]], layout: Layout
+) -> NDArray[np.float64]:
+    """Emission scores in packed order, label-major. RETURNS (L, N) float64, -inf where a label is not allowed."""
+    packed = scores[layout.tokens].T.astype(np.float64, order="C")
+    if allowed is not None:
+        packed[~allowed[layout.tokens].T] = -np.inf
+    return packed

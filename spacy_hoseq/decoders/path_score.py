@@ -1,0 +1,38 @@
+"""The score of given label sequences: what the decoders maximise, evaluated at one labelling."""
+
+from typing import Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layout import check_scores, make_layout
+from .trie import PatternScores
+
+
+def path_score(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    lengths: NDArray[np.integer],
+    *,
+    patterns: Optional[PatternScores] = None,
+) -> NDArray[np.float64]:
+    """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all patterns that occur in y.
+
+    scores (N, L), trans (L, L), labels (N,) int, lengths (S,): sequences end to end. patterns: weights of
+    any sign. RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
+    """
+    check_scores(scores, trans, None)
+    lengths = make_layout(lengths, len(scores)).lengths
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    here = scores[np.arange(len(labels)), labels].astype(np.float64)
+    inside = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
+    here[inside] += trans[labels[inside - 1], labels[inside]]
+    if patterns is not None:
+        trie, fired = patterns.trie, patterns.fired
+        found = trie.occurrences(labels, lengths)
+        here += np.bincount(found.tokens, weights=patterns.weights[found.nodes], minlength=len(here))
+        if fired is not None:
+            matched = np.isin(fired.tokens * len(trie) + fired.nodes, found.tokens * len(trie) + found.nodes)
+            here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))
+    return np.bincount(sequence, weights=here, minlength=len(lengths))

@@ -1,0 +1,62 @@
+"""Everything a batch is decoded from, and the gradient of a loss with respect to it."""
+
+from typing import Iterator, NamedTuple, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .pruning import decode_pruned
+from .records import Paths
+from .trie import Fired, PatternScores
+
+
+class OneSequence(NamedTuple):
+    """One sequence of a batch. scores (T, L), trans (L, L), allowed (T, L) bool or None."""
+
+    scores: NDArray[np.float32]
+    trans: NDArray[np.floating]
+    patterns: Optional[PatternScores]
+    allowed: Optional[NDArray[np.bool_]]
+
+
+class Potentials(NamedTuple):
+    """The terms of score(x, y) for all sequences of a batch.
+
+    scores (N, L) float32: emissions. trans (L, L): first index is the earlier token. lengths (S,) int.
+    patterns: higher-order features, None for a plain chain.
+    """
+
+    scores: NDArray[np.float32]
+    trans: NDArray[np.floating]
+    lengths: NDArray[np.int32]
+    patterns: Optional[PatternScores] = None
+
+    def decode(self, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
+        """The best label sequences (exact). allowed (N, L) bool."""
+        return decode_pruned(self.scores, self.trans, self.lengths, patterns=self.patterns, allowed=allowed)
+
+    def sequences(self, allowed: Optional[NDArray[np.bool_]]) -> Iterator[OneSequence]:
+        """The sequences one by one, for inference that is not batched."""
+        end = 0
+        for length in self.lengths.tolist():
+            start, end = end, end + length
+            patterns = self.patterns
+            if patterns is not None and patterns.fired is not None:
+                tokens, nodes, weights = patterns.fired
+                inside = (tokens >= start) & (tokens < end)
+                patterns = patterns._replace(fired=Fired(tokens[inside] - start, nodes[inside], weights[inside]))
+            mask = None if allowed is None else allowed[start:end]
+            yield OneSequence(self.scores[start:end], self.trans, patterns, mask)
+
+
+class PotentialsGradient(NamedTuple):
+    """Gradient of a loss with respect to `Potentials`, field by field.
+
+    scores (N, L) float32, trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
+    `patterns.fired.weights`; the last two are empty if there is no such part.
+    """
+
+    scores: NDArray[np.float32]
+    trans: NDArray[np.float64]
+    node_weights: NDArray[np.float64]
+    fired_weights: NDArray[np.float64]

@@ -1,0 +1,39 @@
+"""What decoders return."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Paths(NamedTuple):
+    """The best label sequence of every sequence in a batch.
+
+    labels (N,) int32: y* = argmax score(x, y), all sequences end to end. scores (S,) float64: max score(x, y).
+    """
+
+    labels: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+
+class KBest(NamedTuple):
+    """The k best label sequences of one sequence, best first; fewer than k if there are no more.
+
+    labels (k, T) int32. scores (k,) float64, not increasing.
+    """
+
+    labels: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+
+class Posterior(NamedTuple):
+    """The distribution p(y | x) = exp(score(x, y)) / Z(x), summed up.
+
+    log_z (S,) float64: log sum_y exp(score(x, y)).
+    marginals (N, L) float64: p(y_t = y | x), rows sum to 1.
+    transitions (L, L) float64: sum over all t > 0 and sequences of p(y_{t-1} = a, y_t = b | x).
+    """
+
+    log_z: NDArray[np.float64]
+    marginals: NDArray[np.float64]
+    transitions: NDArray[np.float64]

@@ -1,0 +1,160 @@
+"""Label patterns as a trie with failure links (Aho & Corasick 1975), the frame of all higher-order inference.
+
+Nodes are all prefixes of all patterns and every single label. A node stands for "the labels so far end with this
+string". `fail(u)` is the longest proper suffix of u that is a node, so the patterns that end at a token are found on
+the failure chain of the longest node that matches there (Ye et al. 2009; Qian & Liu, "Problem Definition").
+"""
+
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+
+Pattern = Tuple[int, ...]  # label ids, oldest first
+Ints = NDArray[np.intp]
+
+
+class Occurrences(NamedTuple):
+    """Where nodes occur in given label sequences: node `nodes[i]` ends at token `tokens[i]`. Depth >= 2 only."""
+
+    tokens: Ints
+    nodes: Ints
+
+
+class PatternTrie:
+    """Trie over label patterns. Nodes are numbered level by level; node y < L is the single label y.
+
+    patterns: distinct or not, each of at least two label ids, oldest first.
+    parent, label, depth, fail (U,) intp: prefix without the last label (-1 at depth 1), last label, number of labels,
+        longest proper suffix that is a node (-1 at depth 1). Within a level, nodes are sorted by `fail`.
+    levels: slice of the nodes of each depth, from depth 1.
+    node_of (P,) intp: node of each given pattern.
+    RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label id.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern], n_labels: int) -> None:
+        self.n_labels = n_labels
+        by_depth: Dict[int, Dict[Pattern, None]] = {}
+        for pattern in patterns:
+            _check_pattern(pattern, n_labels)
+            for depth in range(2, len(pattern) + 1):
+                by_depth.setdefault(depth, {})[pattern[:depth]] = None
+        ids: Dict[Pattern, int] = {(y,): y for y in range(n_labels)}
+        fail = [-1] * n_labels
+        self.levels = [slice(0, n_labels)]
+        for depth in sorted(by_depth):
+            level = sorted((_longest_suffix(string, ids), string) for string in by_depth[depth])
+            self.levels.append(slice(len(ids), len(ids) + len(level)))
+            for suffix, string in level:
+                ids[string] = len(ids)
+                fail.append(suffix)
+        strings = list(ids)
+        self.fail: Ints = np.array(fail, np.intp)
+        self.label: Ints = np.array([s[-1] for s in strings], np.intp)
+        self.depth: Ints = np.array([len(s) for s in strings], np.intp)
+        self.parent: Ints = np.array([ids[s[:-1]] if len(s) > 1 else -1 for s in strings], np.intp)
+        self.node_of: Ints = np.array([ids[tuple(p)] for p in patterns], np.intp)
+        keys = self.parent[n_labels:] * n_labels + self.label[n_labels:]
+        self._children = np.argsort(keys) + n_labels  # nodes below depth 1 by (parent, label)
+        self._child_keys = keys[self._children - n_labels]
+
+    def __len__(self) -> int:
+        return len(self.fail)
+
+    @property
+    def max_length(self) -> int:
+        """Labels in the longest pattern; 1 if there are none."""
+        return len(self.levels)
+
+    def string(self, node: int) -> Pattern:
+        """The labels of a node, oldest first."""
+        labels: List[int] = []
+        while node >= 0:
+            labels.append(int(self.label[node]))
+            node = int(self.parent[node])
+        return tuple(reversed(labels))
+
+    def child(self, nodes: Ints, labels: Ints) -> Ints:
+        """Node of `nodes` extended by `labels`, -1 where there is none. All (n,)."""
+        if not len(self._child_keys):
+            return np.full(len(nodes), -1, np.intp)
+        keys = nodes * self.n_labels + labels
+        at = np.minimum(np.searchsorted(self._child_keys, keys), len(self._child_keys) - 1)
+        return np.where(self._child_keys[at] == keys, self._children[at], -1)
+
+    def suffix_sums(self, node_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)). RETURNS (U,)."""
+        psi = node_weights.astype(np.float64)
+        for level in self.levels[1:]:
+            psi[level] += psi[self.fail[level]]
+        return psi
+
+    def with_suffix(self, nodes: Ints) -> List[Ints]:
+        """For each of `nodes`, all nodes that end with it, itself included (its subtree of failure links)."""
+        result = [[int(node)] for node in nodes]
+        wanted = {int(node): i for i, node in enumerate(nodes)}
+        for node in range(self.n_labels, len(self)):
+            suffix = int(self.fail[node])
+            while suffix >= 0:
+                if suffix in wanted:
+                    result[wanted[suffix]].append(node)
+                suffix = int(self.fail[suffix])
+        return [np.array(found, np.intp) for found in result]
+
+    def occurrences(self, labels: NDArray[np.integer], lengths: NDArray[np.integer]) -> Occurrences:
+        """All nodes of two or more labels in the label sequences. labels (N,), lengths (S,).
+
+        From every token as a beginning, all at once, the trie is followed as far as it goes: O(N max_length log U).
+        """
+        sequence = np.repeat(np.arange(len(lengths)), lengths)
+        labels = labels.astype(np.intp)
+        token = np.arange(len(labels))
+        node = labels
+        tokens, nodes = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        while len(token):
+            inside = token + 1 < len(labels)
+            token, node = token[inside] + 1, node[inside]
+            node = np.where(sequence[token - 1] == sequence[token], self.child(node, labels[token]), -1)
+            token, node = token[node >= 0], node[node >= 0]
+            tokens.append(token)
+            nodes.append(node)
+        return Occurrences(np.concatenate(tokens), np.concatenate(nodes))
+
+
+class Fired(NamedTuple):
+    """Weights of patterns that fire at given positions only.
+
+    tokens (M,): flat index of the pattern's LAST token. nodes (M,): its node in the trie. weights (M,) float64.
+    Several entries for one token and node add up. A pattern that would begin before its sequence never matches.
+    """
+
+    tokens: Ints
+    nodes: Ints
+    weights: NDArray[np.float64]
+
+
+class PatternScores(NamedTuple):
+    """All higher-order features of a batch.
+
+    trie: every pattern, those of `fired` included.
+    weights (U,) float64: weight of each node's string wherever it occurs; 0 for mere prefixes and for single labels.
+    fired: weights at given positions, on top of `weights`; None = no such patterns.
+    """
+
+    trie: PatternTrie
+    weights: NDArray[np.float64]
+    fired: Optional[Fired] = None
+
+
+def _check_pattern(pattern: Pattern, n_labels: int) -> None:
+    if len(pattern) < 2:
+        raise ValueError(Errors.HS030.format(pattern=pattern))
+    for label in pattern:
+        if not 0 <= label < n_labels:
+            raise ValueError(Errors.HS031.format(pattern=pattern, label=label, last=n_labels - 1))
+
+
+def _longest_suffix(string: Pattern, ids: Dict[Pattern, int]) -> int:
+    return next(ids[string[i:]] for i in range(1, len(string)) if string[i:] in ids)

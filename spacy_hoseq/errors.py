@@ -1,0 +1,91 @@
+"""Every message a user can meet, with a code: what was given, what was expected, what to do."""
+
+
+class _WithCodes(type):
+    def __getattribute__(cls, code: str) -> str:
+        message: str = super().__getattribute__(code)
+        return message if code.startswith("__") else f"[{code}] {message}"
+
+
+class Warnings(metaclass=_WithCodes):
+    """Warnings, shown through `warnings.warn`."""
+
+    HW001 = (
+        "{n} tokens are annotated with labels that the component does not know ({labels}); they count as not annotated. "
+        "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
+    )
+
+
+class Errors(metaclass=_WithCodes):
+    """Errors. HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components."""
+
+    HS010 = (
+        "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
+        "A template is a conjunction of attributes at offsets, such as \"lower[-1]+lower[0]\" or \"suffix1..3[0]\"."
+    )
+    HS011 = "The list of feature templates is empty. Give at least one, for example [\"lower[0]\"]."
+    HS012 = "The feature template \"{template}\" is given twice (ranges are written out first). Remove one of the two."
+    HS013 = (
+        "Unknown attribute \"{name}\" in a feature template. Known: {known}, and every other attribute that "
+        "spaCy's `doc.to_array` accepts."
+    )
+    HS014 = (
+        "A feature template reads \"{name}\", but no such extension is registered. Call `Token.set_extension` before "
+        "the pipeline is used (in training: in the file given by --code)."
+    )
+    HS015 = "The value {value} of an extension read by a template is of type {type}; expected str, int, bool or None."
+    HS016 = "A hashed index needs at least 1 row and at most 2147483646, got {n_rows}."
+
+    HS020 = (
+        "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label {label}). "
+        "The weights are damaged or training has diverged: lower `learn_rate` or load an earlier model."
+    )
+    HS021 = (
+        "Transition scores must be numbers below infinity (-inf forbids a transition), but {n} of {size} are NaN or +inf. "
+        "The weights are damaged or training has diverged: lower `learn_rate` or load an earlier model."
+    )
+    HS022 = "No label is allowed at token {token}. Allow at least one label there, or leave the token unconstrained."
+    HS023 = "Sequence {sequence} has no permitted label sequence: every one uses a forbidden label or transition."
+    HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
+    HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
+    HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
+    HS027 = "Label ids must lie between 0 and {last}, got {label} at token {token}."
+
+    HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
+    HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
+    HS032 = (
+        "The weight of pattern {pattern} is {weight}; exact decoding with inclusive messages needs weights that are "
+        "finite and not negative. Train with the projection to >= 0."
+    )
+    HS033 = "Wrong {name} for frequent transitions: {value}. Expected {expected}."
+    HS034 = "Rule \"{rule}\": {problem}."
+    HS035 = "A pattern source must have `define(labels, sequences)` and `fire(docs)`, got {source}."
+
+    HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
+    HS041 = "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
+    HS042 = (
+        "The objective \"log_likelihood\" does not take label patterns yet. Use \"max_margin\" or \"perceptron\", or remove "
+        "`patterns` from the model."
+    )
+    HS043 = (
+        "Marginals of a model with label patterns cannot be computed yet. Set `save_marginals` to false, or remove "
+        "`patterns` from the model."
+    )
+
+    HS050 = "The weights in \"{name}\" cannot be read: {problem}. The file is truncated, damaged or of another program."
+    HS051 = "The weights in \"{name}\" were made for {got}, but the model in the config has {expected}. Load the matching config."
+    HS052 = (
+        "The component has no features yet: {problem}. Call `nlp.initialize(get_examples)` with annotated examples, or "
+        "load a trained model."
+    )
+    HS053 = "The emissions have {got} columns, but there are {expected} labels. Emissions must give one score per label."
+    HS055 = "The layer \"{name}\" has no update rule. Train it through the component `hoseq_tagger`, which sets one."
+    HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
+
+    HS060 = "Unknown objective \"{objective}\". Expected one of: {expected}."
+    HS062 = "The attribute \"{attribute}\" cannot be written. Use \"tag\", \"pos\" or an extension such as \"_.label\"."
+    HS063 = "The tag dictionary entry \"{word}\" lists no known label (got {labels}). Known: {known}."
+    HS064 = (
+        "The component \"{name}\" cannot be read from {where}: {problem}. A file is missing, truncated or of another "
+        "program; copy the model again or train it."
+    )

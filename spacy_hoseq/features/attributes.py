@@ -1,0 +1,123 @@
+"""What a template may look at, and how its value becomes a uint64 (0 = the attribute has no value here).
+
+Lexical attributes depend on the word alone and are computed once per word type (`lexicon.py`). All others are read
+from the Doc each time: spaCy's own through `doc.to_array`, extensions ("_.name") token by token.
+"""
+
+import unicodedata
+from functools import partial
+from typing import Any, Callable, Dict, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.attrs import IDS
+from spacy.lexeme import Lexeme
+from spacy.strings import hash_string
+from spacy.tokens import Doc, Token
+
+from ..errors import Errors
+from .keys import Keys
+
+LexicalAttribute = Callable[[Lexeme], int]
+
+_STRINGS = ("orth", "lower", "norm", "shape", "prefix", "suffix", "cluster")
+_FLAGS = (
+    "is_alpha", "is_ascii", "is_digit", "is_lower", "is_upper", "is_title", "is_punct", "is_space", "is_bracket",
+    "is_quote", "is_left_punct", "is_right_punct", "is_currency", "like_num", "like_url", "like_email", "is_stop",
+)  # fmt: skip
+
+
+def _field(name: str, lexeme: Lexeme) -> int:
+    return int(getattr(lexeme, name))
+
+
+def _prefix(length: int, lexeme: Lexeme) -> int:
+    text = lexeme.text
+    return hash_string(text[:length]) if len(text) >= length else 0
+
+
+def _suffix(length: int, lexeme: Lexeme) -> int:
+    text = lexeme.text
+    return hash_string(text[-length:]) if len(text) >= length else 0
+
+
+def _has_digit(lexeme: Lexeme) -> int:
+    return int(any(c.isdigit() for c in lexeme.text))
+
+
+def _has_upper(lexeme: Lexeme) -> int:
+    return int(any(c.isupper() for c in lexeme.text))
+
+
+def _has_hyphen(lexeme: Lexeme) -> int:
+    return int("-" in lexeme.text)
+
+
+def _length(lexeme: Lexeme) -> int:
+    return len(lexeme.text)
+
+
+def _short_shape(lexeme: Lexeme) -> int:
+    """spaCy's shape with every run of one character class written once: "Mid-1990s" -> "Xx-dx"."""
+    shape = lexeme.shape_
+    return hash_string("".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1]))
+
+
+def _char_classes(lexeme: Lexeme) -> int:
+    """The set of Unicode general categories in the word: "３０％" -> {Nd, Po}. For scripts without case."""
+    return hash_string("".join(sorted({unicodedata.category(c) for c in lexeme.text})))
+
+
+def _repeated_char(lexeme: Lexeme) -> int:
+    """Whether a character follows itself, or a half follows itself: 高高兴兴 -> "AABB", 试试 -> "AA", 研究研究 -> "ABAB"."""
+    text = lexeme.text
+    if not 2 <= len(text) <= 6:
+        return 0
+    letters = {c: chr(ord("A") + i) for i, c in enumerate(dict.fromkeys(text))}
+    return hash_string("".join(letters[c] for c in text)) if len(letters) < len(text) else 0
+
+
+_COMPUTED: Dict[str, LexicalAttribute] = {
+    "has_digit": _has_digit,
+    "has_upper": _has_upper,
+    "has_hyphen": _has_hyphen,
+    "length": _length,
+    "short_shape": _short_shape,
+    "char_classes": _char_classes,
+    "repeated_char": _repeated_char,
+}
+
+
+def lexical_attribute(name: str) -> Optional[LexicalAttribute]:
+    """The function of a word that `name` stands for, or None if the name is not a lexical attribute."""
+    if name in _STRINGS or name in _FLAGS:
+        return partial(_field, name)
+    for affix, function in (("prefix", _prefix), ("suffix", _suffix)):
+        if name.startswith(affix) and name[len(affix) :].isdigit():
+            return partial(function, int(name[len(affix) :]))
+    return _COMPUTED.get(name)
+
+
+def check_attribute(name: str) -> None:
+    """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
+    if name != "bias" and not name.startswith("_.") and not lexical_attribute(name) and name.upper() not in IDS:
+        known = sorted([*_STRINGS, *_FLAGS, *_COMPUTED, "prefixN", "suffixN", "bias", "_.extension", "tag", "pos", "lemma"])
+        raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
+
+
+def token_values(doc: Doc, name: str) -> Keys:
+    """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]: unknown extension."""
+    if not name.startswith("_."):
+        values: NDArray[Any] = doc.to_array([name.upper()])
+        return values.reshape(len(doc)).astype(np.uint64)
+    if not Token.has_extension(name[2:]):
+        raise ValueError(Errors.HS014.format(name=name))
+    return np.fromiter((_value(getattr(token._, name[2:])) for token in doc), dtype=np.uint64, count=len(doc))
+
+
+def _value(value: Any) -> int:
+    if isinstance(value, str):
+        return hash_string(value) if value else 0
+    if value is None or isinstance(value, (bool, int, np.integer)):
+        return int(value or 0) & 0xFFFFFFFFFFFFFFFF
+    raise ValueError(Errors.HS015.format(value=repr(value), type=type(value).__name__))

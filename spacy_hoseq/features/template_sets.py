@@ -1,0 +1,47 @@
+"""Ready-made template sets, registered under `misc` for use in configs."""
+
+from typing import List
+
+
+def english_pos_templates() -> List[str]:
+    """Part-of-speech tagging of English and other languages with capitals and suffixes."""
+    return [
+        "bias",
+        "orth[0]",
+        "lower[-2..2]",
+        "lower[-1]+lower[0]",
+        "lower[0]+lower[1]",
+        "lower[-1]+lower[1]",
+        "prefix1..5[0]",
+        "suffix1..7[0]",
+        "suffix2..3[-1]",
+        "suffix2..3[1]",
+        "shape[-1..1]",
+        "short_shape[0]",
+        "has_digit[0]",
+        "has_hyphen[0]",
+        "has_upper[0]",
+        "length[0]",
+    ]
+
+
+def chinese_pos_templates() -> List[str]:
+    """Part-of-speech tagging of segmented Chinese: words and word pairs around, word length, characters of the word
+    (Qian & Liu, "Chinese POS Tagging", low order features), with character classes and reduplication."""
+    return [
+        "bias",
+        "orth[-2..2]",
+        "orth[-1]+orth[0]",
+        "orth[0]+orth[1]",
+        "orth[-1]+orth[1]",
+        "length[0]",
+        "length[-1]+length[0]",
+        "prefix1..3[0]",
+        "suffix1..3[0]",
+        "prefix1[0]+suffix1[0]",
+        "suffix1[-1]",
+        "prefix1[1]",
+        "suffix1[0]+length[0]",
+        "char_classes[-1..1]",
+        "repeated_char[0]",
+    ]

@@ -1,0 +1,195 @@
+"""Emission scores from sparse features: scores[n] = sum over the templates k of the weight row of feature k at token n."""
+
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+from thinc.api import Model, NumpyOps
+from thinc.types import Floats2d
+
+from ..errors import Errors
+from ..features.extract import FeatureExtractor
+from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
+from ..features.sequences import sentence_starts
+from ..features.templates import parse_templates
+from ..learning.parameter import Parameter
+from .weights import WeightsShim, weights_of
+
+BLOCK_TOKENS = 4096  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
+CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
+
+Rows = NDArray[np.int32]  # (K, n): weight row of each template at each token
+
+
+def SparseLinear(
+    templates: List[str], min_count: int = 1, hash_rows: Optional[int] = None, nO: Optional[int] = None
+) -> Model[List[Doc], List[Floats2d]]:
+    """Linear emission scores over binary features.
+
+    templates: feature templates (see features/templates.py).
+    min_count (int): features seen fewer times in the training data have no weight. Not used with `hash_rows`.
+    hash_rows (int): rows of a hashed table, for corpora that are streamed and so cannot be searched for features
+        beforehand; features then may share a row. None = an exact index of the features seen in training.
+    nO (int): number of labels; found in initialization.
+    RAISES ValueError [HS010-HS013]: bad templates; [HS016]: impossible `hash_rows`.
+    """
+    if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:
+        raise ValueError(Errors.HS016.format(n_rows=hash_rows))
+    features = Features(FeatureExtractor(parse_templates(templates)))
+    return Model(
+        "sparse_linear",
+        forward,
+        init=init,
+        dims={"nO": nO},
+        attrs={
+            "features": features,
+            "min_count": min_count,
+            "hash_rows": hash_rows,
+            "dropout_rate": 0.0,
+            "index_features": index_features,
+            "forget_words": forget_words,
+        },
+        shims=[WeightsShim("sparse_linear")],
+    )
+
+
+class Features:
+    """The extractor, with the index and the remembered rows that belong to the weights in use.
+
+    `known` is what the weights save of their features ("keys" or "hash_rows"); the index is made from it when first
+    needed, and again when other weights were loaded. Rows of training texts are kept, since they come back every epoch.
+    """
+
+    def __init__(self, extractor: FeatureExtractor) -> None:
+        self.extractor = extractor
+        self._known: Dict[str, Any] = {}
+        self._index: Optional[Index] = None
+        self._cache: Dict[bytes, Rows] = {}
+
+    def index(self, known: Dict[str, Any]) -> Index:
+        """RAISES ValueError [HS052]: no features yet."""
+        if self._index is None or self._known is not known:
+            if not known:
+                raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+            hashed = "hash_rows" in known
+            self._index = HashedIndex(known["hash_rows"]) if hashed else ExactIndex(known["keys"])
+            self._known, self._cache = known, {}
+        return self._index
+
+    def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Rows:
+        """RETURNS (K, N), a copy. A text is recognised by its words and sentence starts: all that lexical features see."""
+        index = self.index(known)
+        if not self.extractor.is_lexical:
+            return index.lookup(self.extractor.keys(docs))
+        names = [doc.to_array(["ORTH"]).tobytes() + sentence_starts(doc).tobytes() for doc in docs]
+        fresh = [i for i, name in enumerate(names) if name not in self._cache]
+        if fresh:
+            rows = index.lookup(self.extractor.keys([docs[i] for i in fresh]))
+            parts = np.split(rows, np.cumsum([len(docs[i]) for i in fresh])[:-1], axis=1)
+            if sum(part.nbytes for part in self._cache.values()) + rows.nbytes > CACHE_BYTES:
+                return index.lookup(self.extractor.keys(docs))  # full: the rest of the corpus is extracted each time
+            self._cache.update((names[i], np.ascontiguousarray(p)) for i, p in zip(fresh, parts, strict=True))
+        return np.concatenate([self._cache[name] for name in names], axis=1)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}  # a worker process does not train
+
+
+def init(
+    model: Model[List[Doc], List[Floats2d]], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
+) -> None:
+    """Zero weights for the features found by `index_features` before (in X itself if it was not called)."""
+    if Y is not None:
+        model.set_dim("nO", Y[0].shape[1])
+    shim = weights_of(model)
+    if X is not None and not shim.extra:
+        index_features(model, [X])
+    if shim.extra and model.has_dim("nO"):
+        n_rows = model.attrs["features"].index(shim.extra).n_rows
+        values = np.zeros((n_rows + 1, model.get_dim("nO")), np.float32)  # the last row stands for "no feature"
+        shim.set(Parameter("table", values))
+
+
+def index_features(model: Model[List[Doc], List[Floats2d]], batches: Iterable[Sequence[Doc]]) -> None:
+    """Number the features of the training texts, batch by batch; nothing is read if rows are hashed."""
+    shim = weights_of(model)
+    if model.attrs["hash_rows"] is not None:
+        shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
+        return
+    counter = KeyCounter()
+    for docs in batches:
+        counter.add(model.attrs["features"].extractor.keys(docs))
+    shim.extra = {"keys": counter.frequent(model.attrs["min_count"])}
+
+
+def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:
+    """Drop what is remembered of words (at the end of a memory zone)."""
+    model.attrs["features"].extractor.forget_words()
+
+
+def forward(
+    model: Model[List[Doc], List[Floats2d]], docs: List[Doc], is_train: bool
+) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
+    shim, features = weights_of(model), model.attrs["features"]
+    index: Index = features.index(shim.extra)
+    table = shim.values("table", is_train=is_train)
+    ends = np.cumsum([len(doc) for doc in docs])
+    if not is_train or not len(docs) or ends[-1] == 0:
+        return np.split(_predict_scores(features.extractor, index, table, docs), ends[:-1]), _no_backprop
+    rows = features.training_rows(shim.extra, docs)
+    drop = model.attrs["dropout_rate"]
+    if drop:  # feature dropout: each feature at each token is left out with probability `drop`
+        rows[shim.rng.random(rows.shape, dtype=np.float32) < drop] = index.n_rows
+    scale = np.float32(1 / (1 - drop))
+    scores = add_rows(table, rows)
+    scores *= scale
+
+    def backprop(d_scores: List[Floats2d]) -> List[Doc]:
+        gradient = np.concatenate(d_scores)
+        used = np.flatnonzero(gradient.any(axis=1))
+        shim.add_gradient("table", *row_gradient(rows[:, used], gradient[used] * scale, index.n_rows))
+        return docs
+
+    return np.split(scores, ends[:-1]), backprop
+
+
+def add_rows(table: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
+    """scores[n] = sum_k table[rows[k, n]], template by template: three times faster than a gather of all. RETURNS (n, L)."""
+    scores = np.zeros((rows.shape[1], table.shape[1]), np.float32)
+    buffer = np.empty_like(scores)
+    for row in rows:
+        np.take(table, row, axis=0, out=buffer, mode="clip")
+        scores += buffer
+    return scores
+
+
+def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:
+    """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r, without row `nothing`.
+
+    RETURNS rows (U,) distinct, their gradient (U, L).
+    """
+    unique, inverse = np.unique(rows, return_inverse=True)
+    inverse = inverse.reshape(rows.shape).astype(np.int32)
+    summed = np.zeros((len(unique), gradient.shape[1]), np.float32)
+    ops = NumpyOps()
+    for row in inverse:
+        ops.scatter_add(summed, row, gradient)
+    keep = unique != nothing
+    return unique[keep], summed[keep]
+
+
+def _predict_scores(
+    extractor: FeatureExtractor, index: Index, table: NDArray[np.float32], docs: List[Doc]
+) -> NDArray[np.float32]:
+    """Scores of all tokens of all docs, computed in blocks of tokens. RETURNS (N, L)."""
+    columns = extractor.columns(docs)
+    scores = np.empty((columns.n_tokens, table.shape[1]), np.float32)
+    for start in range(0, columns.n_tokens, BLOCK_TOKENS):
+        keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS)
+        scores[start : start + BLOCK_TOKENS] = add_rows(table, index.lookup(keys))
+    return scores
+
+
+def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
+    return []

@@ -1,0 +1,46 @@
+"""AdaGrad (Duchi, Hazan & Singer 2011), for the rows of a weight table that an update touches."""
+
+from typing import Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+
+Floats = NDArray[np.floating]
+
+
+class AdaGrad:
+    """w <- shrink(w - rate * (dw + l2 w) / sqrt(G)),  G <- G + (dw + l2 w)^2, elementwise.
+
+    shrink(w) = sign(w) max(0, |w| - rate * l1 / sqrt(G)): the proximal step of an L1 penalty, which makes weights exactly
+    zero. A weight pays both penalties whenever its feature occurs in an update, so none is due between updates.
+
+    learn_rate (float): > 0, in weight units of the first step. l1, l2 (float): >= 0.
+    RAISES ValueError [HS040].
+    """
+
+    EPSILON = 1e-6  # starting value of G, against division by zero
+
+    def __init__(self, learn_rate: float = 0.1, l1: float = 0.0, l2: float = 0.0) -> None:
+        if not (np.isfinite(learn_rate) and learn_rate > 0):
+            raise ValueError(Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0"))
+        for name, value in (("l1", l1), ("l2", l2)):
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(Errors.HS040.format(name=name, value=value, expected="0 or a positive number"))
+        self.learn_rate, self.l1, self.l2 = learn_rate, l1, l2
+
+    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]") -> Floats:
+        """The rule's memory for a weight array of this shape."""
+        return np.full(shape, self.EPSILON, dtype)
+
+    def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]:
+        """RETURNS new weights, new memory; all of one shape."""
+        if self.l2:
+            gradient = gradient + self.l2 * weights
+        memory = memory + gradient * gradient
+        rate = self.learn_rate / np.sqrt(memory)
+        stepped = weights - rate * gradient
+        if self.l1:
+            stepped = np.sign(stepped) * np.maximum(0, np.abs(stepped) - rate * self.l1)
+        return stepped, memory

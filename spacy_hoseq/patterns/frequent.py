@@ -1,0 +1,48 @@
+"""Transitions that are frequent in the training data, as patterns that fire everywhere (Qian & Liu, "Experiments")."""
+
+from typing import List, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+
+from ..errors import Errors
+from .sources import EVERYWHERE, Ints, PatternFeatures
+
+MAX_ORDER = 20
+
+
+class FrequentTransitions:
+    """Every label sequence of order 2 to `max_order` seen at least `min_count` times; one weight each.
+
+    (Order 1 is what the transition matrix holds, with weights of any sign.)
+
+    max_order (int): 2 to MAX_ORDER. min_count (int): >= 1. RAISES ValueError [HS033].
+    """
+
+    n_rules = 0
+
+    def __init__(self, max_order: int = 3, min_count: int = 10) -> None:
+        if not 2 <= max_order <= MAX_ORDER:
+            raise ValueError(Errors.HS033.format(name="max_order", value=max_order, expected=f"2 to {MAX_ORDER}"))
+        if min_count < 1:
+            raise ValueError(Errors.HS033.format(name="min_count", value=min_count, expected="1 or more"))
+        self.max_order, self.min_count = max_order, min_count
+
+    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+        gap = np.full(1, -1, np.int32)
+        flat = np.concatenate([part for sequence in sequences for part in (sequence, gap)]) if sequences else gap
+        patterns = []
+        for length in range(3, self.max_order + 2):
+            windows = np.lib.stride_tricks.sliding_window_view(flat, length) if len(flat) >= length else flat[:0, None]
+            windows = windows[(windows >= 0).all(axis=1)]  # none across sequences or unknown labels
+            if not len(windows):
+                break
+            found, counts = np.unique(windows, axis=0, return_counts=True)
+            patterns += [tuple(p) for p in found[counts >= self.min_count].tolist()]
+        n = len(patterns)
+        return PatternFeatures(patterns, np.arange(n), np.full(n, EVERYWHERE, np.intp))
+
+    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
+        """These patterns have no rules."""
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
