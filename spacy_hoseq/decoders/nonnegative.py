@@ -52,7 +52,7 @@ def decode_nonnegative(
     messages and failure links after Takhanov & Kolmogorov (2013), whose subtraction max does not need.
     """
     check_scores(scores, trans, allowed)
-    _check_weights(patterns)
+    check_weights(patterns)
     trie = patterns.trie
     layout = make_layout(lengths, len(scores))
     lattice = _Lattice(scores, trans, patterns, layout, allowed)
@@ -63,7 +63,7 @@ def decode_nonnegative(
     for first, last in blocks[:-1]:
         entries.append(lattice.forward(first, last, entries[-1])[-1])
     nodes = np.zeros(0, np.intp)  # the node each path is at, at t + 1, whose last label is already written
-    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=True):
+    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = lattice.forward(first, last, entry)
         for t in range(last - 1, first - 1, -1):
             v, n_on = history[t - first], len(nodes)
@@ -187,7 +187,8 @@ def _ranges(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]
     return np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
 
 
-def _check_weights(patterns: PatternScores) -> None:
+def check_weights(patterns: PatternScores) -> None:
+    """RAISES ValueError [HS032]: a weight is negative or not finite; here alone exactness depends on their sign."""
     nodes, weights = np.arange(len(patterns.trie)), patterns.weights
     if patterns.fired is not None:
         nodes = np.concatenate([nodes, patterns.fired.nodes])

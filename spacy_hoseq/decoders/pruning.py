@@ -1,23 +1,26 @@
 """Exact pruning: labels that cannot be on a best path are dropped before decoding, and the rest falls apart.
 
-Replace label k at one token by label j, and nothing else. The score changes by scores[j] - scores[k] on emissions, loses
-at most max_a (trans[a, k] - trans[a, j]) on the left, max_b (trans[k, b] - trans[j, b]) on the right, and at most
-loss[k] on patterns that contain k at this token (gained patterns only help, as weights are >= 0). So if
+Replace label k at one token by label j, and nothing else. Emissions change by scores[j] - scores[k]. Towards the token before,
+with label a, j earns at least trans[a, j], and k at most E[a, k] = trans[a, k] + the largest weight of patterns that end here
+with a, k. Towards the token after, with label b, j earns at least trans[j, b] and k at most G[k, b] = trans[k, b] + the largest
+weight of patterns that hold k, b and end at the next token, plus at the one after it, and so on. (Weights are >= 0,
+so patterns that j gains can be left out.) With A, B the labels that the two neighbours can have, if
 
-    scores[t, j] - scores[t, k]  >  max(0, max_a (trans[a,k] - trans[a,j])) + max(0, max_b (trans[k,b] - trans[j,b])) + loss[t, k]
+    scores[t, j] - scores[t, k]  >  max_{a in A} (E[a, k] - trans[a, j]) + max_{b in B} (G[k, b] - trans[j, b])
 
-then every labelling with k at t has a better one, and no best path has k at t (the two max(0, .) cover the ends of a
-sequence, where one side is missing). The test is strict: labels on paths of equal score stay, so ties are decided as
-before. Removing labels one token at a time stays sound, since each comparison holds for any labels elsewhere.
+then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of equal
+score stay, so ties are decided as before. It is applied with all labels as A and B (one table of L x L limits; the ends
+of a sequence, where a side is missing, are covered by max(0, .)), then once more with the candidates that this leaves.
+No best path has a label that was dropped, so dropping it from A and B keeps the second test sound.
 
-A token with one label left fixes it. Tokens that are open influence each other only through patterns or transitions
+A token with one label left is decided. Tokens that are open influence each other only through patterns or transitions
 that cover both, so a sequence falls apart into windows around runs of open tokens, with `reach` decided tokens of
 context on both sides (1 for a chain, max_length - 1 with patterns). Each window is decoded as a sequence of its own.
 
 Checked label by label against the unpruned decoders in tests/decoders/test_pruning.py.
 """
 
-from typing import NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +29,14 @@ from .layout import check_scores, make_layout
 from .nonnegative import decode_nonnegative
 from .path_score import path_score
 from .records import Paths
-from .trie import Fired, PatternScores, PatternTrie
+from .sparse import decode_sparse
+from .trie import Fired, PatternScores
 from .viterbi import viterbi
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
+FEW = 8.0  # mean candidates a token up to which a window is decoded over its candidates only
 
 
 class Windows(NamedTuple):
@@ -59,90 +65,137 @@ def decode_pruned(
     make_layout(lengths, len(scores))
     if not len(scores):
         return Paths(np.zeros(0, np.int32), np.zeros(0))
-    loss = None if patterns is None else pattern_loss(patterns, len(scores))
-    candidates = candidate_labels(scores, trans, allowed=allowed, loss=loss)
+    limits = make_limits(trans, patterns)
+    fired_loss = None if patterns is None else _fired_loss(patterns, scores.shape)
+    candidates = candidate_labels(scores, limits, allowed=allowed, fired_loss=fired_loss)
+    candidates = refine(candidates, scores, limits, np.asarray(lengths), fired_loss=fired_loss)
     labels = candidates.argmax(axis=1).astype(np.int32)
+    n_candidates = candidates.sum(axis=1)
     reach = 1 if patterns is None else max(1, patterns.trie.max_length - 1)
-    windows = open_windows(candidates.sum(axis=1) > 1, np.asarray(lengths), reach)
-    at = windows.tokens
-    if len(at) and patterns is None:
+    windows = open_windows(n_candidates > 1, np.asarray(lengths), reach)
+    if patterns is None:
+        at = windows.tokens
         labels[at] = viterbi(scores[at], trans, windows.lengths, allowed=candidates[at]).labels
-    elif len(at) and patterns is not None:
-        inside = patterns._replace(fired=_fired_in(patterns.fired, windows))
-        labels[at] = decode_nonnegative(scores[at], trans, inside, windows.lengths, allowed=candidates[at]).labels
+    else:
+        for part in _by_density(windows, n_candidates):
+            at = part.tokens
+            inside = patterns._replace(fired=_fired_in(patterns.fired, part))
+            if n_candidates[at].sum() <= FEW * len(at):
+                labels[at] = decode_sparse(scores[at], trans, inside, part.lengths, candidates[at]).labels
+            else:
+                labels[at] = decode_nonnegative(scores[at], trans, inside, part.lengths, allowed=candidates[at]).labels
     return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns))
+
+
+class Limits(NamedTuple):
+    """trans (L, L). after (L, L): E[a, k]. before (L, L): G[k, b]. everywhere (L, L), [j, k]: the right-hand side above
+    when the neighbours can have any label or be missing."""
+
+    trans: Floats
+    after: Floats
+    before: Floats
+    everywhere: Floats
+
+
+def make_limits(trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> Limits:
+    """The tables E and G of the module docstring, with patterns that fire everywhere, and the limits made from them."""
+    trans = trans.astype(np.float64)
+    after, before = trans.copy(), trans.copy()
+    if patterns is not None:
+        trie = patterns.trie
+        psi = trie.suffix_sums(patterns.weights)
+        node = np.arange(len(trie))  # u without its last j labels
+        later = node  # u without its last j - 1 labels
+        for j in range(trie.max_length):
+            inside = np.flatnonzero(trie.depth > max(j, 1))
+            shorter = trie.suffix_at_most(inside, j)
+            covered = psi[inside] - np.where(shorter >= 0, psi[shorter], 0.0)  # patterns in u longer than j labels
+            largest = np.zeros_like(trans)
+            if j == 0:
+                pair = trie.label[trie.parent[inside]], trie.label[inside]
+            else:
+                later, node = node, np.where(trie.depth > j, trie.parent[node], -1)
+                pair = trie.label[node[inside]], trie.label[later[inside]]
+            np.maximum.at(largest, pair, covered)
+            if j == 0:
+                after += largest
+            else:
+                before += largest
+    n_labels = len(trans)
+    left, right = np.zeros((n_labels, n_labels)), np.zeros((n_labels, n_labels))
+    with np.errstate(invalid="ignore"):
+        for a in range(n_labels):  # -inf - -inf = nan: both are forbidden there, nothing can be lost
+            left = np.fmax(left, after[a][None, :] - trans[a][:, None])
+            right = np.fmax(right, before[:, a][None, :] - trans[:, a][:, None])
+    return Limits(trans, after, before, left + right)
 
 
 def candidate_labels(
     scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    limits: Limits,
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
-    loss: Optional[Floats] = None,
-) -> NDArray[np.bool_]:
-    """Labels that the bound above cannot exclude when compared with the token's best-scoring allowed label.
+    allowed: Optional[Mask] = None,
+    fired_loss: Optional[Floats] = None,
+) -> Mask:
+    """Labels that cannot be excluded in favour of the token's best-scoring allowed label, whatever its neighbours have.
 
-    scores (N, L), trans (L, L), allowed (N, L). loss (1, L) or (N, L) float64: bound on the pattern weight that is lost
-    when the label is given up; None = no patterns. RETURNS (N, L) bool, at least one label per token.
+    scores (N, L), allowed (N, L). fired_loss (N, L): weight of the patterns that fire at given positions and need the label.
+    RETURNS (N, L) bool, at least one label a token.
     """
-    bound = transition_bound(trans)  # (L, L)
-    emissions = scores.astype(np.float64)
-    if allowed is not None:
-        emissions = np.where(allowed, emissions, -np.inf)
+    emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
     top = emissions.argmax(axis=1)
-    limit = bound[top]  # (N, L)
-    if loss is not None:
-        limit += loss
-    gap = emissions[np.arange(len(top)), top][:, None] - emissions
-    candidates: NDArray[np.bool_] = gap <= limit * (1 + ROUNDING) + ROUNDING
-    candidates &= np.isfinite(emissions)
+    limit = limits.everywhere[top]  # (N, L)
+    if fired_loss is not None:
+        limit += fired_loss
+    gap = emissions[np.arange(len(top)), top].astype(np.float64)[:, None] - emissions
+    candidates: Mask = gap <= limit * (1 + ROUNDING) + ROUNDING
+    if allowed is not None:
+        candidates &= allowed
     return candidates
 
 
-def transition_bound(trans: NDArray[np.floating]) -> Floats:
-    """What replacing label k by label j can lose on transitions. RETURNS (L, L) float64, index [j, k]."""
-    trans = trans.astype(np.float64)
-    n_labels = len(trans)
-    left = np.full((n_labels, n_labels), 0.0)
-    right = np.full((n_labels, n_labels), 0.0)
-    with np.errstate(invalid="ignore"):
-        for a in range(n_labels):  # -inf - -inf = nan: both forbidden there, nothing can be lost
-            left = np.fmax(left, trans[a][None, :] - trans[a][:, None])
-            right = np.fmax(right, trans[:, a][None, :] - trans[:, a][:, None])
-    return left + right
-
-
-def pattern_loss(patterns: PatternScores, n_tokens: int) -> Floats:
-    """Upper bound on the weight of all patterns that contain label k at one token. RETURNS (1, L) or (N, L) float64.
-
-    For patterns that end j tokens later: the largest, over nodes u with label k at j from the end, of the summed
-    weights of the suffixes of u longer than j; summed over j. For fired patterns: all that cover the token with k.
-    """
-    trie, fired = patterns.trie, patterns.fired
-    loss = np.zeros((1, trie.n_labels))
-    psi = trie.suffix_sums(patterns.weights)
-    position = np.arange(len(trie))  # node reached j labels back from u: its label is the label j from the end
-    shorter = np.full(len(trie), -1)  # longest suffix of u with at most j labels
-    for j in range(trie.max_length):
-        inside = np.flatnonzero(trie.depth > j)
-        if j:
-            position = np.where(trie.depth > j, trie.parent[position], -1)
-            shorter = _suffix_at_most(trie, j)
-        covered = psi[inside] - np.where(shorter[inside] >= 0, psi[shorter[inside]], 0.0)
-        largest = np.zeros(trie.n_labels)
-        np.maximum.at(largest, trie.label[position[inside]], covered)
-        loss[0] += largest
-    if fired is None or not len(fired.tokens):
-        return loss
-    loss = np.repeat(loss, n_tokens, axis=0)
-    token, node, weight = fired.tokens, fired.nodes, fired.weights
-    while len(token):
-        flat = token * trie.n_labels + trie.label[node]
-        loss += np.bincount(flat, weights=weight, minlength=loss.size).reshape(loss.shape)
-        token, node = token - 1, trie.parent[node]
-        going_on = (node >= 0) & (token >= 0)
-        token, node, weight = token[going_on], node[going_on], weight[going_on]
-    return loss
+def refine(
+    candidates: Mask,
+    scores: NDArray[np.floating],
+    limits: Limits,
+    lengths: NDArray[np.integer],
+    *,
+    fired_loss: Optional[Floats] = None,
+) -> Mask:
+    """The same test once more, with neighbours restricted to their candidates. RETURNS (N, L) bool."""
+    token, label = np.nonzero(candidates)  # candidates, by token
+    first = np.searchsorted(token, np.arange(len(candidates) + 1))
+    top = np.where(candidates, scores, -np.inf).argmax(axis=1)
+    rival = top[token]
+    is_open = np.flatnonzero((np.diff(first) > 1)[token] & (label != rival))
+    token, label, rival = token[is_open], label[is_open], rival[is_open]
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    limit = np.zeros(len(token))
+    everything = np.nonzero(candidates)[1]
+    for step in (-1, 1):
+        neighbour = token + step
+        inside = (neighbour >= 0) & (neighbour < len(sequence))
+        inside[inside] = sequence[neighbour[inside]] == sequence[token[inside]]
+        at = np.flatnonzero(inside)
+        start, stop = first[neighbour[at]], first[neighbour[at] + 1]
+        counts = stop - start
+        ends = np.cumsum(counts)
+        other = everything[np.arange(counts.sum()) + np.repeat(start - (ends - counts), counts)]
+        k, j = np.repeat(label[at], counts), np.repeat(rival[at], counts)
+        with np.errstate(invalid="ignore"):
+            if step < 0:
+                loss = limits.after[other, k] - limits.trans[other, j]
+            else:
+                loss = limits.before[k, other] - limits.trans[j, other]
+        if len(loss):
+            limit[at] += np.fmax.reduceat(loss, ends - counts)
+    gap = scores[token, rival].astype(np.float64) - scores[token, label]
+    if fired_loss is not None:
+        limit += fired_loss[token, label]
+    dropped = gap > limit + ROUNDING * (1 + np.abs(limit))
+    result = candidates.copy()
+    result[token[dropped], label[dropped]] = False
+    return result
 
 
 def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach: int) -> Windows:
@@ -166,14 +219,33 @@ def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach
     return Windows(tokens, sizes)
 
 
-def _suffix_at_most(trie: PatternTrie, n: int) -> NDArray[np.intp]:
-    """Longest suffix of each node, itself included, of at most n labels."""
-    node = np.arange(len(trie))
-    while True:
-        too_long = trie.depth[node] > n
-        if not too_long.any():
-            return node
-        node = np.where(too_long, trie.fail[node], node)
+def _by_density(windows: Windows, n_candidates: NDArray[np.integer]) -> List[Windows]:
+    """Windows with few candidates a token apart from those with many: a property of the window, not of the batch."""
+    if not len(windows.lengths):
+        return []
+    starts = np.cumsum(windows.lengths) - windows.lengths
+    total = np.add.reduceat(n_candidates[windows.tokens], starts)
+    few = total <= FEW * windows.lengths
+    parts = []
+    for chosen in (few, ~few):
+        if chosen.any():
+            parts.append(Windows(windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen]))
+    return parts
+
+
+def _fired_loss(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[Floats]:
+    """Summed weight of the fired patterns that need label k at a token. RETURNS (N, L), None if nothing fires."""
+    fired, trie = patterns.fired, patterns.trie
+    if fired is None or not len(fired.tokens):
+        return None
+    loss = np.zeros(shape[0] * shape[1])
+    token, node, weight = fired.tokens, fired.nodes, fired.weights
+    while len(token):
+        loss += np.bincount(token * shape[1] + trie.label[node], weights=weight, minlength=len(loss))
+        token, node = token - 1, trie.parent[node]
+        going_on = (node >= 0) & (token >= 0)
+        token, node, weight = token[going_on], node[going_on], weight[going_on]
+    return loss.reshape(shape)
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 
+TABLE_CELLS = 8_000_000  # (node, label) pairs up to which children are looked up in a table, beyond by search
+
 Pattern = Tuple[int, ...]  # label ids, oldest first
 Ints = NDArray[np.intp]
 
@@ -59,6 +61,10 @@ class PatternTrie:
         keys = self.parent[n_labels:] * n_labels + self.label[n_labels:]
         self._children = np.argsort(keys) + n_labels  # nodes below depth 1 by (parent, label)
         self._child_keys = keys[self._children - n_labels]
+        self._child_table: Optional[NDArray[np.int32]] = None
+        if len(ids) * n_labels <= TABLE_CELLS:
+            self._child_table = np.full(len(ids) * n_labels, -1, np.int32)
+            self._child_table[keys] = np.arange(n_labels, len(ids))
 
     def __len__(self) -> int:
         return len(self.fail)
@@ -78,6 +84,8 @@ class PatternTrie:
 
     def child(self, nodes: Ints, labels: Ints) -> Ints:
         """Node of `nodes` extended by `labels`, -1 where there is none. All (n,)."""
+        if self._child_table is not None:
+            return self._child_table[nodes * self.n_labels + labels].astype(np.intp)
         if not len(self._child_keys):
             return np.full(len(nodes), -1, np.intp)
         keys = nodes * self.n_labels + labels
@@ -90,6 +98,15 @@ class PatternTrie:
         for level in self.levels[1:]:
             psi[level] += psi[self.fail[level]]
         return psi
+
+    def suffix_at_most(self, nodes: Ints, n: int) -> Ints:
+        """Longest suffix of each node, itself included, that is a node of at most n labels; -1 for n = 0."""
+        result = nodes
+        while True:
+            too_long = (result >= 0) & (self.depth[result] > n)
+            if not too_long.any():
+                return result
+            result = np.where(too_long, self.fail[result], result)
 
     def with_suffix(self, nodes: Ints) -> List[Ints]:
         """For each of `nodes`, all nodes that end with it, itself included (its subtree of failure links)."""

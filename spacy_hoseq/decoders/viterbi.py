@@ -47,7 +47,7 @@ def viterbi(
     for first, last in blocks[:-1]:
         entries.append(_forward(emissions, trans, layout, first, last, entries[-1])[-1])
     following = np.zeros(0, np.int32)  # labels at t + 1
-    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=True):
+    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = _forward(emissions, trans, layout, first, last, entry)
         for t in range(last - 1, first - 1, -1):
             v, n_on = history[t - first], len(following)

@@ -1,0 +1,232 @@
+"""The recurrence of `nonnegative.py` over candidate labels only: exact, at a cost that does not grow with L or U.
+
+After pruning few labels are left at a token (`pruning.py`), and of the trie's nodes only those whose labels are all
+candidates at their tokens can match. These pairs (token, node) are the CELLS of a lattice, and everything that links them
+is found for all tokens of the batch at once, level by level of the trie:
+
+    parent(c)   the cell of the node without its last label, one token earlier
+    fail(c)     the cell of the longest proper suffix at the same token: fail(u y) is the longest v y with v on the
+                failure chain of u, and v's extension by y was looked up when v's own cell was extended
+
+Then one pass in time order computes own(c) and V(c), a second one backwards reads off the labels.
+Checked label by label against `decode_nonnegative` and against enumeration in tests/decoders/test_sparse.py.
+"""
+
+from typing import List, NamedTuple, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layout import Layout, make_layout
+from .nonnegative import check_weights
+from .records import Paths
+from .trie import Fired, PatternScores, PatternTrie
+from .viterbi import unpack_paths
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+class Cells(NamedTuple):
+    """All cells, level by level (single labels first), within a level in packed token order.
+
+    token (C,): packed token. node (C,): of the trie. parent, fail (C,): cells, -1 for single labels.
+    levels: slice of the cells of each depth. singles (N + 1,): first single cell of each packed token.
+    """
+
+    token: Ints
+    node: Ints
+    parent: Ints
+    fail: Ints
+    levels: List[slice]
+    singles: Ints
+
+
+def decode_sparse(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: PatternScores,
+    lengths: NDArray[np.integer],
+    candidates: NDArray[np.bool_],
+) -> Paths:
+    """Best label sequence among the candidates, for a batch of sequences.
+
+    As `decode_nonnegative(..., allowed=candidates)`; meant for few candidates a token. Ties: as there, the longer match.
+
+    Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
+    """
+    check_weights(patterns)
+    layout = make_layout(lengths, len(scores))
+    candidates = candidates[layout.tokens]
+    before = _tokens_before(layout)
+    cells = _make_cells(candidates, before, patterns.trie)
+    emissions = scores[layout.tokens].astype(np.float64)
+    trans = trans.astype(np.float64)
+    label = patterns.trie.label[cells.node]
+    gain = emissions[cells.token, label]  # (C,)
+    deep = np.arange(cells.levels[0].stop, len(cells.node))
+    gain[deep] += trans[label[cells.parent[deep]], label[deep]] + _psi(cells, patterns, layout)[deep]
+    edges = _edges(cells, before, trans, label)
+    own, v, via = _forward(cells, gain, edges, layout)
+    return _backward(cells, own, v, via, gain, edges, label, layout)
+
+
+def _tokens_before(layout: Layout) -> Ints:
+    """Packed token before each packed token, -1 at the start of a sequence. RETURNS (N,)."""
+    before = np.full(len(layout.tokens), -1, np.intp)
+    for t in range(1, len(layout.size_at_t)):
+        here = layout.step(t)
+        before[here] = np.arange(layout.offset[t - 1], layout.offset[t - 1] + layout.size_at_t[t])
+    return before
+
+
+def _make_cells(candidates: NDArray[np.bool_], before: Ints, trie: PatternTrie) -> Cells:
+    token, node = np.nonzero(candidates)  # single labels
+    singles = np.searchsorted(token, np.arange(len(candidates) + 1))
+    after = np.full(len(candidates), -1, np.intp)
+    after[before[before >= 0]] = np.flatnonzero(before >= 0)
+    tokens, nodes = [token], [node]
+    parents, fails = [np.full(len(token), -1, np.intp)], [np.full(len(token), -1, np.intp)]
+    levels = [slice(0, len(token))]
+    extension = np.zeros(0, np.intp)  # cell that (cell, candidate of the next token) leads to, -1 if it is no node
+    first_extension = np.zeros(0, np.intp)
+    fail_of = fails[0]
+    for _ in range(1, trie.max_length):
+        level = levels[-1]
+        cell = np.arange(level.start, level.stop)
+        following = after[tokens[-1]]  # (cells of the level,)
+        counts = np.where(following >= 0, singles[following + 1] - singles[following], 0)
+        source = np.repeat(cell, counts)
+        ends = np.cumsum(counts)
+        target = np.arange(len(source)) + np.repeat(singles[following] - (ends - counts), counts)  # single cells
+        child = trie.child(np.repeat(nodes[-1], counts), node[target])
+        exists = np.flatnonzero(child >= 0)
+        first = level.stop
+        levels.append(slice(first, first + len(exists)))
+        links = np.full(len(source), -1, np.intp)
+        links[exists] = first + np.arange(len(exists))
+        first_extension = np.concatenate([first_extension, len(extension) + ends - counts])
+        extension = np.concatenate([extension, links])
+        tokens.append(token[target[exists]])
+        nodes.append(child[exists])
+        parents.append(source[exists])
+        rank = target[exists] - singles[tokens[-1]]  # which candidate of its token was added
+        fails.append(_find_fails(source[exists], rank, target[exists], fail_of, extension, first_extension))
+        fail_of = np.concatenate([fail_of, fails[-1]])
+        if not len(exists):
+            break
+    parent = np.concatenate(parents)
+    return Cells(np.concatenate(tokens), np.concatenate(nodes), parent, fail_of, levels, singles)
+
+
+def _find_fails(parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension: Ints, first_extension: Ints) -> Ints:
+    """Failure cells of new cells: along the failure chain of the parent, the first cell that has the same extension."""
+    result = single.copy()  # at the end of the chain: the single label
+    open_ = np.arange(len(parent))
+    at = parent
+    while len(open_):
+        at = fail_of[at]
+        going_on = at >= 0
+        open_, at = open_[going_on], at[going_on]
+        found = extension[first_extension[at] + rank[open_]]
+        hit = found >= 0
+        result[open_[hit]] = found[hit]
+        open_, at = open_[~hit], at[~hit]
+    return result
+
+
+def _psi(cells: Cells, patterns: PatternScores, layout: Layout) -> Floats:
+    """Weights of all patterns that end at each cell. RETURNS (C,)."""
+    trie, weights, fired = patterns
+    psi = trie.suffix_sums(weights)[cells.node]
+    if fired is None or not len(fired.tokens):
+        return psi
+    extra = _fired_at(cells, fired, trie, layout)
+    for level in cells.levels[1:]:
+        extra[level] += extra[cells.fail[level]]
+    return psi + extra
+
+
+def _fired_at(cells: Cells, fired: Fired, trie: PatternTrie, layout: Layout) -> Floats:
+    """Weight that fired patterns give to exactly their own cell; patterns without a cell cannot match. RETURNS (C,)."""
+    keys = cells.token * len(trie) + cells.node
+    order = np.argsort(keys)
+    place = np.empty(len(layout.tokens), np.intp)
+    place[layout.tokens] = np.arange(len(layout.tokens))
+    wanted = place[fired.tokens] * len(trie) + fired.nodes
+    at = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+    present = keys[at] == wanted
+    return np.bincount(at[present], weights=fired.weights[present], minlength=len(keys))
+
+
+class Edges(NamedTuple):
+    """Moves between single cells, grouped by target. source (E,): cells. trans (E,). first (C1 + 1,): of each target."""
+
+    source: Ints
+    trans: Floats
+    first: Ints
+
+
+def _edges(cells: Cells, before: Ints, trans: Floats, label: Ints) -> Edges:
+    n_singles = cells.levels[0].stop
+    previous = before[cells.token[:n_singles]]
+    counts = np.where(previous >= 0, cells.singles[previous + 1] - cells.singles[previous], 0)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    source = np.arange(first[-1]) + np.repeat(cells.singles[previous] - first[:-1], counts)
+    return Edges(source, trans[label[source], np.repeat(label[:n_singles], counts)], first)
+
+
+def _forward(cells: Cells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[Floats, Floats, Ints]:
+    """own and V of all cells, and the longer cell that V came from (itself, if from own)."""
+    v = gain.copy()
+    own = gain.copy()
+    via = np.arange(len(v))
+    bounds = [np.searchsorted(cells.token[level], layout.offset) + level.start for level in cells.levels]
+    for t in range(1, len(layout.size_at_t)):
+        a, b = bounds[0][t], bounds[0][t + 1]
+        e, f = edges.first[a], edges.first[b]
+        own[a:b] += np.maximum.reduceat(v[edges.source[e:f]] + edges.trans[e:f], edges.first[a:b] - e)
+        v[a:b] = own[a:b]
+        for bound in bounds[1:]:
+            here = slice(bound[t], bound[t + 1])
+            v[here] += v[cells.parent[here]]
+        for bound in reversed(bounds[1:]):
+            here = np.arange(bound[t], bound[t + 1])
+            suffix = cells.fail[here]
+            np.maximum.at(v, suffix, v[here])
+            equal = v[suffix] == v[here]
+            via[suffix[equal]] = here[equal]
+    return own, v, via
+
+
+def _backward(
+    cells: Cells, own: Floats, v: Floats, via: Ints, gain: Floats, edges: Edges, label: Ints, layout: Layout
+) -> Paths:
+    while True:  # follow the longer matches to the end
+        further = via[via]
+        if (further == via).all():
+            break
+        via = further
+    n_singles = cells.levels[0].stop
+    target = np.repeat(np.arange(n_singles), np.diff(edges.first))
+    best_edge = np.flatnonzero(v[edges.source] + edges.trans + gain[target] == own[target])[::-1]
+    previous = cells.parent.copy()
+    previous[target[best_edge]] = edges.source[best_edge]  # the lowest label wins: it is assigned last
+    previous = previous[via]
+    labels = np.zeros(len(layout.tokens), np.int32)
+    best = np.zeros(len(layout.lengths))
+    cell = np.zeros(0, np.intp)
+    for t in range(len(layout.size_at_t) - 1, -1, -1):
+        here = layout.step(t)
+        n_on, first, last = len(cell), cells.singles[here.start], cells.singles[here.stop]
+        ended = np.arange(here.start + n_on, here.stop)  # sequences whose last token is t
+        starts = cells.singles[ended]
+        if len(ended):
+            best[n_on : n_on + len(ended)] = np.maximum.reduceat(v[:last], starts)
+            is_best = np.flatnonzero(v[first:last] == best[cells.token[first:last] - here.start])[::-1] + first
+            chosen = np.zeros(here.stop - here.start, np.intp)
+            chosen[cells.token[is_best] - here.start] = is_best
+            cell = np.concatenate([cell, chosen[n_on:]])
+        labels[here] = label[cell]
+        cell = previous[cell]
+    return unpack_paths(labels, best, layout)

@@ -1,0 +1,93 @@
+"""A batch to decode, in a form that the oracle can read: patterns as tuples of labels, not as a trie."""
+
+from dataclasses import dataclass, replace
+from typing import List, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spacy_hoseq.decoders.potentials import Potentials
+from spacy_hoseq.decoders.trie import Fired, PatternScores, PatternTrie
+
+Pattern = Tuple[int, ...]
+WeightedPattern = Tuple[Pattern, float]
+FiredPattern = Tuple[int, Pattern, float]  # token of its last label, pattern, weight
+
+
+@dataclass(frozen=True)
+class Case:
+    """scores (N, L), trans (L, L), lengths (S,), allowed (N, L) or None. Patterns may be given more than once."""
+
+    scores: NDArray[np.floating]
+    trans: NDArray[np.floating]
+    lengths: NDArray[np.int64]
+    patterns: Tuple[WeightedPattern, ...] = ()
+    fired: Tuple[FiredPattern, ...] = ()
+    allowed: Optional[NDArray[np.bool_]] = None
+
+    @property
+    def n_labels(self) -> int:
+        return self.scores.shape[1]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        return np.cumsum(self.lengths) - self.lengths
+
+    def pattern_scores(self) -> PatternScores:
+        """As the decoders want them."""
+        everywhere, strings = [p for p, _ in self.patterns], [p for _, p, _ in self.fired]
+        trie = PatternTrie(everywhere + strings, self.n_labels)
+        weights = np.zeros(len(trie))
+        for node, (_, weight) in zip(trie.node_of[: len(everywhere)], self.patterns, strict=True):
+            weights[node] += weight
+        if not self.fired:
+            return PatternScores(trie, weights)
+        tokens = np.array([token for token, _, _ in self.fired], np.intp)
+        fired = Fired(tokens, trie.node_of[len(everywhere) :], np.array([w for _, _, w in self.fired], float))
+        return PatternScores(trie, weights, fired)
+
+    def potentials(self) -> Potentials:
+        has_patterns = bool(self.patterns or self.fired)
+        return Potentials(self.scores, self.trans, self.lengths, self.pattern_scores() if has_patterns else None)
+
+    def without_patterns(self) -> "Case":
+        return replace(self, patterns=(), fired=())
+
+    def doubles(self) -> "Case":
+        return replace(self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64))
+
+    def take(self, sequences: List[int]) -> "Case":
+        """A batch of some of the sequences, in the given order. The trie stays the same: ties may depend on it."""
+        ranges = [range(self.starts[i], self.starts[i] + self.lengths[i]) for i in sequences]
+        tokens = np.array([token for r in ranges for token in r], np.intp)
+        lengths = self.lengths[sequences]
+        moved = np.cumsum(lengths) - lengths  # where each begins now
+        fired = [
+            (token - r.start + int(start), pattern, weight)
+            for r, start in zip(ranges, moved, strict=True)
+            for token, pattern, weight in self.fired
+            if token in r
+        ]
+        return replace(
+            self,
+            scores=self.scores[tokens],
+            lengths=lengths,
+            patterns=self.patterns + tuple((pattern, 0.0) for _, pattern, _ in self.fired),
+            fired=tuple(fired),
+            allowed=None if self.allowed is None else self.allowed[tokens],
+        )
+
+    def singles(self) -> List["Case"]:
+        return [self.take([i]) for i in range(len(self.lengths))]
+
+    def relabelled(self, new: NDArray[np.integer]) -> "Case":
+        """Label y is called new[y]."""
+        old = np.argsort(new)
+        return Case(
+            self.scores[:, old],
+            self.trans[np.ix_(old, old)],
+            self.lengths,
+            tuple((tuple(int(new[y]) for y in pattern), weight) for pattern, weight in self.patterns),
+            tuple((token, tuple(int(new[y]) for y in pattern), weight) for token, pattern, weight in self.fired),
+            None if self.allowed is None else self.allowed[:, old],
+        )

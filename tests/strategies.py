@@ -1,0 +1,112 @@
+"""Random batches. Hypothesis chooses the shape of a case (and shrinks it), a seeded generator fills in the numbers:
+they come from continuous distributions, so that the best labelling is unique, unless `rounded` asks for ties."""
+
+from typing import List
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from .cases import Case, Pattern
+
+NO_LABEL = -np.inf
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    *,
+    min_labels: int = 1,
+    max_labels: int = 4,
+    max_tokens: int = 6,
+    max_sequences: int = 3,
+    signed: bool = False,
+    masks: bool = True,
+    forbidden: bool = True,
+    rounded: bool = False,
+) -> Case:
+    """Batches with patterns everywhere and at positions. signed: weights of patterns may be negative.
+
+    masks: with or without `allowed`. forbidden: with or without transitions of -inf. rounded: all values are integers.
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_labels = draw(st.integers(min_labels, max_labels))
+    lengths = np.array(draw(st.lists(st.integers(1, max_tokens), min_size=1, max_size=max_sequences)), np.int64)
+    scale = draw(st.sampled_from([1.0, 0.2, 5.0]))  # of the emissions; transitions and patterns are about 1
+    dtype = draw(st.sampled_from([np.float64, np.float32]))
+    n_tokens = int(lengths.sum())
+    scores = rng.normal(0, scale, (n_tokens, n_labels))
+    trans = rng.normal(0, 1, (n_labels, n_labels))
+    patterns = random_patterns(rng, n_labels, draw(st.integers(0, 8)), draw(st.integers(2, 5)))
+    weights = rng.gamma(1.0, 1.0, len(patterns))
+    if draw(st.booleans()):
+        weights = np.full(len(patterns), 0.75)  # tied
+    at_positions = random_patterns(rng, n_labels, draw(st.integers(0, 5)), 4) if patterns or rng.random() < 0.5 else []
+    fired_weights = rng.gamma(1.0, 1.0, len(at_positions))
+    if signed:
+        weights, fired_weights = weights * _signs(rng, weights), fired_weights * _signs(rng, fired_weights)
+    if rounded:
+        scores, trans = np.round(scores), np.round(trans)
+        weights, fired_weights = np.round(weights), np.round(fired_weights)
+    if forbidden and draw(st.booleans()):
+        trans[rng.random(trans.shape) < 0.25] = NO_LABEL
+    fired_tokens = rng.integers(0, n_tokens, len(at_positions)).tolist()
+    return Case(
+        scores.astype(dtype),
+        trans.astype(dtype),
+        lengths,
+        tuple(zip(patterns, weights.tolist(), strict=True)),
+        tuple(zip(fired_tokens, at_positions, fired_weights.tolist(), strict=True)),
+        random_mask(rng, n_tokens, n_labels) if masks and draw(st.booleans()) else None,
+    )
+
+
+def random_patterns(rng: np.random.Generator, n_labels: int, n: int, max_length: int) -> List[Pattern]:
+    """Patterns that get in each other's way: suffixes and prefixes of others, overlaps, repetitions, the same twice."""
+    patterns: List[Pattern] = []
+    while len(patterns) < n:
+        fresh = tuple(rng.integers(0, n_labels, rng.integers(2, max_length + 1)).tolist())
+        other = patterns[rng.integers(len(patterns))] if patterns else fresh
+        kinds = [
+            fresh,
+            fresh,
+            other,
+            other[1:],
+            other[:-1],
+            other[1:] + fresh[:1],
+            fresh[:1] + other,
+            (fresh[:2] * max_length)[:max_length],
+        ]
+        pattern = kinds[rng.integers(len(kinds))]
+        if 2 <= len(pattern) <= max_length:
+            patterns.append(pattern)
+    return patterns
+
+
+def random_mask(rng: np.random.Generator, n_tokens: int, n_labels: int) -> NDArray[np.bool_]:
+    """(N, L), at least one label at each token."""
+    allowed = rng.random((n_tokens, n_labels)) < 0.6
+    allowed[np.arange(n_tokens), rng.integers(0, n_labels, n_tokens)] = True
+    return allowed
+
+
+def peaked_case(rng: np.random.Generator, lengths: List[int], n_labels: int, n_patterns: int) -> Case:
+    """Scores such as a trained tagger gives: nearly always one label far ahead, now and then two or three close."""
+    n_tokens = sum(lengths)
+    scores = rng.normal(0, 1, (n_tokens, n_labels)).astype(np.float32)
+    scores[np.arange(n_tokens), rng.integers(0, n_labels, n_tokens)] += 12
+    unsure = np.flatnonzero(rng.random(n_tokens) < 0.12)
+    scores[unsure, rng.integers(0, n_labels, len(unsure))] += 12
+    patterns = random_patterns(rng, n_labels, n_patterns, 4)
+    fired = random_patterns(rng, n_labels, n_tokens // 10, 4)
+    return Case(
+        scores,
+        rng.normal(0, 0.5, (n_labels, n_labels)).astype(np.float32),
+        np.array(lengths, np.int64),
+        tuple((pattern, weight) for pattern, weight in zip(patterns, rng.uniform(0, 1, n_patterns), strict=True)),
+        tuple((int(rng.integers(n_tokens)), pattern, float(rng.uniform(0, 2))) for pattern in fired),
+    )
+
+
+def _signs(rng: np.random.Generator, like: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rng.choice([-1.0, 1.0], like.shape)
