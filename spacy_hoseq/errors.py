@@ -11,13 +11,14 @@ class Warnings(metaclass=_WithCodes):
     """Warnings, shown through `warnings.warn`."""
 
     HW001 = (
-        "{n} tokens are annotated with labels that the component does not know ({labels}); they count as not annotated. "
+        "{n} tokens are annotated with labels that the component does not know ({labels}); they count as not "
+        "annotated. "
         "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
     )
 
 
 class Errors(metaclass=_WithCodes):
-    """Errors. HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components."""
+    """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components."""
 
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
@@ -37,11 +38,13 @@ class Errors(metaclass=_WithCodes):
     HS016 = "A hashed index needs at least 1 row and at most 2147483646, got {n_rows}."
 
     HS020 = (
-        "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label {label}). "
+        "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label "
+        "{label}). "
         "The weights are damaged or training has diverged: lower `learn_rate` or load an earlier model."
     )
     HS021 = (
-        "Transition scores must be numbers below infinity (-inf forbids a transition), but {n} of {size} are NaN or +inf. "
+        "Transition scores must be numbers below infinity (-inf forbids a transition), but {n} of {size} are NaN or "
+        "+inf. "
         "The weights are damaged or training has diverged: lower `learn_rate` or load an earlier model."
     )
     HS022 = "No label is allowed at token {token}. Allow at least one label there, or leave the token unconstrained."
@@ -62,10 +65,12 @@ class Errors(metaclass=_WithCodes):
     HS035 = "A pattern source must have `define(labels, sequences)` and `fire(docs)`, got {source}."
 
     HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
-    HS041 = "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
+    HS041 = (
+        "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
+    )
     HS042 = (
-        "The objective \"log_likelihood\" does not take label patterns yet. Use \"max_margin\" or \"perceptron\", or remove "
-        "`patterns` from the model."
+        "The objective \"log_likelihood\" does not take label patterns yet. Use \"max_margin\" or \"perceptron\", or "
+        "remove `patterns` from the model."
     )
     HS043 = (
         "Marginals of a model with label patterns cannot be computed yet. Set `save_marginals` to false, or remove "
@@ -73,12 +78,17 @@ class Errors(metaclass=_WithCodes):
     )
 
     HS050 = "The weights in \"{name}\" cannot be read: {problem}. The file is truncated, damaged or of another program."
-    HS051 = "The weights in \"{name}\" were made for {got}, but the model in the config has {expected}. Load the matching config."
+    HS051 = (
+        "The weights in \"{name}\" were made for {got}, but the model in the config has {expected}. Load the matching "
+        "config."
+    )
     HS052 = (
         "The component has no features yet: {problem}. Call `nlp.initialize(get_examples)` with annotated examples, or "
         "load a trained model."
     )
-    HS053 = "The emissions have {got} columns, but there are {expected} labels. Emissions must give one score per label."
+    HS053 = (
+        "The emissions have {got} columns, but there are {expected} labels. Emissions must give one score per label."
+    )
     HS055 = "The layer \"{name}\" has no update rule. Train it through the component `hoseq_tagger`, which sets one."
     HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
 

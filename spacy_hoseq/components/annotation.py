@@ -1,7 +1,7 @@
 """Labels on Docs: reading gold ones as masks, writing guessed ones."""
 
 import warnings
-from typing import List, Sequence, Set
+from typing import Iterable, List, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,14 @@ def check_attribute(attribute: str) -> None:
 def read_values(doc: Doc, attribute: str) -> Values:
     """Annotated labels of a Doc as string-store ids. RETURNS (len(doc),) uint64."""
     if not attribute.startswith("_."):
-        values: Values = doc.to_array([attribute.upper()]).reshape(len(doc))
-        return values
+        return np.asarray(doc.to_array([attribute.upper()]), np.uint64).reshape(len(doc))
     texts = [getattr(token._, attribute[2:]) or "" for token in doc]
     return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
 
 def write_values(doc: Doc, attribute: str, values: Values) -> None:
     if not attribute.startswith("_."):
-        doc.from_array([attribute.upper()], values)
+        doc.from_array([attribute.upper()], values)  # type: ignore[arg-type]
         return
     for token, value in zip(doc, values.tolist(), strict=True):
         setattr(token._, attribute[2:], doc.vocab.strings[value] if value else "")
@@ -58,7 +57,8 @@ def gold_values(example: Example, attribute: str) -> Values:
 class LabelTable:
     """From string-store ids to labels and to masks of permitted labels.
 
-    labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
+    labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such
+    prefix.
     """
 
     def __init__(self, labels: Sequence[str], strings: StringStore, neg_prefix: str) -> None:
@@ -94,7 +94,7 @@ def gold_mask(examples: Sequence[Example], attribute: str, table: LabelTable) ->
     return masks
 
 
-def label_names(examples: Sequence[Example], attribute: str, neg_prefix: str) -> List[str]:
+def label_names(examples: Iterable[Example], attribute: str, neg_prefix: str) -> List[str]:
     """All labels in the gold annotation, sorted."""
     names: Set[str] = set()
     for eg in examples:

@@ -4,7 +4,7 @@ from typing import Dict, List, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.strings import hash_string
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..errors import Errors
@@ -30,7 +30,7 @@ class TagDictionary:
                 raise ValueError(Errors.HS063.format(word=word, labels=names, known=", ".join(labels)))
             self._masks[row] = False
             self._masks[row, known] = True
-        self._index = ExactIndex(np.array([hash_string(word) for word in entries], np.uint64))
+        self._index = ExactIndex(np.array([get_string_id(word) for word in entries], np.uint64))
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool."""

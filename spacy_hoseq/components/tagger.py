@@ -1,13 +1,12 @@
 """`hoseq_tagger`: exact higher-order tagging, trained through `spacy train`.
 
 The component owns its learning: the update rule and the averaging in its config act on the linear weights at every
-`finish_update`, whatever `[training.optimizer]` says; that optimizer trains neural emissions, if there are any. `update` works
-on raw weights, `predict` and saving on finished ones (averaged, half precision), so an evaluation during training
-and the saved model give the same labels.
+`finish_update`, whatever `[training.optimizer]` says; that optimizer trains neural emissions, if there are any.
+`update` works on raw weights, `predict` and saving on finished ones (averaged, half precision), so an evaluation
+during training and the saved model give the same labels.
 """
 
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -18,7 +17,6 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
@@ -99,7 +97,7 @@ def make_hoseq_tagger(
 
 
 class Guesses(NamedTuple):
-    """Predictions for a batch of docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for."""
+    """Predictions for docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for."""
 
     labels: List[NDArray[np.int32]]
     marginals: Optional[List[NDArray[np.float32]]]
@@ -115,7 +113,8 @@ class ScoredLabels(NamedTuple):
 class HoseqTagger(TrainablePipe):
     """Labels every token with the best label sequence of its sentence.
 
-    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): of the component.
+    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): of the
+    component.
     All other settings: docs/components.md.
     """
 
@@ -162,13 +161,14 @@ class HoseqTagger(TrainablePipe):
     ) -> None:
         """Find labels, features and label patterns in the training data, and set all weights to zero.
 
-        get_examples (Callable): returns the training examples; called several times.
+        get_examples (Callable): returns the training examples.
         nlp (Language): the current pipeline.
         labels (Sequence[str]): the labels, from `spacy init labels`; None = those in the examples.
         tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
         """
         validate_get_examples(get_examples, "HoseqTagger.initialize")
-        for label in label_names(get_examples(), *self._reading()) if labels is None else labels:
+        examples = list(get_examples())  # reading a corpus costs more than all that is done with it here
+        for label in label_names(examples, *self._reading()) if labels is None else labels:
             self.add_label(label)
         self._require_labels()
         self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
@@ -176,9 +176,9 @@ class HoseqTagger(TrainablePipe):
         table, _ = self._lookup()
         for node in self.model.walk():
             if "index_features" in node.attrs:
-                node.attrs["index_features"](node, _doc_batches(get_examples()))
-        define_patterns(self.model, self.labels, [self._gold_ids(eg, table) for eg in get_examples()])
-        sample = list(islice(get_examples(), 10))
+                node.attrs["index_features"](node, _doc_batches(examples))
+        define_patterns(self.model, self.labels, [self._gold_ids(eg, table) for eg in examples])
+        sample = examples[:10]
         if not sample:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
         shapes = [np.zeros((len(eg.predicted), len(self.labels)), np.float32) for eg in sample]
@@ -221,7 +221,7 @@ class HoseqTagger(TrainablePipe):
         return Guesses(labels, np.split(self._marginals(potentials, allowed), ends))
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
-        """Write labels, and marginals if asked for, to the docs. Labels that are set already stay, unless `overwrite`."""
+        """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
         table, _ = self._lookup()
         attribute = self.cfg["attribute"]
@@ -236,7 +236,7 @@ class HoseqTagger(TrainablePipe):
                 doc._.set(MARGINALS, {**(doc._.get(MARGINALS) or {}), self.name: found})
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
-        """The k best label sequences of each Doc, best first, whatever is set on it as a constraint unless `overwrite`."""
+        """The k best label sequences of each Doc, best first, under the same constraints as `predict`."""
         result = []
         for doc in docs:
             parts = []
@@ -351,6 +351,6 @@ class HoseqTagger(TrainablePipe):
         return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1).astype(np.int32)
 
 
-def _doc_batches(examples: Iterable[Example]) -> Iterator[List[Doc]]:
-    for batch in minibatch(examples, size=1000):
-        yield [eg.predicted for eg in batch]
+def _doc_batches(examples: List[Example]) -> Iterator[List[Doc]]:
+    for start in range(0, len(examples), 1000):
+        yield [eg.predicted for eg in examples[start : start + 1000]]

@@ -1,11 +1,12 @@
 """First-order chain: log Z and marginals (Rabiner 1989, section III; Lafferty, McCallum & Pereira 2001).
 
-    alpha_t(y) = exp(scores[t, y]) sum_a alpha_{t-1}(a) exp(trans[a, y])      beta_t(a) = sum_y exp(trans[a, y] + scores[t+1, y]) beta_{t+1}(y)
-    p(y_t = y) = alpha_t(y) beta_t(y) / Z
+    alpha_t(y) = exp(scores[t, y]) sum_a alpha_{t-1}(a) exp(trans[a, y])
+    beta_t(a) = sum_y exp(trans[a, y] +
+    scores[t+1, y]) beta_{t+1}(y) p(y_t = y) = alpha_t(y) beta_t(y) / Z
 
 Two walks compute it. The usual one works with probabilities that are scaled to sum to 1 at every step: a step is one
-matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never be
-worth more than e^(2 MAX_RANGE) times what its share of alpha says. Otherwise (very large weights, forbidden
+matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never
+be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Otherwise (very large weights, forbidden
 transitions) the same recurrences run on logarithms.
 
 Checked against enumeration in tests/decoders/test_forward_backward.py.
@@ -44,10 +45,10 @@ def forward_backward(
     emissions = scores[layout.tokens].astype(np.float64)  # (N, L), packed
     if allowed is not None:
         emissions[~allowed[layout.tokens]] = -np.inf
-    trans = trans.astype(np.float64)
+    moves = trans.astype(np.float64)
     in_range = np.isfinite(trans).all() and np.ptp(trans) < MAX_RANGE if trans.size else True
     walk = _scaled if in_range else _logarithmic
-    log_z, packed, transitions = walk(emissions, trans, layout)
+    log_z, packed, transitions = walk(emissions, moves, layout)
     if len(log_z) and log_z.min() == -np.inf:
         raise ValueError(Errors.HS023.format(sequence=int(layout.order[log_z.argmin()])))
     marginals = np.empty_like(packed)
@@ -61,7 +62,7 @@ def _scaled(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, F
     """Probabilities scaled to sum to 1. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
     shift = emissions.max(axis=1, keepdims=True, initial=-np.inf)
     potentials = np.exp(emissions - shift)  # (N, L)
-    top = trans.max(initial=0.0)
+    top = float(trans.max()) if trans.size else 0.0
     weights = np.exp(trans - top)  # (L, L)
     alpha = np.empty_like(potentials)
     scale = np.empty(len(potentials))
@@ -126,4 +127,4 @@ def _log_sum(values: Floats, axis: int) -> Floats:
 
 def _sum_by_rank(values: Floats, layout: Layout) -> Floats:
     rank = np.arange(len(values)) - np.repeat(layout.offset[:-1], layout.size_at_t)
-    return np.bincount(rank, weights=values, minlength=len(layout.lengths))
+    return np.asarray(np.bincount(rank, weights=values, minlength=len(layout.lengths)), np.float64)

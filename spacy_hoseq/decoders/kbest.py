@@ -1,8 +1,9 @@
 """The k best label sequences, with label patterns of any sign.
 
 States are the nodes of the trie, each standing for "the LONGEST node that the labels so far end with": these states
-are exclusive, so every labelling is exactly one path and patterns count in full, whatever their sign. With no patterns
-the states are the labels and this is the k-best Viterbi algorithm (Schwartz & Chow 1990; Huang & Chiang 2005, algorithm 2).
+are exclusive, so every labelling is exactly one path and patterns count in full, whatever their sign. With no
+patterns the states are the labels and this is the k-best Viterbi algorithm (Schwartz & Chow 1990; Huang & Chiang
+2005, algorithm 2).
 
 Checked against enumeration in tests/decoders/test_kbest.py.
 """
@@ -112,7 +113,7 @@ def _trace(best: Floats, back: List[Tuple[Ints, Ints]], trie: PatternTrie, k: in
 
 
 def combine(parts: List[KBest], k: int) -> KBest:
-    """The k best labellings of independent sequences taken together, laid end to end. RETURNS (KBest): labels (m, N)."""
+    """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m, N)."""
     whole = KBest(np.zeros((1, 0), np.int32), np.zeros(1))
     for part in parts:
         total = (whole.scores[:, None] + part.scores).reshape(-1)

@@ -42,20 +42,20 @@ class Layout(NamedTuple):
 
 def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
     """RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
-    lengths = np.asarray(lengths, np.int64)
-    if (lengths < 1).any() or lengths.sum() != n_tokens:
-        raise ValueError(Errors.HS025.format(expected=n_tokens, got=lengths.tolist()[:10]))
-    order = np.argsort(-lengths, kind="stable")
-    n_steps = int(lengths.max(initial=0))
-    size_at_t = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(n_steps), side="right")
+    sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
+    if (sizes < 1).any() or sizes.sum() != n_tokens:
+        raise ValueError(Errors.HS025.format(expected=n_tokens, got=sizes.tolist()[:10]))
+    order = np.argsort(-sizes, kind="stable")
+    n_steps = int(sizes.max(initial=0))
+    size_at_t = len(sizes) - np.searchsorted(np.sort(sizes), np.arange(n_steps), side="right")
     offset = np.concatenate([[0], np.cumsum(size_at_t)])
-    rank = np.empty(len(lengths), np.intp)
-    rank[order] = np.arange(len(lengths))
-    starts = np.cumsum(lengths) - lengths
-    time = np.arange(n_tokens) - np.repeat(starts, lengths)  # (N,) position in the own sequence
+    rank = np.empty(len(sizes), np.intp)
+    rank[order] = np.arange(len(sizes))
+    starts = np.cumsum(sizes) - sizes
+    time = np.arange(n_tokens) - np.repeat(starts, sizes)  # (N,) position in the own sequence
     tokens = np.empty(n_tokens, np.intp)
-    tokens[offset[time] + np.repeat(rank, lengths)] = np.arange(n_tokens)
-    return Layout(lengths, order, size_at_t, offset, tokens)
+    tokens[offset[time] + np.repeat(rank, sizes)] = np.arange(n_tokens)
+    return Layout(sizes, order, size_at_t, offset, tokens)
 
 
 def check_scores(
@@ -84,7 +84,7 @@ def packed_scores(
     scores: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]], layout: Layout
 ) -> NDArray[np.float64]:
     """Emission scores in packed order, label-major. RETURNS (L, N) float64, -inf where a label is not allowed."""
-    packed = scores[layout.tokens].T.astype(np.float64, order="C")
+    packed: NDArray[np.float64] = scores[layout.tokens].T.astype(np.float64, order="C")
     if allowed is not None:
         packed[~allowed[layout.tokens].T] = -np.inf
     return packed

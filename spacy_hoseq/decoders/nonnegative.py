@@ -2,15 +2,17 @@
 
 The problem of Qian & Liu ("Sequence Labeling with Non-Negative Weighted Higher Order Features"), not their Algorithm 1:
 that one is quadratic in the patterns and not exact in all cases. With psi_t(u) = the sum of the weights at t of all
-patterns that are suffixes of node u, and V_t(u) = the best score of ANY labelling of 1..t that ends with u ("inclusive"):
+patterns that are suffixes of node u, and V_t(u) = the best score of ANY labelling of 1..t that ends with u
+("inclusive"):
 
     own_t(u) = V_{t-1}(parent(u)) + trans[last two labels of u] + scores[t, last label of u] + psi_t(u)
                (single labels: max over all earlier labels, as in Viterbi)
     V_t(u)   = max(own_t(u), max over v with fail(v) = u of V_t(v))                              deepest nodes first
 
-Why it is exact: own_t(u) counts the patterns that end at t and are suffixes of u. A labelling that ends with u may end
-with a longer node v as well and then scores psi_t(v) >= psi_t(u), because weights are >= 0: own_t(u) is at most its true
-score, and its true score is own_t of the longest node that it ends with, which the second line passes down to u.
+Why it is exact: own_t(u) counts the patterns that end at t and are suffixes of u. A labelling that ends with u may
+end with a longer node v as well and then scores psi_t(v) >= psi_t(u), because weights are >= 0: own_t(u) is at most
+its true score, and its true score is own_t of the longest node that it ends with, which the second line passes down
+to u.
 With a negative weight own_t(u) could exceed the true score; such weights are refused.
 
 Checked against enumeration in tests/decoders/test_nonnegative.py.
@@ -161,7 +163,7 @@ def _merge(trie: PatternTrie, level: slice) -> Tuple[NDArray[np.intp], slice, ND
 def _expand(
     fired: Fired, trie: PatternTrie, layout: Layout
 ) -> Dict[int, Tuple[NDArray[np.intp], NDArray[np.intp], Floats]]:
-    """Weights of fired patterns, passed on to all nodes that end with them. Step -> (nodes, columns, weights), unique."""
+    """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns, weights), unique."""
     firing, which = np.unique(fired.nodes, return_inverse=True)
     longer = trie.with_suffix(firing)
     counts = np.array([len(nodes) for nodes in longer])[which]
@@ -170,7 +172,7 @@ def _expand(
     place[layout.tokens] = np.arange(len(layout.tokens))
     packed = np.repeat(place[fired.tokens], counts)
     keys, inverse = np.unique(packed * len(trie) + nodes, return_inverse=True)
-    weights = np.bincount(inverse, weights=np.repeat(fired.weights, counts))
+    weights = np.asarray(np.bincount(inverse, weights=np.repeat(fired.weights, counts)), np.float64)
     packed, nodes = np.divmod(keys, len(trie))
     steps = np.searchsorted(layout.offset, packed, side="right") - 1
     cuts = np.flatnonzero(np.diff(steps, prepend=-1))
@@ -184,7 +186,8 @@ def _expand(
 def _ranges(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]:
     """All integers of the ranges [first_i, last_i), end to end."""
     sizes = last - first
-    return np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    result: NDArray[np.intp] = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    return result
 
 
 def check_weights(patterns: PatternScores) -> None:

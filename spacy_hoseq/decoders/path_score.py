@@ -35,4 +35,4 @@ def path_score(
         if fired is not None:
             matched = np.isin(fired.tokens * len(trie) + fired.nodes, found.tokens * len(trie) + found.nodes)
             here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))
-    return np.bincount(sequence, weights=here, minlength=len(lengths))
+    return np.asarray(np.bincount(sequence, weights=here, minlength=len(lengths)), np.float64)

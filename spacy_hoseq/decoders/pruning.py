@@ -1,16 +1,18 @@
 """Exact pruning: labels that cannot be on a best path are dropped before decoding, and the rest falls apart.
 
-Replace label k at one token by label j, and nothing else. Emissions change by scores[j] - scores[k]. Towards the token before,
-with label a, j earns at least trans[a, j], and k at most E[a, k] = trans[a, k] + the largest weight of patterns that end here
-with a, k. Towards the token after, with label b, j earns at least trans[j, b] and k at most G[k, b] = trans[k, b] + the largest
-weight of patterns that hold k, b and end at the next token, plus at the one after it, and so on. (Weights are >= 0,
-so patterns that j gains can be left out.) With A, B the labels that the two neighbours can have, if
+Replace label k at one token by label j, and nothing else. Emissions change by scores[j] - scores[k]. Towards the
+token before, with label a, j earns at least trans[a, j], and k at most E[a, k] = trans[a, k] + the largest weight of
+patterns that end here with a, k. Towards the token after, with label b, j earns at least trans[j, b] and k at most
+G[k, b] = trans[k, b] + the largest weight of patterns that hold k, b and end at the next token, plus at the one after
+it, and so on. (Weights are >= 0, so patterns that j gains can be left out.) With A, B the labels that the two
+neighbours can have, if
 
     scores[t, j] - scores[t, k]  >  max_{a in A} (E[a, k] - trans[a, j]) + max_{b in B} (G[k, b] - trans[j, b])
 
-then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of equal
-score stay, so ties are decided as before. It is applied with all labels as A and B (one table of L x L limits; the ends
-of a sequence, where a side is missing, are covered by max(0, .)), then once more with the candidates that this leaves.
+then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of
+equal score stay, so ties are decided as before. It is applied with all labels as A and B (one table of L x L limits;
+the ends of a sequence, where a side is missing, are covered by max(0, .)), then once more with the candidates that
+this leaves.
 No best path has a label that was dropped, so dropping it from A and B keeps the second test sound.
 
 A token with one label left is decided. Tokens that are open influence each other only through patterns or transitions
@@ -25,8 +27,9 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Errors
 from .layout import check_scores, make_layout
-from .nonnegative import decode_nonnegative
+from .nonnegative import check_weights, decode_nonnegative
 from .path_score import path_score
 from .records import Paths
 from .sparse import decode_sparse
@@ -54,7 +57,7 @@ def decode_pruned(
     patterns: Optional[PatternScores] = None,
     allowed: Optional[NDArray[np.bool_]] = None,
 ) -> Paths:
-    """The best label sequences, as `viterbi` (no patterns) or `decode_nonnegative` gives them, at a fraction of the work.
+    """The best label sequences, as `viterbi` (no patterns) or `decode_nonnegative` give them, for less work.
 
     Arguments, result and errors as there. Where two labellings have exactly the same score, the chosen one may differ
     from the unpruned decoder's with patterns (never without); it does not depend on the rest of the batch.
@@ -63,6 +66,8 @@ def decode_pruned(
     """
     check_scores(scores, trans, allowed)
     make_layout(lengths, len(scores))
+    if patterns is not None:
+        check_weights(patterns)
     if not len(scores):
         return Paths(np.zeros(0, np.int32), np.zeros(0))
     limits = make_limits(trans, patterns)
@@ -84,7 +89,10 @@ def decode_pruned(
                 labels[at] = decode_sparse(scores[at], trans, inside, part.lengths, candidates[at]).labels
             else:
                 labels[at] = decode_nonnegative(scores[at], trans, inside, part.lengths, allowed=candidates[at]).labels
-    return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns))
+    best = path_score(scores, trans, labels, lengths, patterns=patterns)
+    if best.min() == -np.inf:
+        raise ValueError(Errors.HS023.format(sequence=int(best.argmin())))
+    return Paths(labels, best)
 
 
 class Limits(NamedTuple):
@@ -99,8 +107,8 @@ class Limits(NamedTuple):
 
 def make_limits(trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> Limits:
     """The tables E and G of the module docstring, with patterns that fire everywhere, and the limits made from them."""
-    trans = trans.astype(np.float64)
-    after, before = trans.copy(), trans.copy()
+    moves: Floats = trans.astype(np.float64)
+    after, before = moves.copy(), moves.copy()
     if patterns is not None:
         trie = patterns.trie
         psi = trie.suffix_sums(patterns.weights)
@@ -110,7 +118,7 @@ def make_limits(trans: NDArray[np.floating], patterns: Optional[PatternScores]) 
             inside = np.flatnonzero(trie.depth > max(j, 1))
             shorter = trie.suffix_at_most(inside, j)
             covered = psi[inside] - np.where(shorter >= 0, psi[shorter], 0.0)  # patterns in u longer than j labels
-            largest = np.zeros_like(trans)
+            largest = np.zeros_like(moves)
             if j == 0:
                 pair = trie.label[trie.parent[inside]], trie.label[inside]
             else:
@@ -121,13 +129,13 @@ def make_limits(trans: NDArray[np.floating], patterns: Optional[PatternScores]) 
                 after += largest
             else:
                 before += largest
-    n_labels = len(trans)
+    n_labels = len(moves)
     left, right = np.zeros((n_labels, n_labels)), np.zeros((n_labels, n_labels))
     with np.errstate(invalid="ignore"):
         for a in range(n_labels):  # -inf - -inf = nan: both are forbidden there, nothing can be lost
-            left = np.fmax(left, after[a][None, :] - trans[a][:, None])
-            right = np.fmax(right, before[:, a][None, :] - trans[:, a][:, None])
-    return Limits(trans, after, before, left + right)
+            left = np.fmax(left, after[a][None, :] - moves[a][:, None])
+            right = np.fmax(right, before[:, a][None, :] - moves[:, a][:, None])
+    return Limits(moves, after, before, left + right)
 
 
 def candidate_labels(
@@ -139,7 +147,8 @@ def candidate_labels(
 ) -> Mask:
     """Labels that cannot be excluded in favour of the token's best-scoring allowed label, whatever its neighbours have.
 
-    scores (N, L), allowed (N, L). fired_loss (N, L): weight of the patterns that fire at given positions and need the label.
+    scores (N, L), allowed (N, L). fired_loss (N, L): weight of the patterns that fire at given positions and need the
+    label.
     RETURNS (N, L) bool, at least one label a token.
     """
     emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
@@ -182,18 +191,20 @@ def refine(
         ends = np.cumsum(counts)
         other = everything[np.arange(counts.sum()) + np.repeat(start - (ends - counts), counts)]
         k, j = np.repeat(label[at], counts), np.repeat(rival[at], counts)
-        with np.errstate(invalid="ignore"):
-            if step < 0:
-                loss = limits.after[other, k] - limits.trans[other, j]
-            else:
-                loss = limits.before[k, other] - limits.trans[j, other]
-        if len(loss):
-            limit[at] += np.fmax.reduceat(loss, ends - counts)
+        if not len(other):
+            continue
+        earned = limits.after[other, k] if step < 0 else limits.before[k, other]
+        instead = limits.trans[other, j] if step < 0 else limits.trans[j, other]
+        possible = earned > -np.inf  # where label k is forbidden it has nothing to lose, where only j is, everything
+        loss = np.subtract(earned, instead, out=np.full(len(other), -np.inf), where=possible)
+        worst = np.maximum.reduceat(loss, ends - counts)
+        limit[at] = np.where(worst > -np.inf, limit[at], -np.inf)
+        limit[at] += np.where(limit[at] > -np.inf, worst, 0.0)
     gap = scores[token, rival].astype(np.float64) - scores[token, label]
     if fired_loss is not None:
         limit += fired_loss[token, label]
-    dropped = gap > limit + ROUNDING * (1 + np.abs(limit))
-    result = candidates.copy()
+    dropped = gap - limit > ROUNDING * (1 + gap)
+    result: Mask = candidates.copy()
     result[token[dropped], label[dropped]] = False
     return result
 

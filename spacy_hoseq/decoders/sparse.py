@@ -1,8 +1,8 @@
 """The recurrence of `nonnegative.py` over candidate labels only: exact, at a cost that does not grow with L or U.
 
 After pruning few labels are left at a token (`pruning.py`), and of the trie's nodes only those whose labels are all
-candidates at their tokens can match. These pairs (token, node) are the CELLS of a lattice, and everything that links them
-is found for all tokens of the batch at once, level by level of the trie:
+candidates at their tokens can match. These pairs (token, node) are the CELLS of a lattice, and everything that links
+them is found for all tokens of the batch at once, level by level of the trie:
 
     parent(c)   the cell of the node without its last label, one token earlier
     fail(c)     the cell of the longest proper suffix at the same token: fail(u y) is the longest v y with v on the
@@ -51,7 +51,8 @@ def decode_sparse(
 ) -> Paths:
     """Best label sequence among the candidates, for a batch of sequences.
 
-    As `decode_nonnegative(..., allowed=candidates)`; meant for few candidates a token. Ties: as there, the longer match.
+    As `decode_nonnegative(..., allowed=candidates)`; meant for few candidates a token. Ties: as there, the longer
+    match.
 
     Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
     """
@@ -61,12 +62,12 @@ def decode_sparse(
     before = _tokens_before(layout)
     cells = _make_cells(candidates, before, patterns.trie)
     emissions = scores[layout.tokens].astype(np.float64)
-    trans = trans.astype(np.float64)
+    moves = trans.astype(np.float64)
     label = patterns.trie.label[cells.node]
     gain = emissions[cells.token, label]  # (C,)
     deep = np.arange(cells.levels[0].stop, len(cells.node))
-    gain[deep] += trans[label[cells.parent[deep]], label[deep]] + _psi(cells, patterns, layout)[deep]
-    edges = _edges(cells, before, trans, label)
+    gain[deep] += moves[label[cells.parent[deep]], label[deep]] + _psi(cells, patterns, layout)[deep]
+    edges = _edges(cells, before, moves, label)
     own, v, via = _forward(cells, gain, edges, layout)
     return _backward(cells, own, v, via, gain, edges, label, layout)
 
@@ -121,7 +122,7 @@ def _make_cells(candidates: NDArray[np.bool_], before: Ints, trie: PatternTrie) 
 
 def _find_fails(parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension: Ints, first_extension: Ints) -> Ints:
     """Failure cells of new cells: along the failure chain of the parent, the first cell that has the same extension."""
-    result = single.copy()  # at the end of the chain: the single label
+    result: Ints = single.copy()  # at the end of the chain: the single label
     open_ = np.arange(len(parent))
     at = parent
     while len(open_):
@@ -144,7 +145,8 @@ def _psi(cells: Cells, patterns: PatternScores, layout: Layout) -> Floats:
     extra = _fired_at(cells, fired, trie, layout)
     for level in cells.levels[1:]:
         extra[level] += extra[cells.fail[level]]
-    return psi + extra
+    result: Floats = psi + extra
+    return result
 
 
 def _fired_at(cells: Cells, fired: Fired, trie: PatternTrie, layout: Layout) -> Floats:
@@ -156,11 +158,11 @@ def _fired_at(cells: Cells, fired: Fired, trie: PatternTrie, layout: Layout) -> 
     wanted = place[fired.tokens] * len(trie) + fired.nodes
     at = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
     present = keys[at] == wanted
-    return np.bincount(at[present], weights=fired.weights[present], minlength=len(keys))
+    return np.asarray(np.bincount(at[present], weights=fired.weights[present], minlength=len(keys)), np.float64)
 
 
 class Edges(NamedTuple):
-    """Moves between single cells, grouped by target. source (E,): cells. trans (E,). first (C1 + 1,): of each target."""
+    """Moves between single cells, by target. source (E,): cells. trans (E,). first (C1 + 1,): of each target."""
 
     source: Ints
     trans: Floats
@@ -188,8 +190,8 @@ def _forward(cells: Cells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[
         own[a:b] += np.maximum.reduceat(v[edges.source[e:f]] + edges.trans[e:f], edges.first[a:b] - e)
         v[a:b] = own[a:b]
         for bound in bounds[1:]:
-            here = slice(bound[t], bound[t + 1])
-            v[here] += v[cells.parent[here]]
+            level = slice(bound[t], bound[t + 1])
+            v[level] += v[cells.parent[level]]
         for bound in reversed(bounds[1:]):
             here = np.arange(bound[t], bound[t + 1])
             suffix = cells.fail[here]

@@ -85,7 +85,8 @@ class PatternTrie:
     def child(self, nodes: Ints, labels: Ints) -> Ints:
         """Node of `nodes` extended by `labels`, -1 where there is none. All (n,)."""
         if self._child_table is not None:
-            return self._child_table[nodes * self.n_labels + labels].astype(np.intp)
+            found: Ints = self._child_table[nodes * self.n_labels + labels].astype(np.intp)
+            return found
         if not len(self._child_keys):
             return np.full(len(nodes), -1, np.intp)
         keys = nodes * self.n_labels + labels
@@ -126,14 +127,14 @@ class PatternTrie:
         From every token as a beginning, all at once, the trie is followed as far as it goes: O(N max_length log U).
         """
         sequence = np.repeat(np.arange(len(lengths)), lengths)
-        labels = labels.astype(np.intp)
-        token = np.arange(len(labels))
-        node = labels
+        label: Ints = labels.astype(np.intp)
+        token: Ints = np.arange(len(label))
+        node = label
         tokens, nodes = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         while len(token):
-            inside = token + 1 < len(labels)
+            inside = token + 1 < len(label)
             token, node = token[inside] + 1, node[inside]
-            node = np.where(sequence[token - 1] == sequence[token], self.child(node, labels[token]), -1)
+            node = np.where(sequence[token - 1] == sequence[token], self.child(node, label[token]), -1)
             token, node = token[node >= 0], node[node >= 0]
             tokens.append(token)
             nodes.append(node)

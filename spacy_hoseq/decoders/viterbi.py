@@ -39,22 +39,22 @@ def viterbi(
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
     emissions = packed_scores(scores, allowed, layout)  # (L, N)
-    trans = trans.astype(np.float64)
+    moves: NDArray[np.float64] = trans.astype(np.float64)
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     blocks = list(layout.blocks(scores.shape[1]))
     entries: List[Optional[NDArray[np.float64]]] = [None]  # V before each block
     for first, last in blocks[:-1]:
-        entries.append(_forward(emissions, trans, layout, first, last, entries[-1])[-1])
+        entries.append(_forward(emissions, moves, layout, first, last, entries[-1])[-1])
     following = np.zeros(0, np.int32)  # labels at t + 1
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
-        history = _forward(emissions, trans, layout, first, last, entry)
+        history = _forward(emissions, moves, layout, first, last, entry)
         for t in range(last - 1, first - 1, -1):
             v, n_on = history[t - first], len(following)
             best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
             here = np.empty(v.shape[1], np.int32)
             here[n_on:] = v[:, n_on:].argmax(axis=0)
-            here[:n_on] = (v[:, :n_on] + trans[:, following]).argmax(axis=0)
+            here[:n_on] = (v[:, :n_on] + moves[:, following]).argmax(axis=0)
             labels[layout.step(t)] = following = here
     return unpack_paths(labels, best, layout)
 
@@ -64,7 +64,7 @@ def max_plus(v: NDArray[np.float64], trans: NDArray[np.float64]) -> NDArray[np.f
     if v.shape[1] <= 32:  # few columns: one call on a small cube is cheaper than 2 L calls
         cube: NDArray[np.float64] = (v[:, None, :] + trans[:, :, None]).max(axis=0)
         return cube
-    result = v[0] + trans[0][:, None]  # (L, n)
+    result: NDArray[np.float64] = v[0] + trans[0][:, None]  # (L, n)
     candidate = np.empty_like(result)
     for a in range(1, len(trans)):
         np.add(v[a], trans[a][:, None], out=candidate)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import IDS
 from spacy.lexeme import Lexeme
-from spacy.strings import hash_string
+from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
 from ..errors import Errors
@@ -33,12 +33,12 @@ def _field(name: str, lexeme: Lexeme) -> int:
 
 def _prefix(length: int, lexeme: Lexeme) -> int:
     text = lexeme.text
-    return hash_string(text[:length]) if len(text) >= length else 0
+    return int(get_string_id(text[:length])) if len(text) >= length else 0
 
 
 def _suffix(length: int, lexeme: Lexeme) -> int:
     text = lexeme.text
-    return hash_string(text[-length:]) if len(text) >= length else 0
+    return int(get_string_id(text[-length:])) if len(text) >= length else 0
 
 
 def _has_digit(lexeme: Lexeme) -> int:
@@ -60,21 +60,21 @@ def _length(lexeme: Lexeme) -> int:
 def _short_shape(lexeme: Lexeme) -> int:
     """spaCy's shape with every run of one character class written once: "Mid-1990s" -> "Xx-dx"."""
     shape = lexeme.shape_
-    return hash_string("".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1]))
+    return int(get_string_id("".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1])))
 
 
 def _char_classes(lexeme: Lexeme) -> int:
     """The set of Unicode general categories in the word: "３０％" -> {Nd, Po}. For scripts without case."""
-    return hash_string("".join(sorted({unicodedata.category(c) for c in lexeme.text})))
+    return int(get_string_id("".join(sorted({unicodedata.category(c) for c in lexeme.text}))))
 
 
 def _repeated_char(lexeme: Lexeme) -> int:
-    """Whether a character follows itself, or a half follows itself: 高高兴兴 -> "AABB", 试试 -> "AA", 研究研究 -> "ABAB"."""
+    """How a word repeats characters: 高高兴兴 -> "AABB", 试试 -> "AA"; no value if it repeats none."""
     text = lexeme.text
     if not 2 <= len(text) <= 6:
         return 0
     letters = {c: chr(ord("A") + i) for i, c in enumerate(dict.fromkeys(text))}
-    return hash_string("".join(letters[c] for c in text)) if len(letters) < len(text) else 0
+    return int(get_string_id("".join(letters[c] for c in text))) if len(letters) < len(text) else 0
 
 
 _COMPUTED: Dict[str, LexicalAttribute] = {
@@ -101,7 +101,8 @@ def lexical_attribute(name: str) -> Optional[LexicalAttribute]:
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
     if name != "bias" and not name.startswith("_.") and not lexical_attribute(name) and name.upper() not in IDS:
-        known = sorted([*_STRINGS, *_FLAGS, *_COMPUTED, "prefixN", "suffixN", "bias", "_.extension", "tag", "pos", "lemma"])
+        others = ["prefixN", "suffixN", "bias", "_.extension", "tag", "pos", "lemma"]
+        known = sorted([*_STRINGS, *_FLAGS, *_COMPUTED, *others])
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
 
 
@@ -117,7 +118,7 @@ def token_values(doc: Doc, name: str) -> Keys:
 
 def _value(value: Any) -> int:
     if isinstance(value, str):
-        return hash_string(value) if value else 0
+        return int(get_string_id(value))  # 0 for the empty string
     if value is None or isinstance(value, (bool, int, np.integer)):
         return int(value or 0) & 0xFFFFFFFFFFFFFFFF
     raise ValueError(Errors.HS015.format(value=repr(value), type=type(value).__name__))

@@ -4,7 +4,7 @@ from typing import Dict, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.strings import hash_string
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from .attributes import check_attribute, lexical_attribute, token_values
@@ -13,7 +13,7 @@ from .lexicon import Lexicon
 from .sequences import sequence_lengths
 from .templates import Template
 
-BEFORE, AFTER = np.uint64(hash_string("<s>")), np.uint64(hash_string("</s>"))  # values beyond the sentence's ends
+BEFORE, AFTER = np.uint64(get_string_id("<s>")), np.uint64(get_string_id("</s>"))  # values beyond the sentence's ends
 
 
 class Columns(NamedTuple):
@@ -93,7 +93,7 @@ class FeatureExtractor:
         return padded
 
     def _template_keys(self, template: Template, padded: Dict[str, Keys], positions: NDArray[np.intp]) -> Keys:
-        state = np.array([hash_string(str(template))], np.uint64)
+        state = np.array([get_string_id(str(template))], np.uint64)
         fires = np.ones(len(positions), bool)
         for part in template.parts:
             if part.attribute == "bias":

@@ -66,7 +66,8 @@ class ExactIndex:
             going_on = ~hit & (found != ABSENT)
             open_, slots = open_[going_on], slots[going_on]
         rows[flat == ABSENT] = self.n_rows
-        return rows.reshape(keys.shape)
+        result: Rows = rows.reshape(keys.shape)
+        return result
 
 
 class HashedIndex:
@@ -76,7 +77,7 @@ class HashedIndex:
         self.n_rows = n_rows
 
     def lookup(self, keys: Keys) -> Rows:
-        rows = (keys % np.uint64(self.n_rows)).astype(np.int32)
+        rows: Rows = (keys % np.uint64(self.n_rows)).astype(np.int32)
         rows[keys == ABSENT] = self.n_rows
         return rows
 

@@ -17,10 +17,11 @@ _SHIFT_1, _SHIFT_2 = np.uint64(30), np.uint64(27)
 
 
 def mix(state: Keys, values: Keys) -> Keys:
-    """Fold `values` into `state`: splitmix64's finaliser over their exclusive or. Both (N,) uint64, or one of them (1,).
+    """Fold `values` into `state`: splitmix64's finaliser over their exclusive or. (N,) uint64, `state` maybe (1,).
 
     A bijection of `values` for a fixed state, so different values never collide within a one-part template.
     """
     mixed = state ^ values
     mixed = (mixed ^ (mixed >> _SHIFT_1)) * _MULTIPLIER_1
-    return (mixed ^ (mixed >> _SHIFT_2)) * _MULTIPLIER_2
+    result: Keys = (mixed ^ (mixed >> _SHIFT_2)) * _MULTIPLIER_2
+    return result

@@ -1,6 +1,6 @@
-"""Emission scores from sparse features: scores[n] = sum over the templates k of the weight row of feature k at token n."""
+"""Emission scores from sparse features: scores[n] = sum over templates k of the weight row of feature k at token n."""
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Features:
         return self._index
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Rows:
-        """RETURNS (K, N), a copy. A text is recognised by its words and sentence starts: all that lexical features see."""
+        """RETURNS (K, N), a copy. Texts are recognised by words and sentence starts: all that lexical features see."""
         index = self.index(known)
         if not self.extractor.is_lexical:
             return index.lookup(self.extractor.keys(docs))
@@ -136,7 +136,7 @@ def forward(
     table = shim.values("table", is_train=is_train)
     ends = np.cumsum([len(doc) for doc in docs])
     if not is_train or not len(docs) or ends[-1] == 0:
-        return np.split(_predict_scores(features.extractor, index, table, docs), ends[:-1]), _no_backprop
+        return _by_doc(_predict_scores(features.extractor, index, table, docs), ends), _no_backprop
     rows = features.training_rows(shim.extra, docs)
     drop = model.attrs["dropout_rate"]
     if drop:  # feature dropout: each feature at each token is left out with probability `drop`
@@ -146,16 +146,16 @@ def forward(
     scores *= scale
 
     def backprop(d_scores: List[Floats2d]) -> List[Doc]:
-        gradient = np.concatenate(d_scores)
+        gradient: NDArray[np.float32] = np.concatenate(cast(List[Any], d_scores))
         used = np.flatnonzero(gradient.any(axis=1))
         shim.add_gradient("table", *row_gradient(rows[:, used], gradient[used] * scale, index.n_rows))
         return docs
 
-    return np.split(scores, ends[:-1]), backprop
+    return _by_doc(scores, ends), backprop
 
 
 def add_rows(table: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
-    """scores[n] = sum_k table[rows[k, n]], template by template: three times faster than a gather of all. RETURNS (n, L)."""
+    """scores[n] = sum_k table[rows[k, n]], template by template (faster than gathering all rows). RETURNS (n, L)."""
     scores = np.zeros((rows.shape[1], table.shape[1]), np.float32)
     buffer = np.empty_like(scores)
     for row in rows:
@@ -189,6 +189,10 @@ def _predict_scores(
         keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS)
         scores[start : start + BLOCK_TOKENS] = add_rows(table, index.lookup(keys))
     return scores
+
+
+def _by_doc(scores: NDArray[np.float32], ends: NDArray[np.intp]) -> List[Floats2d]:
+    return cast(List[Floats2d], np.split(scores, ends[:-1]))
 
 
 def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:

@@ -1,11 +1,11 @@
 """The structured head: emission scores + transitions + label patterns = the potentials of a batch."""
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
-from thinc.api import Model
+from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
 from ..decoders.potentials import Potentials, PotentialsGradient
@@ -16,7 +16,7 @@ from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_source
 from .weights import WeightsShim, weights_of
 
-TaggerModel = Model[List[Doc], Potentials]
+TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
 
 
 def HigherOrderTagger(
@@ -83,7 +83,7 @@ def forward(
     shim = weights_of(model)
     trans = shim.values("trans", is_train=is_train)
     emissions, backprop_emissions = model.layers[0](docs, is_train)
-    scores = _concatenate(emissions, len(trans))
+    scores = _concatenate(emissions, model.layers[0].ops, len(trans))
     fired_features, patterns = _pattern_scores(model, docs, is_train)
     potentials = Potentials(scores, trans, sequence_lengths(docs), patterns)
 
@@ -94,16 +94,16 @@ def forward(
             shim.add_gradient("patterns", *_pattern_gradient(structure, fired_features, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         ops = model.layers[0].ops
-        d_emissions = [ops.asarray2f(part) for part in np.split(gradient.scores, ends)]
+        d_emissions = [ops.asarray2f(cast(Floats2d, part)) for part in np.split(gradient.scores, ends)]
         result: List[Doc] = backprop_emissions(d_emissions)
         return result
 
     return potentials, backprop
 
 
-def _concatenate(emissions: List[Floats2d], n_labels: int) -> NDArray[np.float32]:
+def _concatenate(emissions: List[Floats2d], ops: Ops, n_labels: int) -> NDArray[np.float32]:
     """RETURNS (N, L) float32. RAISES ValueError [HS053]: the emissions do not fit the labels."""
-    arrays = [e if isinstance(e, np.ndarray) else e.get() for e in emissions]  # .get(): from GPU memory
+    arrays: List[NDArray[Any]] = [ops.to_numpy(e) for e in emissions]
     for array in arrays:
         if array.shape[1] != n_labels:
             raise ValueError(Errors.HS053.format(got=array.shape[1], expected=n_labels))
@@ -124,7 +124,8 @@ def _pattern_scores(
         return np.zeros(0, np.intp), None
     weights = shim.values("patterns", is_train=is_train)[features.weight_of]  # (P,)
     everywhere = features.rule_of < 0
-    node_weights = np.bincount(trie.node_of[everywhere], weights[everywhere], minlength=len(trie))
+    node_weights: NDArray[np.float64] = np.zeros(len(trie))
+    node_weights += np.bincount(trie.node_of[everywhere], weights[everywhere], minlength=len(trie))
     fired, which = None, np.zeros(0, np.intp)
     if not everywhere.all():
         tokens, rules = source.fire(docs)
@@ -141,11 +142,9 @@ def _pattern_gradient(
     if features is None or trie is None:
         return np.zeros(0, np.intp), np.zeros(0)
     everywhere = np.flatnonzero(features.rule_of < 0)
-    total = np.bincount(
-        features.weight_of[everywhere], gradient.node_weights[trie.node_of[everywhere]], minlength=features.n_weights
-    )
-    total += np.bincount(
-        features.weight_of[fired_features], gradient.fired_weights, minlength=features.n_weights
-    )
+    total = np.zeros(features.n_weights)
+    at_nodes = gradient.node_weights[trie.node_of[everywhere]]
+    total += np.bincount(features.weight_of[everywhere], at_nodes, minlength=len(total))
+    total += np.bincount(features.weight_of[fired_features], gradient.fired_weights, minlength=len(total))
     touched = np.flatnonzero(total)
     return touched, total[touched]

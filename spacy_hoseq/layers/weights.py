@@ -1,8 +1,9 @@
 """A thinc Shim that holds weight arrays with update rules of their own.
 
-thinc's dense optimizers touch every weight at every step; an update of a linear sequence model touches few. So the arrays
-live in a Shim, thinc's device for parameters that it does not own: `model.finish_update`, `model.to_bytes`, `model.copy` reach
-it, and it ignores the optimizer that they pass. What is saved is finished: averaged, half precision, non-zero only.
+thinc's dense optimizers touch every weight at every step; an update of a linear sequence model touches few. So the
+arrays live in a Shim, thinc's device for parameters that it does not own: `model.finish_update`, `model.to_bytes`,
+`model.copy` reach it, and it ignores the optimizer that they pass. What is saved is finished: averaged, half
+precision, non-zero only.
 """
 
 from typing import Any, Dict, List, Optional, Tuple
@@ -79,8 +80,8 @@ class WeightsShim(Shim):
     def to_bytes(self) -> bytes:
         arrays = {name: _compress(p.finished(averaged=self._averaged)) for name, p in self.parameters.items()}
         signs = {name: p.nonnegative for name, p in self.parameters.items()}
-        message: bytes = srsly.msgpack_dumps({"layer": self.name, "arrays": arrays, "nonnegative": signs, "extra": self.extra})
-        return message
+        message = {"layer": self.name, "arrays": arrays, "nonnegative": signs, "extra": self.extra}
+        return bytes(srsly.msgpack_dumps(message))
 
     def from_bytes(self, data: bytes) -> "WeightsShim":
         """RAISES ValueError [HS050]: damaged; [HS051]: of another layer; [HS054]: NaN or infinite weights."""

@@ -1,17 +1,18 @@
 """Losses of a batch and their gradients.
 
-Gold annotation is a mask: `gold[n, y]` says that label y is right at token n. One label: annotated. All labels: nothing is
-known. Some: partly known ("not a verb"). With y* = the best labelling that the mask permits, g* = the best of all:
+Gold annotation is a mask: `gold[n, y]` says that label y is right at token n. One label: annotated. All labels:
+nothing is known. Some: partly known ("not a verb"). With y* = the best labelling that the mask permits, g* = the best
+of all:
 
-    perceptron      score(g*) - score(y*)                                              Collins (2002)
-    max_margin      max_y [score(y) + MARGIN * wrong labels of y] - score(y*)          Taskar et al. (2003); Tsochantaridis et al. (2005)
-    log_likelihood  log Z - log Z(labellings that the mask permits)                    Lafferty et al. (2001)
+    perceptron      score(g*) - score(y*)                                       Collins (2002)
+    max_margin      max_y [score(y) + MARGIN * wrong labels of y] - score(y*)   Taskar et al. (2003)
+    log_likelihood  log Z - log Z(labellings that the mask permits)             Lafferty et al. (2001)
 
 Each is zero for a sequence without annotation. Where the mask leaves a choice, the first two are latent-variable
 versions (the best permitted labelling stands for the gold one), the third sums over all permitted ones.
 """
 
-from typing import Callable, Dict, NamedTuple, Optional
+from typing import Callable, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ OBJECTIVES: Dict[str, Objective] = {
 
 
 def _difference(potentials: Potentials, gold: Mask, *, margin: float) -> Loss:
-    """max_y [score(y) + margin * cost(y)] - score(best permitted y), and its subgradient: counts of one less the other."""
+    """max_y [score(y) + margin * cost(y)] - score(best permitted y), with its subgradient."""
     augmented = potentials
     if margin:
         augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
@@ -87,7 +88,8 @@ def _difference(potentials: Potentials, gold: Mask, *, margin: float) -> Loss:
 def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     """The gold labelling, or where the mask leaves a choice the best one that it permits. RETURNS (N,) int32."""
     if (gold.sum(axis=1) == 1).all():
-        return gold.argmax(axis=1).astype(np.int32)
+        only: Labels = gold.argmax(axis=1).astype(np.int32)
+        return only
     return potentials.decode(allowed=gold).labels
 
 
@@ -108,7 +110,9 @@ def _counts(potentials: Potentials, plus: Labels, minus: Labels) -> PotentialsGr
     return PotentialsGradient(scores, trans.reshape(n_labels, n_labels), nodes, fired)
 
 
-def _pattern_counts(potentials: Potentials, plus: Labels, minus: Labels) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+def _pattern_counts(
+    potentials: Potentials, plus: Labels, minus: Labels
+) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
     if potentials.patterns is None:
         return np.zeros(0), np.zeros(0)
     trie, _, fired = potentials.patterns

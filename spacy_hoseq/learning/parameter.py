@@ -23,9 +23,10 @@ class UpdateRule(Protocol):
 class Parameter:
     """Weights w (R, C), changed row by row, with the mean of all their values over time.
 
-    After updates 1..T the average is (1/T) sum_i w_i, w_i = the weights after update i. A change d made by update i is part of
-    w_i, ..., w_T, so with the sums u <- u + (i - 1) d the average is w - u / T: no update touches a row that has not
-    changed (Daume 2006, section 2.2.1; Collins 2002). The change put into the sums is the one APPLIED, after projection:
+    After updates 1..T the average is (1/T) sum_i w_i, w_i = the weights after update i. A change d made by update i
+    is part of w_i, ..., w_T, so with the sums u <- u + (i - 1) d the average is w - u / T: no update touches a row
+    that has not changed (Daume 2006, section 2.2.1; Collins 2002). The change put into the sums is the one APPLIED,
+    after projection:
     with the change before projection, w - u / T would not be the mean of the iterates and could be negative.
 
     name (str): for messages. values (R, C) or (R,): starting weights.

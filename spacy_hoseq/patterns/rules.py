@@ -1,10 +1,12 @@
 """Rule patterns: spaCy `Matcher` patterns over the Doc, with the labels that the matched tokens are likely to have.
 
-    {"name": "from-to", "tokens": [{"LOWER": "from"}, {}, {"LOWER": "to"}, {}], "labels": ["IN", "?y", "TO", "?y"], "tied": true}
+    {"name": "from-to", "tokens": [{"LOWER": "from"}, {}, {"LOWER": "to"}, {}], "labels": ["IN", "?y", "TO", "?y"],
+    "tied": true}
 
-Where the token pattern matches, labelling the matched tokens so earns the rule's weight. "?name" is a variable: it stands for
-any label, the same one wherever it is repeated; "tied" rules have one weight for all values of their variables, others one
-weight for each (Qian & Liu, Figure 9). One token description for each label: operators ("OP") are refused.
+Where the token pattern matches, labelling the matched tokens so earns the rule's weight. "?name" is a variable: it
+stands for any label, the same one wherever it is repeated; "tied" rules have one weight for all values of their
+variables, others one weight for each (Qian & Liu, Figure 9). One token description for each label: operators ("OP")
+are refused.
 """
 
 import itertools
@@ -37,6 +39,7 @@ class RulePatterns:
             _check_rule(rule)
         self.rules = rules
         self._matcher: Optional[Matcher] = None
+        self._vocab: Optional[Vocab] = None
 
     @property
     def n_rules(self) -> int:
@@ -73,12 +76,12 @@ class RulePatterns:
         return np.array(tokens, np.intp), np.array(rules, np.intp)
 
     def _matches(self, doc: Doc) -> List[Tuple[int, int, int]]:
-        if self._matcher is None or self._matcher.vocab is not doc.vocab:
-            self._matcher = _matcher(self.rules, doc.vocab)
+        if self._matcher is None or self._vocab is not doc.vocab:
+            self._matcher, self._vocab = _matcher(self.rules, doc.vocab), doc.vocab
         return self._matcher(doc) if len(doc) else []
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {"rules": self.rules, "_matcher": None}  # a Matcher belongs to a vocabulary
+        return {"rules": self.rules, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary
 
 
 def _matcher(rules: List[Dict[str, Any]], vocab: Vocab) -> Matcher:
@@ -104,7 +107,8 @@ def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> List[Pattern]:
 def _check_rule(rule: Any) -> None:
     problem = None
     name = rule.get("name", "?") if isinstance(rule, dict) else repr(rule)
-    if not isinstance(rule, dict) or not {"name", "tokens", "labels"} <= set(rule) <= {"name", "tokens", "labels", "tied"}:
+    needed = {"name", "tokens", "labels"}
+    if not isinstance(rule, dict) or not needed <= set(rule) <= needed | {"tied"}:
         problem = "a rule has the keys \"name\", \"tokens\", \"labels\" and, if wanted, \"tied\""
     elif len(rule["labels"]) < 2:
         problem = "a rule needs at least two labels"

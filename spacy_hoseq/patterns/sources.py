@@ -1,7 +1,8 @@
 """What a source of higher-order features provides, and several sources as one.
 
-A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu, "Problem Definition"). The
-test is either "everywhere" or a numbered rule that fires at tokens of a Doc; features may share a weight ("tied").
+A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu, "Problem Definition").
+The test is either "everywhere" or a numbered rule that fires at tokens of a Doc; features may share a weight
+("tied").
 """
 
 from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple, runtime_checkable
