@@ -17,9 +17,8 @@ from typing import List, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors
 from .layout import Layout, check_scores, make_layout
-from .records import Posterior
+from .records import NoPath, Posterior
 
 MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
 
@@ -50,7 +49,7 @@ def forward_backward(
     walk = _scaled if in_range else _logarithmic
     log_z, packed, transitions = walk(emissions, moves, layout)
     if len(log_z) and log_z.min() == -np.inf:
-        raise ValueError(Errors.HS023.format(sequence=int(layout.order[log_z.argmin()])))
+        raise NoPath(int(layout.order[log_z.argmin()]))
     marginals = np.empty_like(packed)
     marginals[layout.tokens] = packed
     ordered = np.empty_like(log_z)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from .layout import check_scores
-from .records import KBest
+from .records import KBest, NoPath
 from .trie import Fired, PatternScores, PatternTrie
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ def _trace(best: Floats, back: List[Tuple[Ints, Ints]], trie: PatternTrie, k: in
     order = np.argsort(-best.reshape(-1), kind="stable")[:k]
     order = order[np.isfinite(best.reshape(-1)[order])]
     if not len(order):
-        raise ValueError(Errors.HS023.format(sequence=0))
+        raise NoPath(0)
     state, rank = np.divmod(order, k)
     scores = best[state, rank]
     labels = [trie.label[state]]

@@ -27,11 +27,10 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors
 from .layout import check_scores, make_layout
 from .nonnegative import check_weights, decode_nonnegative
 from .path_score import path_score
-from .records import Paths
+from .records import NoPath, Paths
 from .sparse import decode_sparse
 from .trie import Fired, PatternScores
 from .viterbi import viterbi
@@ -39,6 +38,7 @@ from .viterbi import viterbi
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
+BLOCK_TOKENS = 4096  # tokens compared at once: the tables of a block stay in the processor's cache
 FEW = 8.0  # mean candidates a token up to which a window is decoded over its candidates only
 
 
@@ -78,21 +78,33 @@ def decode_pruned(
     n_candidates = candidates.sum(axis=1)
     reach = 1 if patterns is None else max(1, patterns.trie.max_length - 1)
     windows = open_windows(n_candidates > 1, np.asarray(lengths), reach)
-    if patterns is None:
-        at = windows.tokens
-        labels[at] = viterbi(scores[at], trans, windows.lengths, allowed=candidates[at]).labels
-    else:
-        for part in _by_density(windows, n_candidates):
-            at = part.tokens
-            inside = patterns._replace(fired=_fired_in(patterns.fired, part))
-            if n_candidates[at].sum() <= FEW * len(at):
-                labels[at] = decode_sparse(scores[at], trans, inside, part.lengths, candidates[at]).labels
-            else:
-                labels[at] = decode_nonnegative(scores[at], trans, inside, part.lengths, allowed=candidates[at]).labels
+    for part in [windows] if patterns is None else _by_density(windows, n_candidates):
+        try:
+            labels[part.tokens] = _decode_windows(scores, trans, candidates, patterns, part)
+        except NoPath as no_path:
+            token = part.tokens[part.lengths[: no_path.sequence].sum()]
+            raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
     best = path_score(scores, trans, labels, lengths, patterns=patterns)
     if best.min() == -np.inf:
-        raise ValueError(Errors.HS023.format(sequence=int(best.argmin())))
+        raise NoPath(int(best.argmin()))
     return Paths(labels, best)
+
+
+def _decode_windows(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    candidates: Mask,
+    patterns: Optional[PatternScores],
+    windows: Windows,
+) -> NDArray[np.int32]:
+    """Labels of the window tokens, by the decoder that fits."""
+    at = windows.tokens
+    if patterns is None:
+        return viterbi(scores[at], trans, windows.lengths, allowed=candidates[at]).labels
+    inside = patterns._replace(fired=_fired_in(patterns.fired, windows))
+    if candidates[at].sum() <= FEW * len(at):
+        return decode_sparse(scores[at], trans, inside, windows.lengths, candidates[at]).labels
+    return decode_nonnegative(scores[at], trans, inside, windows.lengths, allowed=candidates[at]).labels
 
 
 class Limits(NamedTuple):
@@ -151,13 +163,16 @@ def candidate_labels(
     label.
     RETURNS (N, L) bool, at least one label a token.
     """
-    emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
-    top = emissions.argmax(axis=1)
-    limit = limits.everywhere[top]  # (N, L)
-    if fired_loss is not None:
-        limit += fired_loss
-    gap = emissions[np.arange(len(top)), top].astype(np.float64)[:, None] - emissions
-    candidates: Mask = gap <= limit * (1 + ROUNDING) + ROUNDING
+    candidates = np.empty(scores.shape, bool)
+    for start in range(0, len(scores), BLOCK_TOKENS):
+        block = slice(start, start + BLOCK_TOKENS)
+        emissions = scores[block] if allowed is None else np.where(allowed[block], scores[block], -np.inf)
+        top = emissions.argmax(axis=1)
+        limit = limits.everywhere[top]  # (n, L)
+        if fired_loss is not None:
+            limit += fired_loss[block]
+        gap = emissions[np.arange(len(top)), top].astype(np.float64)[:, None] - emissions
+        candidates[block] = gap <= limit * (1 + ROUNDING) + ROUNDING
     if allowed is not None:
         candidates &= allowed
     return candidates
@@ -174,13 +189,12 @@ def refine(
     """The same test once more, with neighbours restricted to their candidates. RETURNS (N, L) bool."""
     token, label = np.nonzero(candidates)  # candidates, by token
     first = np.searchsorted(token, np.arange(len(candidates) + 1))
-    top = np.where(candidates, scores, -np.inf).argmax(axis=1)
-    rival = top[token]
-    is_open = np.flatnonzero((np.diff(first) > 1)[token] & (label != rival))
+    every_label = label
+    rival = label[_first_best(scores[token, label], first)][token]
+    is_open = np.flatnonzero(label != rival)
     token, label, rival = token[is_open], label[is_open], rival[is_open]
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     limit = np.zeros(len(token))
-    everything = np.nonzero(candidates)[1]
     for step in (-1, 1):
         neighbour = token + step
         inside = (neighbour >= 0) & (neighbour < len(sequence))
@@ -189,7 +203,7 @@ def refine(
         start, stop = first[neighbour[at]], first[neighbour[at] + 1]
         counts = stop - start
         ends = np.cumsum(counts)
-        other = everything[np.arange(counts.sum()) + np.repeat(start - (ends - counts), counts)]
+        other = every_label[np.arange(counts.sum()) + np.repeat(start - (ends - counts), counts)]
         k, j = np.repeat(label[at], counts), np.repeat(rival[at], counts)
         if not len(other):
             continue
@@ -207,6 +221,15 @@ def refine(
     result: Mask = candidates.copy()
     result[token[dropped], label[dropped]] = False
     return result
+
+
+def _first_best(values: NDArray[np.floating], first: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Index of the first largest value of each group first[n] : first[n + 1]. RETURNS (N,)."""
+    group = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    is_best = np.flatnonzero(values == np.maximum.reduceat(values, first[:-1])[group])[::-1]
+    best = np.zeros(len(first) - 1, np.intp)
+    best[group[is_best]] = is_best  # of several the first is assigned last
+    return best
 
 
 def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach: int) -> Windows:

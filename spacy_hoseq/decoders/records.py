@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Errors
+
 
 class Paths(NamedTuple):
     """The best label sequence of every sequence in a batch.
@@ -37,3 +39,11 @@ class Posterior(NamedTuple):
     log_z: NDArray[np.float64]
     marginals: NDArray[np.float64]
     transitions: NDArray[np.float64]
+
+
+class NoPath(ValueError):
+    """[HS023]: every label sequence of one sequence uses a forbidden label or transition. sequence (int): which one."""
+
+    def __init__(self, sequence: int) -> None:
+        super().__init__(Errors.HS023.format(sequence=sequence))
+        self.sequence = sequence

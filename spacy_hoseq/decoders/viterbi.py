@@ -10,9 +10,8 @@ from typing import List, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors
 from .layout import Layout, check_scores, make_layout, packed_scores
-from .records import Paths
+from .records import NoPath, Paths
 
 
 def viterbi(
@@ -97,5 +96,5 @@ def unpack_paths(labels: NDArray[np.int32], best: NDArray[np.float64], layout: L
     scores = np.empty_like(best)
     scores[layout.order] = best
     if len(best) and best.min() == -np.inf:
-        raise ValueError(Errors.HS023.format(sequence=int(scores.argmin())))
+        raise NoPath(int(scores.argmin()))
     return Paths(flat, scores)

@@ -1,0 +1,98 @@
+"""Compare taggers on one machine, in one run: accuracy, training, speed, memory, size.
+
+    python -m benchmarks.tagging CORPUS --output FILE.csv [--systems NAME --systems NAME ...]
+
+CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/conll2000 of the project workflow. Every
+system runs in a process of its own, one after the other, with one thread on one core; ratios are to python-crfsuite.
+"""
+
+import csv
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import numpy
+import spacy
+import typer
+from wasabi import msg, table
+
+from .systems import SYSTEMS
+
+BASELINE = "crfsuite perceptron"
+DEFAULT = ["hoseq first order", "hoseq higher order", BASELINE]
+COLUMNS = ("system", "accuracy", "unknown", "training", "tokens/s", "ratio", "load", "peak memory", "model")
+
+
+def main(corpus: Path, output: Path = Path("metrics/tagging.csv"), systems: Optional[List[str]] = None) -> None:
+    rows = [measure(name, corpus) for name in systems or DEFAULT]
+    machine = {
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "spacy": spacy.__version__,
+        "machine": platform.machine(),
+        "processor": processor(),
+    }
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with output.open("w", newline="", encoding="utf8") as file:
+        writer = csv.DictWriter(file, [*rows[0], *machine])
+        writer.writeheader()
+        writer.writerows({**row, **machine} for row in rows)
+    print(show(rows))
+    msg.good(f"Written to {output}", ", ".join(f"{key} {value}" for key, value in machine.items()))
+
+
+def measure(name: str, corpus: Path) -> Dict[str, Any]:
+    if name not in SYSTEMS:
+        msg.fail(f"Unknown system {name!r}. Known: {', '.join(SYSTEMS)}", exits=1)
+    threads = {key: "1" for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    msg.info(f"{name} ...")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "benchmarks.systems", name, str(corpus), folder]
+        done = subprocess.run(
+            command, env={**os.environ, **threads}, capture_output=True, text=True, preexec_fn=pin_to_one_core
+        )
+    if done.returncode:
+        msg.fail(f"{name} failed", done.stderr[-2000:], exits=1)
+    result: Dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    msg.good(f"{name}: {result['accuracy']:.2%}, {result['tokens_per_second']:,.0f} tokens/s")
+    return result
+
+
+def pin_to_one_core() -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    names = cpuinfo.read_text().split("model name") if cpuinfo.exists() else []
+    return names[1].split(":")[1].split("\n")[0].strip() if len(names) > 1 else platform.processor()
+
+
+def show(rows: List[Dict[str, Any]]) -> str:
+    base = next((row["tokens_per_second"] for row in rows if row["system"] == BASELINE), None)
+    cells = [
+        (
+            row["system"],
+            f"{row['accuracy']:.2%}",
+            f"{row['unknown_accuracy']:.1%}",
+            f"{row['training_seconds']:.0f} s",
+            f"{row['tokens_per_second']:,.0f}",
+            f"{row['tokens_per_second'] / base:.1f}x" if base else "-",
+            f"{row['load_seconds']:.2f} s",
+            f"{row['peak_bytes'] / 2**20:,.0f} MiB",
+            f"{row['model_bytes'] / 1e6:.1f} MB",
+        )
+        for row in rows
+    ]
+    text: str = table(cells, header=COLUMNS, divider=True, aligns=("l",) + ("r",) * (len(COLUMNS) - 1))
+    return text
+
+
+if __name__ == "__main__":
+    typer.run(main)
