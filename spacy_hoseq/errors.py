@@ -54,6 +54,12 @@ class Errors(metaclass=_WithCodes):
     HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
     HS027 = "Label ids must lie between 0 and {last}, got {label} at token {token}."
 
+    HS028 = (
+        "Probabilities with label patterns need transitions that are finite and differ by less than {limit}, and "
+        "pattern weights that add up to less at any token; got {trans} and {psi}. Regularise more (l2), or lower "
+        "`learn_rate`."
+    )
+
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
     HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
     HS032 = (
@@ -67,14 +73,6 @@ class Errors(metaclass=_WithCodes):
     HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
     HS041 = (
         "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
-    )
-    HS042 = (
-        "The objective \"log_likelihood\" does not take label patterns yet. Use \"max_margin\" or \"perceptron\", or "
-        "remove `patterns` from the model."
-    )
-    HS043 = (
-        "Marginals of a model with label patterns cannot be computed yet. Set `save_marginals` to false, or remove "
-        "`patterns` from the model."
     )
 
     HS050 = "The weights in \"{name}\" cannot be read: {problem}. The file is truncated, damaged or of another program."

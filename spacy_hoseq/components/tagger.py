@@ -20,7 +20,6 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
-from ..decoders.forward_backward import forward_backward
 from ..decoders.kbest import combine, k_best
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..errors import Errors
@@ -218,7 +217,7 @@ class HoseqTagger(TrainablePipe):
         labels = np.split(potentials.decode(allowed=allowed).labels, ends)
         if not with_marginals:
             return Guesses(labels, None)
-        return Guesses(labels, np.split(self._marginals(potentials, allowed), ends))
+        return Guesses(labels, np.split(potentials.posterior(allowed=allowed).marginals.astype(np.float32), ends))
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
         """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
@@ -339,12 +338,6 @@ class HoseqTagger(TrainablePipe):
         keep_preset = not self.cfg["overwrite"]
         allowed = allowed_labels(docs, table, dictionary, self.cfg["attribute"], keep_preset=keep_preset)
         return self.model.predict(docs), allowed
-
-    def _marginals(self, potentials: Potentials, allowed: Optional[NDArray[np.bool_]]) -> NDArray[np.float32]:
-        if potentials.patterns is not None:
-            raise ValueError(Errors.HS043)
-        scores, trans, lengths, _ = potentials
-        return forward_backward(scores, trans, lengths, allowed=allowed).marginals.astype(np.float32)
 
     def _gold_ids(self, example: Example, table: LabelTable) -> NDArray[np.int32]:
         masks, _ = table.masks(gold_values(example, self.cfg["attribute"]))

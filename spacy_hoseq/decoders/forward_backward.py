@@ -54,7 +54,7 @@ def forward_backward(
     marginals[layout.tokens] = packed
     ordered = np.empty_like(log_z)
     ordered[layout.order] = log_z
-    return Posterior(ordered, marginals, transitions)
+    return Posterior(ordered, marginals, transitions, np.zeros(0), np.zeros(0))
 
 
 def _scaled(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, Floats, Floats]:

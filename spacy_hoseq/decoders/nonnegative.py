@@ -99,7 +99,7 @@ class _Lattice:
         self.bonus = (self.trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep])[:, None]  # (U - L, 1)
         self.parent, self.label = trie.parent[deep], trie.label[deep]
         self.merges = [_merge(trie, level) for level in reversed(trie.levels[1:])]  # deepest first
-        self.extra = _expand(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
+        self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
         order = np.argsort(trie.fail[deep], kind="stable") + trie.n_labels
         self.suffix_of = order  # deep nodes grouped by their failure link
         self.first_longer = np.searchsorted(trie.fail[order], np.arange(len(trie) + 1))
@@ -160,7 +160,7 @@ def _merge(trie: PatternTrie, level: slice) -> Tuple[NDArray[np.intp], slice, ND
     return targets, level, starts
 
 
-def _expand(
+def expand_fired(
     fired: Fired, trie: PatternTrie, layout: Layout
 ) -> Dict[int, Tuple[NDArray[np.intp], NDArray[np.intp], Floats]]:
     """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns, weights), unique."""

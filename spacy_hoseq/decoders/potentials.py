@@ -5,8 +5,10 @@ from typing import Iterator, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from .forward_backward import forward_backward
+from .pattern_posterior import pattern_posterior
 from .pruning import decode_pruned
-from .records import Paths
+from .records import Paths, Posterior
 from .trie import Fired, PatternScores
 
 
@@ -35,6 +37,12 @@ class Potentials(NamedTuple):
         """The best label sequences (exact). allowed (N, L) bool."""
         return decode_pruned(self.scores, self.trans, self.lengths, patterns=self.patterns, allowed=allowed)
 
+    def posterior(self, *, allowed: Optional[NDArray[np.bool_]] = None) -> Posterior:
+        """log Z, marginals and expected counts (exact). allowed (N, L) bool."""
+        if self.patterns is None:
+            return forward_backward(self.scores, self.trans, self.lengths, allowed=allowed)
+        return pattern_posterior(self.scores, self.trans, self.patterns, self.lengths, allowed=allowed)
+
     def sequences(self, allowed: Optional[NDArray[np.bool_]]) -> Iterator[OneSequence]:
         """The sequences one by one, for inference that is not batched."""
         end = 0
@@ -60,3 +68,11 @@ class PotentialsGradient(NamedTuple):
     trans: NDArray[np.float64]
     node_weights: NDArray[np.float64]
     fired_weights: NDArray[np.float64]
+
+    def __sub__(self, other: "PotentialsGradient") -> "PotentialsGradient":
+        return PotentialsGradient(
+            self.scores - other.scores,
+            self.trans - other.trans,
+            self.node_weights - other.node_weights,
+            self.fired_weights - other.fired_weights,
+        )

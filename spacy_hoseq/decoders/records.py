@@ -34,11 +34,16 @@ class Posterior(NamedTuple):
     log_z (S,) float64: log sum_y exp(score(x, y)).
     marginals (N, L) float64: p(y_t = y | x), rows sum to 1.
     transitions (L, L) float64: sum over all t > 0 and sequences of p(y_{t-1} = a, y_t = b | x).
+    node_counts (U,) float64: sum over all t and sequences of p(y_1..y_t ends with the string of node u | x), for nodes
+        of two or more labels (0 for single labels); empty without patterns.
+    fired_counts (M,) float64: p(y_1..y_t ends with the node of the fired entry | x), t its last token; or empty.
     """
 
     log_z: NDArray[np.float64]
     marginals: NDArray[np.float64]
     transitions: NDArray[np.float64]
+    node_counts: NDArray[np.float64]
+    fired_counts: NDArray[np.float64]
 
 
 class NoPath(ValueError):

@@ -12,12 +12,11 @@ Each is zero for a sequence without annotation. Where the mask leaves a choice, 
 versions (the best permitted labelling stands for the gold one), the third sums over all permitted ones.
 """
 
-from typing import Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..decoders.forward_backward import forward_backward
 from ..decoders.path_score import path_score
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..errors import Errors
@@ -49,19 +48,19 @@ def max_margin(potentials: Potentials, gold: Mask) -> Loss:
 
 
 def log_likelihood(potentials: Potentials, gold: Mask) -> Loss:
-    """Negative log-likelihood of a first-order CRF. RAISES ValueError [HS042]: there are label patterns."""
-    if potentials.patterns is not None:
-        raise ValueError(Errors.HS042)
-    scores, trans, lengths, _ = potentials
-    free = forward_backward(scores, trans, lengths)
-    clamped = forward_backward(scores, trans, lengths, allowed=gold)
-    gradient = PotentialsGradient(
-        (free.marginals - clamped.marginals).astype(np.float32),
-        free.transitions - clamped.transitions,
-        np.zeros(0),
-        np.zeros(0),
+    """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009)."""
+    free = potentials.posterior()
+    expected = PotentialsGradient(
+        free.marginals.astype(np.float32), free.transitions, free.node_counts, free.fired_counts
     )
-    return Loss(float((free.log_z - clamped.log_z).sum()), gradient)
+    if (gold.sum(axis=1) == 1).all():
+        labels = gold_labels(potentials, gold)
+        return Loss(float(free.log_z.sum() - _score(potentials, labels).sum()), expected - _counts(potentials, labels))
+    clamped = potentials.posterior(allowed=gold)
+    permitted = PotentialsGradient(
+        clamped.marginals.astype(np.float32), clamped.transitions, clamped.node_counts, clamped.fired_counts
+    )
+    return Loss(float((free.log_z - clamped.log_z).sum()), expected - permitted)
 
 
 OBJECTIVES: Dict[str, Objective] = {
@@ -78,11 +77,8 @@ def _difference(potentials: Potentials, gold: Mask, *, margin: float) -> Loss:
         augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
     guess = augmented.decode()
     reference = gold_labels(potentials, gold)
-    scored = path_score(
-        potentials.scores, potentials.trans, reference, potentials.lengths, patterns=potentials.patterns
-    )
-    value = float((guess.scores - scored).sum())
-    return Loss(max(0.0, value), _counts(potentials, guess.labels, reference))
+    value = float((guess.scores - _score(potentials, reference)).sum())
+    return Loss(max(0.0, value), _counts(potentials, guess.labels) - _counts(potentials, reference))
 
 
 def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
@@ -93,38 +89,30 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     return potentials.decode(allowed=gold).labels
 
 
-def _counts(potentials: Potentials, plus: Labels, minus: Labels) -> PotentialsGradient:
-    """Feature counts of labelling `plus` less those of `minus`: the gradient of score(plus) - score(minus)."""
+def _score(potentials: Potentials, labels: Labels) -> NDArray[np.float64]:
+    scores, trans, lengths, patterns = potentials
+    return path_score(scores, trans, labels, lengths, patterns=patterns)
+
+
+def _counts(potentials: Potentials, labels: Labels) -> PotentialsGradient:
+    """Feature counts of a labelling: the gradient of its score."""
     n_tokens, n_labels = potentials.scores.shape
     scores = np.zeros((n_tokens, n_labels), np.float32)
-    differs = np.flatnonzero(plus != minus)
-    scores[differs, plus[differs]] = 1
-    scores[differs, minus[differs]] = -1
+    scores[np.arange(n_tokens), labels] = 1
     sequence = np.repeat(np.arange(len(potentials.lengths)), potentials.lengths)
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
-    trans = np.zeros(n_labels * n_labels)
-    for labels, sign in ((plus, 1.0), (minus, -1.0)):
-        pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
-        trans += sign * np.bincount(pairs, minlength=len(trans))
-    nodes, fired = _pattern_counts(potentials, plus, minus)
-    return PotentialsGradient(scores, trans.reshape(n_labels, n_labels), nodes, fired)
-
-
-def _pattern_counts(
-    potentials: Potentials, plus: Labels, minus: Labels
-) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
+    pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
+    trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
     if potentials.patterns is None:
-        return np.zeros(0), np.zeros(0)
+        return PotentialsGradient(scores, trans, np.zeros(0), np.zeros(0))
     trie, _, fired = potentials.patterns
-    nodes = np.zeros(len(trie))
-    at_positions = np.zeros(0 if fired is None else len(fired.tokens))
-    for labels, sign in ((plus, 1.0), (minus, -1.0)):
-        found = trie.occurrences(labels, potentials.lengths)
-        nodes += sign * np.bincount(found.nodes, minlength=len(trie))
-        if fired is not None:
-            present = np.isin(fired.tokens * len(trie) + fired.nodes, found.tokens * len(trie) + found.nodes)
-            at_positions += sign * present
-    return nodes, at_positions
+    found = trie.occurrences(labels, potentials.lengths)
+    nodes = np.bincount(found.nodes, minlength=len(trie)).astype(np.float64)
+    present = np.zeros(0)
+    if fired is not None:
+        known = found.tokens * len(trie) + found.nodes
+        present = np.isin(fired.tokens * len(trie) + fired.nodes, known).astype(np.float64)
+    return PotentialsGradient(scores, trans, nodes, present)
 
 
 def objective_named(name: str) -> Objective:

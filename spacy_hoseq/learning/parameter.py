@@ -1,6 +1,6 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Any, Optional, Protocol, Tuple, runtime_checkable
+from typing import Any, Dict, Optional, Protocol, Tuple, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ class Parameter:
         self.n_updates = 0
         self._sums: Optional[Floats] = None
         self._memory: Optional[Floats] = None
-        self._finished: Optional[Floats] = None
+        self._finished: Dict[bool, Floats] = {}
 
     def update(self, rule: UpdateRule, gradients: "list[Tuple[Rows, Floats]]") -> None:
         """One update. gradients: (rows (n,), gradient (n, C)) pairs, rows distinct within a pair; pairs add up.
@@ -48,7 +48,7 @@ class Parameter:
         if self._sums is None or self._memory is None:
             self._sums = np.zeros_like(self.values)
             self._memory = rule.start(self.values.shape, self.values.dtype)
-        self._finished = None
+        self._finished = {}
         rows, gradient = _merge(gradients, self.values)
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
@@ -70,9 +70,10 @@ class Parameter:
 
     def finished(self, *, averaged: bool) -> Floats:
         """What predicts and is saved: the average or the last weights, rounded to what half precision can hold."""
-        if self._finished is None:
-            self._finished = to_storage(self.average() if averaged else self.values).astype(self.values.dtype)
-        return self._finished
+        if averaged not in self._finished:
+            weights = self.average() if averaged else self.values
+            self._finished[averaged] = to_storage(weights).astype(self.values.dtype)
+        return self._finished[averaged]
 
 
 def to_storage(weights: Floats) -> NDArray[Any]:

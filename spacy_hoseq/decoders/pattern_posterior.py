@@ -1,0 +1,252 @@
+"""log Z, marginals and expected counts with higher-order label patterns, in time linear in the nodes of their trie.
+
+The distribution is that of Ye et al. (2009) and Qian et al. (2009, section 2); the recurrence is that of Takhanov &
+Kolmogorov (2013) without their subtraction. With w_t(u) = the summed potentials of all labellings of 1..t that end
+with node u, without the patterns that end at t, and Z_t(u) = the same with them:
+
+    w_t(u) = exp(scores[t, last label] + trans[last two labels]) Z_{t-1}(parent(u))    (single labels: summed over all)
+    Z_t(u) = e^psi(u) w_t(u) + sum over v with u as a proper suffix of (e^psi(v) - e^psi(fail(v))) w_t(v)
+
+since labellings whose longest match is x carry e^psi(x), and their share of w_t is w_t(x) less that of the nodes that
+fail to x. No term is negative if all weights are >= 0; with others the sum is exact as well, but may cancel.
+Everything else is the derivative of log Z, by the chain rule through these two lines, backwards in time.
+
+Checked against enumeration and finite differences in tests/decoders/test_pattern_posterior.py.
+"""
+
+from typing import List, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from .forward_backward import MAX_RANGE
+from .layout import Layout, check_scores, make_layout, packed_scores
+from .nonnegative import expand_fired
+from .records import NoPath, Posterior
+from .trie import PatternScores
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+CELLS = 4_000_000  # lattice cells of one group of sequences; a single longer sequence takes what it needs
+
+
+def pattern_posterior(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: PatternScores,
+    lengths: NDArray[np.integer],
+    *,
+    allowed: Optional[NDArray[np.bool_]] = None,
+) -> Posterior:
+    """log Z, marginals and expected counts of a chain with label patterns, for a batch of sequences.
+
+    p(y | x) = exp(objective of `decode_nonnegative`) / Z(x), over the allowed label sequences. Weights of any sign.
+
+    RETURNS (Posterior): the gradient of sum(log_z) with respect to `scores`, `trans`, `patterns.weights` and
+        `patterns.fired.weights` is `marginals`, `transitions`, `node_counts` and `fired_counts`.
+    RAISES ValueError [HS020-HS025]; [HS028]: transitions or pattern weights at a token differ by more than MAX_RANGE,
+        or a transition is forbidden.
+
+    Time O(N (L^2 + U)), memory O(T U) for the longest sequence, O(CELLS) for shorter ones.
+    """
+    check_scores(scores, trans, allowed)
+    layout = make_layout(lengths, len(scores))
+    psi_range = _largest_psi(patterns)
+    if not (np.isfinite(trans).all() and np.ptp(trans) < MAX_RANGE and psi_range < MAX_RANGE):
+        raise ValueError(Errors.HS028.format(trans=np.ptp(trans), psi=psi_range, limit=MAX_RANGE))
+    fired = patterns.fired
+    total = Posterior(
+        np.zeros(len(layout.lengths)),
+        np.zeros(scores.shape),
+        np.zeros(trans.shape),
+        np.zeros(len(patterns.trie)),
+        np.zeros(0 if fired is None else len(fired.tokens)),
+    )
+    ends = np.cumsum(layout.lengths)
+    for sequences in _groups(layout.lengths, len(patterns.trie)):
+        first, last = int(ends[sequences.start] - layout.lengths[sequences.start]), int(ends[sequences.stop - 1])
+        tokens = slice(first, last)
+        entries = np.zeros(0, np.intp)
+        inside = patterns
+        if fired is not None:
+            entries = np.flatnonzero((fired.tokens >= first) & (fired.tokens < last))
+            part = fired._replace(
+                tokens=fired.tokens[entries] - first, nodes=fired.nodes[entries], weights=fired.weights[entries]
+            )
+            inside = patterns._replace(fired=part)
+        mask = None if allowed is None else allowed[tokens]
+        group = make_layout(layout.lengths[sequences], last - first)
+        found = _Walk(scores[tokens], trans, inside, group, mask).posterior()
+        total.log_z[sequences] = found.log_z
+        total.marginals[tokens] = found.marginals
+        total.transitions[:] += found.transitions
+        total.node_counts[:] += found.node_counts
+        total.fired_counts[entries] = found.fired_counts
+    if len(total.log_z) and total.log_z.min() == -np.inf:
+        raise NoPath(int(total.log_z.argmin()))
+    return total
+
+
+class _Walk:
+    """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are scaled."""
+
+    def __init__(
+        self,
+        scores: NDArray[np.floating],
+        trans: NDArray[np.floating],
+        patterns: PatternScores,
+        layout: Layout,
+        allowed: Optional[NDArray[np.bool_]],
+    ) -> None:
+        self.trie, self.layout, self.fired = patterns.trie, layout, patterns.fired
+        trie = self.trie
+        emissions = packed_scores(scores, allowed, layout)  # (L, N)
+        self.shift = emissions.max(axis=0, initial=-np.inf)
+        self.potentials = np.exp(emissions - self.shift)
+        self.top = float(np.max(trans, initial=-np.inf)) if trans.size else 0.0
+        self.moves: Floats = np.exp(trans.astype(np.float64) - self.top)
+        self.deep = slice(trie.n_labels, len(trie))
+        self.label, self.parent, self.fail = trie.label[self.deep], trie.parent[self.deep], trie.fail[self.deep]
+        self.move = self.moves[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
+        self.psi = trie.suffix_sums(patterns.weights)
+        has_fired = self.fired is not None and len(self.fired.tokens) > 0
+        self.extra = expand_fired(self.fired, trie, layout) if has_fired and self.fired is not None else {}
+        self.by_parent, self.parents, self.parent_starts = _grouped(self.parent)
+        self.by_label, self.labels, self.label_starts = _grouped(trie.label)
+
+    def posterior(self) -> Posterior:
+        forward: List[Tuple[Floats, Floats, Floats]] = []  # (Z scaled, w, scale) of each step
+        for t in range(len(self.layout.size_at_t)):
+            forward.append(self._step(t, forward[-1][0] if forward else None))
+        log_scale = np.concatenate([np.log(scale) for _, _, scale in forward]) if forward else np.zeros(0)
+        rank = np.arange(len(log_scale)) - np.repeat(self.layout.offset[:-1], self.layout.size_at_t)
+        by_rank = np.bincount(rank, weights=log_scale + self.shift, minlength=len(self.layout.lengths))
+        by_rank = by_rank + self.top * (self.layout.lengths[self.layout.order] - 1)
+        log_z = np.empty(len(by_rank))
+        log_z[self.layout.order] = by_rank
+        return self._backward(forward, log_z)
+
+    def _psi_at(self, t: int, n: int) -> Floats:
+        """e^psi of all nodes, (U, n) or (U, 1)."""
+        if t not in self.extra:
+            return np.exp(self.psi)[:, None]
+        psi = np.repeat(self.psi[:, None], n, axis=1)
+        nodes, columns, weights = self.extra[t]
+        psi[nodes, columns] += weights
+        return np.exp(psi)
+
+    def _step(self, t: int, before: Optional[Floats]) -> Tuple[Floats, Floats, Floats]:
+        potentials = self.potentials[:, self.layout.step(t)]  # (L, n)
+        n = potentials.shape[1]
+        w = np.zeros((len(self.trie), n))
+        if before is None:
+            w[: self.trie.n_labels] = potentials
+        else:
+            w[: self.trie.n_labels] = (self.moves.T @ before[: self.trie.n_labels, :n]) * potentials
+            w[self.deep] = before[self.parent, :n] * self.move * potentials[self.label]
+        grown = self._psi_at(t, n)
+        z = grown * w
+        below = np.zeros_like(w)  # sum over the nodes that end with u
+        for level in reversed(self.trie.levels[1:]):
+            fail = self.trie.fail[level]
+            surplus = (grown[level] - grown[fail]) * w[level] + below[level]
+            targets, starts = np.unique(fail, return_index=True)  # levels are sorted by fail
+            below[targets] += np.add.reduceat(surplus, starts, axis=0)
+        z += below
+        scale = z[: self.trie.n_labels].sum(axis=0)
+        return z / scale, w, scale
+
+    def _backward(self, forward: List[Tuple[Floats, Floats, Floats]], log_z: Floats) -> Posterior:
+        trie, layout = self.trie, self.layout
+        n_labels = trie.n_labels
+        marginals = np.zeros((n_labels, len(layout.tokens)))
+        moved = np.zeros((n_labels, n_labels))
+        at_node, matched = np.zeros(len(trie)), np.zeros(len(trie))
+        fired_counts = np.zeros(0 if self.fired is None else len(self.fired.tokens))
+        adjoint = np.zeros((len(trie), 0))
+        for t in range(len(forward) - 1, -1, -1):
+            z, w, scale = forward[t]
+            n_on, n = adjoint.shape[1], z.shape[1]
+            ended = np.zeros((len(trie), n - n_on))
+            ended[:n_labels] = 1.0
+            adjoint = np.concatenate([adjoint, ended], axis=1) / scale  # of Z_t before scaling
+            grown = self._psi_at(t, n)
+            above = np.zeros_like(adjoint)  # sum over the proper suffixes of u
+            d_w = grown * adjoint
+            longest = w * adjoint  # times e^psi: probability that u is the longest match
+            for level in trie.levels[1:]:
+                fail = trie.fail[level]
+                above[level] = above[fail] + adjoint[fail]
+                d_w[level] += (grown[level] - grown[fail]) * above[level]
+                longest[level] += w[level] * above[level]
+                targets, starts = np.unique(fail, return_index=True)
+                longest[targets] -= np.add.reduceat(w[level] * above[level], starts, axis=0)
+            longest *= grown
+            matched += longest.sum(axis=1)
+            self._count_fired(t, longest, fired_counts)
+            product = w * d_w  # (U, n)
+            by_label = np.add.reduceat(product[self.by_label], self.label_starts, axis=0)
+            marginals[self.labels, layout.step(t)] = by_label
+            if t == 0:
+                break
+            before = forward[t - 1][0][:, :n]
+            potentials = self.potentials[:, layout.step(t)]
+            message = potentials * d_w[:n_labels]  # (L, n)
+            moved += before[:n_labels] @ message.T
+            at_node += product.sum(axis=1)
+            adjoint = np.zeros((len(trie), n))
+            adjoint[:n_labels] = self.moves @ message
+            if len(self.parent):
+                gained = (self.move * potentials[self.label] * d_w[self.deep])[self.by_parent]
+                adjoint[self.parents] += np.add.reduceat(gained, self.parent_starts, axis=0)
+        pairs = trie.label[self.parent] * n_labels + self.label
+        in_nodes = np.bincount(pairs, weights=at_node[self.deep], minlength=n_labels * n_labels)
+        transitions = moved * self.moves + in_nodes.reshape(n_labels, n_labels)
+        for level in reversed(trie.levels[1:]):  # a match of v is a match of all its suffixes
+            targets, starts = np.unique(trie.fail[level], return_index=True)
+            matched[targets] += np.add.reduceat(matched[level], starts)
+        matched[:n_labels] = 0.0
+        flat = np.empty((len(layout.tokens), n_labels))
+        flat[layout.tokens] = marginals.T
+        return Posterior(log_z, flat, transitions, matched, fired_counts)
+
+    def _count_fired(self, t: int, longest: Floats, fired_counts: Floats) -> None:
+        """Probability of each fired entry whose last token is at step t: that its node is matched there."""
+        if t not in self.extra or self.fired is None:
+            return
+        matched = longest.copy()
+        for level in reversed(self.trie.levels[1:]):
+            targets, starts = np.unique(self.trie.fail[level], return_index=True)
+            matched[targets] += np.add.reduceat(matched[level], starts, axis=0)
+        step = self.layout.tokens[self.layout.step(t)]
+        column = np.full(len(self.layout.tokens), -1)
+        column[step] = np.arange(len(step))
+        here = np.flatnonzero(column[self.fired.tokens] >= 0)
+        fired_counts[here] = matched[self.fired.nodes[here], column[self.fired.tokens[here]]]
+
+
+def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
+    """Order that groups equal keys, the distinct keys, the start of each group."""
+    order = np.argsort(keys, kind="stable")
+    distinct, starts = np.unique(keys[order], return_index=True)
+    return order, distinct, starts
+
+
+def _groups(lengths: NDArray[np.int64], n_nodes: int) -> List[slice]:
+    """Consecutive sequences of at most CELLS cells together, but at least one."""
+    groups, first, cells = [], 0, 0
+    for i, length in enumerate(lengths.tolist()):
+        if i > first and cells + length * n_nodes > CELLS:
+            groups.append(slice(first, i))
+            first, cells = i, 0
+        cells += length * n_nodes
+    return [*groups, slice(first, len(lengths))] if len(lengths) else []
+
+
+def _largest_psi(patterns: PatternScores) -> float:
+    """Bound on |psi| at any token."""
+    psi = float(np.abs(patterns.trie.suffix_sums(np.abs(patterns.weights))).max(initial=0.0))
+    if patterns.fired is None or not len(patterns.fired.tokens):
+        return psi
+    return psi + float(np.bincount(patterns.fired.tokens, weights=np.abs(patterns.fired.weights)).max())
