@@ -33,13 +33,13 @@ def main(assets: Path) -> int:
             for line, sentence in sentences:
                 where = f"{path}:{line}"
                 problems += [f"{where}: {p}" for p in check_sentence(folder, sentence)]
-                words = " ".join(columns[0] for columns in sentence)
+                words = " ".join(columns[0] for columns in sentence if columns)
                 if words in seen:
                     problems.append(f"{where}: the same sentence stands at {seen[words]}")
                 seen[words] = where
             tokens = [columns for _, sentence in sentences for columns in sentence]
             types = len({columns[0] for columns in tokens})
-            tags = len({columns[1] for columns in tokens})
+            tags = len({columns[1] for columns in tokens if len(columns) == 3})
             rows.append((folder, split, len(sentences), len(tokens), types, tags))
     print(table(rows, header=("corpus", "split", "sentences", "tokens", "word types", "tags"), divider=True))
     for problem in problems:
@@ -59,7 +59,9 @@ def read_sentences(path: Path) -> Iterator[Tuple[int, Sentence]]:
         if line.strip():
             first = number if not sentence else first
             columns = line.split("\t") if path.suffix == ".conllu" else line.split(" ")
-            sentence.append([columns[1], columns[4], "O"] if path.suffix == ".conllu" else columns)
+            if path.suffix == ".conllu":
+                columns = [columns[1], columns[4], "O"] if len(columns) == 10 else columns
+            sentence.append(columns)
         elif sentence:
             yield first, sentence
             sentence = []

@@ -28,7 +28,7 @@ def main(output: Path, folder: str = "", environment: str = "", assets: Path = P
             exits=1,
         )
     sentences = train.strip().split("\n\n")
-    n_dev = len(sentences) // 10
+    n_dev = max(1, len(sentences) // 10)
     parts = {"train": sentences[:-n_dev], "dev": sentences[-n_dev:], "test": sentences[-n_dev:]}
     if test is None:
         msg.warn(f"No test.txt in {source}: the dev part, the last tenth of train.txt, is used for testing")

@@ -1,4 +1,4 @@
-"""Measure a trained tagger: accuracy, accuracy on unknown words, speed, size. Writes JSON.
+"""Measure a trained tagger: accuracy, accuracy on unknown words, calibration, speed, size. Writes JSON.
 
     python scripts/measure.py MODEL TRAIN.spacy TEST.spacy OUTPUT.json
 """
@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Set
 
+import numpy as np
 import spacy
 import srsly
 import typer
@@ -17,6 +18,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 PASSES = 5
+BINS = 15  # of probability, for the calibration error
 
 
 def main(model: Path, train: Path, test: Path, output: Path) -> None:
@@ -25,6 +27,7 @@ def main(model: Path, train: Path, test: Path, output: Path) -> None:
     gold = list(DocBin().from_disk(test).get_docs(nlp.vocab))
     result: Dict[str, Any] = {"tokens": sum(map(len, gold)), **accuracy(nlp, gold, known)}
     result["tokens_per_second"] = speed(nlp, gold)
+    result["calibration_error"] = calibration_error(model, gold)
     result["model_bytes"] = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
     timings = model.parent / "timings.json"
     if timings.exists():
@@ -41,6 +44,20 @@ def accuracy(nlp: Language, gold: List[Doc], known: Set[str]) -> Dict[str, float
     right = sum(guess == tag for guess, tag in unknown)
     share = {"unknown_words": len(unknown), "unknown_accuracy": right / len(unknown)} if unknown else {}
     return {"accuracy": scores["tag_acc"], **share}
+
+
+def calibration_error(model: Path, gold: List[Doc]) -> float:
+    """Expected calibration error of the tags' probabilities: |accuracy - mean probability|, averaged over bins."""
+    nlp = spacy.load(model, config={"components": {"hoseq_tagger": {"save_marginals": True}}})
+    probability, right = [], []
+    for doc, reference in zip(nlp.pipe(copies(gold)), gold, strict=True):
+        found = doc._.hoseq_marginals["hoseq_tagger"]
+        row = {label: i for i, label in enumerate(found["labels"])}
+        probability += [p[row[t.tag_]] for t, p in zip(doc, found["probabilities"], strict=True)]
+        right += [t.tag_ == g.tag_ for t, g in zip(doc, reference, strict=True)]
+    bins = np.minimum((np.array(probability) * BINS).astype(int), BINS - 1)
+    gap = np.bincount(bins, weights=np.array(right) - np.array(probability), minlength=BINS)
+    return float(np.abs(gap).sum() / len(right))
 
 
 def speed(nlp: Language, gold: List[Doc]) -> float:

@@ -12,11 +12,13 @@ import numpy
 import spacy
 import srsly
 import typer
-from spacy import displacy
 from spacy.tokens import Doc
 from wasabi import MarkdownRenderer, msg, table
 
-COLUMNS = ("System", "Accuracy", "Unknown words", "Training", "Peak memory", "Tagging", "Model")
+from spacy_hoseq.reporting.sentence import draw_sentence
+
+COLUMNS = ("System", "Accuracy", "Unknown words", "Calibration error", "Training", "Peak memory", "Tagging", "Model")
+ALIGNS = ("l", *["r"] * (len(COLUMNS) - 1))
 
 
 def main(
@@ -34,23 +36,24 @@ def main(
     first = next(iter(measured.values()))
     unknown = first.get("unknown_words", 0)
     page.add(f"{first['tokens']:,} test tokens, {unknown:,} of them words not seen in training. {note}")
-    page.add(page.table(rows, COLUMNS, aligns=("l", "r", "r", "r", "r", "r", "r")))
+    page.add(page.table(rows, COLUMNS, aligns=ALIGNS))
     page.add(
         f"Tagging: `nlp.pipe` over ready Docs, median of several passes. Python {platform.python_version()}, "
         f"NumPy {numpy.__version__}, spaCy {spacy.__version__}, {platform.machine()}, {platform.system()}."
     )
     output.parent.mkdir(parents=True, exist_ok=True)
     if model is not None and sentences is not None:
-        nlp = spacy.load(model)
+        nlp = spacy.load(model, config={"components": {"hoseq_tagger": {"save_marginals": True}}})
         texts = sentences.read_text(encoding="utf8").split("\n")
         docs = list(nlp.pipe(Doc(nlp.vocab, words=text.split()) for text in texts if text.strip()))
         page.add(page.title(2, "Tagged sentences"))
         page.add("\n".join("- " + " ".join(f"{t.text}/**{t.tag_}**" for t in doc) for doc in docs))
         picture = output.with_suffix(".svg")
-        picture.write_text(draw(docs[0]), encoding="utf8")
-        page.add(f"![{' '.join(t.text for t in docs[0])}]({picture.name})")
+        picture.write_text(draw(docs), encoding="utf8")
+        page.add(f"![Tagged sentences with the probability of each tag]({picture.name})")
+        page.add("The bars show the exact marginal probability of each tag.")
     output.write_text(page.text + "\n", encoding="utf8")
-    print(table(rows, header=COLUMNS, divider=True, aligns=("l", "r", "r", "r", "r", "r", "r")))
+    print(table(rows, header=COLUMNS, divider=True, aligns=ALIGNS))
     msg.good(f"Report: {output}")
 
 
@@ -59,6 +62,7 @@ def row(name: str, values: Dict[str, Any]) -> List[str]:
         name,
         f"{values['accuracy']:.2%}",
         f"{values['unknown_accuracy']:.1%}" if "unknown_accuracy" in values else "-",
+        f"{values['calibration_error']:.3f}" if "calibration_error" in values else "-",
         f"{values['training_seconds']:.0f} s" if "training_seconds" in values else "-",
         f"{values['peak_bytes'] / 2**20:,.0f} MiB" if "peak_bytes" in values else "-",
         f"{values['tokens_per_second']:,.0f} tokens/s",
@@ -66,11 +70,16 @@ def row(name: str, values: Dict[str, Any]) -> List[str]:
     ]
 
 
-def draw(doc: Doc) -> str:
-    """Words with their tags below, as spaCy's displaCy draws them (without arcs)."""
-    words = [{"text": t.text, "tag": t.tag_} for t in doc]
-    options = {"compact": True, "distance": 95, "word_spacing": 30, "offset_x": 30, "bg": "#ffffff"}
-    return displacy.render({"words": words, "arcs": []}, style="dep", manual=True, options=options, jupyter=False)
+def draw(docs: List[Doc]) -> str:
+    """All sentences in one picture, with the marginal probability of each tag."""
+    words, tags, probabilities = [], [], []
+    for doc in docs:
+        found = doc._.hoseq_marginals["hoseq_tagger"]
+        row = {label: i for i, label in enumerate(found["labels"])}
+        words += [t.text for t in doc]
+        tags += [t.tag_ for t in doc]
+        probabilities += [float(p[row[t.tag_]]) for t, p in zip(doc, found["probabilities"], strict=True)]
+    return draw_sentence(words, tags, probabilities)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`spacy train` with a stopwatch: writes seconds and peak memory beside the model.
 
-    python scripts/train.py CONFIG TRAIN.spacy DEV.spacy OUTPUT
+    python scripts/train.py CONFIG TRAIN.spacy DEV.spacy OUTPUT [--training.max_epochs 5 and other overrides]
 """
 
 import resource
@@ -10,16 +10,20 @@ from pathlib import Path
 
 import srsly
 import typer
+from spacy.cli._util import parse_config_overrides
 from spacy.cli.train import train
 
 
-def main(config: Path, train_path: Path, dev_path: Path, output: Path) -> None:
+def main(context: typer.Context, config: Path, train_path: Path, dev_path: Path, output: Path) -> None:
     start = time.perf_counter()
-    train(config, output, overrides={"paths.train": str(train_path), "paths.dev": str(dev_path)})
+    paths = {"paths.train": str(train_path), "paths.dev": str(dev_path)}
+    train(config, output, overrides={**paths, **parse_config_overrides(context.args)})
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     timings = {"training_seconds": time.perf_counter() - start, "peak_bytes": peak}
     srsly.write_json(output / "timings.json", timings)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app = typer.Typer()
+    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(main)
+    app()

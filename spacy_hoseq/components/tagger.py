@@ -167,7 +167,7 @@ class HoseqTagger(TrainablePipe):
         """
         validate_get_examples(get_examples, "HoseqTagger.initialize")
         examples = list(get_examples())  # reading a corpus costs more than all that is done with it here
-        for label in label_names(examples, *self._reading()) if labels is None else labels:
+        for label in label_names(examples, self.cfg["attribute"], self.cfg["neg_prefix"]) if labels is None else labels:
             self.add_label(label)
         self._require_labels()
         self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
@@ -307,10 +307,12 @@ class HoseqTagger(TrainablePipe):
 
     @contextmanager
     def _readable(self, where: str) -> Iterator[None]:
+        settings = {key: value for key, value in self.cfg.items() if key not in ("labels", "tag_dictionary")}
         try:
             yield
         except Exception as error:
             raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
+        self.cfg.update(settings)  # settings are those of the config, which may override what was saved
         self._tables = None
         for label in self.labels:
             self.vocab.strings.add(label)
@@ -321,9 +323,6 @@ class HoseqTagger(TrainablePipe):
 
     def _weights(self) -> List[WeightsShim]:
         return [shim for node in self.model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
-
-    def _reading(self) -> Tuple[str, str]:
-        return self.cfg["attribute"], self.cfg["neg_prefix"]
 
     def _lookup(self) -> Tuple[LabelTable, Optional[TagDictionary]]:
         if self._tables is None:

@@ -14,14 +14,13 @@ def english_pos_templates() -> List[str]:
         "lower[-1]+lower[1]",
         "prefix1..5[0]",
         "suffix1..7[0]",
-        "suffix2..3[-1]",
-        "suffix2..3[1]",
+        "suffix3[-1]",
+        "suffix3[1]",
         "shape[-1..1]",
         "short_shape[0]",
         "has_digit[0]",
         "has_hyphen[0]",
         "has_upper[0]",
-        "length[0]",
     ]
 
 

@@ -3,7 +3,7 @@
 from typing import Callable, List, Optional, Tuple
 
 from spacy.tokens import Doc
-from thinc.api import Linear, Model, chain, with_array
+from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
 Emissions = Model[List[Doc], List[Floats2d]]
@@ -15,7 +15,7 @@ def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] =
     tok2vec: any tok2vec or a `spacy.Tok2VecListener.v1`. nO (int): number of labels; found in initialization.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
-    output = Linear(nO=nO, nI=width)
+    output = Linear(nO=nO, nI=width, init_W=zero_init)  # as in spaCy: a margin loss would keep random starting scores
     with Model.define_operators({">>": chain}):
         model = tok2vec >> with_array(output)
     model.set_ref("tok2vec", tok2vec)

@@ -30,7 +30,7 @@ def HigherOrderTagger(
     """
     if patterns is not None:
         check_source(patterns)
-    return Model(
+    model: TaggerModel = Model(
         "higher_order_tagger",
         forward,
         init=init,
@@ -39,6 +39,10 @@ def HigherOrderTagger(
         attrs={"source": patterns, "structure": _Structure()},
         shims=[WeightsShim("higher_order_tagger")],
     )
+    for node in emissions.walk():
+        if node.has_ref("tok2vec"):
+            model.set_ref("tok2vec", node.get_ref("tok2vec"))  # where spaCy looks for it, as in pretraining
+    return model
 
 
 class _Structure:
@@ -79,7 +83,7 @@ def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: List[N
 
 def forward(
     model: TaggerModel, docs: List[Doc], is_train: bool
-) -> Tuple[Potentials, Callable[[PotentialsGradient], List[Doc]]]:
+) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
     shim = weights_of(model)
     trans = shim.values("trans", is_train=is_train)
     emissions, backprop_emissions = model.layers[0](docs, is_train)

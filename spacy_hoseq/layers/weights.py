@@ -112,7 +112,7 @@ def weights_of(model: Model) -> WeightsShim:
 
 def _compress(values: NDArray[Any]) -> Dict[str, Any]:
     """Non-zero weights, row by row: how many, in which columns, the values in half precision."""
-    table = values.reshape(len(values), -1)
+    table = values.reshape(len(values), int(np.prod(values.shape[1:])))
     rows, columns = np.nonzero(table)
     column_type = np.uint8 if table.shape[1] <= 256 else np.uint16 if table.shape[1] <= 65536 else np.uint32
     return {

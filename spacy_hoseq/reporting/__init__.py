@@ -1,0 +1,1 @@
+"""Pictures of results. Nothing in the library imports this package."""
