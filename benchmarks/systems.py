@@ -33,7 +33,7 @@ class Hoseq:
 
     def train(self, corpus: Path, folder: Path) -> None:
         paths = {f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")}
-        spacy_train(self.config, folder, overrides={**paths, "training.logger.progress_bar": False})
+        spacy_train(self.config, folder, overrides={**paths, "training.logger.progress_bar": None})
 
     def load(self, folder: Path) -> None:
         self.nlp = spacy.load(folder / "model-best")

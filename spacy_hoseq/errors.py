@@ -52,7 +52,6 @@ class Errors(metaclass=_WithCodes):
     HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
     HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
     HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
-    HS027 = "Label ids must lie between 0 and {last}, got {label} at token {token}."
 
     HS028 = (
         "Probabilities with label patterns need transitions that are finite and differ by less than {limit}, and "
@@ -97,3 +96,5 @@ class Errors(metaclass=_WithCodes):
         "The component \"{name}\" cannot be read from {where}: {problem}. A file is missing, truncated or of another "
         "program; copy the model again or train it."
     )
+    HS065 = "\"{label}\" is no part of speech of spaCy. With the attribute \"pos\" labels must be among: {known}."
+    HS066 = "The extension \"{attribute}\" holds the value {value} of type {type}; labels must be strings, or empty."

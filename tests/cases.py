@@ -1,7 +1,6 @@
 """A batch to decode, in a form that the oracle can read: patterns as tuples of labels, not as a trie."""
 
 from dataclasses import dataclass, replace
-from typing import List, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +8,9 @@ from numpy.typing import NDArray
 from spacy_hoseq.decoders.potentials import Potentials
 from spacy_hoseq.decoders.trie import Fired, PatternScores, PatternTrie
 
-Pattern = Tuple[int, ...]
-WeightedPattern = Tuple[Pattern, float]
-FiredPattern = Tuple[int, Pattern, float]  # token of its last label, pattern, weight
+Pattern = tuple[int, ...]
+WeightedPattern = tuple[Pattern, float]
+FiredPattern = tuple[int, Pattern, float]  # token of its last label, pattern, weight
 
 
 @dataclass(frozen=True)
@@ -21,9 +20,9 @@ class Case:
     scores: NDArray[np.floating]
     trans: NDArray[np.floating]
     lengths: NDArray[np.int64]
-    patterns: Tuple[WeightedPattern, ...] = ()
-    fired: Tuple[FiredPattern, ...] = ()
-    allowed: Optional[NDArray[np.bool_]] = None
+    patterns: tuple[WeightedPattern, ...] = ()
+    fired: tuple[FiredPattern, ...] = ()
+    allowed: NDArray[np.bool_] | None = None
 
     @property
     def n_labels(self) -> int:
@@ -56,7 +55,7 @@ class Case:
     def doubles(self) -> "Case":
         return replace(self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64))
 
-    def take(self, sequences: List[int]) -> "Case":
+    def take(self, sequences: list[int]) -> "Case":
         """A batch of some of the sequences, in the given order. The trie stays the same: ties may depend on it."""
         ranges = [range(self.starts[i], self.starts[i] + self.lengths[i]) for i in sequences]
         tokens = np.array([token for r in ranges for token in r], np.intp)
@@ -77,7 +76,7 @@ class Case:
             allowed=None if self.allowed is None else self.allowed[tokens],
         )
 
-    def singles(self) -> List["Case"]:
+    def singles(self) -> list["Case"]:
         return [self.take([i]) for i in range(len(self.lengths))]
 
     def relabelled(self, new: NDArray[np.integer]) -> "Case":

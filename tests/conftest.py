@@ -9,7 +9,7 @@ COMMON = dict(
     database=None,
     suppress_health_check=[HealthCheck.differing_executors],  # one contract, several decoders
 )
-settings.register_profile("default", max_examples=200, **COMMON)
+settings.register_profile("default", max_examples=100, **COMMON)
 settings.register_profile("slow", max_examples=3000, **COMMON)
 
 

@@ -141,15 +141,25 @@ class DecoderContract:
         with pytest.raises(ValueError, match=r"\[HS022\] No label is allowed at token 1\. Allow at least one"):
             self.decode(Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), allowed=allowed))
 
-    @pytest.mark.parametrize("open_tokens", [[], [4], [0, 4]])
+    @pytest.mark.parametrize("open_tokens", [[], [3], [0, 5], [0, 3, 5]])
     def test_no_permitted_labelling(self, open_tokens):
         """In the second of three sequences every labelling would use the transition 0 -> 1."""
-        allowed = np.array([[True, False]] * 3 + [[False, True]] + [[True, False]])
+        allowed = np.eye(2, dtype=bool)[[0, 0, 0, 1, 1, 0]]
         allowed[open_tokens] = True
-        case = Case(np.zeros((5, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([2, 2, 1]), allowed=allowed)
+        trans = np.array([[0, -np.inf], [0, 0]])
+        case = Case(np.zeros((6, 2)), trans, np.array([2, 3, 1]), allowed=allowed)
         sequence = 1 if self.takes_batches else 0
         message = rf"\[HS023\] Sequence {sequence} has no permitted label sequence: every one uses a forbidden"
         with pytest.raises(ValueError, match=message):
+            self.decode(case)
+
+    def test_no_permitted_labelling_though_every_token_has_a_choice(self):
+        """Labels 0, 1 at the first token lead to 2 only, labels 4, 5 at the third come from 3 only."""
+        allowed = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1], [1, 1, 1, 1, 1, 1]], bool)
+        trans = np.full((6, 6), -np.inf)
+        trans[:2, 2] = trans[3, 4:] = 0
+        case = Case(np.zeros((4, 6)), trans, np.array([3, 1]), allowed=allowed)
+        with pytest.raises(ValueError, match=r"\[HS023\] Sequence 0 has no permitted label sequence"):
             self.decode(case)
 
     def test_wrong_shapes(self):
@@ -162,8 +172,6 @@ class DecoderContract:
 
     @pytest.mark.parametrize("lengths", [[], [2], [2, 2], [3, 0], [4, -1]])
     def test_lengths_do_not_add_up(self, lengths):
-        if not self.takes_batches:
-            pytest.skip("takes one sequence")
         message = r"\[HS025\] The sequence lengths must be positive and add up to 3 tokens, got \["
         with pytest.raises(ValueError, match=message):
             self.decode(Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array(lengths, np.int64)))

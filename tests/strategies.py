@@ -1,7 +1,8 @@
 """Random batches. Hypothesis chooses the shape of a case (and shrinks it), a seeded generator fills in the numbers:
 they come from continuous distributions, so that the best labelling is unique, unless `rounded` asks for ties."""
 
-from typing import List
+
+from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
@@ -24,15 +25,17 @@ def cases(
     masks: bool = True,
     forbidden: bool = True,
     rounded: bool = False,
+    strong: bool = True,
 ) -> Case:
-    """Batches with patterns everywhere and at positions. signed: weights of patterns may be negative.
+    """Batches with patterns everywhere and at positions.
 
+    signed: weights of patterns may be negative. strong: they may be much larger than emissions and transitions.
     masks: with or without `allowed`. forbidden: with or without transitions of -inf. rounded: all values are integers.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_labels = draw(st.integers(min_labels, max_labels))
     lengths = np.array(draw(st.lists(st.integers(1, max_tokens), min_size=1, max_size=max_sequences)), np.int64)
-    scale = draw(st.sampled_from([1.0, 0.2, 5.0]))  # of the emissions; transitions and patterns are about 1
+    scale = draw(st.sampled_from([1.0, 0.2, 5.0]))  # of the emissions; transitions are about 1
     dtype = draw(st.sampled_from([np.float64, np.float32]))
     n_tokens = int(lengths.sum())
     scores = rng.normal(0, scale, (n_tokens, n_labels))
@@ -41,8 +44,10 @@ def cases(
     weights = rng.gamma(1.0, 1.0, len(patterns))
     if draw(st.booleans()):
         weights = np.full(len(patterns), 0.75)  # tied
-    at_positions = random_patterns(rng, n_labels, draw(st.integers(0, 5)), 4) if patterns or rng.random() < 0.5 else []
+    strength = draw(st.sampled_from([1.0, 4.0])) if strong else 1.0
+    at_positions = random_patterns(rng, n_labels, draw(st.integers(0, 5)), 4, others=patterns)
     fired_weights = rng.gamma(1.0, 1.0, len(at_positions))
+    weights, fired_weights = strength * weights, strength * fired_weights
     if signed:
         weights, fired_weights = weights * _signs(rng, weights), fired_weights * _signs(rng, fired_weights)
     if rounded:
@@ -50,7 +55,7 @@ def cases(
         weights, fired_weights = np.round(weights), np.round(fired_weights)
     if forbidden and draw(st.booleans()):
         trans[rng.random(trans.shape) < 0.25] = NO_LABEL
-    fired_tokens = rng.integers(0, n_tokens, len(at_positions)).tolist()
+    fired_tokens = rng.choice(rng.integers(0, n_tokens, 3), len(at_positions)).tolist()  # some at the same token
     return Case(
         scores.astype(dtype),
         trans.astype(dtype),
@@ -61,12 +66,16 @@ def cases(
     )
 
 
-def random_patterns(rng: np.random.Generator, n_labels: int, n: int, max_length: int) -> List[Pattern]:
-    """Patterns that get in each other's way: suffixes and prefixes of others, overlaps, repetitions, the same twice."""
-    patterns: List[Pattern] = []
+def random_patterns(
+    rng: np.random.Generator, n_labels: int, n: int, max_length: int, others: Sequence[Pattern] = ()
+) -> list[Pattern]:
+    """Patterns that get in each other's way and in that of `others`: suffixes and prefixes, overlaps, repetitions, the
+    same twice."""
+    patterns: list[Pattern] = []
     while len(patterns) < n:
         fresh = tuple(rng.integers(0, n_labels, rng.integers(2, max_length + 1)).tolist())
-        other = patterns[rng.integers(len(patterns))] if patterns else fresh
+        known = [*others, *patterns] or [fresh]
+        other = known[rng.integers(len(known))]
         kinds = [
             fresh,
             fresh,
@@ -90,7 +99,7 @@ def random_mask(rng: np.random.Generator, n_tokens: int, n_labels: int) -> NDArr
     return allowed
 
 
-def peaked_case(rng: np.random.Generator, lengths: List[int], n_labels: int, n_patterns: int) -> Case:
+def peaked_case(rng: np.random.Generator, lengths: list[int], n_labels: int, n_patterns: int) -> Case:
     """Scores such as a trained tagger gives: nearly always one label far ahead, now and then two or three close."""
     n_tokens = sum(lengths)
     scores = rng.normal(0, 1, (n_tokens, n_labels)).astype(np.float32)

@@ -1,10 +1,11 @@
 """Labels on Docs: reading gold ones as masks, writing guessed ones."""
 
 import warnings
-from typing import Iterable, List, Sequence, Set
+from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.strings import StringStore
 from spacy.tokens import Doc, Token
 from spacy.training import Example
@@ -13,21 +14,57 @@ from ..errors import Errors, Warnings
 
 Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
 WRITABLE = ("tag", "pos")
+MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
+
+
+class Guesses(NamedTuple):
+    """Predictions for docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for."""
+
+    labels: List[NDArray[np.int32]]
+    marginals: Optional[List[NDArray[np.float32]]]
+
+
+class ScoredLabels(NamedTuple):
+    """One of the best label sequences of a Doc. score: the decoder's objective, in score units."""
+
+    labels: List[str]
+    score: float
 
 
 def check_attribute(attribute: str) -> None:
     """RAISES ValueError [HS062]: a token attribute that cannot be labelled."""
     if attribute not in WRITABLE and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
         raise ValueError(Errors.HS062.format(attribute=attribute))
-    if attribute.startswith("_.") and not Token.has_extension(attribute[2:]):
-        Token.set_extension(attribute[2:], default="")
+    _register(attribute)
+
+
+def check_label(label: str, attribute: str) -> None:
+    """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list."""
+    if attribute == "pos" and label not in PARTS_OF_SPEECH:
+        raise ValueError(Errors.HS065.format(label=label, known=", ".join(filter(None, PARTS_OF_SPEECH))))
+
+
+def labels_problem(labels: Any, tag_dictionary: Any) -> str:
+    """What is wrong with labels and dictionary read from a file; "" if nothing."""
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        return f"labels must be a list of strings, got {labels!r}"
+    if len(set(labels)) < len(labels):
+        return f"a label is given twice in {labels}"
+    entries = tag_dictionary.items() if isinstance(tag_dictionary, dict) else [(None, None)]
+    if not all(isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels) for w, tags in entries):
+        return "the tag dictionary must give a list of known labels for each word"
+    return ""
 
 
 def read_values(doc: Doc, attribute: str) -> Values:
     """Annotated labels of a Doc as string-store ids. RETURNS (len(doc),) uint64."""
     if not attribute.startswith("_."):
         return np.asarray(doc.to_array([attribute.upper()]), np.uint64).reshape(len(doc))
+    _register(attribute)
     texts = [getattr(token._, attribute[2:]) or "" for token in doc]
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(Errors.HS066.format(attribute=attribute, value=repr(text), type=type(text).__name__))
     return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
 
@@ -35,8 +72,23 @@ def write_values(doc: Doc, attribute: str, values: Values) -> None:
     if not attribute.startswith("_."):
         doc.from_array([attribute.upper()], values)  # type: ignore[arg-type]
         return
+    _register(attribute)
     for token, value in zip(doc, values.tolist(), strict=True):
         setattr(token._, attribute[2:], doc.vocab.strings[value] if value else "")
+
+
+def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: NDArray[np.float32]) -> None:
+    """Keep the marginals of the component `name` on the Doc, beside those of others."""
+    if not Doc.has_extension(MARGINALS):
+        Doc.set_extension(MARGINALS, default=None)
+    found = {"labels": list(labels), "probabilities": probabilities}
+    doc._.set(MARGINALS, {**(doc._.get(MARGINALS) or {}), name: found})
+
+
+def _register(attribute: str) -> None:
+    """Extensions belong to the process, not to the component: one that was unpickled must register its own."""
+    if attribute.startswith("_.") and not Token.has_extension(attribute[2:]):
+        Token.set_extension(attribute[2:], default="")
 
 
 def gold_values(example: Example, attribute: str) -> Values:

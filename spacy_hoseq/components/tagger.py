@@ -8,7 +8,7 @@ during training and the saved model give the same labels.
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,21 @@ from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights import WeightsShim
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
-from .annotation import LabelTable, check_attribute, gold_mask, gold_values, label_names, read_values, write_values
+from .annotation import (
+    Guesses,
+    LabelTable,
+    ScoredLabels,
+    check_attribute,
+    check_label,
+    gold_mask,
+    label_names,
+    labels_problem,
+    read_values,
+    write_marginals,
+    write_values,
+)
 from .constraints import TagDictionary, allowed_labels
+from .initialization import gold_sequences, index_features
 
 DEFAULT_MODEL = """
 [model]
@@ -44,7 +57,6 @@ nO = null
 [model.emissions.templates]
 @misc = "spacy_hoseq.english_pos_templates.v1"
 """
-MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
 
 
 @Language.factory(
@@ -95,26 +107,11 @@ def make_hoseq_tagger(
     )
 
 
-class Guesses(NamedTuple):
-    """Predictions for docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for."""
-
-    labels: List[NDArray[np.int32]]
-    marginals: Optional[List[NDArray[np.float32]]]
-
-
-class ScoredLabels(NamedTuple):
-    """One of the best label sequences of a Doc. score: the decoder's objective, in score units."""
-
-    labels: List[str]
-    score: float
-
-
 class HoseqTagger(TrainablePipe):
     """Labels every token with the best label sequence of its sentence.
 
-    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): of the
-    component.
-    All other settings: docs/components.md.
+    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): its name in
+    the pipeline. All other settings: docs/components.md.
     """
 
     def __init__(
@@ -146,8 +143,6 @@ class HoseqTagger(TrainablePipe):
         }
         for i, shim in enumerate(self._weights()):
             shim.configure(update_rule, averaged=average, seed=seed + i)
-        if save_marginals and not Doc.has_extension(MARGINALS):
-            Doc.set_extension(MARGINALS, default=None)
         self._tables: Optional[Tuple[LabelTable, Optional[TagDictionary]]] = None
 
     def initialize(
@@ -173,10 +168,8 @@ class HoseqTagger(TrainablePipe):
         self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
         self._tables = None
         table, _ = self._lookup()
-        for node in self.model.walk():
-            if "index_features" in node.attrs:
-                node.attrs["index_features"](node, _doc_batches(examples))
-        define_patterns(self.model, self.labels, [self._gold_ids(eg, table) for eg in examples])
+        index_features(self.model, examples, nlp, self)
+        define_patterns(self.model, self.labels, gold_sequences(examples, self.cfg["attribute"], table))
         sample = examples[:10]
         if not sample:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
@@ -197,6 +190,7 @@ class HoseqTagger(TrainablePipe):
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0."""
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
+        check_label(label, self.cfg["attribute"])
         if label in self.cfg["labels"]:
             return 0
         self._allow_extra_label()
@@ -231,8 +225,7 @@ class HoseqTagger(TrainablePipe):
                 values = np.where(preset != 0, preset, values)
             write_values(doc, attribute, values)
             if guesses.marginals is not None:
-                found = {"labels": list(self.labels), "probabilities": guesses.marginals[i]}
-                doc._.set(MARGINALS, {**(doc._.get(MARGINALS) or {}), self.name: found})
+                write_marginals(doc, self.name, self.labels, guesses.marginals[i])
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as `predict`."""
@@ -288,10 +281,12 @@ class HoseqTagger(TrainablePipe):
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
         """At the end of a zone, forget what was remembered of its words."""
-        yield mem
-        for node in self.model.walk():
-            if "forget_words" in node.attrs:
-                node.attrs["forget_words"](node)
+        try:
+            yield mem
+        finally:
+            for node in self.model.walk():
+                if "forget_words" in node.attrs:
+                    node.attrs["forget_words"](node)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqTagger":
         """RAISES ValueError [HS064]: the data cannot be read."""
@@ -314,12 +309,14 @@ class HoseqTagger(TrainablePipe):
             raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
         self.cfg.update(settings)  # settings are those of the config, which may override what was saved
         self._tables = None
+        problem = labels_problem(self.cfg["labels"], self.cfg["tag_dictionary"])
+        width = self.model.get_dim("nO") if self.model.has_dim("nO") else None
+        if not problem and width not in (None, len(self.labels)):
+            problem = f"{width} columns of weights, but {len(self.labels)} labels"
+        if problem:
+            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
         for label in self.labels:
             self.vocab.strings.add(label)
-        width = self.model.get_dim("nO") if self.model.has_dim("nO") else len(self.labels)
-        if width != len(self.labels):
-            problem = f"{width} columns of weights, but {len(self.labels)} labels"
-            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
 
     def _weights(self) -> List[WeightsShim]:
         return [shim for node in self.model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
@@ -337,12 +334,3 @@ class HoseqTagger(TrainablePipe):
         keep_preset = not self.cfg["overwrite"]
         allowed = allowed_labels(docs, table, dictionary, self.cfg["attribute"], keep_preset=keep_preset)
         return self.model.predict(docs), allowed
-
-    def _gold_ids(self, example: Example, table: LabelTable) -> NDArray[np.int32]:
-        masks, _ = table.masks(gold_values(example, self.cfg["attribute"]))
-        return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1).astype(np.int32)
-
-
-def _doc_batches(examples: List[Example]) -> Iterator[List[Doc]]:
-    for start in range(0, len(examples), 1000):
-        yield [eg.predicted for eg in examples[start : start + 1000]]

@@ -65,7 +65,6 @@ class ExactIndex:
             rows[open_[hit]] = self._slot_rows[slots[hit]]
             going_on = ~hit & (found != ABSENT)
             open_, slots = open_[going_on], slots[going_on]
-        rows[flat == ABSENT] = self.n_rows
         result: Rows = rows.reshape(keys.shape)
         return result
 

@@ -48,9 +48,10 @@ def SparseLinear(
             "hash_rows": hash_rows,
             "dropout_rate": 0.0,
             "index_features": index_features,
+            "reads_annotation": not features.extractor.is_lexical,
             "forget_words": forget_words,
         },
-        shims=[WeightsShim("sparse_linear")],
+        shims=[WeightsShim("sparse_linear", _problem)],
     )
 
 
@@ -141,7 +142,7 @@ def forward(
     drop = model.attrs["dropout_rate"]
     if drop:  # feature dropout: each feature at each token is left out with probability `drop`
         rows[shim.rng.random(rows.shape, dtype=np.float32) < drop] = index.n_rows
-    scale = np.float32(1 / (1 - drop))
+    scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
     scores = add_rows(table, rows)
     scores *= scale
 
@@ -191,8 +192,23 @@ def _predict_scores(
     return scores
 
 
+def _problem(shim: WeightsShim) -> str:
+    """What is wrong with loaded weights: the features must be those of the table's rows."""
+    keys, rows = shim.extra.get("keys"), shim.extra.get("hash_rows")
+    table = shim.parameters["table"].values if "table" in shim.parameters else None
+    if keys is not None:
+        if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1 or not keys.all():
+            return "the feature keys are no list of 64-bit numbers above 0"
+        if len(np.unique(keys)) < len(keys):
+            return "a feature key is given twice"
+        rows = len(keys)
+    if table is not None and (not isinstance(rows, int) or table.shape[:-1] != (rows + 1,)):
+        return f"a table of shape {table.shape} does not fit {rows} features"
+    return ""
+
+
 def _by_doc(scores: NDArray[np.float32], ends: NDArray[np.intp]) -> List[Floats2d]:
-    return cast(List[Floats2d], np.split(scores, ends[:-1]))
+    return cast(List[Floats2d], np.split(scores, ends[:-1]) if len(ends) else [])
 
 
 def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:

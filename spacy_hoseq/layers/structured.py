@@ -37,7 +37,7 @@ def HigherOrderTagger(
         layers=[emissions],
         dims={"nO": None},
         attrs={"source": patterns, "structure": _Structure()},
-        shims=[WeightsShim("higher_order_tagger")],
+        shims=[WeightsShim("higher_order_tagger", _problem)],
     )
     for node in emissions.walk():
         if node.has_ref("tok2vec"):
@@ -103,6 +103,22 @@ def forward(
         return result
 
     return potentials, backprop
+
+
+def _problem(shim: WeightsShim) -> str:
+    """What is wrong with loaded weights: patterns must name labels of the transition table, and weights that exist."""
+    shape = shim.parameters["trans"].values.shape if "trans" in shim.parameters else (0, 0)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        return f"transitions must be a square table, got {shape}"
+    if "patterns" not in shim.extra or not shape[0]:
+        return ""
+    features = PatternFeatures.from_arrays(shim.extra["patterns"])
+    PatternTrie(features.patterns, shape[0])
+    sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
+    weights = shim.parameters["patterns"].values
+    if len(sizes) > 1 or weights.shape != (features.n_weights,) or (features.weight_of < 0).any():
+        return "pattern definitions and pattern weights do not fit together"
+    return "" if (weights >= 0).all() else "a pattern weight is negative"
 
 
 def _concatenate(emissions: List[Floats2d], ops: Ops, n_labels: int) -> NDArray[np.float32]:

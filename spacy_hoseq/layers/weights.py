@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 import srsly
@@ -25,11 +25,13 @@ class WeightsShim(Shim):
 
     name (str): the layer's, for messages. parameters: arrays by name, none before `initialize`.
     extra: what else the layer must save to understand its rows (feature keys, patterns); msgpack types and arrays.
+    problem (Callable): says what is wrong with weights just loaded, "" if nothing; None = not checked.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, problem: "Optional[Callable[[WeightsShim], str]]" = None) -> None:
         super().__init__(None)
         self.name = name
+        self._problem = problem
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
         self._rule: Optional[UpdateRule] = None
@@ -96,8 +98,14 @@ class WeightsShim(Shim):
         for name, values in arrays.items():
             if not np.isfinite(values).all():
                 raise ValueError(Errors.HS054.format(name=f"{self.name}.{name}"))
-        self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n])) for n, v in arrays.items()}
-        self.extra = extra
+        try:
+            self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n])) for n, v in arrays.items()}
+            self.extra = extra
+            problem = self._problem(self) if self._problem else ""
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
+        if problem:
+            raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
         self._pending, self._has_update = {}, False
         return self
 

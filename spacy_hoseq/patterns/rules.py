@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 from spacy.matcher import Matcher
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
@@ -40,6 +41,7 @@ class RulePatterns:
         self.rules = rules
         self._matcher: Optional[Matcher] = None
         self._vocab: Optional[Vocab] = None
+        self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
 
     @property
     def n_rules(self) -> int:
@@ -71,17 +73,19 @@ class RulePatterns:
             for key, first, end in sorted(set(self._matches(doc))):
                 if sequence[first] == sequence[end - 1]:
                     tokens.append(start + end - 1)
-                    rules.append(int(doc.vocab.strings[key]))
+                    rules.append(self._number_of[key])
             start += len(doc)
         return np.array(tokens, np.intp), np.array(rules, np.intp)
 
     def _matches(self, doc: Doc) -> List[Tuple[int, int, int]]:
+        if not self.rules or not len(doc):
+            return []
         if self._matcher is None or self._vocab is not doc.vocab:
             self._matcher, self._vocab = _matcher(self.rules, doc.vocab), doc.vocab
-        return self._matcher(doc) if len(doc) else []
+        return self._matcher(doc)
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {"rules": self.rules, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary
+        return {**self.__dict__, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary
 
 
 def _matcher(rules: List[Dict[str, Any]], vocab: Vocab) -> Matcher:
@@ -110,13 +114,22 @@ def _check_rule(rule: Any) -> None:
     needed = {"name", "tokens", "labels"}
     if not isinstance(rule, dict) or not needed <= set(rule) <= needed | {"tied"}:
         problem = "a rule has the keys \"name\", \"tokens\", \"labels\" and, if wanted, \"tied\""
+    elif not isinstance(rule["tokens"], list) or not all(isinstance(token, dict) for token in rule["tokens"]):
+        problem = f"\"tokens\" must be a list of Matcher token patterns (dictionaries), got {rule['tokens']!r}"
+    elif not isinstance(rule["labels"], list) or not all(isinstance(label, str) for label in rule["labels"]):
+        problem = f"\"labels\" must be a list of strings, got {rule['labels']!r}"
     elif len(rule["labels"]) < 2:
         problem = "a rule needs at least two labels"
     elif len(rule["tokens"]) != len(rule["labels"]):
         problem = f"{len(rule['tokens'])} tokens but {len(rule['labels'])} labels; each token needs one label"
-    elif any("OP" in token for token in rule["tokens"]):
+    elif any(key.upper() == "OP" for token in rule["tokens"] for key in token):
         problem = "\"OP\" is not possible, since each token needs one label; write one rule for each length"
     elif len({label for label in rule["labels"] if label.startswith("?")}) > MAX_VARIABLES:
         problem = f"at most {MAX_VARIABLES} different variables are possible"
+    else:
+        try:
+            Matcher(Vocab(), validate=True).add("rule", [rule["tokens"]])
+        except Exception as error:  # a token pattern that spaCy cannot read
+            problem = str(error)
     if problem:
         raise ValueError(Errors.HS034.format(rule=name, problem=problem))

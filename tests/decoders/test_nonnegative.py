@@ -95,7 +95,7 @@ def test_negative_weight_would_give_a_wrong_answer(monkeypatch):
     case = Case(np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros((2, 2)), np.array([2]), (((0, 1), -5.0),))
     with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -5\.0; exact decoding"):
         decode_with_patterns(case)
-    monkeypatch.setattr(nonnegative, "_check_weights", lambda patterns: None)
+    monkeypatch.setattr(nonnegative, "check_weights", lambda patterns: None)
     ignored = decode_with_patterns(case)
     assert ignored.labels.tolist() == [0, 1] and oracle.score_of_one(case, ignored.labels) == -3
     assert oracle.joint_table(case).best == 1

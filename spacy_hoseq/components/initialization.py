@@ -1,0 +1,54 @@
+"""What a component finds in the training examples before its weights are set to zero."""
+
+from typing import Any, Iterator, List, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Model
+
+from ..features.sequences import sequence_lengths
+from .annotation import LabelTable, gold_values
+
+BATCH = 1000  # docs whose features are counted together
+
+
+def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optional[Language], component: Any) -> None:
+    """Number the features of the examples, in every layer of the model that asks for it.
+
+    A layer that reads annotation is shown the gold annotation, and the predicted docs after the components before this
+    one have run on them (which may not be trained yet), since that is what it will see.
+    """
+    for node in model.walk():
+        if "index_features" not in node.attrs:
+            continue
+        docs = [eg.predicted for eg in examples]
+        if node.attrs["reads_annotation"]:
+            docs = [eg.reference for eg in examples] + _after_earlier_components(docs, nlp, component)
+        node.attrs["index_features"](node, _batches(docs))
+
+
+def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -> List[NDArray[np.int32]]:
+    """Gold label ids of every sequence as it will be decoded, -1 where the label is not known."""
+    sequences: List[NDArray[np.int32]] = []
+    for eg in examples:
+        masks, _ = table.masks(gold_values(eg, attribute))
+        ids = np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1).astype(np.int32)
+        sequences += np.split(ids, np.cumsum(sequence_lengths([eg.predicted]))[:-1])
+    return sequences
+
+
+def _after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:
+    copies = [doc.copy() for doc in docs]
+    for _, pipe in nlp.pipeline if nlp is not None else []:
+        if pipe is component:
+            break
+        copies = list(pipe.pipe(copies)) if hasattr(pipe, "pipe") else [pipe(doc) for doc in copies]
+    return copies
+
+
+def _batches(docs: List[Doc]) -> Iterator[List[Doc]]:
+    for start in range(0, len(docs), BATCH):
+        yield docs[start : start + BATCH]

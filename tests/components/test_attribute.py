@@ -1,0 +1,145 @@
+"""Labels in other places than `token.tag`, and their scores."""
+
+import pytest
+from spacy.tokens import Doc, Token
+from spacy.training import Example
+
+from .helpers import CORPUS, blank, doc_of, examples_of, reloaded, tagger_of, train, trained
+
+POS = {"D": "DET", "A": "ADJ", "N": "NOUN", "V": "VERB", "R": "ADV", ".": "PUNCT"}
+
+
+@pytest.fixture
+def label():
+    yield "_.test_label"
+    Token.remove_extension("test_label")
+
+
+def pos_examples(nlp):
+    return [
+        Example.from_dict(doc_of(nlp, text), {"pos": [POS[tag] for tag in tags.split()]}) for text, tags in CORPUS
+    ]
+
+
+def label_examples(nlp, name="test_label"):
+    examples = []
+    for text, tags in CORPUS:
+        reference = doc_of(nlp, text)
+        for token, tag in zip(reference, tags.split(), strict=True):
+            setattr(token._, name, tag.lower())
+        examples.append(Example(doc_of(nlp, text), reference))
+    return examples
+
+
+def fit(nlp, examples, n=25):
+    optimizer = nlp.initialize(lambda: examples(nlp))
+    for _ in range(n):
+        nlp.update(examples(nlp), sgd=optimizer, losses={})
+    return nlp
+
+
+@pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
+def test_part_of_speech(objective):
+    nlp = fit(blank(attribute="pos", objective=objective), pos_examples)
+    assert tagger_of(nlp).labels == ("ADJ", "ADV", "DET", "NOUN", "PUNCT", "VERB")
+    for pipeline in (nlp, reloaded(nlp)):
+        doc = tagger_of(pipeline)(doc_of(pipeline, CORPUS[0][0]))
+        assert [token.pos_ for token in doc] == [POS[tag] for tag in CORPUS[0][1].split()]
+        assert [token.tag_ for token in doc] == [""] * len(doc)
+    assert nlp.evaluate(pos_examples(nlp))["pos_acc"] == 1.0
+    assert "tag_acc" not in nlp.evaluate(pos_examples(nlp))
+
+
+def test_part_of_speech_that_is_preset():
+    nlp = fit(blank(attribute="pos"), pos_examples)
+    doc = Doc(nlp.vocab, words=CORPUS[0][0].split(), pos=["", "", "VERB", "", "", "", ""], tags=["T"] * 7)
+    tagger_of(nlp)(doc)
+    assert doc[2].pos_ == "VERB" and doc[0].pos_ == "DET"
+    assert [token.tag_ for token in doc] == ["T"] * 7
+
+
+def test_part_of_speech_that_does_not_exist():
+    """spaCy's parts of speech are a closed list; another one on a token would break `token.pos_`."""
+    nlp = blank(attribute="pos")
+    with pytest.raises(ValueError, match=r"\[HS065\] \"NOUN-ISH\" is no part of speech of spaCy.*NOUN"):
+        tagger_of(nlp).add_label("NOUN-ISH")
+    assert tagger_of(nlp).labels == ()
+
+
+def test_extension_that_holds_no_string(label):
+    nlp = fit(blank(attribute=label), label_examples)
+    doc = doc_of(nlp, "a b")
+    doc[1]._.test_label = 3
+    with pytest.raises(ValueError, match=r"\[HS066\] The extension \"_.test_label\" holds the value 3 of type int"):
+        tagger_of(nlp)(doc)
+
+
+def test_extension(label):
+    nlp = fit(blank(attribute=label), label_examples)
+    assert tagger_of(nlp).labels == (".", "a", "d", "n", "r", "v")
+    for pipeline in (nlp, reloaded(nlp)):
+        doc = tagger_of(pipeline)(doc_of(pipeline, CORPUS[0][0]))
+        assert [token._.test_label for token in doc] == CORPUS[0][1].lower().split()
+        assert [token.tag_ for token in doc] == [""] * len(doc)
+    scores = nlp.evaluate(label_examples(nlp))
+    assert scores["test_label_acc"] == 1.0 and "tag_acc" not in scores
+
+
+def test_extension_that_is_preset(label):
+    nlp = fit(blank(attribute=label), label_examples)
+    doc = doc_of(nlp, CORPUS[0][0])
+    doc[2]._.test_label = "v"
+    doc[4]._.test_label = "something else"
+    tagger_of(nlp)(doc)
+    assert [token._.test_label for token in doc] == ["d", "a", "v", "v", "something else", "n", "."]
+    nlp = fit(blank(attribute=label, overwrite=True), label_examples)
+    assert [token._.test_label for token in tagger_of(nlp)(doc)] == CORPUS[0][1].lower().split()
+
+
+def test_extension_is_registered_once():
+    Token.set_extension("test_label", default="own default")
+    try:
+        nlp = blank(attribute="_.test_label")
+        assert doc_of(nlp, "a")[0]._.test_label == "own default"
+    finally:
+        Token.remove_extension("test_label")
+    blank(attribute="_.test_label")
+    assert doc_of(nlp, "a")[0]._.test_label == ""
+    Token.remove_extension("test_label")
+
+
+@pytest.mark.parametrize("attribute", ["dep", "TAG", "lemma", "", "_.", "_.two words", "label", "ent_type"])
+def test_attribute_that_cannot_be_written(attribute):
+    with pytest.raises(ValueError, match=rf"\[HS062\] The attribute \"{attribute}\""):
+        blank(attribute=attribute)
+
+
+def test_score_of_tags():
+    nlp = trained(n_updates=25)
+    scores = nlp.evaluate(examples_of(nlp))
+    assert scores["tag_acc"] == 1.0
+    wrong = examples_of(nlp, [("the cat runs .", "D N N V"), ("dogs", "N")])
+    assert nlp.evaluate(wrong)["tag_acc"] == pytest.approx(3 / 5)
+    assert tagger_of(nlp).score(wrong).keys() == {"tag_acc"}
+
+
+def test_score_of_partial_gold(label):
+    nlp = trained(n_updates=25)
+    examples = [Example.from_dict(doc_of(nlp, "the cat runs ."), {"tags": ["D", "", "N", ""]})]
+    assert nlp.evaluate(examples)["tag_acc"] == 0.5
+    nlp = fit(blank(attribute=label), label_examples)
+    example = label_examples(nlp)[1]
+    example.reference[0]._.test_label = "v"
+    example.reference[1]._.test_label = ""
+    assert nlp.evaluate([example])["test_label_acc"] == pytest.approx(2 / 3)
+
+
+def test_no_scorer():
+    nlp = blank(scorer=None)
+    nlp.initialize(lambda: examples_of(nlp))
+    train(nlp)
+    assert tagger_of(nlp).score(examples_of(nlp)) == {}
+
+
+def test_weights_of_scores():
+    assert blank().get_pipe_meta("hoseq_tagger").default_score_weights == {"tag_acc": 1.0}

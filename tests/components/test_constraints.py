@@ -1,0 +1,176 @@
+"""Labels that are set already, tag dictionaries, and tokens for which nothing is left."""
+
+import numpy as np
+import pytest
+from spacy.tokens import Doc
+
+from spacy_hoseq.components.constraints import TagDictionary, allowed_labels
+from spacy_hoseq.layers.weights import weights_of
+
+from .helpers import (
+    CORPUS,
+    FREQUENT,
+    LABELS,
+    VARIANTS,
+    blank,
+    doc_of,
+    examples_of,
+    ready,
+    reloaded,
+    sparse,
+    tagger_model,
+    tagger_of,
+    tags_of,
+    train,
+    trained,
+)
+
+LONG = ("the old dog sees a cat .", "D A N V D N .")
+CHAIN = [("a x", "A B"), ("b x", "B A"), ("a x x x", "A B A B"), ("b x x", "B A B"), ("x x b", "B A B")]  # x is either
+
+
+def with_gaps(nlp, text, tags):
+    return Doc(nlp.vocab, words=text.split(), tags=[tag or "" for tag in tags])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_preset_tags_stay(variant):
+    doc = tagger_of(ready(variant))(with_gaps(ready(variant), LONG[0], ["", "", "V", "", "", "", ""]))
+    assert doc[2].tag_ == "V"
+    assert all(token.tag_ in LABELS for token in doc)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_preset_tags_are_overwritten_on_request(variant):
+    nlp = trained(variant, 25, overwrite=True)
+    doc = tagger_of(nlp)(with_gaps(nlp, LONG[0], ["V", "", "V", "", "ODD", "", "."]))
+    assert [token.tag_ for token in doc] == LONG[1].split()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_preset_tags_constrain_their_neighbours(variant):
+    patterns = FREQUENT if "patterns" in variant or variant == "frequent" else None
+    nlp = trained(variant, 80, corpus=CHAIN, model=tagger_model(sparse(["lower[0]"]), patterns))
+    tagger = tagger_of(nlp)
+    assert [t.tag_ for t in tagger(with_gaps(nlp, "x x x x", ["B", "", "", ""]))] == ["B", "A", "B", "A"]
+    assert [t.tag_ for t in tagger(with_gaps(nlp, "x x x x", ["", "", "", "A"]))] == ["B", "A", "B", "A"]
+    best = tagger.top_k([with_gaps(nlp, "x x x x", ["", "", "", "A"])], 3)[0]
+    assert [scored.labels for scored in best][0] == ["B", "A", "B", "A"]
+    assert all(scored.labels[3] == "A" for scored in best)
+
+
+def test_all_tags_are_preset():
+    nlp = ready()
+    doc = doc_of(nlp, "the cat", "R R")
+    assert [token.tag_ for token in tagger_of(nlp)(doc)] == ["R", "R"]
+    assert tagger_of(nlp).predict([doc_of(nlp, "the cat", "R R")]).labels[0].tolist() == [LABELS.index("R")] * 2
+
+
+def test_preset_tag_that_is_no_label():
+    nlp = ready()
+    doc = tagger_of(nlp)(with_gaps(nlp, LONG[0], ["", "", "ODD", "", "", "", ""]))
+    assert [token.tag_ for token in doc] == ["D", "A", "ODD", "V", "D", "N", "."]
+    assert tagger_of(nlp).predict([doc_of(nlp, "the cat", "ODD ODD")]).labels[0].tolist() == [
+        LABELS.index("D"), LABELS.index("N"),
+    ]  # fmt: skip
+
+
+def test_preset_tags_of_one_doc_do_not_touch_others():
+    nlp = ready()
+    docs = [doc_of(nlp, LONG[0]), doc_of(nlp, "the cat", "R R"), doc_of(nlp, LONG[0])]
+    tags = LONG[1].split()
+    assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe(docs)] == [tags, ["R", "R"], tags]
+
+
+def test_one_label_is_preset_or_not():
+    nlp = trained(corpus=[("a b", "X X")])
+    doc = tagger_of(nlp)(with_gaps(nlp, "a b c", ["ODD", "", "X"]))
+    assert [token.tag_ for token in doc] == ["ODD", "X", "X"]
+
+
+DICTIONARY = {"cat": ["V"], "zebra": ["R", "A"], "sees": ["UNKNOWN", "D"]}
+
+
+def with_dictionary(entries, variant="max_margin", **config):
+    nlp = blank(variant, **config)
+    tagger_of(nlp).initialize(lambda: examples_of(nlp), tag_dictionary=entries)
+    train(nlp, 25)
+    return nlp
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_words_of_the_dictionary_get_their_tags_only(variant):
+    nlp = with_dictionary(DICTIONARY, variant)
+    assert tags_of(nlp, "a cat sees")[1:] == ["V", "D"]
+    assert all(tag in ("R", "A") for tag in tags_of(nlp, "zebra zebra the zebra")[::3])
+    assert tags_of(nlp, "Cat")[0] in LABELS
+    assert tags_of(nlp, CORPUS[2][0]) == CORPUS[2][1].split(), "other words are free"
+    assert tagger_of(nlp).top_k([doc_of(nlp, "cat")], 10)[0][0].labels == ["V"]
+    assert len(tagger_of(nlp).top_k([doc_of(nlp, "zebra cat")], 10)[0]) == 2
+
+
+def test_words_are_compared_as_written():
+    nlp = with_dictionary({"Cat": ["R"]})
+    assert tags_of(nlp, "the cat Cat") == ["D", "N", "R"]
+
+
+@pytest.mark.parametrize("word", ["TIME", "mark", "PERSON", "X", "case", "木", "\n", " "])
+def test_every_word_can_be_an_entry(word):
+    """Some words are names of spaCy's own symbols, whose ids are no hashes."""
+    vocab = blank().vocab
+    dictionary = TagDictionary({word: ["B"], "other": ["A"]}, ["A", "B"])
+    docs = [Doc(vocab, words=["x", word]), Doc(vocab), Doc(vocab, words=["other", word.swapcase() + "y"])]
+    assert dictionary.allowed(docs).astype(int).tolist() == [[1, 1], [0, 1], [1, 0], [1, 1]]
+
+
+def test_preset_tags_go_before_the_dictionary():
+    nlp = with_dictionary(DICTIONARY)
+    doc = tagger_of(nlp)(with_gaps(nlp, "the cat sees", ["", "A", ""]))
+    assert [token.tag_ for token in doc][1:] == ["A", "D"]
+    doc = tagger_of(nlp)(with_gaps(nlp, "the cat sees", ["", "ODD", ""]))
+    assert [token.tag_ for token in doc][1:] == ["ODD", "D"]
+    nlp = with_dictionary(DICTIONARY, overwrite=True)
+    doc = tagger_of(nlp)(with_gaps(nlp, "the cat sees", ["", "A", ""]))
+    assert [token.tag_ for token in doc][1:] == ["V", "D"]
+
+
+@pytest.mark.parametrize("labels", [["UNKNOWN"], []])
+def test_entry_without_a_known_label(labels):
+    with pytest.raises(ValueError, match=r"\[HS063\].*\"cat\".*Known: \., A, D, N, R, V"):
+        with_dictionary({"dog": ["N"], "cat": labels})
+
+
+def test_dictionary_is_saved_and_forgotten_with_the_component():
+    nlp = with_dictionary(DICTIONARY)
+    assert tags_of(reloaded(nlp), "a cat sees")[1:] == ["V", "D"]
+    nlp.initialize(lambda: examples_of(nlp))
+    train(nlp, 10)
+    assert tags_of(nlp, "a cat runs") == ["D", "N", "V"]
+
+
+def test_dictionary_of_a_config():
+    nlp = blank()
+    nlp.config["initialize"]["components"]["hoseq_tagger"] = {"tag_dictionary": {"cat": ["V"]}}
+    nlp.initialize(lambda: examples_of(nlp))
+    train(nlp)
+    assert tags_of(nlp, "the cat") == ["D", "V"]
+
+
+def test_nothing_is_constrained():
+    nlp = ready()
+    table, dictionary = tagger_of(nlp)._lookup()
+    docs = [doc_of(nlp, "the cat"), doc_of(nlp, "")]
+    assert dictionary is None
+    assert allowed_labels(docs, table, dictionary, "tag", keep_preset=True) is None
+    assert allowed_labels([doc_of(nlp, "a", "N")], table, None, "tag", keep_preset=False) is None
+    mask = allowed_labels([doc_of(nlp, "a", "N")], table, None, "tag", keep_preset=True)
+    assert mask.astype(int).tolist() == [[0, 0, 0, 1, 0, 0]]
+
+
+@pytest.mark.parametrize("variant", ["max_margin", "frequent"])
+def test_no_way_through_forbidden_transitions(variant):
+    nlp = trained(variant, 0)
+    weights_of(tagger_of(nlp).model).parameters["trans"].values[:] = -np.inf
+    assert tags_of(nlp, "cat") == [LABELS[0]]
+    with pytest.raises(ValueError, match=r"\[HS023\] Sequence 0"):
+        tags_of(nlp, "the cat")

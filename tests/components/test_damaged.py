@@ -1,0 +1,191 @@
+"""Damaged, incomplete and foreign model files give an error with a code, and never tags."""
+
+import shutil
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+
+from .helpers import LABELS, blank, examples_of, gold, predicted, ready, sparse, tagger_model, tagger_of, trained
+
+PARTS = ("cfg", "model")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "pipeline"
+    ready().to_disk(path)
+    return path
+
+
+@pytest.fixture
+def damaged(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "pipeline")
+
+
+def refused(path, problem=""):
+    with pytest.raises(ValueError, match=rf"(?s)\[HS064\] The component \"hoseq_tagger\" cannot be read.*{problem}"):
+        spacy.load(path)
+
+
+def test_undamaged(saved):
+    assert predicted(spacy.load(saved)) == gold()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_missing_file(damaged, part):
+    (damaged / "hoseq_tagger" / part).unlink()
+    refused(damaged)
+
+
+def test_missing_folder(damaged):
+    shutil.rmtree(damaged / "hoseq_tagger")
+    refused(damaged)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.7, 0.99])
+def test_truncated_file(damaged, part, share):
+    path = damaged / "hoseq_tagger" / part
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+    refused(damaged)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("data", [b"hello", b"\x80\x02}q\x00.", b"[1, 2]", b"null", b"PK\x03\x04", bytes(1000)])
+def test_file_of_another_program(damaged, part, data):
+    (damaged / "hoseq_tagger" / part).write_bytes(data)
+    refused(damaged)
+
+
+def test_model_of_another_component(damaged):
+    nlp = blank()
+    other = nlp.add_pipe("tagger")
+    other.add_label("X")
+    nlp.get_pipe("hoseq_tagger").add_label("X")
+    nlp.initialize()
+    other.to_disk(damaged / "hoseq_tagger", exclude=["vocab"])
+    refused(damaged)
+
+
+@pytest.mark.parametrize("corpus", [[("a b", "X Y")], [("a b c d e f g h", "A B C D E F G H")]])
+def test_parts_of_two_models(damaged, corpus):
+    other = damaged.parent / "other"
+    trained(corpus=corpus).to_disk(other)
+    shutil.copy(other / "hoseq_tagger" / "model", damaged / "hoseq_tagger" / "model")
+    refused(damaged, "labels")
+
+
+CFG = {
+    "labels of numbers": {"labels": [1, 2, 3, 4, 5, 6]},
+    "labels missing": {"labels": None},
+    "one label more": {"labels": [*LABELS, "X"]},
+    "one label less": {"labels": list(LABELS[:-1])},
+    "label twice": {"labels": [*LABELS[:-1], LABELS[0]]},
+    "number for labels": {"labels": 6},
+    "text for labels": {"labels": "ADNRV."},
+    "list for dictionary": {"tag_dictionary": ["the"]},
+    "dictionary of unknown labels": {"tag_dictionary": {"the": ["UNKNOWN"]}},
+}
+
+
+@pytest.mark.parametrize("change", CFG.values(), ids=CFG)
+def test_settings_that_cannot_be(damaged, change):
+    path = damaged / "hoseq_tagger" / "cfg"
+    srsly.write_json(path, {**srsly.read_json(path), **change})
+    with pytest.raises(ValueError, match="HS06[0-9]"):
+        predicted(spacy.load(damaged))
+
+
+@pytest.mark.parametrize("change", [{"attribute": "dep"}, {"attribute": 3}, {"overwrite": "x"}, {"unknown": 1}])
+def test_settings_that_are_not_read(damaged, change):
+    """Settings are those of the config; what the file says of them changes nothing."""
+    path = damaged / "hoseq_tagger" / "cfg"
+    srsly.write_json(path, {**srsly.read_json(path), **change})
+    assert predicted(spacy.load(damaged)) == gold()
+
+
+def with_weights(path, change):
+    message = srsly.msgpack_loads(path.read_bytes())
+    shims = [srsly.msgpack_loads(shims[0]) if shims else None for shims in message["shims"]]
+    change(*shims)
+    message["shims"] = [[srsly.msgpack_dumps(shim)] for shim in shims]
+    path.write_bytes(srsly.msgpack_dumps(message))
+
+
+def nan(head, table):
+    head["arrays"]["trans"]["values"] = np.full(len(head["arrays"]["trans"]["values"]), np.nan, np.float16)
+
+
+def swapped(head, table):
+    head["layer"], table["layer"] = table["layer"], head["layer"]
+
+
+def fewer_keys(head, table):
+    table["extra"]["keys"] = table["extra"]["keys"][:-5]
+
+
+def no_transitions(head, table):
+    del head["arrays"]["trans"]
+
+
+def other_shape(head, table):
+    head["arrays"]["trans"].update(
+        shape=[2, 2], counts=np.array([1, 0], np.uint8), columns=np.zeros(1, np.uint8), values=np.ones(1, np.float16)
+    )
+
+
+def no_extra(head, table):
+    del table["extra"]
+
+
+@pytest.mark.parametrize("change", [nan, swapped, fewer_keys, no_transitions, other_shape, no_extra])
+def test_weights_that_cannot_be(damaged, change):
+    with_weights(damaged / "hoseq_tagger" / "model", change)
+    with pytest.raises(ValueError, match=r"HS064|HS05[0-4]"):
+        predicted(spacy.load(damaged))
+
+
+def test_weights_written_back_unchanged(damaged):
+    with_weights(damaged / "hoseq_tagger" / "model", lambda head, table: None)
+    assert predicted(spacy.load(damaged)) == gold()
+
+
+def test_config_of_another_architecture():
+    data = tagger_of(ready()).to_bytes(exclude=["vocab"])
+    network = {"@architectures": "spacy.HashEmbedCNN.v2", "width": 8, "depth": 1, "embed_size": 20, "window_size": 1}
+    network.update(maxout_pieces=2, subword_features=False, pretrained_vectors=None)
+    other = blank(model=tagger_model({"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": network}))
+    with pytest.raises(ValueError, match="HS064"):
+        tagger_of(other).from_bytes(data)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"\xc1"])
+def test_bytes_of_another_program(data):
+    nlp = blank()
+    nlp.initialize(lambda: examples_of(nlp))
+    with pytest.raises(ValueError, match=r"\[HS064\].*from bytes"):
+        tagger_of(nlp).from_bytes(data)
+
+
+def test_random_damage_of_the_model_file(saved):
+    """One flipped bit: an error with a code, or other numbers; never another exception."""
+    data = (saved / "hoseq_tagger" / "model").read_bytes()
+    cfg = (saved / "hoseq_tagger" / "cfg").read_bytes()
+    rng = np.random.default_rng(1)
+    n_found = 0
+    nlp = blank(model=tagger_model(sparse()))
+    for _ in range(150):
+        broken = bytearray(data)
+        broken[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+        message = srsly.msgpack_dumps({"cfg": cfg.decode(), "model": bytes(broken)})
+        try:
+            tagger_of(nlp).from_bytes(message, exclude=["vocab"])
+            predicted(nlp)
+        except ValueError as error:
+            assert "[HS0" in str(error)
+            n_found += 1
+            nlp = blank(model=tagger_model(sparse()))
+    assert n_found > 5

@@ -1,0 +1,189 @@
+"""Gold annotation: partial, negative, on another tokenization, of unknown labels."""
+
+import numpy as np
+import pytest
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_hoseq.components.annotation import LabelTable, gold_mask, gold_values, label_names, read_values, write_values
+
+from .helpers import LABELS, VARIANTS, blank, doc_of, examples_of, tagger_of, tags_of, train, trained
+
+NLP = blank()
+TABLE = LabelTable(["A", "B", "C"], NLP.vocab.strings, "!")
+
+
+def example(predicted, reference, tags):
+    reference = Doc(NLP.vocab, words=reference, tags=tags, spaces=[False] * len(reference))
+    return Example(Doc(NLP.vocab, words=predicted, spaces=[False] * len(predicted)), reference)
+
+
+def names(values):
+    return [NLP.vocab.strings[int(value)] if value else "" for value in values]
+
+
+TOKENIZATIONS = [
+    (["ab", "cd"], ["ab", "cd"], ["A", "B"], ["A", "B"]),
+    (["ab", "cd"], ["ab", "cd"], ["A", ""], ["A", ""]),
+    (["a", "b", "cd"], ["ab", "cd"], ["A", "B"], ["A", "A", "B"]),
+    (["abcd"], ["ab", "cd"], ["A", "B"], [""]),
+    (["abcd"], ["ab", "cd"], ["A", "A"], ["A"]),
+    (["abcd"], ["ab", "cd"], ["A", ""], [""]),
+    (["abc", "d"], ["ab", "cd"], ["A", "B"], ["", "B"]),
+    (["ab", " ", "cd"], ["ab", "cd"], ["A", "B"], ["A", "", "B"]),
+    ([], [], [], []),
+    (["ab", "cd"], ["ab", " ", "cd"], ["A", "C", "B"], ["A", "B"]),
+    (["AB", "cd"], ["ab", "cd"], ["A", "B"], ["A", "B"]),
+]
+
+
+@pytest.mark.parametrize("predicted, reference, tags, expected", TOKENIZATIONS)
+def test_gold_on_another_tokenization(predicted, reference, tags, expected):
+    eg = example(predicted, reference, tags)
+    assert names(gold_values(eg, "tag")) == expected
+    aligned = [tag or "" for tag in eg.get_aligned("TAG", as_string=True)]
+    assert aligned == expected, "as spaCy's own components see it"
+
+
+def test_gold_of_random_tokenizations():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        text = "".join(rng.choice(list("xyz"), size=12))
+        cuts = [sorted(set([0, 12, *rng.integers(1, 12, size=4).tolist()])) for _ in range(2)]
+        words = [[text[a:b] for a, b in zip(cut, cut[1:], strict=False)] for cut in cuts]
+        tags = rng.choice(["A", "B", ""], size=len(words[1])).tolist()
+        eg = example(words[0], words[1], tags)
+        expected = [tag or "" for tag in eg.get_aligned("TAG", as_string=True)]
+        assert names(gold_values(eg, "tag")) == expected
+
+
+def test_gold_of_an_extension_is_aligned_too():
+    tagger_of(blank(attribute="_.gold_label"))
+    eg = example(["a", "b", "cd", "ef"], ["ab", "c", "d", "ef"], None)
+    for token, label in zip(eg.reference, ["A", "B", "C", ""], strict=True):
+        token._.gold_label = label
+    assert names(gold_values(eg, "_.gold_label")) == ["A", "A", "", ""]
+
+
+def test_masks_of_annotation():
+    eg = example(["a", "b", "c", "d"], ["a", "b", "c", "d"], ["B", "", "!A", "C"])
+    assert gold_mask([eg, eg], "tag", TABLE).astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]] * 2
+
+
+def test_unknown_labels_count_as_missing():
+    eg = example(["a", "b", "c", "d"], ["a", "b", "c", "d"], ["B", "UNHEARD", "!UNSEEN", "UNHEARD"])
+    with pytest.warns(UserWarning, match=r"\[HW001\] 3 tokens .*\(!UNSEEN, UNHEARD\)"):
+        mask = gold_mask([eg], "tag", TABLE)
+    assert mask.astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [1, 1, 1], [1, 1, 1]]
+
+
+def test_no_prefix_for_negative_annotation():
+    table = LabelTable(["A", "!A"], NLP.vocab.strings, "")
+    values = np.array([NLP.vocab.strings.add(name) for name in ("!A", "A", "!!A")] + [0], np.uint64)
+    masks, unknown = table.masks(values)
+    assert masks.astype(int).tolist() == [[0, 1], [1, 0], [1, 1], [1, 1]]
+    assert unknown.tolist() == [False, False, True, False]
+
+
+def test_label_names_are_sorted():
+    examples = [example(["a", "b"], ["a", "b"], tags) for tags in (["Z", "!B"], ["", "A"], ["A", "!Z"])]
+    assert label_names(examples, "tag", "!") == ["A", "B", "Z"]
+    assert label_names([], "tag", "!") == []
+
+
+def test_writing_and_reading():
+    doc = Doc(NLP.vocab, words=["a", "b"])
+    values = np.array([TABLE.ids[2], 0], np.uint64)
+    write_values(doc, "tag", values)
+    assert [token.tag_ for token in doc] == ["C", ""]
+    assert read_values(doc, "tag").tolist() == values.tolist()
+    assert read_values(Doc(NLP.vocab), "tag").tolist() == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_unknown_labels_in_training(variant):
+    nlp = trained(variant, 2)
+    before = tagger_of(nlp).model.to_bytes()
+    with pytest.warns(UserWarning, match="HW001"):
+        losses = nlp.update(examples_of(nlp, [("the cat", "UNHEARD UNHEARD")]), losses={})
+    assert losses == {"hoseq_tagger": pytest.approx(0, abs=1e-9)}
+    assert before != b"" and tags_of(nlp, "the cat") != ["UNHEARD"] * 2
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_docs_without_gold_teach_nothing(variant):
+    nlp = trained(variant, 2)
+    raw = [node.shims[0].parameters for node in tagger_of(nlp).model.walk()]
+    before = [p.values.copy() for parameters in raw for p in parameters.values()]
+    examples = [Example.from_dict(doc_of(nlp, "the cat runs"), {})] * 2
+    losses = nlp.update(examples, losses={}, sgd=nlp.create_optimizer())
+    assert losses == {"hoseq_tagger": pytest.approx(0, abs=1e-9)}
+    after = [p.values for parameters in raw for p in parameters.values()]
+    assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(before, after, strict=True))
+
+
+PARTIAL = [
+    ("the cat sleeps .", "D N _ ."),
+    ("a dog runs here", "_ N V _"),
+    ("she sleeps .", "N V _"),
+    ("the dog", "D _"),
+    ("a cat here", "D _ R"),
+]
+
+
+def partial(nlp):
+    return [
+        Example.from_dict(doc_of(nlp, text), {"tags": [tag.replace("_", "") for tag in tags.split()]})
+        for text, tags in PARTIAL
+    ]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_partial_annotation_is_learnt(variant):
+    nlp = blank(variant)
+    optimizer = nlp.initialize(lambda: partial(nlp))
+    for _ in range(25):
+        nlp.update(partial(nlp), sgd=optimizer, losses={})
+    assert tagger_of(nlp).labels == (".", "D", "N", "R", "V")
+    for text, tags in PARTIAL:
+        pairs = list(zip(tags_of(nlp, text), tags.split(), strict=True))
+        assert [got for got, wanted in pairs if wanted != "_"] == [wanted for _, wanted in pairs if wanted != "_"]
+    assert tags_of(nlp, "the cat sleeps") == ["D", "N", "V"]
+
+
+@pytest.mark.parametrize("variant", ["perceptron", "max_margin", "log_likelihood", "frequent"])
+def test_negative_annotation_is_learnt(variant):
+    nlp = blank(variant)
+    corpus = [("cat dog", "N N"), ("runs cat", "V N"), ("odd", "!N"), ("odd odd", "!N !V")]
+    optimizer = nlp.initialize(lambda: examples_of(nlp, [*corpus, ("x", "A")]))
+    assert tagger_of(nlp).labels == ("A", "N", "V")
+    train(nlp, 25, corpus, optimizer=optimizer)
+    assert tags_of(nlp, "cat dog") == ["N", "N"]
+    assert tags_of(nlp, "odd") in (["A"], ["V"])
+    first, second = tags_of(nlp, "odd odd")
+    assert first != "N" and second != "V"
+
+
+@pytest.mark.parametrize("variant", ["max_margin", "log_likelihood"])
+def test_no_label_left_by_the_annotation(variant):
+    nlp = blank(variant)
+    nlp.initialize(lambda: examples_of(nlp, [("a b", "X X")]))
+    with pytest.raises(ValueError, match=r"\[HS022\].*at token 1"):
+        train(nlp, 1, [("a b", "X !X")])
+
+
+@pytest.mark.parametrize("variant", ["max_margin", "log_likelihood", "frequent"])
+def test_gold_on_other_tokens_is_learnt(variant):
+    nlp = blank(variant)
+
+    def examples():
+        predicted = [doc_of(nlp, "thecat runs"), doc_of(nlp, "a dog s leeps")]
+        reference = [doc_of(nlp, "the cat runs", "D N V"), doc_of(nlp, "a dog sleeps", "D N V")]
+        return [Example(p, r) for p, r in zip(predicted, reference, strict=True)]
+
+    optimizer = nlp.initialize(examples)
+    for _ in range(15):
+        nlp.update(examples(), sgd=optimizer, losses={})
+    assert tags_of(nlp, "thecat runs")[1] == "V"
+    assert tags_of(nlp, "a dog s leeps") == ["D", "N", "V", "V"]
+    assert set(tagger_of(nlp).labels) == {"D", "N", "V"} < set(LABELS)

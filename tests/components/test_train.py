@@ -1,0 +1,182 @@
+"""The commands of spaCy on the shipped configs: train, evaluate, init labels, init fill-config, debug."""
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+from spacy.cli import app
+from spacy.cli.evaluate import evaluate
+from spacy.cli.train import train as train_command
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from .helpers import CORPUS, LABELS, blank, doc_of, gold
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+NAMES = sorted(path.name for path in CONFIGS.glob("tagger*.cfg"))
+
+pytestmark = pytest.mark.skipif(not CONFIGS.exists(), reason="installed without its source tree")
+
+QUICK = {
+    "training.max_epochs": 8,
+    "training.eval_frequency": 5,
+    "training.batcher.size": 20,
+    "training.dropout": 0.0,
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "tiny.spacy"
+    nlp = blank()
+    DocBin(docs=[doc_of(nlp, text, tags) for text, tags in CORPUS]).to_disk(path)
+    return path
+
+
+def overrides(corpus, name="tagger.cfg", **changes):
+    found = {"paths.train": str(corpus), "paths.dev": str(corpus), **QUICK}
+    if spacy.util.load_config(CONFIGS / name)["components"]["hoseq_tagger"]["model"]["patterns"]:
+        found["components.hoseq_tagger.model.patterns.min_count"] = 1
+    return {**found, **changes}
+
+
+def arguments(corpus, **changes):
+    return [part for key, value in overrides(corpus, **changes).items() for part in (f"--{key}", json.dumps(value))]
+
+
+def run(*command):
+    result = CliRunner().invoke(app, [str(part) for part in command])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def tagged(nlp):
+    return [[t.tag_ for t in nlp(doc_of(nlp, text))] for text, _ in CORPUS]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def output(request, corpus, tmp_path_factory):
+    """A model trained by `spacy train` on a shipped config."""
+    path = tmp_path_factory.mktemp("output")
+    train_command(CONFIGS / request.param, path, overrides=overrides(corpus, request.param))
+    return path
+
+
+def test_training(output):
+    for name in ("model-best", "model-last"):
+        nlp = spacy.load(output / name)
+        assert tagged(nlp) == gold()
+        assert nlp.meta["performance"]["tag_acc"] == 1.0
+        assert nlp.meta["performance"]["hoseq_tagger_loss"] >= 0
+        assert nlp.meta["labels"]["hoseq_tagger"] == list(LABELS)
+
+
+def test_evaluation(output, corpus, tmp_path):
+    path = tmp_path / "scores.json"
+    scores = evaluate(str(output / "model-best"), corpus, output=path, gold_preproc=True, silent=True)
+    assert scores["tag_acc"] == 1.0
+    assert srsly.read_json(path)["tag_acc"] == 1.0
+    printed = run("evaluate", output / "model-best", corpus, "--gold-preproc")
+    assert "TAG" in printed and "100.00" in printed
+
+
+def test_training_without_a_frequent_transition(corpus, tmp_path):
+    """The model must still be saved and loaded."""
+    changes = {"training.max_epochs": 1, "training.eval_frequency": 1}
+    changes["components.hoseq_tagger.model.patterns.min_count"] = 100
+    train_command(CONFIGS / "tagger_ho.cfg", tmp_path, overrides=overrides(corpus, **changes))
+    nlp = spacy.load(tmp_path / "model-last")
+    assert {tag for tags in tagged(nlp) for tag in tags} <= set(LABELS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_training_is_reproducible(name, corpus, tmp_path):
+    changes = {"training.max_epochs": 2, "training.dropout": 0.3}
+    for run_name in ("first", "second"):
+        train_command(CONFIGS / name, tmp_path / run_name, overrides=overrides(corpus, name, **changes))
+    parts = [tmp_path / run_name / "model-last" / "hoseq_tagger" / "model" for run_name in ("first", "second")]
+    assert parts[0].read_bytes() == parts[1].read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_filling_changes_nothing(name, tmp_path):
+    filled_path = tmp_path / "filled.cfg"
+    run("init", "fill-config", CONFIGS / name, filled_path)
+    own = spacy.util.load_config(CONFIGS / name)
+    filled = spacy.util.load_config(filled_path)
+    assert filled["components"] == own["components"], "every setting of the component is written out"
+    for section in ("paths", "system", "nlp", "corpora", "training", "initialize"):
+        for key, value in own[section].items():
+            assert contains(filled[section][key], value), (section, key)
+    run("init", "fill-config", filled_path, tmp_path / "again.cfg")
+    assert (tmp_path / "again.cfg").read_text() == filled_path.read_text()
+
+
+def contains(filled, own):
+    if isinstance(own, dict) and isinstance(filled, dict):
+        return all(key in filled and contains(filled[key], value) for key, value in own.items())
+    return filled == own
+
+
+def test_config_is_that_of_a_bare_component():
+    shipped = spacy.util.load_config(CONFIGS / "tagger.cfg", interpolate=True)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("hoseq_tagger")
+    assert nlp.get_pipe_config("hoseq_tagger") == shipped["components"]["hoseq_tagger"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_labels_of_a_config(name, corpus, tmp_path):
+    run("init", "labels", CONFIGS / name, tmp_path, *arguments(corpus))
+    assert srsly.read_json(tmp_path / "hoseq_tagger.json") == list(LABELS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_debugging_of_a_config(name, corpus):
+    printed = run("debug", "config", CONFIGS / name, "--show-variables", "--show-functions", *arguments(corpus))
+    assert "spacy_hoseq.HigherOrderTagger.v1" in printed and "Config is valid" in printed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_debugging_of_the_model(name, corpus, tmp_path):
+    run("init", "fill-config", CONFIGS / name, tmp_path / "filled.cfg")
+    steps = ["-P0", "-P1", "-P2", "-P3"]
+    printed = run("debug", "model", tmp_path / "filled.cfg", "hoseq_tagger", *steps, *arguments(corpus))
+    assert "Successfully ended analysis - model looks good" in printed
+
+
+def test_new_config_from_the_command_line(tmp_path):
+    run("init", "config", tmp_path / "new.cfg", "--pipeline", "hoseq_tagger", "--lang", "en")
+    config = spacy.util.load_config(tmp_path / "new.cfg")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("hoseq_tagger")
+    assert config["components"]["hoseq_tagger"] == nlp.get_pipe_config("hoseq_tagger")
+
+
+@spacy.registry.callbacks("tests_hoseq.interrupt.v1")
+def make_interrupt(step: int):
+    def before_update(nlp, info):
+        if info["step"] == step:
+            raise KeyboardInterrupt
+
+    return before_update
+
+
+def test_interrupted_training_leaves_a_model(corpus, tmp_path):
+    config = spacy.util.load_config(CONFIGS / "tagger.cfg")
+    config["training"]["before_update"] = {"@callbacks": "tests_hoseq.interrupt.v1", "step": 12}
+    config.to_disk(tmp_path / "config.cfg")
+    with pytest.raises(KeyboardInterrupt):
+        train_command(tmp_path / "config.cfg", tmp_path, overrides=overrides(corpus))
+    for name in ("model-best", "model-last"):
+        nlp = spacy.load(tmp_path / name)
+        got, wanted = sum(tagged(nlp), []), sum(gold(), [])
+        assert sum(a == b for a, b in zip(got, wanted, strict=True)) > 0.7 * len(wanted)
+    nlp = spacy.load(tmp_path / "model-best")
+    optimizer = nlp.resume_training()
+    examples = [spacy.training.Example.from_dict(doc_of(nlp, text), {"tags": tags.split()}) for text, tags in CORPUS]
+    for _ in range(25):
+        nlp.update(examples, sgd=optimizer)
+    assert tagged(nlp) == gold()

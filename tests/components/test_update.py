@@ -1,0 +1,204 @@
+"""Learning: the contract of `update`, and that every objective learns."""
+
+import numpy as np
+import pytest
+from spacy.training import Example
+from thinc.api import Adam, ConfigValidationError
+
+from spacy_hoseq.components.tagger import HoseqTagger
+from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.learning.additive import Additive
+
+from .helpers import (
+    ALL_PATTERNS,
+    FREQUENT,
+    RULES,
+    VARIANTS,
+    blank,
+    doc_of,
+    examples_of,
+    gold,
+    predicted,
+    tagger_model,
+    tagger_of,
+    tags_of,
+    train,
+    trained,
+)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_overfits_a_few_sentences(variant):
+    nlp = blank(variant)
+    optimizer = nlp.initialize(lambda: examples_of(nlp))
+    assert predicted(nlp) != gold()
+    first = train(nlp, 1, optimizer=optimizer)
+    last = train(nlp, 25, optimizer=optimizer)
+    assert predicted(nlp) == gold()
+    assert last < 0.5 * first if "likelihood" in variant else last < max(1, 0.1 * first)
+    assert [[t.tag_ for t in doc] for doc in nlp.pipe(eg.x.copy() for eg in examples_of(nlp))] == gold()
+
+
+@pytest.mark.parametrize("patterns", [FREQUENT, RULES, ALL_PATTERNS], ids=["frequent", "rules", "all"])
+@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
+def test_learns_with_every_source_of_patterns(patterns, objective):
+    nlp = trained(objective=objective, model=tagger_model(patterns=patterns), n_updates=15)
+    assert predicted(nlp) == gold()
+    weights = weights_of(tagger_of(nlp).model).values("patterns", is_train=False)
+    assert weights.min() >= 0 and weights.max() > 0
+
+
+@pytest.mark.parametrize("drop", [0.2, 0.5])
+def test_learns_with_feature_dropout(drop):
+    assert predicted(trained(n_updates=30, drop=drop)) == gold()
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_learns_with_and_without_averaging(average):
+    nlp = trained(n_updates=5, average=average)
+    shim = weights_of(tagger_of(nlp).model)
+    equal = np.allclose(shim.values("trans", is_train=True), shim.values("trans", is_train=False), atol=1e-3)
+    assert equal != average
+    assert predicted(trained(n_updates=15, average=average)) == gold()
+
+
+def test_unknown_objective():
+    with pytest.raises(ConfigValidationError, match="objective"):
+        blank(objective="hinge")
+    nlp = blank()
+    with pytest.raises(ValueError, match=r"\[HS060\].*\"hinge\".*perceptron, max_margin, log_likelihood"):
+        HoseqTagger(nlp.vocab, tagger_of(nlp).model, objective="hinge", update_rule=Additive())
+
+
+def state(nlp):
+    shims = [node.shims[0] for node in tagger_of(nlp).model.walk()]
+    return [parameter.values.copy() for shim in shims for parameter in shim.parameters.values()]
+
+
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_nothing_to_learn_from(variant):
+    nlp = trained(variant, 2)
+    before = state(nlp)
+    empty = [Example.from_dict(doc_of(nlp, ""), {})] * 2
+    for examples in ([], empty):
+        losses = {}
+        assert tagger_of(nlp).update(examples, losses=losses, sgd=nlp.create_optimizer()) is losses
+        assert losses == {"hoseq_tagger": 0.0}
+        assert nlp.update(examples, losses={}) == ({"hoseq_tagger": 0.0} if examples else {})
+    assert same(before, state(nlp))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_empty_docs_among_others(variant):
+    with_empty = [CORPUS_EMPTY, *[(text, tags) for text, tags in SMALL], CORPUS_EMPTY]
+    first, second = trained(variant, 3, corpus=SMALL), trained(variant, 3, corpus=with_empty)
+    assert same(state(first), state(second))
+
+
+SMALL = [("the cat runs", "D N V"), ("a dog", "D N")]
+CORPUS_EMPTY = ("", "")
+
+
+def test_losses_add_up_under_the_name():
+    nlp = blank()
+    nlp.initialize(lambda: examples_of(nlp))
+    losses = {"hoseq_tagger": 5.0, "other": 1.0}
+    tagger_of(nlp).update(examples_of(nlp), losses=losses)
+    single = tagger_of(nlp).update(examples_of(nlp))
+    assert losses == {"hoseq_tagger": 5.0 + single["hoseq_tagger"], "other": 1.0}
+    assert single["hoseq_tagger"] == 28, "zero weights: each of the 28 tokens loses the margin"
+
+
+@pytest.mark.parametrize("sgd", [None, False])
+def test_weights_change_with_an_optimizer_only(sgd):
+    nlp = trained(n_updates=1)
+    before = state(nlp)
+    tagger_of(nlp).update(examples_of(nlp), sgd=sgd)
+    assert same(before, state(nlp))
+    tagger_of(nlp).finish_update(Adam())
+    assert not same(before, state(nlp))
+
+
+def test_accumulated_batches_are_one_update():
+    whole, parts = trained(n_updates=0), trained(n_updates=0)
+    examples = examples_of(whole)
+    tagger_of(whole).update(examples, sgd=whole.create_optimizer())
+    examples = examples_of(parts)
+    for batch in (examples[:2], examples[2:]):
+        tagger_of(parts).update(batch)
+    tagger_of(parts).finish_update(None)
+    for a, b in zip(state(whole), state(parts), strict=True):
+        assert a == pytest.approx(b, abs=1e-6)
+
+
+def test_settings_of_the_optimizer_do_not_matter():
+    first, second = trained(n_updates=0), trained(n_updates=0)
+    train(first, 3, optimizer=Adam(0.001))
+    train(second, 3, optimizer=Adam(10.0, L2=0.5, use_averages=True))
+    assert same(state(first), state(second))
+
+
+def test_update_takes_examples():
+    nlp = trained(n_updates=0)
+    for wrong in ([doc_of(nlp, "a b")], [examples_of(nlp)[0], "text"], None):
+        with pytest.raises(TypeError):
+            tagger_of(nlp).update(wrong)
+    with pytest.raises(TypeError):
+        tagger_of(nlp).get_loss([doc_of(nlp, "a b")], None)
+
+
+def test_loss_without_an_update():
+    nlp = trained("perceptron", 30)
+    examples = examples_of(nlp)
+    potentials = tagger_of(nlp).model.predict([eg.predicted for eg in examples])
+    loss, gradient = tagger_of(nlp).get_loss(examples, potentials)
+    assert loss == 0 and not gradient.scores.any()
+    wrong = examples_of(nlp, [(text, " ".join(["R"] * len(text.split()))) for text, _ in SMALL])
+    loss, gradient = tagger_of(nlp).get_loss(wrong, tagger_of(nlp).model.predict([eg.predicted for eg in wrong]))
+    assert loss > 0
+    assert gradient.scores.sum(axis=1) == pytest.approx(0) and np.abs(gradient.scores).sum() == 10
+
+
+def damage(nlp, name, value):
+    for node in tagger_of(nlp).model.walk():
+        parameters = node.shims[0].parameters
+        if name in parameters:
+            parameters[name].values[0] = value
+
+
+@pytest.mark.parametrize("variant", ["max_margin", "log_likelihood", "frequent"])
+@pytest.mark.parametrize("name, code", [("table", "HS020"), ("trans", "HS021")])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_damaged_weights_give_an_error(variant, name, code, value):
+    nlp = trained(variant, 0)
+    damage(nlp, name, value)
+    with pytest.raises(ValueError, match=rf"\[{code}\].*learn_rate"):
+        train(nlp, 1)
+    with pytest.raises(ValueError, match=rf"\[{code}\].*weights are damaged"):
+        tags_of(nlp, "the cat runs")
+
+
+def test_divergence_is_no_silent_failure():
+    nlp = trained(n_updates=0, update_rule={**VARIANTS["perceptron"]["update_rule"], "learn_rate": 1e38})
+    with pytest.raises(ValueError, match=r"HS02[01]|HS04[01]|E910"), np.errstate(all="ignore"):
+        for _ in range(20):
+            train(nlp, 1)
+            predicted(nlp)
+
+
+def test_one_label_and_one_token():
+    nlp = trained(corpus=[("a", "X"), ("b c", "X X")])
+    assert tags_of(nlp, "a") == ["X"] and tags_of(nlp, "some other words") == ["X"] * 3
+    nlp = trained(corpus=[("a", "X"), ("b", "Y")])
+    assert [tags_of(nlp, word) for word in "ab"] == [["X"], ["Y"]]
+
+
+def test_rehearsal_is_skipped():
+    nlp = trained(n_updates=1)
+    before = state(nlp)
+    nlp.rehearse(examples_of(nlp), sgd=nlp.resume_training(), losses={})
+    assert same(before, state(nlp))

@@ -1,0 +1,181 @@
+"""log Z, marginals and expected counts with label patterns: enumeration, finite differences, reductions, refusals.
+
+What a chain without patterns must fulfil, test_forward_backward.py asks of this walk as well.
+"""
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders import pattern_posterior as module
+from spacy_hoseq.decoders.forward_backward import forward_backward
+
+from .. import oracle
+from ..cases import Case
+from ..strategies import cases
+from .test_forward_backward import posterior_with_patterns as posterior
+
+
+def assert_enumerated(got, case, tolerance=1e-9):
+    tables, scores = [oracle.joint_table(single) for single in case.singles()], case.pattern_scores()
+    log_z = [table.log_z for table in tables]
+    np.testing.assert_allclose(got.log_z, log_z, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(got.marginals, np.concatenate([table.marginals for table in tables]), atol=tolerance)
+    np.testing.assert_allclose(got.transitions, sum(table.transitions for table in tables), atol=tolerance)
+    strings = [scores.trie.string(node) for node in range(case.n_labels, len(scores.trie))]
+    counts = [sum(table.expected_count(string) for table in tables) for string in strings]
+    np.testing.assert_allclose(got.node_counts, [0.0] * case.n_labels + counts, atol=tolerance)
+    expected = []
+    for token, string, _ in case.fired:
+        sequence = int(np.searchsorted(case.starts, token, side="right")) - 1
+        expected.append(tables[sequence].expected_count(string, [token - case.starts[sequence]]))
+    np.testing.assert_allclose(got.fired_counts, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@given(data=st.data())
+def test_posterior_is_the_enumerated_one(signed, data):
+    case = data.draw(cases(signed=signed, strong=not signed, forbidden=False))
+    assert_enumerated(posterior(case), case)
+
+
+@given(case=cases(forbidden=False, max_tokens=5), spread=st.sampled_from([10.0, 30.0, 60.0]))
+def test_posterior_is_the_enumerated_one_with_large_weights(case, spread):
+    assume(spread * sum(weight for *_, weight in case.patterns + case.fired) < 299)
+    assume(spread * np.ptp(case.trans) < 299)
+    case = replace(
+        case.doubles(),
+        trans=spread * case.trans,
+        patterns=tuple((pattern, spread * weight) for pattern, weight in case.patterns),
+        fired=tuple((token, pattern, spread * weight) for token, pattern, weight in case.fired),
+    )
+    assert_enumerated(posterior(case), case)
+
+
+def assert_enumerated_or_refused(case):
+    """Never a wrong or undefined value without an error."""
+    try:
+        got = posterior(case)
+    except ValueError as error:
+        assert "[HS028]" in str(error)
+    else:
+        assert_enumerated(got, case, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("weight", [-3.0, -15.0, -40.0, -200.0])
+def test_negative_pattern_in_every_labelling(weight):
+    """Only label 0 is allowed, so that log Z is the score of 0,0,0: twice the weight. Nothing may cancel to 0."""
+    allowed = np.array([[True, False]] * 3)
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 0), weight),), allowed=allowed)
+    assert_enumerated_or_refused(case)
+
+
+def test_transitions_and_weights_at_the_ends_of_their_ranges():
+    """A range of 298 among transitions, 145 among patterns, emissions that make up for them and more."""
+    scores = np.array([[-299.0, -1190.0], [-598.0, -1190.0], [-299.0, -890.0]])
+    case = Case(scores, np.array([[1.0, 1.0], [299.0, 0.0]]), np.array([3]), (((1, 0), 145.0),))
+    assert_enumerated_or_refused(case)
+
+
+@given(case=cases(forbidden=False, max_labels=3, max_tokens=4, max_sequences=2, signed=True, strong=False))
+def test_results_are_finite_differences_of_log_z(case):
+    case = case.doubles()
+    got, given_scores = posterior(case), case.pattern_scores()
+
+    def log_z(**changed):
+        return posterior(replace(case, **changed)).log_z.sum()
+
+    def log_z_of_nodes(weights):
+        patterns = given_scores._replace(weights=weights)
+        found = module.pattern_posterior(case.scores, case.trans, patterns, case.lengths, allowed=case.allowed)
+        return found.log_z.sum()
+
+    def log_z_of_fired(weights):
+        fired = [(token, pattern, w) for (token, pattern, _), w in zip(case.fired, weights, strict=True)]
+        return log_z(fired=tuple(fired))
+
+    weights = np.array([weight for _, _, weight in case.fired])
+    deep = slice(case.n_labels, None)
+    for mine, function, at in (
+        (got.marginals, lambda scores: log_z(scores=scores), case.scores),
+        (got.transitions, lambda trans: log_z(trans=trans), case.trans),
+        (got.fired_counts, log_z_of_fired, weights),
+    ):
+        assert oracle.relative_error(mine, oracle.central_differences(function, at)) < 1e-6
+    of_nodes = oracle.central_differences(log_z_of_nodes, given_scores.weights)
+    assert oracle.relative_error(got.node_counts[deep], of_nodes[deep]) < 1e-6
+
+
+@given(case=cases(forbidden=False, signed=True, strong=False))
+def test_patterns_of_two_labels_are_transitions(case):
+    pairs = replace(case.doubles(), patterns=tuple((p[:2], weight) for p, weight in case.patterns), fired=())
+    trans = pairs.trans.copy()
+    for (earlier, later), weight in pairs.patterns:
+        trans[earlier, later] += weight
+    got, expected = posterior(pairs), forward_backward(case.scores, trans, case.lengths, allowed=case.allowed)
+    np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got.marginals, expected.marginals, atol=1e-9)
+    np.testing.assert_allclose(got.transitions, expected.transitions, atol=1e-9)
+    for (earlier, later), node in zip([p for p, _ in pairs.patterns], pairs.pattern_scores().trie.node_of, strict=True):
+        assert got.node_counts[node] == pytest.approx(expected.transitions[earlier, later], abs=1e-9)
+
+
+@given(case=cases(max_sequences=8, forbidden=False), data=st.data(), cells=st.sampled_from([1, 20, 100, 10**6]))
+def test_batch_is_the_singles_in_any_order_and_grouping(case, data, cells):
+    order = data.draw(st.permutations(range(len(case.lengths))))
+    batch = case.take(order)
+    with mock.patch.object(module, "CELLS", cells):
+        got = posterior(batch)
+    parts = [posterior(case.take([i])) for i in order]
+    np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(got.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-12)
+    np.testing.assert_allclose(got.transitions, sum(part.transitions for part in parts), atol=1e-11)
+    np.testing.assert_allclose(got.node_counts, sum(part.node_counts for part in parts), atol=1e-11)
+    counts = {}
+    for part, i in zip(parts, order, strict=True):
+        single = case.take([i])
+        counts |= {(i, *entry): p for entry, p in zip(single.fired, part.fired_counts, strict=True)}
+    place = [int(np.searchsorted(batch.starts, token, side="right")) - 1 for token, _, _ in batch.fired]
+    keys = [(order[i], token - batch.starts[i], *rest) for i, (token, *rest) in zip(place, batch.fired, strict=True)]
+    np.testing.assert_allclose(got.fired_counts, [counts[key] for key in keys], atol=1e-12)
+
+
+def test_no_weights_count_strings_of_a_uniform_distribution():
+    """Of 6 tokens with 3 labels, a string of n labels is expected (7 - n) / 3^n times."""
+    case = Case(np.zeros((6, 3)), np.zeros((3, 3)), np.array([6]), (((0, 1, 2), 0.0), ((1, 1, 1, 1), 0.0)))
+    got, trie = posterior(case), case.pattern_scores().trie
+    assert got.log_z == pytest.approx([6 * np.log(3)])
+    expected = np.where(trie.depth > 1, (7.0 - trie.depth) / 3.0**trie.depth, 0.0)
+    np.testing.assert_allclose(got.node_counts, expected)
+
+
+def test_example_worked_out_by_hand():
+    """Three tokens, two labels, e^weight = 3 for 0,0 and 2 for 1,0 at the last token: 000 has 9, 001 3, 010 2, ..."""
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 0), np.log(3)),), ((2, (1, 0), np.log(2)),))
+    got = posterior(case)
+    assert np.exp(got.log_z) == pytest.approx([9 + 3 + 2 + 1 + 3 + 1 + 2 + 1])
+    np.testing.assert_allclose(got.marginals[:, 0] * 22, [9 + 3 + 2 + 1, 9 + 3 + 3 + 1, 9 + 2 + 3 + 2])
+    trie = case.pattern_scores().trie
+    assert got.node_counts[trie.node_of[0]] * 22 == pytest.approx(2 * 9 + 3 + 3)
+    assert got.fired_counts * 22 == pytest.approx([2 + 2])
+
+
+FIRED = ((1, (0, 1), 200.0), (1, (0, 1), 150.0))
+
+
+@pytest.mark.parametrize("change", [
+    {"trans": np.array([[0, -np.inf], [0, 0]])},
+    {"trans": np.array([[0, 301.0], [0, 0]])},
+    {"patterns": (((0, 1), 200.0), ((1, 0, 1), 101.0))},
+    {"patterns": (((0, 1), -301.0),)},
+    {"fired": FIRED},
+])  # fmt: skip
+def test_ranges_that_are_refused(change):
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 1.0),))
+    message = r"\[HS028\] Probabilities with label patterns need transitions that are finite .* by less than 300"
+    with pytest.raises(ValueError, match=message):
+        posterior(replace(case, **change))

@@ -1,0 +1,186 @@
+"""Exact pruning: the contract, label for label what the unpruned decoders find, and really less work."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders import pruning
+from spacy_hoseq.decoders.pruning import decode_pruned, open_windows
+
+from ..cases import Case
+from ..contract import DecoderContract
+from ..strategies import cases, peaked_case
+from .test_nonnegative import decode_with_patterns
+from .test_viterbi import decode_viterbi
+
+
+def decode_chain(case):
+    return decode_pruned(case.scores, case.trans, case.lengths, allowed=case.allowed)
+
+
+def decode(case):
+    return decode_pruned(case.scores, case.trans, case.lengths, patterns=case.pattern_scores(), allowed=case.allowed)
+
+
+class TestPrunedChain(DecoderContract):
+    takes_patterns = False
+
+    def decode(self, case):
+        return decode_chain(case)
+
+
+class TestPruned(DecoderContract):
+    def decode(self, case):
+        return decode(case)
+
+
+def assert_same(got, expected):
+    """Labels exactly, scores up to rounding."""
+    assert got.labels.tolist() == expected.labels.tolist()
+    np.testing.assert_allclose(got.scores, expected.scores, rtol=1e-12, atol=1e-9)
+
+
+def unpruned(case, decoder):
+    try:
+        return decoder(case)
+    except ValueError:
+        assume(False)  # no permitted labelling; the contract has a test for it
+
+
+@given(case=cases(max_labels=7, max_tokens=40, max_sequences=4))
+def test_chain_is_viterbi(case):
+    expected = unpruned(case, decode_viterbi)
+    assert_same(decode_chain(case), expected)
+
+
+@given(case=cases(max_labels=7, max_tokens=40, max_sequences=4))
+def test_patterns_are_those_of_the_unpruned_decoder(case):
+    expected = unpruned(case, decode_with_patterns)
+    assert_same(decode(case), expected)
+
+
+@given(case=cases(max_labels=5, max_tokens=40, max_sequences=4), seed=st.integers(0, 10**6))
+def test_strong_patterns_among_sure_tokens(case, seed):
+    """Two of three tokens are decided by a wide margin, the others are not; patterns are as strong as emissions."""
+    rng = np.random.default_rng(seed)
+    n_tokens, n_labels = case.scores.shape
+    scores = rng.normal(0, 1, (n_tokens, n_labels))
+    sure = np.flatnonzero(rng.random(n_tokens) < 0.67)
+    scores[sure, rng.integers(0, n_labels, len(sure))] += rng.uniform(5, 25, len(sure))
+    strong = tuple((pattern, 2 * weight) for pattern, weight in case.patterns)
+    case = replace(case, scores=scores, patterns=strong)
+    expected = unpruned(case, decode_with_patterns)
+    assert_same(decode(case), expected)
+
+
+def test_bound_counts_patterns_that_need_the_label():
+    """Emissions are for 0,0,0 by 3 a token, so that 1 seems out of question; the pattern 1,1,1 is worth 10, at the last
+    token or everywhere."""
+    case = Case(np.tile([[3.0, 0.0]], (3, 1)), np.zeros((2, 2)), np.array([3]))
+    for pattern in ({"fired": ((2, (1, 1, 1), 10.0),)}, {"patterns": (((1, 1, 1), 10.0),)}):
+        paths = decode(replace(case, **pattern))
+        assert paths.labels.tolist() == [1, 1, 1] and paths.scores.tolist() == [10]
+
+
+def work_of(decoder, case):
+    """(result, how many tokens and how many labels at them are left for the decoders of windows)."""
+    seen = []
+
+    def counting(name, original):
+        def wrapper(scores, trans, *args, **kwargs):
+            mask = kwargs["allowed"] if "allowed" in kwargs else args[-1]
+            seen.append((len(scores), int(mask.sum())))
+            return original(scores, trans, *args, **kwargs)
+
+        return mock.patch.object(pruning, name, wrapper)
+
+    with ExitStack() as stack:
+        for name in ("viterbi", "decode_nonnegative", "decode_sparse"):
+            stack.enter_context(counting(name, getattr(pruning, name)))
+        result = decoder(case)
+    return result, sum(tokens for tokens, _ in seen), sum(labels for _, labels in seen)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_peaked_scores_leave_little_to_decode(seed):
+    """800 tokens, 12 labels, one label in twelve far ahead at most tokens: see `peaked_case`."""
+    case = peaked_case(np.random.default_rng(seed), [30, 1, 25, 44] * 8, 12, 0).without_patterns()
+    result, n_tokens, n_labels = work_of(decode_chain, case)
+    assert_same(result, decode_viterbi(case))
+    assert 0 < n_tokens < 0.1 * len(case.scores)
+    assert n_labels < 1.5 * n_tokens  # of 12 labels
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_peaked_scores_leave_little_to_decode_with_patterns(seed):
+    """The same with 40 patterns everywhere and 80 at positions."""
+    case = peaked_case(np.random.default_rng(seed), [30, 1, 25, 44] * 8, 12, 40)
+    result, n_tokens, n_labels = work_of(decode, case)
+    assert_same(result, decode_with_patterns(case))
+    assert 0 < n_tokens < 0.3 * len(case.scores)
+    assert n_labels < 1.3 * n_tokens
+
+
+def test_sure_tokens_leave_nothing_to_decode():
+    rng = np.random.default_rng(0)
+    best = rng.integers(0, 5, 50)
+    case = Case(50.0 * np.eye(5)[best], rng.normal(size=(5, 5)), np.array([20, 30]), (((0, 1, 2), 1.5),))
+    result, n_tokens, _ = work_of(decode, case)
+    assert n_tokens == 0 and result.labels.tolist() == best.tolist()
+    assert_same(result, decode_with_patterns(case))
+
+
+def naive_windows(is_open, lengths, reach):
+    """Every open token asks for itself and `reach` tokens on both sides; windows of open tokens at most `reach`
+    apart are one."""
+    windows, start = [], 0
+    for length in lengths:
+        last_open = None
+        for t in range(start, start + length):
+            if not is_open[t]:
+                continue
+            wanted = range(max(start, t - reach), min(start + length, t + reach + 1))
+            if last_open is not None and t - last_open <= reach:
+                windows[-1] = range(windows[-1].start, wanted.stop)
+            else:
+                windows.append(wanted)
+            last_open = t
+        start += length
+    return windows
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=12), max_size=4), st.integers(1, 4))
+def test_windows_are_their_definition(sequences, reach):
+    is_open, lengths = np.array(sum(sequences, []), bool), np.array([len(s) for s in sequences], np.int64)
+    got = open_windows(is_open, lengths, reach)
+    expected = naive_windows(is_open.tolist(), lengths.tolist(), reach)
+    assert got.lengths.tolist() == [len(window) for window in expected]
+    assert got.tokens.tolist() == [token for window in expected for token in window]
+
+
+@pytest.mark.parametrize("sharp", [0.0, 50.0])
+def test_negative_weight_is_refused_with_open_and_with_sure_tokens(sharp):
+    """With sharp scores every token is decided at once, by a bound that rests on weights >= 0: labels 0,1 would come
+    out with 100 - 200, though 0,0 has 50."""
+    scores = np.array([[sharp, 0.0], [0.0, sharp]])
+    case = Case(scores, np.zeros((2, 2)), np.array([2]), (((0, 1), -200.0),))
+    with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -200\.0"):
+        decode(case)
+
+
+@given(case=cases(max_sequences=8, rounded=True, max_labels=3), data=st.data())
+def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
+    """Also where one window among others is dense: few and many candidates take different decoders."""
+    case = replace(case, trans=np.nan_to_num(case.trans, neginf=-2.0))
+    few = data.draw(st.sampled_from([1.0, 1.5, 2.0, 8.0]))
+    with mock.patch.object(pruning, "FEW", few):
+        batch = decode(case)
+        parts = [decode(case.take([i])) for i in range(len(case.lengths))]
+    assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
+    np.testing.assert_array_equal(batch.scores, [part.scores[0] for part in parts])
+    np.testing.assert_array_equal(batch.scores, decode_with_patterns(case).scores)

@@ -1,0 +1,160 @@
+"""Attribute values against values written by hand, and against the tokens' own."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.attrs import IDS
+from spacy.strings import hash_string
+from spacy.tokens import Doc, Token
+
+from spacy_hoseq.features.attributes import check_attribute, lexical_attribute, token_values
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.templates import parse_templates
+
+VALUES = [  # attribute, word, value (text is hashed, 0 = no value)
+    ("orth", "Mid-1990s", "Mid-1990s"),
+    ("lower", "Mid-1990s", "mid-1990s"),
+    ("shape", "Mid-1990s", "Xxx-ddddx"),
+    ("short_shape", "Mid-1990s", "Xx-dx"),
+    ("short_shape", "a", "x"),
+    ("short_shape", "U.S.", "X.X."),
+    ("prefix", "Mid-1990s", "M"),
+    ("suffix", "Mid-1990s", "90s"),
+    ("prefix1", "Mid-1990s", "M"),
+    ("prefix3", "Mid-1990s", "Mid"),
+    ("prefix9", "Mid-1990s", "Mid-1990s"),
+    ("prefix10", "Mid-1990s", 0),
+    ("suffix2", "Mid-1990s", "0s"),
+    ("suffix2", "a", 0),
+    ("suffix1", "木", "木"),
+    ("has_digit", "Mid-1990s", 1),
+    ("has_digit", "３", 1),
+    ("has_digit", "three", 0),
+    ("has_upper", "iPod", 1),
+    ("has_upper", "ipod", 0),
+    ("has_hyphen", "well-known", 1),
+    ("has_hyphen", "known", 0),
+    ("length", "Mid-1990s", 9),
+    ("length", "高兴", 2),
+    ("length", " \n", 2),
+    ("char_classes", "３０％", "NdPo"),
+    ("char_classes", "Ab3", "LlLuNd"),
+    ("char_classes", "高兴", "Lo"),
+    ("char_classes", "\n", "Cc"),
+    ("repeated_char", "高高兴兴", "AABB"),
+    ("repeated_char", "试试", "AA"),
+    ("repeated_char", "研究研究", "ABAB"),
+    ("repeated_char", "看一看", "ABA"),
+    ("repeated_char", "高兴", 0),
+    ("repeated_char", "高", 0),
+    ("repeated_char", "哈哈哈哈哈哈哈", 0),
+    ("is_alpha", "dog", 1),
+    ("is_alpha", "d0g", 0),
+    ("is_title", "Dog", 1),
+    ("is_punct", ".", 1),
+    ("is_space", "\n", 1),
+    ("is_stop", "the", 1),
+    ("like_num", "ten", 1),
+    ("like_url", "example.org", 1),
+    ("is_bracket", "(", 1),
+    ("is_currency", "$", 1),
+]
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return spacy.blank("en").vocab
+
+
+@pytest.fixture
+def extension():
+    Token.set_extension("test_value", default=None)
+    yield "test_value"
+    Token.remove_extension("test_value")
+
+
+@pytest.mark.parametrize("name, word, value", VALUES)
+def test_value_of_a_word(vocab, name, word, value):
+    assert lexical_attribute(name)(vocab[word]) == (hash_string(value) if isinstance(value, str) else value)
+
+
+@pytest.mark.parametrize("name", ["tag", "LOWER", "_.x", "bias", "prefixes", "suffix-1", "nonsense"])
+def test_what_does_not_depend_on_the_word_alone(name):
+    assert lexical_attribute(name) is None
+
+
+def docs_of(lang):
+    vocab = spacy.blank(lang).vocab
+    texts = {
+        "en": [["Ten", "dogs", "(", "U.S.", ")", "cost", "$", "3,50", "in", "the", "TIME", "\n", "Mark", "  "]],
+        "zh": [["他", "高高兴兴", "地", "\n", "花", "了", "３０％", "。", "  ", "ＡＢＣ", "试试"]],
+    }[lang]
+    return [Doc(vocab, words=words) for words in [*texts, ["x"], []]]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_columns_hold_the_values_of_the_tokens(lang):
+    fields = [
+        "orth", "lower", "norm", "shape", "prefix", "suffix", "cluster", "is_alpha", "is_ascii", "is_digit", "is_lower",
+        "is_upper", "is_title", "is_punct", "is_space", "is_bracket", "is_quote", "is_left_punct", "is_right_punct",
+        "is_currency", "like_num", "like_url", "like_email", "is_stop",
+    ]  # fmt: skip
+    docs = docs_of(lang)
+    columns = FeatureExtractor(parse_templates([f"{name}[-1..0]" for name in fields])).columns(docs)
+    assert columns.n_tokens == len(docs[0]) + 1
+    for name in fields:
+        expected = [int(getattr(token, name)) for doc in docs for token in doc]
+        assert columns.padded[name][columns.positions].tolist() == expected, name
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_columns_hold_computed_values(lang):
+    docs = docs_of(lang)
+    extractor = FeatureExtractor(parse_templates(["length[0]", "suffix2[0]", "has_digit[0]"]))
+    columns = extractor.columns(docs)
+    texts = [token.text for doc in docs for token in doc]
+    found = {name: columns.padded[name][columns.positions].tolist() for name in columns.padded}
+    assert found["length"] == [len(text) for text in texts]
+    assert found["suffix2"] == [hash_string(text[-2:]) if len(text) > 1 else 0 for text in texts]
+    assert found["has_digit"] == [int(any(c.isdigit() for c in text)) for text in texts]
+
+
+def test_annotation_of_the_doc(vocab):
+    doc = Doc(vocab, words=["a", "b", "c"], tags=["X1", "", "X2"], pos=["DET", "", "NOUN"], lemmas=["a", "b", "d"])
+    assert token_values(doc, "tag").tolist() == [hash_string("X1"), 0, hash_string("X2")]
+    assert token_values(doc, "pos").tolist() == [doc[0].pos, 0, doc[2].pos]
+    assert token_values(doc, "LEMMA").tolist() == [token.lemma for token in doc]
+    assert token_values(doc, "tag").dtype == np.uint64
+    for name in ("tag", "lemma", "ent_type"):
+        assert token_values(Doc(vocab), name).tolist() == []
+
+
+def test_values_of_an_extension(vocab, extension):
+    doc = Doc(vocab, words=list("abcdefgh"))
+    values = ["person", "", None, True, False, 7, -1, np.int64(5)]
+    for token, value in zip(doc, values, strict=True):
+        token._.test_value = value
+    assert token_values(doc, "_.test_value").tolist() == [hash_string("person"), 0, 0, 1, 0, 7, 2**64 - 1, 5]
+    assert token_values(Doc(vocab), "_.test_value").tolist() == []
+
+
+@pytest.mark.parametrize("value", [1.5, ["a"], {"a": 1}, b"a"])
+def test_extension_value_of_a_wrong_type(vocab, extension, value):
+    doc = Doc(vocab, words=["a"])
+    doc[0]._.test_value = value
+    with pytest.raises(ValueError, match=rf"\[HS015\].*{type(value).__name__}"):
+        token_values(doc, "_.test_value")
+
+
+def test_extension_that_is_not_registered(vocab):
+    extractor = FeatureExtractor(parse_templates(["_.never_registered[0]"]))
+    with pytest.raises(ValueError, match=r"\[HS014\].*_\.never_registered"):
+        extractor.keys([Doc(vocab, words=["a"])])
+
+
+def test_every_attribute_of_spacy_is_accepted(vocab):
+    doc = Doc(vocab, words=["Dog", "."])
+    for name in IDS:
+        if name and name.isidentifier():
+            check_attribute(name.lower())
+            assert len(token_values(doc, name.lower())) == 2

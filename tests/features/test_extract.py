@@ -1,0 +1,236 @@
+"""Feature keys against their definition in plain Python."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.strings import hash_string
+from spacy.tokens import Doc, Token
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.keys import mix
+from spacy_hoseq.features.sequences import sentence_starts, sequence_lengths
+from spacy_hoseq.features.templates import parse_templates
+
+MASK = 2**64 - 1
+EDGES = [0, 1, 2**63, MASK, 0xBF58476D1CE4E5B9]
+
+VALUE_OF = {
+    "orth": lambda token: token.orth,
+    "lower": lambda token: token.lower,
+    "is_title": lambda token: int(token.is_title),
+    "suffix2": lambda token: hash_string(token.text[-2:]) if len(token.text) >= 2 else 0,
+    "length": lambda token: len(token.text),
+    "tag": lambda token: token.tag,
+    "_.mark": lambda token: hash_string(token._.mark) if token._.mark else 0,
+}
+TEMPLATES = [
+    "bias", "orth[0]", "lower[-2..2]", "suffix2[0]", "suffix2[-1..1]+lower[0]", "is_title[0]", "tag[-1]+tag[0]",
+    "tag[1]", "_.mark[0]", "_.mark[-3]+length[3]", "bias+is_title[1]",
+]  # fmt: skip
+LEXICAL = [text for text in TEMPLATES if "tag" not in text and "_." not in text]
+
+
+def plain_mix(state, value):
+    mixed = state ^ value
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    return ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & MASK
+
+
+def plain_sentences(doc):
+    sentences = []
+    for token in doc:
+        if token.i == 0 or token.is_sent_start:
+            sentences.append([])
+        sentences[-1].append(token)
+    return sentences
+
+
+def plain_keys(texts, docs):
+    """The definition: one key for each template and token."""
+    sentences = [sentence for doc in docs for sentence in plain_sentences(doc)]
+    return [
+        [plain_key(template, sentence, i) for sentence in sentences for i in range(len(sentence))]
+        for template in parse_templates(texts)
+    ]
+
+
+def plain_key(template, sentence, i):
+    key = hash_string(str(template))
+    for name, offset in template.parts:
+        at = i + offset
+        if name == "bias":
+            value = 1
+        elif at < 0 or at >= len(sentence):
+            value = hash_string("<s>" if at < 0 else "</s>")
+        else:
+            value = VALUE_OF[name](sentence[at])
+        if value == 0:
+            return 0
+        key = plain_mix(key, value)
+    return key
+
+
+@pytest.fixture(scope="module", autouse=True)
+def mark():
+    Token.set_extension("mark", default=None)
+    yield
+    Token.remove_extension("mark")
+
+
+@pytest.fixture(scope="module")
+def docs():
+    en, zh = spacy.blank("en").vocab, spacy.blank("zh").vocab
+    made = [
+        Doc(en, words=["Anna", "saw", "it", ".", "Then", "Ben", "left", "."], sent_starts=[1, 0, 0, 0, 1, 0, 0, 0]),
+        Doc(en, words=["A", "cat", "\n", "and", "  ", "TIME", "flies"], tags=["D", "N", "S", "", "S", "N", "V"]),
+        Doc(en, words=["One"], tags=["N"]),
+        Doc(en),
+        Doc(en, words=["a", "b", "c", "d"], sent_starts=[1, 1, 1, 1], tags=["T"] * 4),
+        Doc(en, words=["No", "boundaries", ".", "Here"]),
+        Doc(zh, words=["他", "高兴", "\n", "地", "笑", "。", "试试"], sent_starts=[1, 0, 0, 0, 0, 0, 1]),
+    ]
+    for doc in made:
+        for token in list(doc)[::2]:
+            token._.mark = f"m{token.i % 3}"
+    return made
+
+
+def extractor_of(texts=TEMPLATES):
+    return FeatureExtractor(parse_templates(texts))
+
+
+@pytest.mark.parametrize("state", EDGES)
+def test_mix_is_the_scalar_computation(state):
+    values = EDGES + np.random.default_rng(state % 1000).integers(0, MASK, size=50, dtype=np.uint64).tolist()
+    mixed = mix(np.array([state], np.uint64), np.array(values, np.uint64))
+    assert mixed.tolist() == [plain_mix(state, value) for value in values]
+    swapped = mix(np.array(values, np.uint64), np.array([state], np.uint64))
+    assert swapped.tolist() == mixed.tolist(), "arguments broadcast both ways"
+
+
+def test_mix_of_one_state_never_collides():
+    values = np.concatenate([np.arange(50000, dtype=np.uint64), np.arange(50000, dtype=np.uint64) << np.uint64(45)])
+    mixed = mix(np.array([hash_string("lower[0]")], np.uint64), np.unique(values))
+    assert len(np.unique(mixed)) == len(np.unique(values))
+
+
+def test_keys_are_the_plain_ones(docs):
+    for english in (docs[:-1], docs[-1:]):
+        assert extractor_of().keys(english).tolist() == plain_keys(TEMPLATES, english)
+
+
+@pytest.mark.parametrize("texts", [["lower[-9..9]"], ["bias"], ["orth[2]"], ["orth[-2]+orth[2]"]])
+def test_offsets_beyond_the_sentence(docs, texts):
+    assert extractor_of(texts).keys(docs[:-1]).tolist() == plain_keys(texts, docs[:-1])
+
+
+def test_no_tokens(docs):
+    empty = docs[3]
+    assert extractor_of().keys([empty]).shape == extractor_of().keys([]).shape == (17, 0)
+    assert np.array_equal(extractor_of().keys([empty, docs[2], empty]), extractor_of().keys([docs[2]]))
+
+
+def test_same_doc_twice_gives_the_same_keys(docs):
+    extractor = extractor_of()
+    twice = extractor.keys([docs[1], docs[1]])
+    n = len(docs[1])
+    assert np.array_equal(twice[:, :n], twice[:, n:])
+    assert np.array_equal(extractor.keys([docs[1]]), twice[:, :n])
+    assert np.array_equal(extractor_of().keys([docs[1]]), twice[:, :n]), "nor does it depend on the object"
+
+
+def test_keys_do_not_depend_on_the_batch(docs):
+    docs = docs[:-1]
+    extractor = extractor_of()
+    single = {i: extractor.keys([doc]) for i, doc in enumerate(docs)}
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(docs))
+        batch = extractor.keys([docs[i] for i in order])
+        assert np.array_equal(batch, np.concatenate([single[i] for i in order], axis=1))
+
+
+def test_keys_do_not_depend_on_the_order_of_templates(docs):
+    keys = dict(zip(map(str, parse_templates(TEMPLATES)), extractor_of().keys(docs[:-1]), strict=True))
+    for seed in range(3):
+        order = [TEMPLATES[i] for i in np.random.default_rng(seed).permutation(len(TEMPLATES))]
+        permuted = extractor_of(order).keys(docs[:-1])
+        assert np.array_equal(permuted, [keys[str(template)] for template in parse_templates(order)])
+    alone = extractor_of(["lower[0]"]).keys(docs[:-1])
+    assert np.array_equal(alone[0], keys["lower[0]"]), "nor on the other templates"
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_blocks_are_the_whole(docs, size):
+    extractor = extractor_of()
+    columns = extractor.columns(docs[:-1])
+    blocks = [extractor.keys_between(columns, at, at + size) for at in range(0, columns.n_tokens, size)]
+    assert np.array_equal(np.concatenate(blocks, axis=1), extractor.keys(docs[:-1]))
+    assert extractor.keys_between(columns, 4, 4).shape == (17, 0)
+
+
+def test_sentences_of_a_doc_do_not_see_each_other():
+    vocab = spacy.blank("en").vocab
+    together = Doc(vocab, words=["a", "b", "c", "d", "e"], sent_starts=[1, 0, 1, 0, 0])
+    apart = [Doc(vocab, words=["a", "b"]), Doc(vocab, words=["c", "d", "e"])]
+    unknown = Doc(vocab, words=["a", "b", "c", "d", "e"])
+    extractor = extractor_of(LEXICAL)
+    assert np.array_equal(extractor.keys([together]), extractor.keys(apart))
+    assert not np.array_equal(extractor.keys([together]), extractor.keys([unknown]))
+    assert sequence_lengths([together, *apart, unknown]).tolist() == [2, 3, 2, 3, 5]
+
+
+@pytest.mark.parametrize(
+    "starts, lengths",
+    [
+        ([1, 0, 0, 0], [4]),
+        ([0, 0, 1, 0], [2, 2]),
+        ([-1, -1, 1, -1], [2, 2]),
+        ([None, None, True, None], [2, 2]),
+        ([None] * 4, [4]),
+        ([True, True, True, True], [1, 1, 1, 1]),
+        ([True, False, False, True], [3, 1]),
+    ],
+)
+def test_where_sequences_begin(starts, lengths):
+    starts = [{1: True, -1: False, 0: False}.get(start, start) for start in starts]
+    doc = Doc(spacy.blank("en").vocab, words=list("abcd"), sent_starts=starts)
+    assert sequence_lengths([doc]).tolist() == lengths
+    assert sequence_lengths([doc, Doc(doc.vocab), doc]).tolist() == lengths * 2
+    assert np.flatnonzero(sentence_starts(doc)).tolist() == (np.cumsum(lengths) - lengths).tolist()
+
+
+def test_no_sequences():
+    assert sequence_lengths([]).tolist() == []
+    assert sequence_lengths([Doc(spacy.blank("en").vocab)]).tolist() == []
+
+
+def test_annotation_is_read_anew_each_time():
+    doc = Doc(spacy.blank("en").vocab, words=["a", "b", "c"])
+    extractor = extractor_of(["tag[-1]", "tag[0]", "tag[-1]+lower[0]"])
+    assert not extractor.is_lexical
+    before = extractor.keys([doc])
+    assert before[:, 1:].tolist() == [[0, 0]] * 3, "no tag, no feature"
+    doc[1].tag_ = "N"
+    after = extractor.keys([doc])
+    assert (before != after).tolist() == [[False, False, True], [False, True, False], [False, False, True]]
+    assert after.tolist() == plain_keys(["tag[-1]", "tag[0]", "tag[-1]+lower[0]"], [doc])
+
+
+def test_what_counts_as_lexical():
+    assert extractor_of(LEXICAL).is_lexical
+    assert not extractor_of(["lower[0]", "_.mark[0]"]).is_lexical
+
+
+def test_keys_are_those_of_saved_models():
+    """Model files hold keys: a change of any of these numbers makes every saved model useless."""
+    doc = Doc(spacy.blank("en").vocab, words=["The", "time", "3", "\n"])
+    keys = extractor_of(["bias", "lower[0]", "suffix2[-1]+lower[0]", "lower[-1]"]).keys([doc])
+    assert keys.tolist() == GOLDEN
+
+
+GOLDEN = [
+    [1576183500743892157, 1576183500743892157, 1576183500743892157, 1576183500743892157],
+    [6692232167364162319, 2400423314650976980, 16735109264721286202, 2087731634025970031],
+    [15741993495651755289, 17017431324556135713, 9897519435567112423, 0],
+    [120601503789004026, 9066361939557551944, 17471384249024559233, 3330799238904145623],
+]  # fmt: skip

@@ -1,0 +1,106 @@
+"""Both indexes and the counter against Python's own dict and Counter."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_hoseq.features.index import ExactIndex, HashedIndex, KeyCounter
+from spacy_hoseq.layers.sparse_linear import SparseLinear
+
+RNG = np.random.default_rng(7)
+U64 = np.uint64
+
+
+def random_keys(n):
+    keys = np.unique(RNG.integers(1, 2**64, size=n, dtype=U64))
+    RNG.shuffle(keys)
+    return keys
+
+
+SETS = {
+    "none": np.zeros(0, U64),
+    "one": np.array([2**64 - 1], U64),
+    "half full": random_keys(8),
+    "more than half": random_keys(9),
+    "many": random_keys(5000),
+    "consecutive": np.arange(1, 300, dtype=U64),
+    "equal low bits": (np.arange(200, dtype=U64) << U64(32)) | U64(5),
+    "slot zero": np.arange(1, 100, dtype=U64) << U64(40),
+    "wrap around": (np.arange(150, dtype=U64) << U64(20)) | U64(2**20 - 1),
+    "two heaps": np.concatenate([(np.arange(60, dtype=U64) << U64(30)) | U64(low) for low in (1, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_exact_lookup_is_that_of_a_dict(name):
+    keys = SETS[name]
+    index = ExactIndex(keys)
+    table = {int(key): row for row, key in enumerate(keys)}
+    assert index.n_rows == len(table) == len(keys)
+    near = np.concatenate([keys + U64(1), keys - U64(1), keys ^ U64(1 << 63), keys << U64(1)])
+    asked = np.concatenate([keys, near, random_keys(500), np.zeros(3, U64)])
+    RNG.shuffle(asked)
+    assert index.lookup(asked).tolist() == [table.get(int(key), len(keys)) for key in asked]
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(st.sets(st.integers(1, 40) | st.integers(2**63, 2**63 + 40), max_size=30), st.lists(st.integers(0, 60)))
+def test_exact_lookup_of_crowded_keys(known, asked):
+    keys = np.array(sorted(known, key=lambda key: key % 7), U64)
+    rows = ExactIndex(keys).lookup(np.array(asked, U64))
+    table = {int(key): row for row, key in enumerate(keys)}
+    assert rows.tolist() == [table.get(key, len(keys)) for key in asked]
+
+
+@pytest.mark.parametrize("index", [ExactIndex(SETS["many"]), HashedIndex(1000)], ids=["exact", "hashed"])
+def test_shape_is_kept(index):
+    asked = SETS["many"][:60].reshape(3, 20).copy()
+    asked[1, 4] = 0
+    rows = index.lookup(asked)
+    assert rows.shape == (3, 20) and rows.dtype == np.int32
+    assert rows.reshape(-1).tolist() == [int(index.lookup(asked.reshape(-1)[i : i + 1])[0]) for i in range(60)]
+    assert rows[1, 4] == index.n_rows
+    assert index.lookup(np.zeros((4, 0), U64)).shape == (4, 0)
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 1024, 2**31 - 2])
+def test_hashed_row_is_the_remainder(n_rows):
+    keys = np.concatenate([SETS["many"][:100], np.array([0, 1, 2**64 - 1], U64)])
+    expected = [int(key) % n_rows if key else n_rows for key in keys]
+    assert HashedIndex(n_rows).lookup(keys).tolist() == expected
+
+
+@pytest.mark.parametrize("n_rows", [0, -5, 2**31 - 1])
+def test_impossible_number_of_rows(n_rows):
+    with pytest.raises(ValueError, match=rf"\[HS016\].*got {n_rows}"):
+        SparseLinear(["bias"], hash_rows=n_rows)
+
+
+@pytest.mark.parametrize("min_count", [1, 2, 3, 1000])
+def test_counter_is_that_of_collections(min_count):
+    data = RNG.integers(0, 60, size=900).astype(U64) ** U64(11)
+    counter = KeyCounter()
+    for batch in (data[:1].reshape(1, 1), data[1:400].reshape(3, 133), np.zeros((2, 0), U64), data[400:]):
+        counter.add(batch)
+    expected = Counter(int(key) for key in data if key)
+    kept = sorted((-n, key) for key, n in expected.items() if n >= min_count)
+    assert counter.frequent(min_count).tolist() == [key for _, key in kept], "most frequent first, ties by key"
+
+
+def test_counter_does_not_depend_on_the_batches():
+    data = RNG.integers(0, 30, size=300).astype(U64)
+    whole, single = KeyCounter(), KeyCounter()
+    whole.add(data)
+    for i in np.random.default_rng(0).permutation(300):
+        single.add(data[i : i + 1])
+    assert single.frequent(2).tolist() == whole.frequent(2).tolist()
+
+
+def test_counter_without_keys():
+    counter = KeyCounter()
+    assert counter.frequent(1).tolist() == []
+    counter.add(np.zeros((3, 4), U64))
+    assert counter.frequent(1).tolist() == []

@@ -1,0 +1,139 @@
+"""The template language: what each construct stands for, and errors that point into the string."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.template_sets import chinese_pos_templates, english_pos_templates
+from spacy_hoseq.features.templates import MAX_OFFSET, Part, Template, parse_template, parse_templates
+
+CONSTRUCTS = {
+    "bias": ["bias"],
+    "lower[0]": ["lower[0]"],
+    "lower[+1]": ["lower[1]"],
+    "lower[-2..2]": ["lower[-2]", "lower[-1]", "lower[0]", "lower[1]", "lower[2]"],
+    "lower[-1..+1]": ["lower[-1]", "lower[0]", "lower[1]"],
+    "lower[3..3]": ["lower[3]"],
+    "prefix[0]": ["prefix[0]"],
+    "prefix2[0]": ["prefix2[0]"],
+    "prefix1..3[0]": ["prefix1[0]", "prefix2[0]", "prefix3[0]"],
+    "suffix2..3[-1..0]": ["suffix2[-1]", "suffix2[0]", "suffix3[-1]", "suffix3[0]"],
+    "is_alpha[0]": ["is_alpha[0]"],
+    "TAG[0]": ["TAG[0]"],
+    "_.gazetteer[0]": ["_.gazetteer[0]"],
+    "_.list2[-1]": ["_.list2[-1]"],
+    "lower[-1]+lower[0]": ["lower[-1]+lower[0]"],
+    "bias+orth[0]": ["bias+orth[0]"],
+    "lower[-1]+bias+_.x[0]": ["lower[-1]+bias+_.x[0]"],
+    "prefix1..2[0]+orth[0..1]": [
+        "prefix1[0]+orth[0]", "prefix1[0]+orth[1]", "prefix2[0]+orth[0]", "prefix2[0]+orth[1]",
+    ],
+    f"lower[-{MAX_OFFSET}]": ["lower[-100]"],
+    f"lower[{MAX_OFFSET}]": ["lower[100]"],
+}  # fmt: skip
+
+# Template text -> where the arrow points, counted from 1, and what is expected there.
+MISTAKES = {
+    "": (1, "a template"),
+    "   ": (1, "a template"),
+    "lower": (6, "an offset"),
+    "lower[": (6, "an offset"),
+    "lower[0": (6, "an offset"),
+    "lower[]": (6, "an offset"),
+    "lower[x]": (6, "an offset"),
+    "lower[0..]": (6, "an offset"),
+    "lower[0.5]": (6, "an offset"),
+    "lower[ 0]": (6, "an offset"),
+    "lower3[0]": (6, "only prefix and suffix take a length"),
+    "3lower[0]": (1, "an attribute name"),
+    "+lower[0]": (1, "an attribute name"),
+    " lower[0]": (1, "an attribute name"),
+    "lower[0]+": (10, "an attribute name"),
+    "lower[0]++orth[0]": (10, "an attribute name"),
+    "lower[0] + orth[0]": (9, "or the end"),
+    "lower[0]orth[0]": (9, "or the end"),
+    "bias[0]": (5, "or the end"),
+    "lower[2..1]": (6, "smaller number first"),
+    "lower[101]": (6, "a range from -100 to 100"),
+    "lower[-101]": (6, "a range from -100 to 100"),
+    "lower[0..101]": (6, "a range from -100 to 100"),
+    "orth[0]+lower[2..1]": (14, "smaller number first"),
+    "prefix0[0]": (7, "a range from 1 to 100"),
+    "prefix3..1[0]": (7, "smaller number first"),
+    "suffix101[0]": (7, "a range from 1 to 100"),
+    "suffix1..[0]": (8, "an offset"),
+    "_.[0]": (2, "an offset"),
+}
+
+
+@pytest.mark.parametrize("text", CONSTRUCTS)
+def test_construct(text):
+    assert [str(template) for template in parse_template(text)] == CONSTRUCTS[text]
+
+
+def test_template_is_its_parts():
+    assert parse_template("lower[-1]+suffix3[0]") == [Template((Part("lower", -1), Part("suffix3", 0)))]
+    assert parse_template("bias") == [Template((Part("bias", 0),))]
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_error_points_at_the_place(text):
+    at, expected = MISTAKES[text]
+    with pytest.raises(ValueError, match=rf"\[HS010\].* at character {at};") as error:
+        parse_templates(["bias", text])
+    lines = str(error.value).split("\n")
+    assert expected in lines[0]
+    assert lines[1] == "    " + text
+    assert lines[2] == "    " + " " * (at - 1) + "^"
+
+
+@pytest.mark.parametrize("text", [None, 3, ["lower[0]"]])
+def test_template_that_is_no_string(text):
+    with pytest.raises(ValueError, match="HS010"):
+        parse_templates([text])
+
+
+def test_no_templates():
+    with pytest.raises(ValueError, match="HS011"):
+        parse_templates([])
+
+
+@pytest.mark.parametrize("first", ["lower[0]", "lower[-1..1]", "lower[+0]", "lower[0..0]"])
+def test_same_template_twice(first):
+    with pytest.raises(ValueError, match=r"\[HS012\].*\"lower\[0\]\""):
+        parse_templates([first, "bias", "lower[0]"])
+
+
+def test_order_of_parts_and_of_templates_is_kept():
+    assert [str(t) for t in parse_templates(["orth[1]", "lower[0]+orth[0]", "orth[0]+lower[0]"])] == [
+        "orth[1]", "lower[0]+orth[0]", "orth[0]+lower[0]",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["wordform", "lowr", "prefixes", "_x", "is_", "span"])
+def test_unknown_attribute(name):
+    with pytest.raises(ValueError, match=rf"\[HS013\].*\"{name}\".*Known: .*lower"):
+        FeatureExtractor(parse_templates([f"{name}[0]"]))
+
+
+def test_ready_made_sets():
+    english, chinese = english_pos_templates(), chinese_pos_templates()
+    assert [str(t) for t in parse_templates(english)][:7] == [
+        "bias", "orth[0]", "lower[-2]", "lower[-1]", "lower[0]", "lower[1]", "lower[2]",
+    ]  # fmt: skip
+    for texts in (english, chinese):
+        assert "orth[0]" in [str(t) for t in FeatureExtractor(parse_templates(texts)).templates]
+    english.clear()
+    assert english_pos_templates()[0] == "bias", "each call gives a list of its own"
+
+
+_names = st.sampled_from(["lower", "orth", "prefix", "suffix12", "is_alpha", "_.x", "_.y2", "tag"])
+_parts = st.builds(Part, _names, st.integers(-MAX_OFFSET, MAX_OFFSET)) | st.just(Part("bias", 0))
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(st.lists(_parts, min_size=1, max_size=4))
+def test_written_form_is_read_back(parts):
+    template = Template(tuple(parts))
+    assert parse_template(str(template)) == [template]

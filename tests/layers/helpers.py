@@ -1,0 +1,52 @@
+"""Docs and weights for the tests of layers."""
+
+import numpy as np
+import spacy
+from spacy.tokens import Doc
+
+from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.parameter import Parameter
+
+VOCAB = spacy.blank("en").vocab
+RATE = 1e-3
+
+
+def doc_of(text, **annotation):
+    return Doc(VOCAB, words=text.split(), **annotation)
+
+
+def zeros(docs, n_labels):
+    return [np.zeros((len(doc), n_labels), np.float32) for doc in docs]
+
+
+def randomize(model, seed=0):
+    """Random weights that half precision holds exactly, so that raw and finished ones are equal."""
+    rng = np.random.default_rng(seed)
+    for node in model.walk():
+        for shim in node.shims:
+            for name, old in list(shim.parameters.items()):
+                values = rng.uniform(0.1, 1, old.values.shape) if old.nonnegative else rng.normal(size=old.values.shape)
+                if name == "table":
+                    values[-1] = 0  # the row of "no feature"
+                values = values.astype(np.float16).astype(old.values.dtype)
+                shim.set(Parameter(name, values, nonnegative=old.nonnegative))
+    return model
+
+
+def applied_gradients(model):
+    """What `finish_update` makes of the gradients, by layer and weight array, in units of the gradient."""
+    shims = [shim for node in model.walk() for shim in node.shims]
+    before = {(shim.name, name): p.values.copy() for shim in shims for name, p in shim.parameters.items()}
+    for shim in shims:
+        shim.configure(Additive(RATE), averaged=False, seed=0)
+    model.finish_update(lambda *args: (args[1], args[2]))
+    return {
+        (shim.name, name): (before[shim.name, name] - p.values) / RATE
+        for shim in shims
+        for name, p in shim.parameters.items()
+    }
+
+
+def raw(model, name):
+    return weights_of(model).parameters[name].values

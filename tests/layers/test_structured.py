@@ -1,0 +1,154 @@
+"""The structured head against enumeration of all labellings, with scores computed from the weights in plain Python."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from thinc.api import Model
+
+from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
+from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.patterns.frequent import FrequentTransitions
+
+from .helpers import VOCAB, Doc, doc_of, randomize, raw, zeros
+from .taggers import GOLD, LABELS, SOURCES, TEMPLATES, L, docs_of, gold_mask, tagger
+
+
+def plain_score(model, source, doc, labels):
+    """Score of one sentence's labels, from the definition: emissions, transitions, patterns where they fire."""
+    emissions = model.layers[0].predict([doc])[0].astype(np.float64)
+    trans = raw(model, "trans")
+    total = sum(emissions[t, y] for t, y in enumerate(labels))
+    total += sum(trans[a, b] for a, b in itertools.pairwise(labels))
+    if source is None:
+        return total
+    features = source.define(LABELS, GOLD)
+    weights = raw(model, "patterns")
+    fired = set(zip(*(part.tolist() for part in source.fire([doc])), strict=True))
+    for f, pattern in enumerate(features.patterns):
+        for end in range(len(pattern) - 1, len(labels)):
+            here = features.rule_of[f] < 0 or (end, features.rule_of[f]) in fired
+            if here and tuple(labels[end - len(pattern) + 1 : end + 1]) == pattern:
+                total += weights[features.weight_of[f]]
+    return total
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("source", SOURCES)
+def test_best_labels_are_the_enumerated_best(source, seed):
+    model = tagger(source, seed)
+    for doc in (docs_of()[0], docs_of()[1], doc_of("x y x z"), doc_of("new words")):
+        paths = model.predict([doc]).decode()
+        table = {
+            y: plain_score(model, SOURCES[source](), doc, y) for y in itertools.product(range(L), repeat=len(doc))
+        }
+        assert paths.scores[0] == pytest.approx(max(table.values()), abs=1e-5)
+        assert table[tuple(paths.labels.tolist())] == pytest.approx(max(table.values()), abs=1e-5)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_sentences_and_docs_are_scored_apart(source):
+    model, docs = tagger(source), docs_of()
+    whole = model.predict(docs)
+    assert whole.lengths.tolist() == [4, 2, 3, 2]
+    apart = [docs[0], docs[1], docs[3][:3].as_doc(), docs[3][3:].as_doc()]
+    singles = [model.predict([doc]).decode() for doc in apart]
+    paths = whole.decode()
+    assert paths.scores == pytest.approx([single.scores[0] for single in singles])
+    assert paths.labels.tolist() == [y for single in singles for y in single.labels.tolist()]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_training_potentials_are_those_of_prediction(source):
+    model, docs = tagger(source), docs_of()
+    predicted, (trained, _) = model.predict(docs), model.begin_update(docs)
+    assert trained.scores == pytest.approx(predicted.scores, abs=1e-6)
+    assert np.array_equal(trained.trans, predicted.trans)
+    assert trained.lengths.tolist() == predicted.lengths.tolist()
+    assert (trained.patterns is None) == (source == "none")
+    if trained.patterns is not None:
+        assert np.array_equal(trained.patterns.weights, predicted.patterns.weights)
+        for ours, theirs in zip(trained.patterns.fired or (), predicted.patterns.fired or (), strict=True):
+            assert np.array_equal(ours, theirs)
+
+
+def emitter(n_columns, received):
+    def forward(model, docs, is_train):
+        return [np.ones((len(doc), n_columns), "f") for doc in docs], lambda d_scores: received.append(d_scores) or docs
+
+    return Model("own", forward)
+
+
+def test_any_emissions_will_do():
+    received = []
+    docs = docs_of()
+    model = HigherOrderTagger(emitter(L, received), FrequentTransitions(2, 1))
+    define_patterns(model, LABELS, GOLD)
+    model.initialize(X=docs, Y=zeros(docs, L))
+    potentials, backprop = model.begin_update(docs)
+    assert potentials.scores.tolist() == [[1] * L] * 11
+    loss = objective_named("max_margin")(potentials, gold_mask())
+    backprop(loss.gradient)
+    assert [len(part) for part in received[0]] == [4, 2, 0, 5]
+    assert np.array_equal(np.concatenate(received[0]), loss.gradient.scores)
+
+
+def test_emissions_that_do_not_fit_the_labels():
+    model = HigherOrderTagger(emitter(L + 1, []))
+    model.initialize(X=docs_of(), Y=zeros(docs_of(), L))
+    with pytest.raises(ValueError, match=r"\[HS053\].*4 columns.*3 labels"):
+        model.predict(docs_of())
+
+
+@pytest.mark.parametrize("docs", [[], [Doc(VOCAB)]])
+def test_no_tokens(docs):
+    model = tagger("all")
+    potentials, backprop = model.begin_update(docs)
+    assert potentials.scores.shape == (0, L) and potentials.lengths.tolist() == []
+    assert potentials.decode().labels.tolist() == model.predict(docs).decode().labels.tolist() == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_bytes_copies_and_pickles(source):
+    model, docs = tagger(source), docs_of()
+    expected = model.predict(docs).decode()
+    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES[source]()).from_bytes(model.to_bytes())
+    for other in (fresh, model.copy(), pickle.loads(pickle.dumps(model))):
+        paths = other.predict(docs).decode()
+        assert paths.labels.tolist() == expected.labels.tolist()
+        assert np.array_equal(paths.scores, expected.scores)
+        assert other.to_bytes() == model.to_bytes()
+
+
+def test_loaded_patterns_replace_the_own_ones():
+    model = tagger("frequent")
+    other = HigherOrderTagger(SparseLinear(TEMPLATES), FrequentTransitions())
+    docs = docs_of()
+    index_features(other.layers[0], [docs])
+    define_patterns(other, LABELS, [np.array([2, 2, 2] * 10, np.int32)])
+    other.initialize(X=docs, Y=zeros(docs, L))
+    assert other.predict(docs).patterns.trie.node_of.tolist() != model.predict(docs).patterns.trie.node_of.tolist()
+    other.from_bytes(model.to_bytes())
+    assert np.array_equal(other.predict(docs).decode().scores, model.predict(docs).decode().scores)
+
+
+def test_training_data_without_any_pattern():
+    docs = [doc_of("a b")]
+    model = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100))
+    index_features(model.layers[0], [docs])
+    define_patterns(model, LABELS, [np.array([0, 1], np.int32)])
+    randomize(model.initialize(X=docs, Y=zeros(docs, L)))
+    assert model.predict(docs).patterns is None
+    assert weights_of(model).parameters["patterns"].values.shape == (0,)
+    fresh = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100)).from_bytes(model.to_bytes())
+    assert np.array_equal(fresh.predict(docs).decode().scores, model.predict(docs).decode().scores)
+
+
+def test_initializing_again_starts_from_zero():
+    model, docs = tagger("all"), docs_of()
+    model.initialize(X=docs, Y=zeros(docs, L))
+    assert not raw(model, "trans").any() and not raw(model, "patterns").any()
+    assert not model.predict(docs).scores.any()

@@ -1,0 +1,167 @@
+"""Perceptron and margin losses against enumeration, their gradients against naive counting; gold masks of all kinds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.learning import objectives
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.objectives import gold_labels, log_likelihood, max_margin, objective_named, perceptron
+from spacy_hoseq.learning.parameter import Parameter
+
+from ..cases import Case
+from ..strategies import cases
+from .gold import KINDS, gold_mask, tables
+
+
+@pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
+@pytest.mark.parametrize("kind", KINDS)
+@given(case=cases(masks=False, forbidden=False), seed=st.integers(0, 10**6))
+def test_value_is_the_enumerated_one(objective, margin, kind, case, seed):
+    gold = gold_mask(case, kind, seed)
+    expected = sum(free.best - permitted.best for free, permitted in tables(case, gold, margin))
+    got = objective(case.potentials(), gold).value
+    assert got == pytest.approx(expected, abs=1e-5) and got >= 0  # float32 scores + margin
+
+
+@pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
+@given(case=cases(masks=False, forbidden=False), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+def test_gradient_counts_features_of_one_less_the_other(objective, margin, case, kind, seed):
+    gold = gold_mask(case, kind, seed)
+    pairs = list(tables(case, gold, margin))
+    assume(all(free.is_unique and permitted.is_unique for free, permitted in pairs))
+    plus = np.concatenate([free.best_labels for free, _ in pairs])
+    minus = np.concatenate([permitted.best_labels for _, permitted in pairs])
+    got = objective(case.potentials(), gold).gradient
+    assert got.scores.dtype == np.float32 and got.trans.dtype == np.float64
+    assert got.scores.tolist() == (np.eye(case.n_labels)[plus] - np.eye(case.n_labels)[minus]).tolist()
+    pairs_everywhere = [(a, b) for a in range(case.n_labels) for b in range(case.n_labels)]
+    expected = [count(case, plus, pair) - count(case, minus, pair) for pair in pairs_everywhere]
+    assert got.trans.reshape(-1).tolist() == expected
+    if not case.patterns and not case.fired:
+        assert got.node_weights.tolist() == [] and got.fired_weights.tolist() == []
+        return
+    trie = case.pattern_scores().trie
+    for node in range(trie.n_labels, len(trie)):
+        string = trie.string(node)
+        assert got.node_weights[node] == count(case, plus, string) - count(case, minus, string)
+    assert (got.node_weights[: trie.n_labels] == 0).all()
+    at = [count(case, plus, p, token) - count(case, minus, p, token) for token, p, _ in case.fired]
+    assert got.fired_weights.tolist() == at
+
+
+def count(case, labels, string, token=None):
+    """How often the string occurs in the sequences; with `token`, whether it ends there."""
+    found = 0
+    for start, length in zip(case.starts, case.lengths, strict=True):
+        for first in range(start, start + length - len(string) + 1):
+            last = first + len(string) - 1
+            if tuple(labels[first : last + 1].tolist()) == string and token in (None, last):
+                found += 1
+    return found
+
+
+@pytest.mark.parametrize("objective", [perceptron, max_margin, log_likelihood])
+@given(case=cases(masks=False, forbidden=False, rounded=True), kind=st.sampled_from(KINDS[:2]))
+def test_sequences_without_annotation_contribute_nothing(objective, case, kind):
+    """Ties included: the best labelling of such a sequence is also its best permitted one."""
+    annotated = gold_mask(case, kind)
+    annotated[case.starts[-1] :] = True  # nothing is known of the last sequence
+    got = objective(case.potentials(), annotated)
+    assert (got.gradient.scores[case.starts[-1] :] == 0).all()
+    others = list(range(len(case.lengths) - 1))
+    alone = objective(case.take(others).potentials(), annotated[: case.starts[-1]]) if others else None
+    assert got.value == pytest.approx(alone.value if others else 0.0, abs=1e-5)
+    expected = alone.gradient.trans if others else np.zeros_like(case.trans)
+    np.testing.assert_allclose(got.gradient.trans, expected, atol=1e-9)
+
+
+def four_token_case():
+    """Best labelling 0, 1, 1, 2 with 2 + 2 + 2 + 2 + 0.5; 3 labels, the transition 1 -> 1 earns 0.5."""
+    scores = np.array([[2.0, 0, 0], [0, 2.0, 1.25], [0, 2.0, 0], [0, 1.25, 2.0]], np.float32)
+    trans = np.zeros((3, 3))
+    trans[1, 1] = 0.5
+    return Case(scores, trans, np.array([4]))
+
+
+def mask_of(labels, n_labels=3):
+    return np.eye(n_labels, dtype=bool)[labels]
+
+
+def test_no_update_where_the_guess_is_right():
+    case = replace(four_token_case(), patterns=(((1, 1, 2), 0.25),), fired=((2, (0, 1, 1), 0.25),))
+    loss = perceptron(case.potentials(), mask_of([0, 1, 1, 2]))
+    assert loss.value == 0
+    assert not any(np.asarray(part).any() for part in loss.gradient)
+
+
+def test_perceptron_loss_worked_out_by_hand():
+    """Gold 0, 2, 1, 2 has 2 + 1.25 + 2 + 2 = 7.25 against 8.5."""
+    loss = perceptron(four_token_case().potentials(), mask_of([0, 2, 1, 2]))
+    assert loss.value == pytest.approx(1.25)
+    assert loss.gradient.scores.tolist() == [[0, 0, 0], [0, 1, -1], [0, 0, 0], [0, 0, 0]]
+    assert loss.gradient.trans.tolist() == [[0, 1, -1], [0, 1, 0], [0, -1, 0]]
+
+
+def test_margin_worked_out_by_hand():
+    """Gold 0, 1, 1, 2 is best with 8.5, but a wrong label earns 1: 0, 1, 1, 1 has 2 + 2 + 2 + 1.25 + 2 * 0.5 + 1."""
+    loss = max_margin(four_token_case().potentials(), mask_of([0, 1, 1, 2]))
+    assert objectives.MARGIN == 1 and loss.value == pytest.approx(9.25 - 8.5)
+    assert loss.gradient.scores.tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 1, -1]]
+    assert loss.gradient.trans.tolist() == [[0, 0, 0], [0, 1, -1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("objective", [perceptron, max_margin])
+def test_annotation_that_rules_out_one_label(objective):
+    """Token 1 is "not label 1": gold becomes the best of the others, 0, 2, 1, 2."""
+    gold = np.ones((4, 3), bool)
+    gold[1, 1] = False
+    case = four_token_case()
+    assert gold_labels(case.potentials(), gold).tolist() == [0, 2, 1, 2]
+    loss = objective(case.potentials(), gold)
+    assert loss.value == pytest.approx(1.25 + (objective is max_margin))
+    assert loss.gradient.scores.tolist() == [[0, 0, 0], [0, 1, -1], [0, 0, 0], [0, 0, 0]]
+
+
+def test_three_perceptron_steps_worked_out_by_hand():
+    """Two words, labels A = 0 and B = 1: "w0 w1" with gold A B, then "w1 w0" with gold A A, then the first again.
+
+    1. All weights are 0: the guess is A A (ties: lowest label). Update w1: A -1, B +1; A->A -1, A->B +1.
+    2. "w1 w0": A A has -1 - 1, A B has -1 + 1, B A and B B have 1. The lower label at the end decides for B A. Gold is
+       A A. Update w1: A +1, B -1; B->A -1, A->A +1.
+    3. "w0 w1": w0 and w1 are 0 again; A B has 1 through A->B and is the guess: right, no update.
+    """
+    sentences = [([0, 1], [0, 1]), ([1, 0], [0, 0]), ([0, 1], [0, 1])]
+    emit, trans, guesses = Parameter("emit", np.zeros((2, 2))), Parameter("trans", np.zeros((2, 2))), []
+    for words, gold in sentences:
+        potentials = Case(emit.values[words], trans.values, np.array([2])).potentials()
+        guesses.append(potentials.decode().labels.tolist())
+        gradient = perceptron(potentials, mask_of(gold, 2)).gradient
+        emit.update(Additive(), [(np.array(words), gradient.scores)])
+        trans.update(Additive(), [(np.arange(2), gradient.trans)])
+    assert guesses == [[0, 0], [1, 0], [0, 1]]
+    assert emit.values.tolist() == [[0, 0], [0, 0]] and trans.values.tolist() == [[0, 1], [-1, 0]]
+    assert emit.average() == pytest.approx(np.array([[0, 0], [-1 / 3, 1 / 3]]))
+    assert trans.average() == pytest.approx(np.array([[-1 / 3, 1], [-2 / 3, 0]]))
+
+
+@pytest.mark.parametrize("name", ["perceptron", "max_margin", "log_likelihood"])
+def test_objective_by_name(name):
+    assert objective_named(name) is getattr(objectives, name)
+
+
+def test_objective_by_unknown_name():
+    message = r"\[HS060\] Unknown objective \"hinge\"\. Expected one of: perceptron, max_margin, log_likelihood"
+    with pytest.raises(ValueError, match=message):
+        objective_named("hinge")
+
+
+@pytest.mark.parametrize("objective", [perceptron, max_margin, log_likelihood])
+def test_token_at_which_no_label_is_right(objective):
+    gold = mask_of([0, 1, 1, 2])
+    gold[2] = False
+    with pytest.raises(ValueError, match=r"\[HS022\] No label is allowed at token 2"):
+        objective(four_token_case().potentials(), gold)

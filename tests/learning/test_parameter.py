@@ -1,0 +1,175 @@
+"""Sparse updates, exact lazy averaging, projection, what is finished for prediction."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.learning.adagrad import AdaGrad
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.parameter import Parameter, UpdateRule, to_storage
+
+RULES = [Additive(1.0), Additive(0.3), AdaGrad(0.1), AdaGrad(0.5, l1=0.2), AdaGrad(0.5, l2=0.1)]
+
+
+def sparse_gradient(rng, n_rows, shape):
+    """(rows, gradient): some distinct rows, often none."""
+    rows = np.flatnonzero(rng.random(n_rows) < rng.choice([0.0, 0.3, 0.8]))
+    return rows, rng.normal(0, 1, (len(rows), *shape))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("nonnegative", [False, True])
+@given(seed=st.integers(0, 10**6), n_updates=st.integers(1, 40), shape=st.sampled_from([(), (1,), (3,)]))
+def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, seed, n_updates, shape):
+    rng = np.random.default_rng(seed)
+    start = rng.normal(0, 1, (6, *shape))
+    parameter = Parameter("w", np.abs(start) if nonnegative else start, nonnegative=nonnegative)
+    dense, memory = parameter.values.copy(), np.full(start.shape, AdaGrad.EPSILON)
+    copies = []
+    for _ in range(n_updates):
+        pairs = [sparse_gradient(rng, 6, shape) for _ in range(rng.integers(0, 4))]
+        parameter.update(rule, pairs)
+        touched, total = np.zeros(6, bool), np.zeros(start.shape)
+        for rows, gradient in pairs:
+            touched[rows] = True
+            total[rows] += gradient
+        new, new_memory = rule.step(dense, total, memory)
+        dense[touched] = np.maximum(new, 0)[touched] if nonnegative else new[touched]
+        if new_memory.shape == memory.shape:
+            memory[touched] = new_memory[touched]
+        np.testing.assert_allclose(parameter.values, dense, atol=1e-12)
+        copies.append(dense.copy())
+    assert parameter.n_updates == n_updates
+    np.testing.assert_allclose(parameter.average(), np.mean(copies, axis=0), atol=1e-9)
+    assert not nonnegative or (parameter.average() >= 0).all()
+
+
+def test_average_worked_out_by_hand():
+    """w = 1, then 3, then 3, then 2 in row 0; 0, 0, -1, -1 in row 1."""
+    parameter = Parameter("w", np.zeros(2))
+    parameter.update(Additive(), [(np.array([0]), np.array([-1.0]))])
+    parameter.update(Additive(), [(np.array([0]), np.array([-2.0]))])
+    parameter.update(Additive(), [(np.array([1]), np.array([1.0]))])
+    parameter.update(Additive(), [(np.array([0]), np.array([1.0]))])
+    assert parameter.values.tolist() == [2, -1]
+    assert parameter.average().tolist() == [(1 + 3 + 3 + 2) / 4, (0 + 0 - 1 - 1) / 4]
+
+
+def test_average_with_projection_worked_out_by_hand():
+    """w = 1, then 1 - 5 projected to 0, then 2. Averaging the unprojected change would give 1 - 8 / 3 < 0."""
+    parameter = Parameter("w", np.zeros(1), nonnegative=True)
+    for gradient in (-1.0, 5.0, -2.0):
+        parameter.update(Additive(), [(np.array([0]), np.array([gradient]))])
+    assert parameter.values.tolist() == [2] and parameter.average() == pytest.approx([1.0])
+
+
+def test_update_without_gradient_counts():
+    """A batch that was right: the weights stay and weigh more in the average."""
+    parameter = Parameter("w", np.zeros((1, 2)))
+    parameter.update(Additive(), [])
+    parameter.update(Additive(), [(np.array([0]), np.array([[-3.0, 6.0]]))])
+    parameter.update(Additive(), [])
+    assert parameter.average() == pytest.approx(np.array([[2.0, -4.0]]))
+    assert parameter.n_updates == 3
+
+
+def test_average_over_many_updates_in_single_precision():
+    rng, total = np.random.default_rng(1), np.zeros(4)
+    parameter = Parameter("w", np.zeros(4, np.float32))
+    for _ in range(5000):
+        parameter.update(Additive(), [(np.arange(4), rng.choice([-1.0, 0.0, 1.0], 4))])
+        total += parameter.values
+    np.testing.assert_allclose(parameter.average(), total / 5000, rtol=1e-4)
+
+
+def test_average_before_any_update_is_the_start():
+    assert Parameter("w", np.array([1.5, -2.0])).average().tolist() == [1.5, -2.0]
+
+
+def test_gradients_for_one_row_add_up_before_the_step():
+    """AdaGrad sees 3 + 1 = 4, not 3 and then 1: a first step of exactly the learning rate."""
+    parameter = Parameter("w", np.zeros((3, 1)))
+    parameter.update(AdaGrad(0.5), [(np.array([2, 0]), np.array([[3.0], [-2.0]])), (np.array([2]), np.array([[1.0]]))])
+    assert parameter.values == pytest.approx(np.array([[0.5], [0.0], [-0.5]]), abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_gradient_that_is_not_finite_is_refused_and_changes_nothing(bad):
+    parameter = Parameter("trans", np.ones((2, 2), np.float32))
+    parameter.update(Additive(), [(np.array([1]), np.array([[1.0, 0.5]]))])
+    message = r"\[HS041\] The gradient of trans holds 1 NaN or infinite values\. Lower `learn_rate`"
+    with pytest.raises(ValueError, match=message):
+        parameter.update(Additive(), [(np.array([0]), np.array([[0.0, bad]]))])
+    assert parameter.values.tolist() == [[1, 1], [0, 0.5]] == parameter.average().tolist()
+    assert parameter.n_updates == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_keep_their_type(dtype):
+    parameter = Parameter("w", np.zeros((2, 1), dtype))
+    parameter.update(AdaGrad(0.1), [(np.array([0]), np.array([[1.0]]))])
+    assert parameter.values.dtype == parameter.average().dtype == parameter.finished(averaged=True).dtype == dtype
+    assert parameter.values[0, 0] == pytest.approx(-0.1, rel=1e-5)
+
+
+def trained(n_updates=7):
+    rng = np.random.default_rng(0)
+    parameter = Parameter("w", np.zeros((5, 3), np.float32))
+    for _ in range(n_updates):
+        parameter.update(Additive(0.37), [sparse_gradient(rng, 5, (3,))])
+    return parameter
+
+
+def test_finished_is_the_average_or_the_last_in_half_precision():
+    for averaged in (True, False):
+        parameter = trained()
+        wanted = parameter.average() if averaged else parameter.values
+        got = parameter.finished(averaged=averaged)
+        assert got.tolist() == wanted.astype(np.float16).astype(np.float32).tolist()
+    assert trained().average().tolist() != trained().values.tolist()
+
+
+def test_finished_can_be_asked_for_either_way():
+    parameter = trained()
+    averaged = parameter.finished(averaged=True)
+    assert parameter.finished(averaged=False).tolist() == trained().finished(averaged=False).tolist()
+    assert parameter.finished(averaged=True).tolist() == averaged.tolist()
+
+
+def test_finished_follows_updates():
+    parameter = trained()
+    before = parameter.finished(averaged=True).tolist()
+    parameter.update(Additive(), [(np.arange(5), np.full((5, 3), 8.0))])
+    after = parameter.finished(averaged=True)
+    assert after.tolist() != before and after.tolist() == parameter.average().astype(np.float16).tolist()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e5])  # 1e5: beyond half precision
+def test_finished_is_idempotent(scale):
+    """Loading what was saved and saving it again changes nothing."""
+    parameter = trained()
+    parameter = Parameter("w", (parameter.values * scale).astype(np.float32))
+    once = parameter.finished(averaged=True)
+    again = Parameter("w", once.copy()).finished(averaged=True)
+    assert again.tolist() == once.tolist() and again.dtype == once.dtype
+    assert to_storage(once).astype(np.float32).tolist() == once.tolist()
+    np.testing.assert_allclose(once, parameter.values, rtol=2**-11)
+
+
+@pytest.mark.parametrize("largest, dtype", [(0.0, "f2"), (65000.0, "f2"), (65504.0, "f4"), (1e6, "f4"), (-1e6, "f4")])
+def test_storage_type_is_the_smallest_that_fits(largest, dtype):
+    stored = to_storage(np.array([largest, 0.25], np.float32))
+    assert stored.dtype == dtype and np.isfinite(stored).all()
+    assert stored.tolist() == pytest.approx([largest, 0.25], rel=2**-11)
+
+
+def test_storage_of_nothing():
+    assert to_storage(np.zeros((0, 4), np.float32)).shape == (0, 4)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_rules_are_update_rules(rule):
+    assert isinstance(rule, UpdateRule)
+    weights, gradient = np.ones((2, 2)), np.full((2, 2), 0.5)
+    assert rule.step(weights, gradient, rule.start((2, 2), weights.dtype))[0].max() < 1  # goes downhill

@@ -1,0 +1,73 @@
+"""The workflow `demo` of project.yml, on a copy of the project's files."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Dict
+
+import pytest
+import srsly
+
+from .files import ROOT, run
+
+SYSTEMS = ("first-order", "higher-order")
+FLOOR = 0.87  # measured: first order 0.91
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy in which the workflow has run."""
+    folder = copy_project(tmp_path_factory.mktemp("project"))
+    process = run("-m", "spacy", "project", "run", "demo", folder=folder)
+    assert process.returncode == 0, process.stdout
+    return folder
+
+
+def copy_project(folder: Path) -> Path:
+    for name in ("assets", "configs", "scripts"):
+        shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "project.yml", folder)
+    return folder
+
+
+def metrics(project: Path, system: str) -> Dict[str, float]:
+    return srsly.read_json(project / "metrics" / "demo" / f"{system.replace('-', '_')}.json")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_accuracy(project, system):
+    assert metrics(project, system)["accuracy"] > FLOOR
+
+
+def test_report_has_a_table_of_what_was_measured(project):
+    page = (project / "reports" / "demo.md").read_text(encoding="utf8")
+    rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
+    header, _, *systems = rows
+    assert header[:3] == ["System", "Accuracy", "Unknown words"]
+    measured = [(system, metrics(project, system)) for system in SYSTEMS]
+    expected = [[system, f"{m['accuracy']:.2%}", f"{m['unknown_accuracy']:.1%}"] for system, m in measured]
+    assert [row[:3] for row in systems] == expected
+
+
+def test_report_shows_tagged_sentences_and_a_picture(project):
+    page = (project / "reports" / "demo.md").read_text(encoding="utf8")
+    shown = [re.sub(r"/\*\*\S+\*\*", "", line[2:]) for line in page.splitlines() if line.startswith("- ")]
+    assert shown == (project / "assets" / "en" / "samples.txt").read_text(encoding="utf8").split("\n")[: len(shown)]
+    assert len(shown) >= 3
+    picture = (project / "reports" / "demo.svg").read_text(encoding="utf8")
+    assert picture.startswith("<svg") and all(f">{word}<" in picture for word in shown[0].split())
+
+
+def test_second_run_has_nothing_to_do(project):
+    process = run("-m", "spacy", "project", "run", "demo", folder=project)
+    assert process.returncode == 0 and process.stdout.count("nothing changed") == 4, process.stdout
+
+
+def test_variable_names_the_folder_of_a_corpus(tmp_path):
+    project = copy_project(tmp_path / "project")
+    (tmp_path / "corpora").mkdir()
+    (tmp_path / "corpora" / "train.txt").write_text("Hello UH B-INTJ\n\n" * 10, encoding="utf8")
+    arguments = ["conll2000-files", ".", "--vars.conll2000", tmp_path / "corpora"]
+    process = run("-m", "spacy", "project", "run", *arguments, folder=project)
+    assert process.returncode == 0, process.stdout
+    assert (project / "corpus" / "conll2000" / "train.conll").read_text(encoding="utf8") == "Hello UH B-INTJ\n\n" * 9

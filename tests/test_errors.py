@@ -1,0 +1,70 @@
+"""Every message has a code that the library uses and that some test provokes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import spacy_hoseq
+from spacy_hoseq.errors import Errors, Warnings
+
+PACKAGE = Path(spacy_hoseq.__file__).parent
+TESTS = Path(__file__).parent
+
+
+def text_of(folder, *without):
+    return "\n".join(p.read_text(encoding="utf8") for p in sorted(folder.rglob("*.py")) if p.name not in without)
+
+
+LIBRARY = text_of(PACKAGE, "errors.py")
+SUITE = text_of(TESTS, "test_errors.py")
+CODES = sorted(name for group in (Errors, Warnings) for name in vars(group) if re.fullmatch(r"H[SW]\d{3}", name))
+
+
+def groups_of_code(code):
+    return Warnings if code.startswith("HW") else Errors
+
+
+def test_there_are_codes():
+    assert len(CODES) > 30 and "HS010" in CODES and "HW001" in CODES
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_code_is_used(code):
+    group = groups_of_code(code).__name__
+    assert re.search(rf"\b{group}\.{code}\b", LIBRARY), f"{code} is never given"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_code_is_tested(code):
+    assert code in SUITE, f"no test provokes {code}"
+
+
+def test_no_code_is_used_that_does_not_exist():
+    used = set(re.findall(r"\b(?:Errors|Warnings)\.(H[SW]\d{3})\b", LIBRARY))
+    assert used and used <= set(CODES)
+    documented = set(re.findall(r"\[?(H[SW]\d{3})\b", LIBRARY))
+    assert documented <= set(CODES), "docstrings name existing codes only"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_message_begins_with_its_code(code):
+    message = getattr(groups_of_code(code), code)
+    assert message.startswith(f"[{code}] ")
+    assert message.rstrip().endswith((".", "]")), "whole sentences"
+
+
+def test_no_message_is_raised_without_a_code():
+    """Errors are raised with texts of errors.py, or of spaCy's own."""
+    bare = re.findall(r"raise \w+\(\s*f?[\"'].*", LIBRARY)
+    assert [line for line in bare if "the parts of an array do not fit together" not in line] == []
+
+
+def test_prefix_of_codes_is_their_family():
+    families = {"HS01": "features", "HS02": "decoders", "HS03": None, "HS04": None, "HS05": None, "HS06": None}
+    for family, folder in families.items():
+        codes = [code for code in CODES if code.startswith(family)]
+        assert codes, family
+        if folder == "decoders":
+            outside = text_of(PACKAGE, "errors.py").replace(text_of(PACKAGE / folder), "")
+            assert not [code for code in codes if f"raise ValueError(Errors.{code}" in outside]

@@ -1,0 +1,107 @@
+"""Who may import whom: the house is a one-way street (docs: style, section 5.1). Read from the syntax trees."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import spacy_hoseq
+
+PACKAGE = Path(spacy_hoseq.__file__).parent
+STANDARD = sys.stdlib_module_names
+FREE = {"reporting", "cli", "readers"}  # may import everything; nobody but entry points imports them
+
+# Each may import itself, too. A name with a dot permits that module (and what is in it) only.
+PERMITTED = {
+    "errors": set(),
+    "__init__": set(),
+    "features": {"numpy", "spacy", "errors"},
+    "decoders": {"numpy", "errors"},
+    "learning": {"numpy", "errors", "decoders"},
+    "patterns": {"numpy", "spacy", "decoders", "features.sequences", "errors"},
+    "layers": {"numpy", "thinc", "srsly", "spacy.tokens", "features", "patterns", "learning", "decoders", "errors"},
+    "components": {
+        "numpy", "spacy", "thinc",
+        "layers", "learning", "decoders", "patterns", "features", "scorers", "errors",
+    },
+    "scorers": {"spacy", "errors"},
+}  # fmt: skip
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def place(path):
+    """(subpackage or module, dotted path of the module's folder within the package)."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0], parts
+
+
+def imports(path):
+    """Modules that a file imports: "numpy.typing", or "decoders.trie" within the package."""
+    _, parts = place(path)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            base = parts[: len(parts) - node.level]
+            module = [*base, *(node.module.split(".") if node.module else [])]
+            yield from (".".join([*module, alias.name] if not node.module else module) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def allowed(module, permitted):
+    return any(module == name or module.startswith(name + ".") for name in permitted)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_of_a_file_are_permitted(path):
+    owner, _ = place(path)
+    found = set(imports(path))
+    assert not any(module.split(".")[0] == "spacy_hoseq" for module in found), "imports within are relative"
+    if owner in FREE:
+        return
+    permitted = PERMITTED[owner] | {owner}
+    forbidden = {m for m in found if m.split(".")[0] not in STANDARD and not allowed(m, permitted)}
+    assert not forbidden
+    assert not {m.split(".")[0] for m in found} & FREE
+
+
+@pytest.mark.parametrize("owner", ["features", "decoders", "learning", "patterns", "layers", "scorers"])
+def test_nothing_below_imports_components(owner):
+    files = [path for path in FILES if place(path)[0] == owner]
+    assert files
+    assert not any(module.split(".")[0] == "components" for path in files for module in imports(path))
+
+
+def test_the_reader_of_syntax_trees_sees_imports():
+    """The tests above would pass for ever if `imports` saw nothing."""
+    tagger = set(imports(PACKAGE / "components" / "tagger.py"))
+    assert {"spacy.tokens", "thinc.api", "decoders.kbest", "errors", "components.annotation"} <= tagger
+    assert "decoders.layout" in set(imports(PACKAGE / "decoders" / "viterbi.py"))
+    assert not allowed("spacy.matcher", {"spacy.tokens"}) and not allowed("spacyx", {"spacy"})
+
+
+def test_no_circular_imports():
+    graph = {path: {m for m in imports(path) if (PACKAGE / (m.replace(".", "/") + ".py")).exists()} for path in FILES}
+    done, order = set(), []
+
+    def visit(module, above):
+        assert module not in above, f"circular: {[*above, module]}"
+        if module in done:
+            return
+        path = PACKAGE / (module.replace(".", "/") + ".py")
+        for other in graph.get(path, ()):
+            visit(other, [*above, module])
+        done.add(module)
+        order.append(module)
+
+    for path in FILES:
+        visit(".".join(place(path)[1]), [])
+    assert order.index("errors") < order.index("decoders.trie") < order.index("layers.structured")
+
+
+def test_no_annotations_as_strings_where_functions_are_registered():
+    """`from __future__ import annotations` breaks the schema that spaCy reads from signatures."""
+    assert not [path for path in FILES if "from __future__ import annotations" in path.read_text(encoding="utf8")]
