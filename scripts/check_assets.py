@@ -33,7 +33,7 @@ def main(assets: Path) -> int:
             for line, sentence in sentences:
                 where = f"{path}:{line}"
                 problems += [f"{where}: {p}" for p in check_sentence(folder, sentence)]
-                words = " ".join(columns[0] for columns in sentence if columns)
+                words = " ".join(columns[0] for columns in sentence)
                 if words in seen:
                     problems.append(f"{where}: the same sentence stands at {seen[words]}")
                 seen[words] = where
@@ -58,10 +58,12 @@ def read_sentences(path: Path) -> Iterator[Tuple[int, Sentence]]:
             continue  # a comment; in the other format it would be the pound sign
         if line.strip():
             first = number if not sentence else first
-            columns = line.split("\t") if path.suffix == ".conllu" else line.split(" ")
-            if path.suffix == ".conllu":
-                columns = [columns[1], columns[4], "O"] if len(columns) == 10 else columns
-            sentence.append(columns)
+            is_conllu = path.suffix == ".conllu"
+            columns = line.split("\t" if is_conllu else " ")
+            if len(columns) != (10 if is_conllu else 3):
+                sentence.append([f"{len(columns)} columns"])
+            else:
+                sentence.append([columns[1], columns[4], "O"] if is_conllu else columns)
         elif sentence:
             yield first, sentence
             sentence = []
@@ -71,8 +73,11 @@ def check_sentence(folder: str, sentence: Sentence) -> Iterator[str]:
     tags = PENN if folder == "en" else CTB
     before = "O"
     for i, columns in enumerate(sentence, 1):
-        if len(columns) != 3 or not all(columns):
-            yield f"token {i} has {len(columns)} columns, expected word, tag and chunk"
+        if len(columns) == 1:
+            yield f"token {i} has {columns[0]}; CoNLL-U has 10, CoNLL-2000 three: word, tag and chunk"
+            return
+        if not all(columns):
+            yield f"token {i} has 3 columns, but one of them is empty"
             return
         _, tag, chunk = columns
         if tag not in tags:

@@ -36,6 +36,7 @@ class Errors(metaclass=_WithCodes):
     )
     HS015 = "The value {value} of an extension read by a template is of type {type}; expected str, int, bool or None."
     HS016 = "A hashed index needs at least 1 row and at most 2147483646, got {n_rows}."
+    HS017 = "`min_count` must be at least 1 (a weight for every feature of the training data), got {min_count}."
 
     HS020 = (
         "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label "
@@ -54,9 +55,9 @@ class Errors(metaclass=_WithCodes):
     HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
 
     HS028 = (
-        "Probabilities with label patterns need transitions that are finite and differ by less than {limit}, and "
-        "pattern weights that add up to less at any token; got {trans} and {psi}. Regularise more (l2), or lower "
-        "`learn_rate`."
+        "Probabilities with label patterns need transitions that are finite and differ, together with the weights of "
+        "patterns at one token, by less than {limit}, and negative weights that add up to more than {least}; got "
+        "{trans}, {gain} and {loss}. Regularise more (l2), or lower `learn_rate`."
     )
 
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
@@ -67,7 +68,7 @@ class Errors(metaclass=_WithCodes):
     )
     HS033 = "Wrong {name} for frequent transitions: {value}. Expected {expected}."
     HS034 = "Rule \"{rule}\": {problem}."
-    HS035 = "A pattern source must have `define(labels, sequences)` and `fire(docs)`, got {source}."
+    HS035 = "A pattern source must have `n_rules`, `define(labels, sequences)` and `fire(docs)`, got {source}."
 
     HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
     HS041 = (

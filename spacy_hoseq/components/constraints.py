@@ -49,8 +49,8 @@ def allowed_labels(
     allowed = None if dictionary is None else dictionary.allowed(docs)
     if keep_preset:
         preset = np.concatenate([read_values(doc, attribute) for doc in docs])
-        if preset.any():
-            masks, _ = table.masks(preset)
-            fixed = ~masks.all(axis=1) | ((preset != 0) & (masks.shape[1] == 1))
+        fixed = np.isin(preset, table.ids)
+        if fixed.any():
+            masks, _ = table.masks(np.where(fixed, preset, 0))
             allowed = masks if allowed is None else np.where(fixed[:, None], masks, allowed)
     return allowed

@@ -24,10 +24,12 @@ def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optiona
     for node in model.walk():
         if "index_features" not in node.attrs:
             continue
-        docs = [eg.predicted for eg in examples]
+        predicted = [eg.predicted for eg in examples]
         if node.attrs["reads_annotation"]:
-            docs = [eg.reference for eg in examples] + _after_earlier_components(docs, nlp, component)
-        node.attrs["index_features"](node, _batches(docs))
+            annotated = _after_earlier_components(predicted, nlp, component)
+            node.attrs["index_features"](node, _batches([eg.reference for eg in examples]), _batches(annotated))
+        else:
+            node.attrs["index_features"](node, _batches(predicted))
 
 
 def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -> List[NDArray[np.int32]]:

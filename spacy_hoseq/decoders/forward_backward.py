@@ -1,8 +1,8 @@
 """First-order chain: log Z and marginals (Rabiner 1989, section III; Lafferty, McCallum & Pereira 2001).
 
     alpha_t(y) = exp(scores[t, y]) sum_a alpha_{t-1}(a) exp(trans[a, y])
-    beta_t(a) = sum_y exp(trans[a, y] +
-    scores[t+1, y]) beta_{t+1}(y) p(y_t = y) = alpha_t(y) beta_t(y) / Z
+    beta_t(a)  = sum_y exp(trans[a, y] + scores[t+1, y]) beta_{t+1}(y)
+    p(y_t = y) = alpha_t(y) beta_t(y) / Z
 
 Two walks compute it. The usual one works with probabilities that are scaled to sum to 1 at every step: a step is one
 matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never

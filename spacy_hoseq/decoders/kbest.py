@@ -113,7 +113,12 @@ def _trace(best: Floats, back: List[Tuple[Ints, Ints]], trie: PatternTrie, k: in
 
 
 def combine(parts: List[KBest], k: int) -> KBest:
-    """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m, N)."""
+    """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m, N).
+
+    RAISES ValueError [HS026].
+    """
+    if k < 1:
+        raise ValueError(Errors.HS026.format(k=k))
     whole = KBest(np.zeros((1, 0), np.int32), np.zeros(1))
     for part in parts:
         total = (whole.scores[:, None] + part.scores).reshape(-1)

@@ -8,7 +8,7 @@ with node u, without the patterns that end at t, and Z_t(u) = the same with them
     Z_t(u) = e^psi(u) w_t(u) + sum over v with u as a proper suffix of (e^psi(v) - e^psi(fail(v))) w_t(v)
 
 since labellings whose longest match is x carry e^psi(x), and their share of w_t is w_t(x) less that of the nodes that
-fail to x. No term is negative if all weights are >= 0; with others the sum is exact as well, but may cancel.
+fail to x. No term is negative if all weights are >= 0; with others the sum is exact as well, but digits cancel.
 Everything else is the derivative of log Z, by the chain rule through these two lines, backwards in time.
 
 Checked against enumeration and finite differences in tests/decoders/test_pattern_posterior.py.
@@ -28,6 +28,7 @@ from .trie import PatternScores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits
 CELLS = 4_000_000  # lattice cells of one group of sequences; a single longer sequence takes what it needs
 
 
@@ -45,16 +46,18 @@ def pattern_posterior(
 
     RETURNS (Posterior): the gradient of sum(log_z) with respect to `scores`, `trans`, `patterns.weights` and
         `patterns.fired.weights` is `marginals`, `transitions`, `node_counts` and `fired_counts`.
-    RAISES ValueError [HS020-HS025]; [HS028]: transitions or pattern weights at a token differ by more than MAX_RANGE,
-        or a transition is forbidden.
+    RAISES ValueError [HS020-HS025]; [HS028]: transitions and pattern weights at a token differ by more than MAX_RANGE,
+        a transition is forbidden, or negative weights at a token add up to less than -MAX_LOSS.
 
     Time O(N (L^2 + U)), memory O(T U) for the longest sequence, O(CELLS) for shorter ones.
     """
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
-    psi_range = _largest_psi(patterns)
-    if not (np.isfinite(trans).all() and np.ptp(trans) < MAX_RANGE and psi_range < MAX_RANGE):
-        raise ValueError(Errors.HS028.format(trans=np.ptp(trans), psi=psi_range, limit=MAX_RANGE))
+    trans_range = float(np.ptp(trans)) if trans.size else 0.0
+    gain, loss = _largest_sum(patterns, 1), _largest_sum(patterns, -1)
+    if not (trans_range + gain + loss < MAX_RANGE and loss < MAX_LOSS):  # NaN and infinite ranges fail as well
+        got = {"trans": trans_range, "gain": gain, "loss": -loss}
+        raise ValueError(Errors.HS028.format(limit=MAX_RANGE, least=-MAX_LOSS, **got))
     fired = patterns.fired
     total = Posterior(
         np.zeros(len(layout.lengths)),
@@ -244,9 +247,9 @@ def _groups(lengths: NDArray[np.int64], n_nodes: int) -> List[slice]:
     return [*groups, slice(first, len(lengths))] if len(lengths) else []
 
 
-def _largest_psi(patterns: PatternScores) -> float:
-    """Bound on |psi| at any token."""
-    psi = float(np.abs(patterns.trie.suffix_sums(np.abs(patterns.weights))).max(initial=0.0))
+def _largest_sum(patterns: PatternScores, sign: int) -> float:
+    """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >= 0."""
+    psi = float(patterns.trie.suffix_sums(np.maximum(sign * patterns.weights, 0.0)).max(initial=0.0))
     if patterns.fired is None or not len(patterns.fired.tokens):
         return psi
-    return psi + float(np.bincount(patterns.fired.tokens, weights=np.abs(patterns.fired.weights)).max())
+    return psi + float(np.bincount(patterns.fired.tokens, np.maximum(sign * patterns.fired.weights, 0.0)).max())

@@ -76,7 +76,7 @@ class FeatureExtractor:
         return keys
 
     def forget_words(self) -> None:
-        """Drop all cached word types (at the start of a memory zone, or when the vocabulary was changed)."""
+        """Drop all cached word types (at the end of a memory zone)."""
         self._lexicon.clear()
 
     def _lexical_values(self, docs: Sequence[Doc]) -> Keys:

@@ -32,10 +32,12 @@ def SparseLinear(
     hash_rows (int): rows of a hashed table, for corpora that are streamed and so cannot be searched for features
         beforehand; features then may share a row. None = an exact index of the features seen in training.
     nO (int): number of labels; found in initialization.
-    RAISES ValueError [HS010-HS013]: bad templates; [HS016]: impossible `hash_rows`.
+    RAISES ValueError [HS010-HS013]: bad templates; [HS016], [HS017]: impossible `hash_rows` or `min_count`.
     """
     if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:
         raise ValueError(Errors.HS016.format(n_rows=hash_rows))
+    if min_count < 1:
+        raise ValueError(Errors.HS017.format(min_count=min_count))
     features = Features(FeatureExtractor(parse_templates(templates)))
     return Model(
         "sparse_linear",
@@ -67,6 +69,7 @@ class Features:
         self._known: Dict[str, Any] = {}
         self._index: Optional[Index] = None
         self._cache: Dict[bytes, Rows] = {}
+        self._cached_bytes = 0
 
     def index(self, known: Dict[str, Any]) -> Index:
         """RAISES ValueError [HS052]: no features yet."""
@@ -75,7 +78,7 @@ class Features:
                 raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
             hashed = "hash_rows" in known
             self._index = HashedIndex(known["hash_rows"]) if hashed else ExactIndex(known["keys"])
-            self._known, self._cache = known, {}
+            self._known, self._cache, self._cached_bytes = known, {}, 0
         return self._index
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Rows:
@@ -84,17 +87,20 @@ class Features:
         if not self.extractor.is_lexical:
             return index.lookup(self.extractor.keys(docs))
         names = [doc.to_array(["ORTH"]).tobytes() + sentence_starts(doc).tobytes() for doc in docs]
-        fresh = [i for i, name in enumerate(names) if name not in self._cache]
-        if fresh:
-            rows = index.lookup(self.extractor.keys([docs[i] for i in fresh]))
-            parts = np.split(rows, np.cumsum([len(docs[i]) for i in fresh])[:-1], axis=1)
-            if sum(part.nbytes for part in self._cache.values()) + rows.nbytes > CACHE_BYTES:
-                return index.lookup(self.extractor.keys(docs))  # full: the rest of the corpus is extracted each time
-            self._cache.update((names[i], np.ascontiguousarray(p)) for i, p in zip(fresh, parts, strict=True))
-        return np.concatenate([self._cache[name] for name in names], axis=1)
+        unknown = {name: doc for name, doc in zip(names, docs, strict=True) if name not in self._cache}
+        fresh: Dict[bytes, Rows] = {}
+        if unknown:
+            rows = index.lookup(self.extractor.keys(list(unknown.values())))
+            ends = np.cumsum([len(doc) for doc in unknown.values()])
+            parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
+            fresh = dict(zip(unknown, parts, strict=True))
+            if self._cached_bytes + rows.nbytes <= CACHE_BYTES:  # else the rest of the corpus is extracted each time
+                self._cache.update(fresh)
+                self._cached_bytes += rows.nbytes
+        return np.concatenate([fresh[name] if name in fresh else self._cache[name] for name in names], axis=1)
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_cache": {}}  # a worker process does not train
+        return {**self.__dict__, "_cache": {}, "_cached_bytes": 0}  # a worker process does not train
 
 
 def init(
@@ -112,16 +118,23 @@ def init(
         shim.set(Parameter("table", values))
 
 
-def index_features(model: Model[List[Doc], List[Floats2d]], batches: Iterable[Sequence[Doc]]) -> None:
-    """Number the features of the training texts, batch by batch; nothing is read if rows are hashed."""
+def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[Sequence[Doc]]) -> None:
+    """Number the features of the training texts, batch by batch; nothing is read if rows are hashed.
+
+    versions: the texts, perhaps with several annotations; features frequent enough in one of them have a row.
+    """
     shim = weights_of(model)
     if model.attrs["hash_rows"] is not None:
         shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
         return
-    counter = KeyCounter()
-    for docs in batches:
-        counter.add(model.attrs["features"].extractor.keys(docs))
-    shim.extra = {"keys": counter.frequent(model.attrs["min_count"])}
+    keys = np.zeros(0, np.uint64)
+    for batches in versions:
+        counter = KeyCounter()
+        for docs in batches:
+            counter.add(model.attrs["features"].extractor.keys(docs))
+        frequent = counter.frequent(model.attrs["min_count"])
+        keys = np.concatenate([keys, frequent[~np.isin(frequent, keys)]])
+    shim.extra = {"keys": keys}
 
 
 def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:

@@ -27,7 +27,7 @@ class Parameter:
     is part of w_i, ..., w_T, so with the sums u <- u + (i - 1) d the average is w - u / T: no update touches a row
     that has not changed (Daume 2006, section 2.2.1; Collins 2002). The change put into the sums is the one APPLIED,
     after projection:
-    with the change before projection, w - u / T would not be the mean of the iterates and could be negative.
+    with the change before projection, w - u / T would be larger than the mean of the iterates.
 
     name (str): for messages. values (R, C) or (R,): starting weights.
     nonnegative (bool): project onto w >= 0 after every step (Qian & Liu, "Experiments").

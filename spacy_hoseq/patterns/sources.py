@@ -56,7 +56,13 @@ class PatternFeatures(NamedTuple):
 
 @runtime_checkable
 class PatternSource(Protocol):
-    """Write your own: register a function that returns such an object in `spacy.registry.misc`."""
+    """Write your own: register a function that returns such an object in `spacy.registry.misc`.
+
+    n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere.
+    """
+
+    @property
+    def n_rules(self) -> int: ...
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """The features, found once in initialization. sequences: gold label ids, -1 where unknown."""
@@ -72,7 +78,7 @@ class PatternSources:
         for source in sources:
             check_source(source)
         self.sources = sources
-        self._n_rules: List[int] = [getattr(source, "n_rules", 0) for source in sources]
+        self._n_rules = [source.n_rules for source in sources]
 
     @property
     def n_rules(self) -> int:

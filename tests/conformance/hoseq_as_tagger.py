@@ -5,7 +5,7 @@
 They make one by the factory "tagger", in part with the architecture "spacy.Tagger.v2", and by the class. Reports say
 how many taggers each test made (property `taggers`), so that tests of other things can be told apart.
 
-ASKED.json: {"settings": changes to the factory's defaults, "deselected": [test], "defects": {test: reason}}.
+ASKED.json: {"settings": changes to the factory's defaults, "deselected": [test]}.
 """
 
 import functools
@@ -70,14 +70,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: List[pytest.Func
             module.Tagger = functools.partial(HoseqTagger, objective="max_margin", update_rule=AdaGrad())
             module.DEFAULT_TAGGER_MODEL = Language.get_factory_meta("tagger").default_config["model"]
     tests = {item.nodeid.removeprefix("spacy/tests/"): item for item in items}
-    gone = {*asked["deselected"], *asked["defects"]} - set(tests)
+    gone = set(asked["deselected"]) - set(tests)
     if gone:
         raise pytest.UsageError(f"listed, but not among spaCy's tests: {', '.join(sorted(gone))}")
     deselected = [tests[name] for name in asked["deselected"]]
     config.hook.pytest_deselected(items=deselected)
     items[:] = [item for item in items if item not in deselected]
-    for name, reason in asked["defects"].items():
-        tests[name].add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 def pytest_runtest_logstart() -> None:

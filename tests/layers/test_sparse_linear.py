@@ -240,3 +240,9 @@ def test_new_features_replace_the_remembered_rows():
     randomize(model, 2)
     assert model.begin_update(docs)[0][0] == pytest.approx(model.predict(docs)[0])
     assert model.predict(docs)[0] == pytest.approx(plain_scores(model, ["lower[0]"], docs))
+
+
+@pytest.mark.parametrize("min_count", [0, -1])
+def test_min_count_that_cannot_be(min_count):
+    with pytest.raises(ValueError, match=rf"\[HS017\] `min_count` must be at least 1 .* got {min_count}"):
+        SparseLinear(TEMPLATES, min_count=min_count)

@@ -19,7 +19,9 @@ RULES = [
 
 
 class Own:
-    """A user's source without `n_rules`: two patterns that share a weight, everywhere."""
+    """A user's source without rules: two patterns that share a weight, everywhere."""
+
+    n_rules = 0
 
     def define(self, labels, sequences):
         return PatternFeatures([(0, 0), (1, 1)], np.array([0, 0]), np.full(2, EVERYWHERE))

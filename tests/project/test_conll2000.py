@@ -70,7 +70,6 @@ def test_folder_goes_before_environment_before_assets(corpora, tmp_path):
         assert lay_out(tmp_path, *arguments)[0][0] == f"{name.title()}0"
 
 
-@pytest.mark.xfail(strict=True, reason="a defect: with fewer than 10 sentences the training part is empty")
 @pytest.mark.parametrize("n", [2, 9])
 def test_few_sentences_are_for_training_too(n, corpora, tmp_path):
     (corpora / "train.txt").write_text("".join(TRAIN.split("\n\n")[0] + "\n\n" for _ in range(n)), encoding="utf8")
