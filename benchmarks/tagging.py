@@ -1,6 +1,6 @@
 """Compare taggers on one machine, in one run: accuracy, training, speed, memory, size.
 
-    python -m benchmarks.tagging CORPUS --output FILE.csv [--systems NAME --systems NAME ...]
+    python -m benchmarks.tagging CORPUS --output FILE.csv [--systems NAME ...] [--page docs/performance.md]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/conll2000 of the project workflow. Every
 system runs in a process of its own, one after the other, with one thread on one core; ratios are to python-crfsuite.
@@ -14,21 +14,28 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy
 import spacy
 import typer
 from wasabi import msg, table
 
+from .page import write_table
 from .systems import SYSTEMS
 
 BASELINE = "crfsuite perceptron"
 DEFAULT = ["hoseq first order", "hoseq higher order", BASELINE]
 COLUMNS = ("system", "accuracy", "unknown", "training", "tokens/s", "ratio", "load", "peak memory", "model")
+ALIGNS = ("l", *["r"] * (len(COLUMNS) - 1))
 
 
-def main(corpus: Path, output: Path = Path("metrics/tagging.csv"), systems: Optional[List[str]] = None) -> None:
+def main(
+    corpus: Path,
+    output: Path = Path("metrics/tagging.csv"),
+    systems: Optional[List[str]] = None,
+    page: Optional[Path] = None,
+) -> None:
     rows = [measure(name, corpus) for name in systems or DEFAULT]
     machine = {
         "python": platform.python_version(),
@@ -42,8 +49,11 @@ def main(corpus: Path, output: Path = Path("metrics/tagging.csv"), systems: Opti
         writer = csv.DictWriter(file, [*rows[0], *machine])
         writer.writeheader()
         writer.writerows({**row, **machine} for row in rows)
-    print(show(rows))
-    msg.good(f"Written to {output}", ", ".join(f"{key} {value}" for key, value in machine.items()))
+    cells, where = table_cells(rows), ", ".join(f"{key} {value}" for key, value in machine.items())
+    print(table(cells, header=COLUMNS, divider=True, aligns=ALIGNS))
+    if page is not None:
+        write_table(page, "tagging", COLUMNS, cells, where)
+    msg.good(f"Written to {output}", where)
 
 
 def measure(name: str, corpus: Path) -> Dict[str, Any]:
@@ -74,9 +84,9 @@ def processor() -> str:
     return names[1].split(":")[1].split("\n")[0].strip() if len(names) > 1 else platform.processor()
 
 
-def show(rows: List[Dict[str, Any]]) -> str:
+def table_cells(rows: List[Dict[str, Any]]) -> List[Tuple[str, ...]]:
     base = next((row["tokens_per_second"] for row in rows if row["system"] == BASELINE), None)
-    cells = [
+    return [
         (
             row["system"],
             f"{row['accuracy']:.2%}",
@@ -90,8 +100,6 @@ def show(rows: List[Dict[str, Any]]) -> str:
         )
         for row in rows
     ]
-    text: str = table(cells, header=COLUMNS, divider=True, aligns=("l",) + ("r",) * (len(COLUMNS) - 1))
-    return text
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ class DecoderContract:
     takes_batches = True  # False: `decode` calls it sequence by sequence
 
     def decode(self, case: Case) -> Paths:
-        raise NotImplementedError
+        raise AssertionError("the subclass for one decoder says how it is called")
 
     def fit(self, case: Case) -> Case:
         """The case, without what this decoder does not take; feasible ones only."""

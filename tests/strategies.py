@@ -29,7 +29,8 @@ def cases(
 ) -> Case:
     """Batches with patterns everywhere and at positions.
 
-    signed: weights of patterns may be negative. strong: they may be much larger than emissions and transitions.
+    signed: weights of patterns may be negative. strong: they may be much larger than emissions and transitions; if not,
+    the negative ones together stay above -10.
     masks: with or without `allowed`. forbidden: with or without transitions of -inf. rounded: all values are integers.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -50,6 +51,9 @@ def cases(
     weights, fired_weights = strength * weights, strength * fired_weights
     if signed:
         weights, fired_weights = weights * _signs(rng, weights), fired_weights * _signs(rng, fired_weights)
+        if not strong:
+            loss = -np.minimum(weights, 0).sum() - np.minimum(fired_weights, 0).sum()
+            weights, fired_weights = weights * min(1, 10 / max(loss, 1)), fired_weights * min(1, 10 / max(loss, 1))
     if rounded:
         scores, trans = np.round(scores), np.round(trans)
         weights, fired_weights = np.round(weights), np.round(fired_weights)

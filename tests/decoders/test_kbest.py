@@ -80,6 +80,8 @@ def test_empty_sequence_has_one_labelling():
 def test_k_must_be_positive(k):
     with pytest.raises(ValueError, match=rf"\[HS026\] Asked for the {k} best label sequences; `k` must be at least 1"):
         k_best(np.zeros((2, 2)), np.zeros((2, 2)), k)
+    with pytest.raises(ValueError, match=rf"\[HS026\] Asked for the {k} best"):
+        combine([KBest(np.zeros((1, 2), np.int32), np.zeros(1))], k)
 
 
 @given(case=cases(max_labels=3, max_tokens=3, forbidden=False), k=st.sampled_from([1, 4, 25, 10**5]))

@@ -13,6 +13,7 @@ from ..cases import Case
 from ..contract import DecoderContract
 from ..strategies import cases, random_mask
 from .test_nonnegative import decode_with_patterns
+from .test_viterbi import decode_viterbi
 
 
 def decode(case):
@@ -43,6 +44,13 @@ def test_few_candidates_as_the_decoder_of_all_labels(case, seed):
     got = decode(case)
     assert got.labels.tolist() == expected.labels.tolist()
     np.testing.assert_allclose(got.scores, expected.scores, rtol=1e-12, atol=1e-9)
+
+
+@given(case=cases(rounded=True, forbidden=False))
+def test_no_patterns_is_viterbi_ties_included(case):
+    case = case.without_patterns()
+    got, expected = decode(case), decode_viterbi(case)
+    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
 
 
 def test_one_candidate_everywhere_is_its_score():

@@ -1,0 +1,15 @@
+"""Tables of measurements, written into a page of the documentation between two marks that name the table."""
+
+from pathlib import Path
+from typing import Sequence
+
+from wasabi import MarkdownRenderer
+
+
+def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
+    """Replace what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. The first column is text."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    before, _, rest = page.read_text(encoding="utf8").partition(begin)
+    markdown = MarkdownRenderer().table(rows, header, aligns=("l", *["r"] * (len(header) - 1)))
+    parts = [f"{before}{begin}", markdown, *([f"\n{note}"] if note else []), f"{end}{rest.partition(end)[2]}"]
+    page.write_text("\n".join(parts), encoding="utf8")
