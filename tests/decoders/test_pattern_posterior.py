@@ -74,6 +74,19 @@ def test_transitions_and_weights_near_the_end_of_their_range():
     assert_enumerated(posterior(case), case)
 
 
+@pytest.mark.parametrize("n_tokens", [3, 11, 12, 20])
+def test_long_pattern_that_cannot_match_yet(n_tokens):
+    """Twelve times label 0 is worth 70: in the first eleven tokens nothing, however often e^70 could be multiplied."""
+    case = Case(np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), (((0,) * 12, 70.0),))
+    got = posterior(case)
+    if n_tokens < 12:
+        assert got.log_z == pytest.approx([n_tokens * np.log(2)])
+        np.testing.assert_allclose(got.marginals, 0.5)
+    else:
+        assert got.log_z == pytest.approx([70.0 * (n_tokens - 11)])
+        np.testing.assert_allclose(got.marginals[:, 0], 1.0)
+
+
 @given(case=cases(forbidden=False, max_labels=3, max_tokens=4, max_sequences=2, signed=True, strong=False))
 def test_results_are_finite_differences_of_log_z(case):
     case = case.doubles()
