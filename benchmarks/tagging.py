@@ -1,6 +1,7 @@
 """Compare taggers on one machine, in one run: accuracy, training, speed, memory, size.
 
-    python -m benchmarks.tagging CORPUS --output FILE.csv [--systems NAME ...] [--page docs/performance.md]
+    python -m benchmarks.tagging CORPUS --output FILE.csv [--systems NAME ...] [--page docs/performance.md ...]
+        [--plot FILE.svg]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/conll2000 of the project workflow. Every
 system runs in a process of its own, one after the other, with one thread on one core; ratios are to python-crfsuite.
@@ -34,7 +35,8 @@ def main(
     corpus: Path,
     output: Path = Path("metrics/tagging.csv"),
     systems: Optional[List[str]] = None,
-    page: Optional[Path] = None,
+    page: Optional[List[Path]] = None,
+    plot: Optional[Path] = None,
 ) -> None:
     rows = [measure(name, corpus) for name in systems or DEFAULT]
     machine = {
@@ -51,8 +53,10 @@ def main(
         writer.writerows({**row, **machine} for row in rows)
     cells, where = table_cells(rows), ", ".join(f"{key} {value}" for key, value in machine.items())
     print(table(cells, header=COLUMNS, divider=True, aligns=ALIGNS))
-    if page is not None:
-        write_table(page, "tagging", COLUMNS, cells, where)
+    if plot is not None:
+        draw(rows, plot)
+    for path in page or []:
+        write_table(path, "tagging", COLUMNS, cells, where)
     msg.good(f"Written to {output}", where)
 
 
@@ -82,6 +86,28 @@ def processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     names = cpuinfo.read_text().split("model name") if cpuinfo.exists() else []
     return names[1].split(":")[1].split("\n")[0].strip() if len(names) > 1 else platform.processor()
+
+
+def draw(rows: List[Dict[str, Any]], path: Path) -> None:
+    """Accuracy against tagging speed, one point a system. Needs matplotlib (the extra `report`)."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.4, 3.6))
+    for row in rows:
+        point = (row["tokens_per_second"], 100 * row["accuracy"])
+        axes.scatter(*point, s=60, color="#c0392b" if row["system"] == BASELINE else "#2f6fb3")
+        axes.annotate(row["system"], point, textcoords="offset points", xytext=(0, 9), ha="center")
+    axes.set_xlabel("tokens a second, one core")
+    axes.set_ylabel("accuracy, %")
+    axes.margins(0.2)
+    axes.set_xlim(left=0)
+    axes.grid(alpha=0.3)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def table_cells(rows: List[Dict[str, Any]]) -> List[Tuple[str, ...]]:

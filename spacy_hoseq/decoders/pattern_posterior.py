@@ -174,11 +174,13 @@ class _Walk:
             ended = np.zeros((len(trie), n - n_on))
             ended[:n_labels] = 1.0
             adjoint = np.concatenate([adjoint, ended], axis=1) / scale  # of Z_t before scaling
+            matchable = trie.levels[: t + 1]  # deeper nodes cannot have matched yet
+            adjoint[matchable[-1].stop :] = 0.0
             grown = self._psi_at(t, n)
             above = np.zeros_like(adjoint)  # sum over the proper suffixes of u
             d_w = grown * adjoint
             longest = w * adjoint  # times e^psi: probability that u is the longest match
-            for level in trie.levels[1:]:
+            for level in matchable[1:]:
                 fail = trie.fail[level]
                 above[level] = above[fail] + adjoint[fail]
                 d_w[level] += (grown[level] - grown[fail]) * above[level]
