@@ -51,8 +51,8 @@ def decode_sparse(
 ) -> Paths:
     """Best label sequence among the candidates, for a batch of sequences.
 
-    As `decode_nonnegative(..., allowed=candidates)`; meant for few candidates a token. Ties: as there, the longer
-    match.
+    As `decode_nonnegative(..., allowed=candidates)`; meant for few candidates a token. Of labellings with the same
+    score another may be chosen than there; which one does not depend on the rest of the batch.
 
     Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
     """
