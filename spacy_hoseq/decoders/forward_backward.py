@@ -73,7 +73,7 @@ def _scaled(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, F
             current = current * (alpha[start : start + len(current)] @ weights)
         scale[here] = current.sum(axis=1)
         alpha[here] = current / scale[here, None]
-    log_z = _sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
+    log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
     marginals = alpha  # times beta, written over alpha on the way back
     transitions = np.zeros_like(trans)
     beta = np.ones((0, len(trans)))
@@ -124,6 +124,7 @@ def _log_sum(values: Floats, axis: int) -> Floats:
     return result
 
 
-def _sum_by_rank(values: Floats, layout: Layout) -> Floats:
+def sum_by_rank(values: Floats, layout: Layout) -> Floats:
+    """Sum of the packed values of each sequence. values (N,). RETURNS (S,) by rank."""
     rank = np.arange(len(values)) - np.repeat(layout.offset[:-1], layout.size_at_t)
     return np.asarray(np.bincount(rank, weights=values, minlength=len(layout.lengths)), np.float64)

@@ -87,7 +87,7 @@ def _weights_at(t: int, weights: Floats, fired: Optional[Fired]) -> Floats:
 
 def _top_k(candidates: Floats, target: Ints, n_states: int) -> Tuple[Floats, Ints, Ints]:
     """The k best candidates of each target. RETURNS scores, edges, ranks, (U, k) each; scores -inf where none."""
-    n_edges, k = candidates.shape
+    k = candidates.shape[1]
     flat = candidates.reshape(-1)
     order = np.lexsort((-flat, np.repeat(target, k)))
     first = np.searchsorted(target, np.arange(n_states + 1)) * k

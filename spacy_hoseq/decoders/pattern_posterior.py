@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .forward_backward import MAX_RANGE
+from .forward_backward import MAX_RANGE, sum_by_rank
 from .layout import Layout, check_scores, make_layout, packed_scores
 from .nonnegative import expand_fired
 from .records import NoPath, Posterior
@@ -73,10 +73,7 @@ def pattern_posterior(
         entries = np.zeros(0, np.intp)
         inside = patterns
         if fired is not None:
-            entries = np.flatnonzero((fired.tokens >= first) & (fired.tokens < last))
-            part = fired._replace(
-                tokens=fired.tokens[entries] - first, nodes=fired.nodes[entries], weights=fired.weights[entries]
-            )
+            part, entries = fired.between(first, last)
             inside = patterns._replace(fired=part)
         mask = None if allowed is None else allowed[tokens]
         group = make_layout(layout.lengths[sequences], last - first)
@@ -110,7 +107,7 @@ class _Walk:
         self.top = float(np.max(trans, initial=-np.inf)) if trans.size else 0.0
         self.moves: Floats = np.exp(trans.astype(np.float64) - self.top)
         self.deep = slice(trie.n_labels, len(trie))
-        self.label, self.parent, self.fail = trie.label[self.deep], trie.parent[self.deep], trie.fail[self.deep]
+        self.label, self.parent = trie.label[self.deep], trie.parent[self.deep]
         self.move = self.moves[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
         self.psi = trie.suffix_sums(patterns.weights)
         has_fired = self.fired is not None and len(self.fired.tokens) > 0
@@ -123,9 +120,8 @@ class _Walk:
         for t in range(len(self.layout.size_at_t)):
             forward.append(self._step(t, forward[-1][0] if forward else None))
         log_scale = np.concatenate([np.log(scale) for _, _, scale in forward]) if forward else np.zeros(0)
-        rank = np.arange(len(log_scale)) - np.repeat(self.layout.offset[:-1], self.layout.size_at_t)
-        by_rank = np.bincount(rank, weights=log_scale + self.shift, minlength=len(self.layout.lengths))
-        by_rank = by_rank + self.top * (self.layout.lengths[self.layout.order] - 1)
+        by_rank = sum_by_rank(log_scale + self.shift, self.layout)
+        by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
         log_z = np.empty(len(by_rank))
         log_z[self.layout.order] = by_rank
         return self._backward(forward, log_z)

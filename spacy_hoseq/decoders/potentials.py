@@ -9,7 +9,7 @@ from .forward_backward import forward_backward
 from .pattern_posterior import pattern_posterior
 from .pruning import decode_pruned
 from .records import Paths, Posterior
-from .trie import Fired, PatternScores
+from .trie import PatternScores
 
 
 class OneSequence(NamedTuple):
@@ -50,9 +50,7 @@ class Potentials(NamedTuple):
             start, end = end, end + length
             patterns = self.patterns
             if patterns is not None and patterns.fired is not None:
-                tokens, nodes, weights = patterns.fired
-                inside = (tokens >= start) & (tokens < end)
-                patterns = patterns._replace(fired=Fired(tokens[inside] - start, nodes[inside], weights[inside]))
+                patterns = patterns._replace(fired=patterns.fired.between(start, end)[0])
             mask = None if allowed is None else allowed[start:end]
             yield OneSequence(self.scores[start:end], self.trans, patterns, mask)
 

@@ -152,6 +152,11 @@ class Fired(NamedTuple):
     nodes: Ints
     weights: NDArray[np.float64]
 
+    def between(self, first: int, last: int) -> "Tuple[Fired, Ints]":
+        """Entries whose last token is first <= n < last, counted from `first`. RETURNS them, and which they are."""
+        which = np.flatnonzero((self.tokens >= first) & (self.tokens < last))
+        return Fired(self.tokens[which] - first, self.nodes[which], self.weights[which]), which
+
 
 class PatternScores(NamedTuple):
     """All higher-order features of a batch.

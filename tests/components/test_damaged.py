@@ -24,7 +24,7 @@ def damaged(saved, tmp_path):
     return shutil.copytree(saved, tmp_path / "pipeline")
 
 
-def refused(path, problem=""):
+def assert_refused(path, problem=""):
     with pytest.raises(ValueError, match=rf"(?s)\[HS064\] The component \"hoseq_tagger\" cannot be read.*{problem}"):
         spacy.load(path)
 
@@ -36,12 +36,12 @@ def test_undamaged(saved):
 @pytest.mark.parametrize("part", PARTS)
 def test_missing_file(damaged, part):
     (damaged / "hoseq_tagger" / part).unlink()
-    refused(damaged)
+    assert_refused(damaged)
 
 
 def test_missing_folder(damaged):
     shutil.rmtree(damaged / "hoseq_tagger")
-    refused(damaged)
+    assert_refused(damaged)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -50,14 +50,14 @@ def test_truncated_file(damaged, part, share):
     path = damaged / "hoseq_tagger" / part
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
-    refused(damaged)
+    assert_refused(damaged)
 
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("data", [b"hello", b"\x80\x02}q\x00.", b"[1, 2]", b"null", b"PK\x03\x04", bytes(1000)])
 def test_file_of_another_program(damaged, part, data):
     (damaged / "hoseq_tagger" / part).write_bytes(data)
-    refused(damaged)
+    assert_refused(damaged)
 
 
 def test_model_of_another_component(damaged):
@@ -67,7 +67,7 @@ def test_model_of_another_component(damaged):
     nlp.get_pipe("hoseq_tagger").add_label("X")
     nlp.initialize()
     other.to_disk(damaged / "hoseq_tagger", exclude=["vocab"])
-    refused(damaged)
+    assert_refused(damaged)
 
 
 @pytest.mark.parametrize("corpus", [[("a b", "X Y")], [("a b c d e f g h", "A B C D E F G H")]])
@@ -75,7 +75,7 @@ def test_parts_of_two_models(damaged, corpus):
     other = damaged.parent / "other"
     trained(corpus=corpus).to_disk(other)
     shutil.copy(other / "hoseq_tagger" / "model", damaged / "hoseq_tagger" / "model")
-    refused(damaged, "labels")
+    assert_refused(damaged, "labels")
 
 
 CFG = {

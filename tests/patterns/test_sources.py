@@ -30,7 +30,7 @@ class Own:
         return np.zeros(0, np.intp), np.zeros(0, np.intp)
 
 
-def same(first, second):
+def assert_same(first, second):
     assert first.patterns == second.patterns
     assert first.weight_of.tolist() == second.weight_of.tolist()
     assert first.rule_of.tolist() == second.rule_of.tolist()
@@ -64,7 +64,7 @@ def test_sources_within_sources():
     inner = PatternSources(RulePatterns(RULES[:1]), FrequentTransitions(2, 1))
     nested = PatternSources(Own(), inner, RulePatterns(RULES[1:]))
     flat = PatternSources(Own(), RulePatterns(RULES[:1]), FrequentTransitions(2, 1), RulePatterns(RULES[1:]))
-    same(nested.define(LABELS, SEQUENCES), flat.define(LABELS, SEQUENCES))
+    assert_same(nested.define(LABELS, SEQUENCES), flat.define(LABELS, SEQUENCES))
     doc = Doc(spacy.blank("en").vocab, words=["x", "y", "z"])
     for found, expected in zip(nested.fire([doc]), flat.fire([doc]), strict=True):
         assert found.tolist() == expected.tolist() != []
@@ -72,7 +72,7 @@ def test_sources_within_sources():
 
 def test_one_source_alone_changes_nothing():
     source = RulePatterns(RULES)
-    same(PatternSources(source).define(LABELS, SEQUENCES), source.define(LABELS, SEQUENCES))
+    assert_same(PatternSources(source).define(LABELS, SEQUENCES), source.define(LABELS, SEQUENCES))
 
 
 def test_no_source():
@@ -93,7 +93,7 @@ def test_storage(features):
     arrays = features.to_arrays()
     assert {array.dtype for array in arrays.values()} == {np.dtype(np.int32)}
     back = PatternFeatures.from_arrays(arrays)
-    same(back, features)
+    assert_same(back, features)
     assert all(isinstance(label, int) for pattern in back.patterns for label in pattern)
 
 
