@@ -88,3 +88,9 @@ def packed_scores(
     if allowed is not None:
         packed[~allowed[layout.tokens].T] = -np.inf
     return packed
+
+
+def ranges(first: NDArray[np.integer], sizes: NDArray[np.integer]) -> NDArray[np.intp]:
+    """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,) intp."""
+    result: NDArray[np.intp] = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    return result

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .layout import Layout, check_scores, make_layout, packed_scores
+from .layout import Layout, check_scores, make_layout, packed_scores, ranges
 from .records import Paths
 from .trie import Fired, PatternScores, PatternTrie
 from .viterbi import max_plus, unpack_paths
@@ -139,7 +139,7 @@ class _Lattice:
         while len(open_):
             first, last = self.first_longer[nodes[open_]], self.first_longer[nodes[open_] + 1]
             columns = np.repeat(open_, last - first)
-            longer = self.suffix_of[_ranges(first, last)]
+            longer = self.suffix_of[ranges(first, last - first)]
             hits = np.flatnonzero(v[longer, columns] == v[nodes[columns], columns])
             open_, chosen = np.unique(columns[hits], return_index=True)
             nodes[open_] = longer[hits[chosen]]
@@ -181,13 +181,6 @@ def expand_fired(
         int(steps[a]): (nodes[a:b], packed[a:b] - layout.offset[steps[a]], weights[a:b])
         for a, b in zip(bounds[:-1], bounds[1:], strict=True)
     }
-
-
-def _ranges(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]:
-    """All integers of the ranges [first_i, last_i), end to end."""
-    sizes = last - first
-    result: NDArray[np.intp] = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-    return result
 
 
 def check_weights(patterns: PatternScores) -> None:

@@ -27,7 +27,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import check_scores, make_layout
+from .layout import check_scores, make_layout, ranges
 from .nonnegative import check_weights, decode_nonnegative
 from .path_score import path_score
 from .records import NoPath, Paths
@@ -203,7 +203,7 @@ def refine(
         start, stop = first[neighbour[at]], first[neighbour[at] + 1]
         counts = stop - start
         ends = np.cumsum(counts)
-        other = every_label[np.arange(counts.sum()) + np.repeat(start - (ends - counts), counts)]
+        other = every_label[ranges(start, counts)]
         k, j = np.repeat(label[at], counts), np.repeat(rival[at], counts)
         if not len(other):
             continue
@@ -249,8 +249,7 @@ def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach
     begin = np.maximum(first - reach, starts[sequence[first]])
     end = np.minimum(last + reach, starts[sequence[last]] + lengths[sequence[last]] - 1) + 1
     sizes = end - begin
-    tokens = np.arange(sizes.sum()) + np.repeat(begin - (np.cumsum(sizes) - sizes), sizes)
-    return Windows(tokens, sizes)
+    return Windows(ranges(begin, sizes), sizes)
 
 
 def _by_density(windows: Windows, n_candidates: NDArray[np.integer]) -> List[Windows]:
@@ -291,5 +290,4 @@ def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:
     first = np.searchsorted(placed, fired.tokens, side="left")
     counts = np.searchsorted(placed, fired.tokens, side="right") - first
     copies = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(copies)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Fired(order[first[copies] + within], fired.nodes[copies], fired.weights[copies])
+    return Fired(order[ranges(first, counts)], fired.nodes[copies], fired.weights[copies])

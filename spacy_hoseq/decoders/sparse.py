@@ -17,7 +17,7 @@ from typing import List, NamedTuple, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import Layout, make_layout
+from .layout import Layout, make_layout, ranges
 from .nonnegative import check_weights
 from .records import Paths
 from .trie import Fired, PatternScores, PatternTrie
@@ -99,7 +99,7 @@ def _make_cells(candidates: NDArray[np.bool_], before: Ints, trie: PatternTrie) 
         counts = np.where(following >= 0, singles[following + 1] - singles[following], 0)
         source = np.repeat(cell, counts)
         ends = np.cumsum(counts)
-        target = np.arange(len(source)) + np.repeat(singles[following] - (ends - counts), counts)  # single cells
+        target = ranges(singles[following], counts)  # single cells
         child = trie.child(np.repeat(nodes[-1], counts), node[target])
         exists = np.flatnonzero(child >= 0)
         first = level.stop
@@ -174,7 +174,7 @@ def _edges(cells: Cells, before: Ints, trans: Floats, label: Ints) -> Edges:
     previous = before[cells.token[:n_singles]]
     counts = np.where(previous >= 0, cells.singles[previous + 1] - cells.singles[previous], 0)
     first = np.concatenate([[0], np.cumsum(counts)])
-    source = np.arange(first[-1]) + np.repeat(cells.singles[previous] - first[:-1], counts)
+    source = ranges(cells.singles[previous], counts)
     return Edges(source, trans[label[source], np.repeat(label[:n_singles], counts)], first)
 
 

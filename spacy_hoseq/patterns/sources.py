@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..decoders.layout import ranges
 from ..decoders.trie import Pattern
 from ..errors import Errors
 
@@ -37,8 +38,7 @@ class PatternFeatures(NamedTuple):
         order = np.argsort(self.rule_of, kind="stable")
         first = np.searchsorted(self.rule_of[order], rules, side="left")
         counts = np.searchsorted(self.rule_of[order], rules, side="right") - first
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return order[np.repeat(first, counts) + within], np.repeat(tokens, counts)
+        return order[ranges(first, counts)], np.repeat(tokens, counts)
 
     def to_arrays(self) -> Dict[str, Any]:
         """For the model file."""
