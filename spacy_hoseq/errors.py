@@ -60,6 +60,9 @@ class Errors(metaclass=_WithCodes):
         "{trans}, {gain} and {loss}. Regularise more (l2), or lower `learn_rate`."
     )
 
+    HS029 = "Asked for {n} samples; the number of samples must be at least 1."
+    HS027 = "Wrong {name} for the decoder {decoder}: {value}. Expected {expected}."
+
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
     HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
     HS032 = (
@@ -69,6 +72,19 @@ class Errors(metaclass=_WithCodes):
     HS033 = "Wrong {name} for frequent transitions: {value}. Expected {expected}."
     HS034 = "Rule \"{rule}\": {problem}."
     HS035 = "A pattern source must have `n_rules`, `define(labels, sequences)` and `fire(docs)`, got {source}."
+    HS036 = (
+        "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load an earlier "
+        "model."
+    )
+    HS037 = "The configuration {configuration} {problem}."
+    HS038 = (
+        "{n} states are needed at token {token} for the {open} configurations that overlap there, more than the limit "
+        "of {limit}. Let fewer features overlap (shorter gaps, rarer rules), or raise `max_states`."
+    )
+    HS039 = (
+        "The decoder {decoder} cannot use general configurations (label sets and gaps), but rules have fired. Use "
+        "`spacy_hoseq.exact_decoder.v1`."
+    )
 
     HS040 = "Wrong {name} for the update rule: {value}. Expected {expected}."
     HS041 = (
@@ -88,6 +104,7 @@ class Errors(metaclass=_WithCodes):
         "The emissions have {got} columns, but there are {expected} labels. Emissions must give one score per label."
     )
     HS055 = "The layer \"{name}\" has no update rule. Train it through the component `hoseq_tagger`, which sets one."
+    HS056 = "`max_states` must be at least 1, got {max_states}."
     HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
 
     HS060 = "Unknown objective \"{objective}\". Expected one of: {expected}."

@@ -20,8 +20,11 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
+from ..decoders.choice import Decoder
+from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best
 from ..decoders.potentials import Potentials, PotentialsGradient
+from ..decoders.sampling import sample
 from ..errors import Errors
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights import WeightsShim
@@ -65,6 +68,7 @@ nO = null
     default_config={
         "model": Config().from_str(DEFAULT_MODEL)["model"],
         "objective": "max_margin",
+        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
         "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
         "average": True,
         "attribute": "tag",
@@ -81,6 +85,7 @@ def make_hoseq_tagger(
     name: str,
     model: Model,
     objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    decoder: Decoder,
     update_rule: UpdateRule,
     average: bool,
     attribute: str,
@@ -96,6 +101,7 @@ def make_hoseq_tagger(
         model,
         name,
         objective=objective,
+        decoder=decoder,
         update_rule=update_rule,
         average=average,
         attribute=attribute,
@@ -122,6 +128,7 @@ class HoseqTagger(TrainablePipe):
         *,
         objective: str,
         update_rule: UpdateRule,
+        decoder: Decoder = decode_exact,
         average: bool = True,
         attribute: str = "tag",
         overwrite: bool = False,
@@ -132,7 +139,7 @@ class HoseqTagger(TrainablePipe):
     ) -> None:
         check_attribute(attribute)
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
-        self.objective = objective_named(objective)
+        self.objective, self.decoder = objective_named(objective), decoder
         self.cfg: Dict[str, Any] = {
             "labels": [],
             "attribute": attribute,
@@ -208,10 +215,11 @@ class HoseqTagger(TrainablePipe):
             return Guesses([np.zeros(0, np.int32) for _ in docs], nothing)
         potentials, allowed = self._potentials(docs)
         ends = np.cumsum([len(doc) for doc in docs])[:-1]
-        labels = np.split(potentials.decode(allowed=allowed).labels, ends)
+        labels = np.split(self.decoder(potentials, allowed=allowed).labels, ends)
         if not with_marginals:
             return Guesses(labels, None)
-        return Guesses(labels, np.split(potentials.posterior(allowed=allowed).marginals.astype(np.float32), ends))
+        marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)
+        return Guesses(labels, np.split(marginals, ends))
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
         """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
@@ -235,12 +243,42 @@ class HoseqTagger(TrainablePipe):
             if len(doc):
                 potentials, allowed = self._potentials([doc])
                 parts = [
-                    k_best(one.scores, one.trans, k, patterns=one.patterns, allowed=one.allowed)
+                    k_best(
+                        one.scores,
+                        one.trans,
+                        k,
+                        patterns=one.patterns,
+                        configurations=one.configurations,
+                        allowed=one.allowed,
+                    )
                     for one in potentials.sequences(allowed)
                 ]
             best = combine(parts, k)
             names = [[self.labels[y] for y in labels] for labels in best.labels.tolist()]
             result.append([ScoredLabels(*pair) for pair in zip(names, best.scores.tolist(), strict=True)])
+        return result
+
+    def sample(self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0) -> List[List[List[str]]]:
+        """Label sequences of each Doc drawn from the posterior, under the same constraints as `predict`."""
+        rng = np.random.default_rng(seed)
+        result = []
+        for doc in docs:
+            parts = [np.zeros((n_samples, 0), np.int32)]
+            if len(doc):
+                potentials, allowed = self._potentials([doc])
+                parts += [
+                    sample(
+                        one.scores,
+                        one.trans,
+                        n_samples,
+                        rng,
+                        patterns=one.patterns,
+                        configurations=one.configurations,
+                        allowed=one.allowed,
+                    )
+                    for one in potentials.sequences(allowed)
+                ]
+            result.append([[self.labels[y] for y in row] for row in np.concatenate(parts, axis=1).tolist()])
         return result
 
     def update(
@@ -273,7 +311,7 @@ class HoseqTagger(TrainablePipe):
         examples = list(examples)
         validate_examples(examples, "HoseqTagger.get_loss")
         table, _ = self._lookup()
-        loss, gradient = self.objective(scores, gold_mask(examples, self.cfg["attribute"], table))
+        loss, gradient = self.objective(scores, gold_mask(examples, self.cfg["attribute"], table), self.decoder)
         if not np.isfinite(loss):
             raise ValueError(SpacyErrors.E910.format(name=self.name))
         return loss, gradient

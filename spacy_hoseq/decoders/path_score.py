@@ -5,6 +5,7 @@ from typing import Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from .configurations import Configurations
 from .layout import check_scores, make_layout
 from .trie import PatternScores
 
@@ -16,11 +17,12 @@ def path_score(
     lengths: NDArray[np.integer],
     *,
     patterns: Optional[PatternScores] = None,
+    configurations: Optional[Configurations] = None,
 ) -> NDArray[np.float64]:
-    """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all patterns that occur in y.
+    """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all features matched by y.
 
-    scores (N, L), trans (L, L), labels (N,) int, lengths (S,): sequences end to end. patterns: weights of
-    any sign. RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
+    scores (N, L), trans (L, L), labels (N,) int, lengths (S,): sequences end to end. patterns, configurations: weights
+    of any sign. RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
     """
     check_scores(scores, trans, None)
     lengths = make_layout(lengths, len(scores)).lengths
@@ -35,4 +37,7 @@ def path_score(
         if fired is not None:
             matched = np.isin(fired.tokens * len(trie) + fired.nodes, found.tokens * len(trie) + found.nodes)
             here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))
+    if configurations is not None:
+        matched = configurations.matched(labels)
+        here += np.bincount(configurations.last[matched], configurations.weights[matched], minlength=len(here))
     return np.asarray(np.bincount(sequence, weights=here, minlength=len(lengths)), np.float64)

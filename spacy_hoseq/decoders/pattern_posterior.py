@@ -53,10 +53,8 @@ def pattern_posterior(
     """
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
-    trans_range = float(np.ptp(trans)) if trans.size else 0.0
-    gain, loss = _largest_sum(patterns, 1), _largest_sum(patterns, -1)
-    if not (trans_range + gain + loss < MAX_RANGE and loss < MAX_LOSS):  # NaN and infinite ranges fail as well
-        got = {"trans": trans_range, "gain": gain, "loss": -loss}
+    if not is_stable(trans, patterns):
+        got = dict(zip(("trans", "gain", "loss"), _spread(trans, patterns), strict=True))
         raise ValueError(Errors.HS028.format(limit=MAX_RANGE, least=-MAX_LOSS, **got))
     fired = patterns.fired
     total = Posterior(
@@ -86,6 +84,19 @@ def pattern_posterior(
     if len(total.log_z) and total.log_z.min() == -np.inf:
         raise NoPath(int(total.log_z.argmin()))
     return total
+
+
+def is_stable(trans: NDArray[np.floating], patterns: PatternScores) -> bool:
+    """Whether `pattern_posterior` keeps its digits with these weights; if not, use `any_sign_posterior`."""
+    trans_range, gain, loss = _spread(trans, patterns)
+    return trans_range + gain - loss < MAX_RANGE and -loss < MAX_LOSS  # False for NaN and infinite ranges
+
+
+def _spread(trans: NDArray[np.floating], patterns: PatternScores) -> Tuple[float, float, float]:
+    """How far transitions differ, and the most that patterns can add and take away (<= 0) at one token."""
+    with np.errstate(invalid="ignore"):
+        trans_range = float(np.ptp(trans)) if trans.size else 0.0
+    return trans_range, _largest_sum(patterns, 1), -_largest_sum(patterns, -1)
 
 
 class _Walk:

@@ -1,71 +1,100 @@
 """Everything a batch is decoded from, and the gradient of a loss with respect to it."""
 
-from typing import Iterator, NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .forward_backward import forward_backward
-from .pattern_posterior import pattern_posterior
-from .pruning import decode_pruned
-from .records import Paths, Posterior
+from .configurations import Configurations
+from .layout import ranges
 from .trie import PatternScores
+
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 class OneSequence(NamedTuple):
-    """One sequence of a batch. scores (T, L), trans (L, L), allowed (T, L) bool or None."""
+    """One sequence of a batch. scores (T, L), trans (L, L), allowed (T, L) bool or None; features as in `Potentials`.
+
+    entries: which of the batch's fired patterns, and which of its configurations, these are.
+    """
 
     scores: NDArray[np.float32]
     trans: NDArray[np.floating]
     patterns: Optional[PatternScores]
-    allowed: Optional[NDArray[np.bool_]]
+    configurations: Optional[Configurations]
+    allowed: Optional[Mask]
+    entries: Tuple[Ints, Ints]
 
 
 class Potentials(NamedTuple):
     """The terms of score(x, y) for all sequences of a batch.
 
     scores (N, L) float32: emissions. trans (L, L): first index is the earlier token. lengths (S,) int.
-    patterns: higher-order features, None for a plain chain.
+    patterns: higher-order features of single labels, None for a plain chain. configurations: those with label sets and
+    gaps, None if there are none.
     """
 
     scores: NDArray[np.float32]
     trans: NDArray[np.floating]
     lengths: NDArray[np.int32]
     patterns: Optional[PatternScores] = None
+    configurations: Optional[Configurations] = None
 
-    def decode(self, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
-        """The best label sequences (exact). allowed (N, L) bool."""
-        return decode_pruned(self.scores, self.trans, self.lengths, patterns=self.patterns, allowed=allowed)
+    def tokens_of(self, sequence: int) -> slice:
+        """Where one sequence lies among the tokens."""
+        start = int(self.lengths[:sequence].sum())
+        return slice(start, start + int(self.lengths[sequence]))
 
-    def posterior(self, *, allowed: Optional[NDArray[np.bool_]] = None) -> Posterior:
-        """log Z, marginals and expected counts (exact). allowed (N, L) bool."""
-        if self.patterns is None:
-            return forward_backward(self.scores, self.trans, self.lengths, allowed=allowed)
-        return pattern_posterior(self.scores, self.trans, self.patterns, self.lengths, allowed=allowed)
+    def one(self, sequence: int, allowed: Optional[Mask] = None) -> OneSequence:
+        """One sequence, for inference that is not batched. allowed (N, L): of the batch."""
+        at = self.tokens_of(sequence)
+        patterns, configurations = self.patterns, self.configurations
+        fired_entries = spans = np.zeros(0, np.intp)
+        if patterns is not None and patterns.fired is not None:
+            fired, fired_entries = patterns.fired.between(at.start, at.stop)
+            patterns = patterns._replace(fired=fired)
+        if configurations is not None:
+            spans = np.flatnonzero((configurations.first >= at.start) & (configurations.first < at.stop))
+            configurations = configurations.chosen(spans, at.start)
+        mask = None if allowed is None else allowed[at]
+        return OneSequence(self.scores[at], self.trans, patterns, configurations, mask, (fired_entries, spans))
 
-    def sequences(self, allowed: Optional[NDArray[np.bool_]]) -> Iterator[OneSequence]:
-        """The sequences one by one, for inference that is not batched."""
-        end = 0
-        for length in self.lengths.tolist():
-            start, end = end, end + length
-            patterns = self.patterns
-            if patterns is not None and patterns.fired is not None:
-                patterns = patterns._replace(fired=patterns.fired.between(start, end)[0])
-            mask = None if allowed is None else allowed[start:end]
-            yield OneSequence(self.scores[start:end], self.trans, patterns, mask)
+    def sequences(self, allowed: Optional[Mask] = None) -> Iterator[OneSequence]:
+        """All sequences, one by one."""
+        for i in range(len(self.lengths)):
+            yield self.one(i, allowed)
+
+    def chain_of(self, sequences: Ints) -> "Tuple[Potentials, Ints, Ints]":
+        """Some sequences, without configurations. RETURNS them, their tokens, and which fired patterns these are."""
+        sizes = self.lengths[sequences].astype(np.intp)
+        tokens = ranges((np.cumsum(self.lengths) - self.lengths)[sequences].astype(np.intp), sizes)
+        patterns, entries = self.patterns, np.zeros(0, np.intp)
+        if patterns is not None and patterns.fired is not None:
+            place = np.full(len(self.scores), -1, np.intp)
+            place[tokens] = np.arange(len(tokens))
+            entries = np.flatnonzero(place[patterns.fired.tokens] >= 0)
+            fired = patterns.fired
+            chosen = fired._replace(
+                tokens=place[fired.tokens[entries]], nodes=fired.nodes[entries], weights=fired.weights[entries]
+            )
+            patterns = patterns._replace(fired=chosen)
+        return Potentials(self.scores[tokens], self.trans, self.lengths[sequences], patterns), tokens, entries
 
 
 class PotentialsGradient(NamedTuple):
     """Gradient of a loss with respect to `Potentials`, field by field.
 
     scores (N, L) float32, trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
-    `patterns.fired.weights`; the last two are empty if there is no such part.
+    `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; the last three are empty if there
+    is no such part.
     """
 
     scores: NDArray[np.float32]
     trans: NDArray[np.float64]
     node_weights: NDArray[np.float64]
     fired_weights: NDArray[np.float64]
+    configuration_weights: NDArray[np.float64] = np.zeros(0)
 
     def __sub__(self, other: "PotentialsGradient") -> "PotentialsGradient":
         return PotentialsGradient(
@@ -73,4 +102,5 @@ class PotentialsGradient(NamedTuple):
             self.trans - other.trans,
             self.node_weights - other.node_weights,
             self.fired_weights - other.fired_weights,
+            self.configuration_weights - other.configuration_weights,
         )

@@ -37,6 +37,7 @@ class Posterior(NamedTuple):
     node_counts (U,) float64: sum over all t and sequences of p(y_1..y_t ends with the string of node u | x), for nodes
         of two or more labels (0 for single labels); empty without patterns.
     fired_counts (M,) float64: p(y_1..y_t ends with the node of the fired entry | x), t its last token; or empty.
+    configuration_counts (M,) float64: p(all labels of the configuration's span lie in its sets | x); or empty.
     """
 
     log_z: NDArray[np.float64]
@@ -44,6 +45,7 @@ class Posterior(NamedTuple):
     transitions: NDArray[np.float64]
     node_counts: NDArray[np.float64]
     fired_counts: NDArray[np.float64]
+    configuration_counts: NDArray[np.float64] = np.zeros(0)
 
 
 class NoPath(ValueError):

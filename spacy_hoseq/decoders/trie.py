@@ -5,6 +5,7 @@ string". `fail(u)` is the longest proper suffix of u that is a node, so the patt
 the failure chain of the longest node that matches there (Ye et al. 2009; Qian & Liu, "Problem Definition").
 """
 
+from functools import cached_property
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -92,6 +93,18 @@ class PatternTrie:
         keys = nodes * self.n_labels + labels
         at = np.minimum(np.searchsorted(self._child_keys, keys), len(self._child_keys) - 1)
         return np.where(self._child_keys[at] == keys, self._children[at], -1)
+
+    @cached_property
+    def after(self) -> NDArray[np.int32]:
+        """The longest match after one more label: child(u, y), or else after(fail(u), y). RETURNS (U, L) int32."""
+        after = np.empty((len(self), self.n_labels), np.int32)
+        every = np.arange(self.n_labels)
+        for level in self.levels:  # suffixes come first, so their rows are known
+            nodes = np.arange(level.start, level.stop)
+            child = self.child(np.repeat(nodes, self.n_labels), np.tile(every, len(nodes))).reshape(-1, self.n_labels)
+            shorter = every if level.start == 0 else after[self.fail[level]]
+            after[level] = np.where(child >= 0, child, shorter)
+        return after
 
     def suffix_sums(self, node_weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)). RETURNS (U,)."""

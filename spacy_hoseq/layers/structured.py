@@ -1,6 +1,6 @@
 """The structured head: emission scores + transitions + label patterns = the potentials of a batch."""
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,35 +8,49 @@ from spacy.tokens import Doc
 from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
+from ..decoders.configurations import MAX_STATES, Configurations
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.trie import Fired, PatternScores, PatternTrie
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..learning.parameter import Parameter
-from ..patterns.sources import PatternFeatures, PatternSource, check_source
+from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource, check_source
 from .weights import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
 
 
 def HigherOrderTagger(
-    emissions: Model[List[Doc], List[Floats2d]], patterns: Optional[PatternSource] = None
+    emissions: Model[List[Doc], List[Floats2d]],
+    patterns: Optional[PatternSource] = None,
+    nonnegative: bool = True,
+    max_states: int = MAX_STATES,
 ) -> TaggerModel:
     """Potentials of higher-order sequence labelling. What computes the emissions, and from what, is not its concern.
 
     emissions: one score per label and token: sparse linear, neural, a sum of both, your own.
     patterns: where higher-order features come from; None = first order.
-    RAISES ValueError [HS035]: `patterns` is no pattern source.
+    nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the nodes of their trie;
+        False = any sign, decoded by longest matches at the cost of U L a token.
+    max_states (int): limit on the states of a token that configurations (label sets, gaps) may need.
+    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1.
     """
     if patterns is not None:
         check_source(patterns)
+    if max_states < 1:
+        raise ValueError(Errors.HS056.format(max_states=max_states))
     model: TaggerModel = Model(
         "higher_order_tagger",
         forward,
         init=init,
         layers=[emissions],
         dims={"nO": None},
-        attrs={"source": patterns, "structure": _Structure()},
+        attrs={
+            "source": patterns,
+            "structure": _Structure(),
+            "nonnegative": nonnegative,
+            "max_states": max_states,
+        },
         shims=[WeightsShim("higher_order_tagger", _problem)],
     )
     for node in emissions.walk():
@@ -71,7 +85,8 @@ def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Flo
     shim.set(Parameter("trans", np.zeros((n_labels, n_labels))))
     features = PatternFeatures.from_arrays(shim.extra["patterns"]) if "patterns" in shim.extra else None
     if features is not None:
-        shim.set(Parameter("patterns", np.zeros(features.n_weights), nonnegative=True))
+        weights = np.zeros(features.n_weights)
+        shim.set(Parameter("patterns", weights, nonnegative=model.attrs["nonnegative"]))
 
 
 def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> None:
@@ -88,14 +103,13 @@ def forward(
     trans = shim.values("trans", is_train=is_train)
     emissions, backprop_emissions = model.layers[0](docs, is_train)
     scores = _concatenate(emissions, model.layers[0].ops, len(trans))
-    fired_features, patterns = _pattern_scores(model, docs, is_train)
-    potentials = Potentials(scores, trans, sequence_lengths(docs), patterns)
+    found = _pattern_scores(model, docs, is_train)
+    potentials = Potentials(scores, trans, sequence_lengths(docs), found.patterns, found.configurations)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         shim.add_gradient("trans", np.arange(len(trans)), gradient.trans)
-        if patterns is not None:
-            structure = model.attrs["structure"]
-            shim.add_gradient("patterns", *_pattern_gradient(structure, fired_features, gradient))
+        if "patterns" in shim.parameters:
+            shim.add_gradient("patterns", *_pattern_gradient(model.attrs["structure"], found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         ops = model.layers[0].ops
         d_emissions = [ops.asarray2f(cast(Floats2d, part)) for part in np.split(gradient.scores, ends)]
@@ -115,10 +129,25 @@ def _problem(shim: WeightsShim) -> str:
     features = PatternFeatures.from_arrays(shim.extra["patterns"])
     PatternTrie(features.patterns, shape[0])
     sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
-    weights = shim.parameters["patterns"].values
-    if len(sizes) > 1 or weights.shape != (features.n_weights,) or (features.weight_of < 0).any():
+    parameter = shim.parameters["patterns"]
+    fits = len(sizes) == 1 and parameter.values.shape == (features.n_weights,) and (features.weight_of >= 0).all()
+    if not fits or not _configurations_fit(features.configurations, shape[0]):
         return "pattern definitions and pattern weights do not fit together"
-    return "" if (weights >= 0).all() else "a pattern weight is negative"
+    return "a pattern weight is negative" if parameter.nonnegative and (parameter.values < 0).any() else ""
+
+
+def _configurations_fit(features: Optional[ConfigurationFeatures], n_labels: int) -> bool:
+    if features is None:
+        return True
+    sets, slots, n_slots, weight_of, rule_of = features
+    sizes = {len(n_slots), len(weight_of), len(rule_of)}
+    return (
+        len(sizes) == 1
+        and sets.ndim == 2
+        and sets.shape[1] == n_labels
+        and int(n_slots.sum()) == len(slots)
+        and bool((weight_of >= 0).all() and (slots >= 0).all() and (slots < len(sets)).all())
+    )
 
 
 def _concatenate(emissions: List[Floats2d], ops: Ops, n_labels: int) -> NDArray[np.float32]:
@@ -130,41 +159,64 @@ def _concatenate(emissions: List[Floats2d], ops: Ops, n_labels: int) -> NDArray[
     return np.concatenate(arrays).astype(np.float32, copy=False) if arrays else np.zeros((0, n_labels), np.float32)
 
 
-def _pattern_scores(
-    model: TaggerModel, docs: List[Doc], is_train: bool
-) -> Tuple[NDArray[np.intp], Optional[PatternScores]]:
-    """Weights of the patterns at the trie's nodes and positions. RETURNS feature of each fired entry, scores."""
+class _Found(NamedTuple):
+    """Higher-order features of a batch, and the definition of each fired one (its number in `PatternFeatures`)."""
+
+    patterns: Optional[PatternScores]
+    configurations: Optional[Configurations]
+    fired_features: NDArray[np.intp]
+    span_features: NDArray[np.intp]
+
+
+def _pattern_scores(model: TaggerModel, docs: List[Doc], is_train: bool) -> _Found:
+    """Weights of the patterns at the trie's nodes and positions, and of configurations at their spans."""
     shim, source = weights_of(model), model.attrs["source"]
+    nothing = np.zeros(0, np.intp)
     if source is None or "patterns" not in shim.extra:
-        return np.zeros(0, np.intp), None
+        return _Found(None, None, nothing, nothing)
     structure: _Structure = model.attrs["structure"]
     structure.use(shim.extra["patterns"], model.get_dim("nO"))
     features, trie = structure.features, structure.trie
-    if features is None or trie is None or not len(features.patterns):
-        return np.zeros(0, np.intp), None
-    weights = shim.values("patterns", is_train=is_train)[features.weight_of]  # (P,)
-    everywhere = features.rule_of < 0
-    node_weights: NDArray[np.float64] = np.zeros(len(trie))
-    node_weights += np.bincount(trie.node_of[everywhere], weights[everywhere], minlength=len(trie))
-    fired, which = None, np.zeros(0, np.intp)
-    if not everywhere.all():
-        tokens, rules = source.fire(docs)
-        which, tokens = features.expand(rules, tokens)
-        fired = Fired(tokens, trie.node_of[which], weights[which])
-    return which, PatternScores(trie, node_weights, fired)
+    if features is None or trie is None or not features.n_weights:
+        return _Found(None, None, nothing, nothing)
+    weights = shim.values("patterns", is_train=is_train)
+    fired_by_rules = source.fire(docs) if source.n_rules else None
+    patterns, which = None, nothing
+    if features.patterns:
+        own = weights[features.weight_of]  # (P,)
+        everywhere = features.rule_of < 0
+        node_weights: NDArray[np.float64] = np.zeros(len(trie))
+        node_weights += np.bincount(trie.node_of[everywhere], own[everywhere], minlength=len(trie))
+        fired = None
+        if fired_by_rules is not None and not everywhere.all():
+            which, tokens = features.expand(fired_by_rules)
+            fired = Fired(tokens, trie.node_of[which], own[which])
+        patterns = PatternScores(trie, node_weights, fired)
+    configurations, spans = None, nothing
+    if features.configurations is not None and fired_by_rules is not None:
+        spans, first, sizes, slots = features.configurations.expand(fired_by_rules)
+        if len(spans):
+            earned = weights[features.configurations.weight_of[spans]]
+            sets = features.configurations.sets
+            configurations = Configurations(first, sizes, slots, sets, earned, model.attrs["max_states"])
+    return _Found(patterns, configurations, which, spans)
 
 
 def _pattern_gradient(
-    structure: _Structure, fired_features: NDArray[np.intp], gradient: PotentialsGradient
+    structure: _Structure, found: _Found, gradient: PotentialsGradient
 ) -> Tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """From nodes and positions back to weights; tied patterns add up. RETURNS weights touched, their gradient."""
+    """From nodes, positions and spans back to weights; tied features add up. RETURNS weights touched, gradient."""
     features, trie = structure.features, structure.trie
     if features is None or trie is None:
         return np.zeros(0, np.intp), np.zeros(0)
-    everywhere = np.flatnonzero(features.rule_of < 0)
     total = np.zeros(features.n_weights)
-    at_nodes = gradient.node_weights[trie.node_of[everywhere]]
-    total += np.bincount(features.weight_of[everywhere], at_nodes, minlength=len(total))
-    total += np.bincount(features.weight_of[fired_features], gradient.fired_weights, minlength=len(total))
+    if found.patterns is not None:
+        everywhere = np.flatnonzero(features.rule_of < 0)
+        at_nodes = gradient.node_weights[trie.node_of[everywhere]]
+        total += np.bincount(features.weight_of[everywhere], at_nodes, minlength=len(total))
+        total += np.bincount(features.weight_of[found.fired_features], gradient.fired_weights, minlength=len(total))
+    if found.configurations is not None and features.configurations is not None:
+        touched_weights = features.configurations.weight_of[found.span_features]
+        total += np.bincount(touched_weights, gradient.configuration_weights, minlength=len(total))
     touched = np.flatnonzero(total)
     return touched, total[touched]

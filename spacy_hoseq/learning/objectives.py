@@ -17,8 +17,11 @@ from typing import Callable, Dict, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ..decoders.choice import Decoder
+from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.path_score import path_score
 from ..decoders.potentials import Potentials, PotentialsGradient
+from ..decoders.records import Posterior
 from ..errors import Errors
 
 MARGIN = 1.0  # score by which a wrong label has to lose; AdaGrad's step adapts to its scale, so it is no setting
@@ -34,33 +37,31 @@ class Loss(NamedTuple):
     gradient: PotentialsGradient
 
 
-Objective = Callable[[Potentials, Mask], Loss]
+Objective = Callable[[Potentials, Mask, Decoder], Loss]
 
 
-def perceptron(potentials: Potentials, gold: Mask) -> Loss:
+def perceptron(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
     """score(best) - score(gold). Zero, with no update, where the best labelling is right."""
-    return _difference(potentials, gold, margin=0.0)
+    return _difference(potentials, gold, decode, margin=0.0)
 
 
-def max_margin(potentials: Potentials, gold: Mask) -> Loss:
+def max_margin(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
     """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong labels + MARGIN."""
-    return _difference(potentials, gold, margin=MARGIN)
+    return _difference(potentials, gold, decode, margin=MARGIN)
 
 
-def log_likelihood(potentials: Potentials, gold: Mask) -> Loss:
-    """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009)."""
-    free = potentials.posterior()
-    expected = PotentialsGradient(
-        free.marginals.astype(np.float32), free.transitions, free.node_counts, free.fired_counts
-    )
+def log_likelihood(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
+    """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009).
+
+    Sums over all labellings, exactly: `decode` is not used.
+    """
+    free = exact_posterior(potentials)
+    expected = _expected(free)
     if (gold.sum(axis=1) == 1).all():
         labels = gold_labels(potentials, gold)
         return Loss(float(free.log_z.sum() - _score(potentials, labels).sum()), expected - _counts(potentials, labels))
-    clamped = potentials.posterior(allowed=gold)
-    permitted = PotentialsGradient(
-        clamped.marginals.astype(np.float32), clamped.transitions, clamped.node_counts, clamped.fired_counts
-    )
-    return Loss(float((free.log_z - clamped.log_z).sum()), expected - permitted)
+    clamped = exact_posterior(potentials, allowed=gold)
+    return Loss(float((free.log_z - clamped.log_z).sum()), expected - _expected(clamped))
 
 
 OBJECTIVES: Dict[str, Objective] = {
@@ -70,15 +71,20 @@ OBJECTIVES: Dict[str, Objective] = {
 }
 
 
-def _difference(potentials: Potentials, gold: Mask, *, margin: float) -> Loss:
-    """max_y [score(y) + margin * cost(y)] - score(best permitted y), with its subgradient."""
+def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: float) -> Loss:
+    """max_y [score(y) + margin * cost(y)] - score(best permitted y), with its subgradient.
+
+    A decoder that is not exact may find a guess below the reference; such a sequence teaches nothing and is left out
+    (Huang, Fayong & Guo 2012: updates must be violations).
+    """
     augmented = potentials
     if margin:
         augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
-    guess = augmented.decode()
+    guess = decode(augmented).labels
     reference = gold_labels(potentials, gold)
-    value = float((guess.scores - _score(potentials, reference)).sum())
-    return Loss(max(0.0, value), _counts(potentials, guess.labels) - _counts(potentials, reference))
+    loss = _score(augmented, guess) - _score(potentials, reference)  # (S,)
+    guess = np.where(np.repeat(loss < 0, potentials.lengths), reference, guess)
+    return Loss(float(np.maximum(loss, 0).sum()), _counts(potentials, guess) - _counts(potentials, reference))
 
 
 def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
@@ -86,12 +92,18 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     if (gold.sum(axis=1) == 1).all():
         only: Labels = gold.argmax(axis=1).astype(np.int32)
         return only
-    return potentials.decode(allowed=gold).labels
+    return decode_exact(potentials, allowed=gold).labels
 
 
 def _score(potentials: Potentials, labels: Labels) -> NDArray[np.float64]:
-    scores, trans, lengths, patterns = potentials
-    return path_score(scores, trans, labels, lengths, patterns=patterns)
+    scores, trans, lengths, patterns, configurations = potentials
+    return path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations)
+
+
+def _expected(found: Posterior) -> PotentialsGradient:
+    """Expected feature counts: the gradient of the summed log Z."""
+    log_z, marginals, *counts = found
+    return PotentialsGradient(marginals.astype(np.float32), *counts)
 
 
 def _counts(potentials: Potentials, labels: Labels) -> PotentialsGradient:
@@ -103,8 +115,11 @@ def _counts(potentials: Potentials, labels: Labels) -> PotentialsGradient:
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
     pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
     trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
+    matched = np.zeros(0)
+    if potentials.configurations is not None:
+        matched = potentials.configurations.matched(labels).astype(np.float64)
     if potentials.patterns is None:
-        return PotentialsGradient(scores, trans, np.zeros(0), np.zeros(0))
+        return PotentialsGradient(scores, trans, np.zeros(0), np.zeros(0), matched)
     trie, _, fired = potentials.patterns
     found = trie.occurrences(labels, potentials.lengths)
     nodes = np.bincount(found.nodes, minlength=len(trie)).astype(np.float64)
@@ -112,7 +127,7 @@ def _counts(potentials: Potentials, labels: Labels) -> PotentialsGradient:
     if fired is not None:
         known = found.tokens * len(trie) + found.nodes
         present = np.isin(fired.tokens * len(trie) + fired.nodes, known).astype(np.float64)
-    return PotentialsGradient(scores, trans, nodes, present)
+    return PotentialsGradient(scores, trans, nodes, present, matched)
 
 
 def objective_named(name: str) -> Objective:

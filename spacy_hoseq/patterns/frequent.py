@@ -1,13 +1,13 @@
 """Transitions that are frequent in the training data, as patterns that fire everywhere (Qian & Liu, "Experiments")."""
 
-from typing import List, Sequence, Tuple
+from typing import List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..errors import Errors
-from .sources import EVERYWHERE, Ints, PatternFeatures
+from .sources import EVERYWHERE, FiredRules, PatternFeatures, fired_rules
 
 MAX_ORDER = 20
 
@@ -43,6 +43,6 @@ class FrequentTransitions:
         n = len(patterns)
         return PatternFeatures(patterns, np.arange(n), np.full(n, EVERYWHERE, np.intp))
 
-    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
+    def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """These patterns have no rules."""
-        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+        return fired_rules(np.zeros(0, np.intp), np.zeros(0, np.intp))

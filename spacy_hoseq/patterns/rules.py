@@ -3,14 +3,24 @@
     {"name": "from-to", "tokens": [{"LOWER": "from"}, {}, {"LOWER": "to"}, {}], "labels": ["IN", "?y", "TO", "?y"],
     "tied": true}
 
-Where the token pattern matches, labelling the matched tokens so earns the rule's weight. "?name" is a variable: it
-stands for any label, the same one wherever it is repeated; "tied" rules have one weight for all values of their
-variables, others one weight for each (Qian & Liu, Figure 9). One token description for each label: operators ("OP")
-are refused.
+Where the token pattern matches, labelling the matched tokens so earns the rule's weight. One label description for
+each token description:
+
+    "NN"                  this label
+    ["B-PER", "I-PER"]    any of these labels
+    "*"                   any label at all
+    "?name"               a variable: any label, the same one wherever it is repeated; "tied" rules have one weight for
+                          all values of their variables, others one weight for each (Qian & Liu, Figure 9)
+
+A token description with "OP" may match several tokens or none; all tokens that it matches have its label description,
+so that a rule can span a gap ("professor" ... "said"). Of several matches of such a rule that overlap, the longest
+counts. Rules without "OP" that stand for few label sequences become label patterns in the trie, all others
+configurations.
 """
 
 import itertools
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+import math
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +32,13 @@ from spacy.vocab import Vocab
 from ..decoders.trie import Pattern
 from ..errors import Errors
 from ..features.sequences import sentence_starts
-from .sources import Ints, PatternFeatures
+from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
 
 MAX_VARIABLES = 2  # L^3 patterns for one rule would be too many for the trie
+MAX_EXPANDED = 64  # label sequences up to which a rule with label sets is written out in the trie
+ANY = "*"
+
+LabelSet = FrozenSet[int]
 
 
 class RulePatterns:
@@ -42,6 +56,7 @@ class RulePatterns:
         self._matcher: Optional[Matcher] = None
         self._vocab: Optional[Vocab] = None
         self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
+        self._spanning = {number for number, rule in enumerate(rules) if not _is_contiguous(rule)}
 
     @property
     def n_rules(self) -> int:
@@ -53,36 +68,53 @@ class RulePatterns:
         patterns: List[Pattern] = []
         weight_of: List[int] = []
         rule_of: List[int] = []
+        spanning: List[Tuple[List[LabelSet], int, int]] = []  # label sets, weight, rule
         n_weights = 0
         for number, rule in enumerate(self.rules):
             instances = _instances(rule, ids)
             tied = rule.get("tied", True)
-            patterns += instances
-            rule_of += [number] * len(instances)
-            weight_of += [n_weights + (0 if tied else i) for i in range(len(instances))]
+            for i, sets in enumerate(instances):
+                weight = n_weights + (0 if tied else i)
+                if number not in self._spanning:
+                    expanded = list(itertools.product(*(sorted(labels) for labels in sets)))
+                    patterns += expanded
+                    weight_of += [weight] * len(expanded)
+                    rule_of += [number] * len(expanded)
+                else:
+                    spanning.append((sets, weight, number))
             n_weights += 1 if tied else len(instances)
-        return PatternFeatures(patterns, np.array(weight_of, np.intp), np.array(rule_of, np.intp))
+        configurations = _configurations(spanning, len(labels)) if spanning else None
+        return PatternFeatures(patterns, np.array(weight_of, np.intp), np.array(rule_of, np.intp), configurations)
 
-    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
+    def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches that lie within one sequence, each rule at most once at a token."""
         tokens: List[int] = []
         rules: List[int] = []
+        sizes: List[int] = []
+        slots: List[int] = []
         start = 0
         for doc in docs:
             sequence = np.cumsum(sentence_starts(doc))
-            for key, first, end in sorted(set(self._matches(doc))):
-                if sequence[first] == sequence[end - 1]:
-                    tokens.append(start + end - 1)
-                    rules.append(self._number_of[key])
+            for key, first, end, alignment in sorted(self._matches(doc)):
+                number = self._number_of[key]
+                if sequence[first] != sequence[end - 1]:
+                    continue
+                tokens.append(start + end - 1)
+                rules.append(number)
+                spans = number in self._spanning
+                sizes.append(end - first if spans else 0)
+                slots += alignment if spans else []
             start += len(doc)
-        return np.array(tokens, np.intp), np.array(rules, np.intp)
+        return FiredRules(*(np.array(column, np.intp) for column in (tokens, rules, sizes, slots)))
 
-    def _matches(self, doc: Doc) -> List[Tuple[int, int, int]]:
+    def _matches(self, doc: Doc) -> List[Tuple[int, int, int, List[int]]]:
         if not self.rules or not len(doc):
             return []
         if self._matcher is None or self._vocab is not doc.vocab:
             self._matcher, self._vocab = _matcher(self.rules, doc.vocab), doc.vocab
-        return self._matcher(doc)
+        matches: List[Any] = self._matcher(doc, with_alignments=True)
+        found = {(key, first, end): list(slots) for key, first, end, slots in matches}
+        return [(*match, slots) for match, slots in found.items()]
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary
@@ -91,21 +123,60 @@ class RulePatterns:
 def _matcher(rules: List[Dict[str, Any]], vocab: Vocab) -> Matcher:
     matcher = Matcher(vocab)
     for number, rule in enumerate(rules):
-        matcher.add(str(number), [rule["tokens"]])
+        matcher.add(str(number), [rule["tokens"]], greedy="LONGEST" if _has_operators(rule) else None)
     return matcher
 
 
-def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> List[Pattern]:
-    """The rule's label patterns, one for each value of its variables."""
-    for label in rule["labels"]:
-        if not label.startswith("?") and label not in ids:
+def _has_operators(rule: Dict[str, Any]) -> bool:
+    return any(key.upper() == "OP" for token in rule["tokens"] for key in token)
+
+
+def _is_contiguous(rule: Dict[str, Any]) -> bool:
+    """Whether the rule is written out as label patterns."""
+    sizes = [len(label) if isinstance(label, list) else 1 for label in rule["labels"]]
+    return not _has_operators(rule) and ANY not in rule["labels"] and math.prod(sizes) <= MAX_EXPANDED
+
+
+def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> "List[List[LabelSet]]":
+    """The label sets of the rule's tokens, for each value of its variables."""
+    for label in _names(rule):
+        if label not in ids:
             raise ValueError(Errors.HS034.format(rule=rule["name"], problem=f"the label \"{label}\" is unknown"))
-    variables = list(dict.fromkeys(label for label in rule["labels"] if label.startswith("?")))
+    variables = _variables(rule)
     result = []
     for values in itertools.product(range(len(ids)), repeat=len(variables)):
-        assigned = {**ids, **dict(zip(variables, values, strict=True))}
-        result.append(tuple(assigned[label] for label in rule["labels"]))
+        assigned = dict(zip(variables, values, strict=True))
+        sets: List[LabelSet] = []
+        for label in rule["labels"]:
+            if isinstance(label, list):
+                sets.append(frozenset(ids[name] for name in label))
+            elif label == ANY:
+                sets.append(frozenset(ids.values()))
+            else:
+                sets.append(frozenset([assigned[label] if label in assigned else ids[label]]))
+        result.append(sets)
     return result
+
+
+def _names(rule: Dict[str, Any]) -> List[str]:
+    """Labels that the rule names."""
+    alone = [label for label in rule["labels"] if isinstance(label, str) and label != ANY and label[0] != "?"]
+    return alone + [name for label in rule["labels"] if isinstance(label, list) for name in label]
+
+
+def _variables(rule: Dict[str, Any]) -> List[str]:
+    return list(dict.fromkeys(label for label in rule["labels"] if isinstance(label, str) and label[:1] == "?"))
+
+
+def _configurations(spanning: "List[Tuple[List[LabelSet], int, int]]", n_labels: int) -> ConfigurationFeatures:
+    distinct = {labels: row for row, labels in enumerate(dict.fromkeys(s for sets, _, _ in spanning for s in sets))}
+    table = np.zeros((len(distinct), n_labels), bool)
+    for labels, row in distinct.items():
+        table[row, list(labels)] = True
+    slots = np.array([distinct[s] for sets, _, _ in spanning for s in sets], np.intp)
+    n_slots = np.array([len(sets) for sets, _, _ in spanning], np.intp)
+    weight_of, rule_of = (np.array([entry[i] for entry in spanning], np.intp) for i in (1, 2))
+    return ConfigurationFeatures(table, slots, n_slots, weight_of, rule_of)
 
 
 def _check_rule(rule: Any) -> None:
@@ -116,16 +187,16 @@ def _check_rule(rule: Any) -> None:
         problem = "a rule has the keys \"name\", \"tokens\", \"labels\" and, if wanted, \"tied\""
     elif not isinstance(rule["tokens"], list) or not all(isinstance(token, dict) for token in rule["tokens"]):
         problem = f"\"tokens\" must be a list of Matcher token patterns (dictionaries), got {rule['tokens']!r}"
-    elif not isinstance(rule["labels"], list) or not all(isinstance(label, str) for label in rule["labels"]):
-        problem = f"\"labels\" must be a list of strings, got {rule['labels']!r}"
+    elif not isinstance(rule["labels"], list) or not all(map(_is_description, rule["labels"])):
+        problem = f"\"labels\" must be a list of strings, or of lists of strings, none empty, got {rule['labels']!r}"
     elif len(rule["labels"]) < 2:
         problem = "a rule needs at least two labels"
     elif len(rule["tokens"]) != len(rule["labels"]):
         problem = f"{len(rule['tokens'])} tokens but {len(rule['labels'])} labels; each token needs one label"
-    elif any(key.upper() == "OP" for token in rule["tokens"] for key in token):
-        problem = "\"OP\" is not possible, since each token needs one label; write one rule for each length"
-    elif len({label for label in rule["labels"] if label.startswith("?")}) > MAX_VARIABLES:
+    elif len(_variables(rule)) > MAX_VARIABLES:
         problem = f"at most {MAX_VARIABLES} different variables are possible"
+    elif any(token.get(key) == "!" for token in rule["tokens"] for key in token if key.upper() == "OP"):
+        problem = "\"OP\": \"!\" matches no token and so can have no label"
     else:
         try:
             Matcher(Vocab(), validate=True).add("rule", [rule["tokens"]])
@@ -133,3 +204,8 @@ def _check_rule(rule: Any) -> None:
             problem = str(error)
     if problem:
         raise ValueError(Errors.HS034.format(rule=name, problem=problem))
+
+
+def _is_description(label: Any) -> bool:
+    names = label if isinstance(label, list) else [label]
+    return bool(names) and all(isinstance(name, str) and name for name in names)

@@ -2,10 +2,10 @@
 
 A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu, "Problem Definition").
 The test is either "everywhere" or a numbered rule that fires at tokens of a Doc; features may share a weight
-("tied").
+("tied"). Features with label sets and gaps are configurations (Qian et al. 2009, section 2).
 """
 
-from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple, runtime_checkable
+from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,39 +19,108 @@ Ints = NDArray[np.intp]
 EVERYWHERE = -1  # rule number of features without an observation test
 
 
+class FiredRules(NamedTuple):
+    """Where rules fire.
+
+    tokens (M,): flat index (over all docs) of the LAST token of each match. rules (M,): the rule's number.
+    sizes (M,): tokens of each match, 0 for a rule whose match has one token for each of its labels. slots: for each
+    token of a match, all matches end to end, which slot of the rule's configurations it belongs to.
+    """
+
+    tokens: Ints
+    rules: Ints
+    sizes: Ints
+    slots: Ints
+
+
+def fired_rules(tokens: Ints, rules: Ints) -> FiredRules:
+    """Matches of rules that have one token for each label. tokens, rules (M,)."""
+    return FiredRules(tokens, rules, np.zeros(len(tokens), np.intp), np.zeros(0, np.intp))
+
+
+class ConfigurationFeatures(NamedTuple):
+    """Features with label sets and gaps: feature c gives weight `weight_of[c]` where rule `rule_of[c]` fires and the
+    label of every token of the match lies in the set of its slot.
+
+    sets (Z, L) bool: sets of labels. slots: row of `sets` for each slot, all features end to end. n_slots (C,).
+    """
+
+    sets: NDArray[np.bool_]
+    slots: Ints
+    n_slots: Ints
+    weight_of: Ints
+    rule_of: Ints
+
+    def expand(self, fired: FiredRules) -> Tuple[Ints, Ints, Ints, Ints]:
+        """RETURNS features (M,), first tokens (M,), sizes (M,), and rows of `sets`, all spans end to end."""
+        order = np.argsort(self.rule_of, kind="stable")
+        spans = np.flatnonzero(fired.sizes)
+        first = np.searchsorted(self.rule_of[order], fired.rules[spans], side="left")
+        counts = np.searchsorted(self.rule_of[order], fired.rules[spans], side="right") - first
+        features = order[ranges(first, counts)]
+        match = np.repeat(spans, counts)
+        sizes = fired.sizes[match]
+        slots = fired.slots[ranges((np.cumsum(fired.sizes) - fired.sizes)[match], sizes)]
+        own = np.repeat((np.cumsum(self.n_slots) - self.n_slots)[features], sizes)
+        return features, fired.tokens[match] - sizes + 1, sizes, self.slots[own + slots]
+
+
+def no_configurations(n_labels: int) -> ConfigurationFeatures:
+    nothing = np.zeros(0, np.intp)
+    return ConfigurationFeatures(np.zeros((0, n_labels), bool), nothing, nothing, nothing, nothing)
+
+
 class PatternFeatures(NamedTuple):
     """Definitions of features: feature f gives weight `weight_of[f]` to `patterns[f]` where rule `rule_of[f]` fires.
 
     patterns: label ids, oldest first. weight_of (P,), rule_of (P,) intp: EVERYWHERE or the number of a rule.
+    configurations: features that are no sequences of single labels; None if there are none. Their weights are numbered
+    together with those of the patterns.
     """
 
     patterns: List[Pattern]
     weight_of: Ints
     rule_of: Ints
+    configurations: Optional[ConfigurationFeatures] = None
 
     @property
     def n_weights(self) -> int:
-        return int(self.weight_of.max(initial=-1)) + 1
+        spanning = -1 if self.configurations is None else int(self.configurations.weight_of.max(initial=-1))
+        return max(int(self.weight_of.max(initial=-1)), spanning) + 1
 
-    def expand(self, rules: Ints, tokens: Ints) -> Tuple[Ints, Ints]:
-        """From fired rules to fired features. RETURNS features (M,), their last tokens (M,)."""
+    def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
+        """From fired rules to fired label patterns. RETURNS features (M,), their last tokens (M,)."""
         order = np.argsort(self.rule_of, kind="stable")
-        first = np.searchsorted(self.rule_of[order], rules, side="left")
-        counts = np.searchsorted(self.rule_of[order], rules, side="right") - first
-        return order[ranges(first, counts)], np.repeat(tokens, counts)
+        first = np.searchsorted(self.rule_of[order], fired.rules, side="left")
+        counts = np.searchsorted(self.rule_of[order], fired.rules, side="right") - first
+        counts[fired.sizes > 0] = 0
+        return order[ranges(first, counts)], np.repeat(fired.tokens, counts)
 
     def to_arrays(self) -> Dict[str, Any]:
         """For the model file."""
         labels = np.array([y for p in self.patterns for y in p], np.int32)
         lengths = np.array([len(p) for p in self.patterns], np.int32)
         weights, rules = self.weight_of.astype(np.int32), self.rule_of.astype(np.int32)
-        return {"labels": labels, "lengths": lengths, "weight_of": weights, "rule_of": rules}
+        arrays: Dict[str, Any] = {"labels": labels, "lengths": lengths, "weight_of": weights, "rule_of": rules}
+        if self.configurations is not None:
+            sets, *numbers = self.configurations
+            arrays["sets"] = sets.astype(np.uint8)
+            arrays.update(zip(_CONFIGURATION_ARRAYS, (n.astype(np.int32) for n in numbers), strict=True))
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Dict[str, Any]) -> "PatternFeatures":
         ends = np.cumsum(arrays["lengths"])
         patterns = [tuple(part.tolist()) for part in np.split(arrays["labels"], ends[:-1])] if len(ends) else []
-        return cls(patterns, arrays["weight_of"].astype(np.intp), arrays["rule_of"].astype(np.intp))
+        configurations = None
+        if "sets" in arrays:
+            numbers = [arrays[name].astype(np.intp) for name in _CONFIGURATION_ARRAYS]
+            configurations = ConfigurationFeatures(arrays["sets"].astype(bool), *numbers)
+        weight_of, rule_of = arrays["weight_of"].astype(np.intp), arrays["rule_of"].astype(np.intp)
+        return cls(patterns, weight_of, rule_of, configurations)
+
+
+_CONFIGURATION_ARRAYS = ("slots", "n_slots", "configuration_weight_of", "configuration_rule_of")
 
 
 @runtime_checkable
@@ -67,8 +136,8 @@ class PatternSource(Protocol):
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """The features, found once in initialization. sequences: gold label ids, -1 where unknown."""
 
-    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
-        """Where rules fire: flat index (over all docs) of the LAST token of each match, and the rule's number."""
+    def fire(self, docs: Sequence[Doc]) -> FiredRules:
+        """Where rules fire; `fired_rules` makes the result for rules with one token for each label."""
 
 
 class PatternSources:
@@ -87,25 +156,32 @@ class PatternSources:
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         patterns: List[Pattern] = []
         weights, rules = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
-        n_weights = n_rules = 0
+        spanning = [no_configurations(len(labels))]
+        n_weights = n_rules = n_sets = 0
         for source, n in zip(self.sources, self._n_rules, strict=True):
             part = source.define(labels, sequences)
             patterns += part.patterns
             weights.append(part.weight_of + n_weights)
             rules.append(np.where(part.rule_of < 0, EVERYWHERE, part.rule_of + n_rules))
+            if part.configurations is not None:
+                sets, slots, n_slots, weight_of, rule_of = part.configurations
+                moved = slots + n_sets, n_slots, weight_of + n_weights, rule_of + n_rules
+                spanning.append(ConfigurationFeatures(sets, *moved))
+                n_sets += len(sets)
             n_weights += part.n_weights
             n_rules += n
-        return PatternFeatures(patterns, np.concatenate(weights), np.concatenate(rules))
+        joined = ConfigurationFeatures(*map(np.concatenate, zip(*spanning, strict=True)))
+        configurations = joined if len(joined.rule_of) else None
+        return PatternFeatures(patterns, np.concatenate(weights), np.concatenate(rules), configurations)
 
-    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
-        tokens, rules = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+    def fire(self, docs: Sequence[Doc]) -> FiredRules:
+        parts = [fired_rules(np.zeros(0, np.intp), np.zeros(0, np.intp))]
         n_rules = 0
         for source, n in zip(self.sources, self._n_rules, strict=True):
-            at, which = source.fire(docs)
-            tokens.append(at)
-            rules.append(which + n_rules)
+            part = source.fire(docs)
+            parts.append(part._replace(rules=part.rules + n_rules))
             n_rules += n
-        return np.concatenate(tokens), np.concatenate(rules)
+        return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def check_source(source: Any) -> None:

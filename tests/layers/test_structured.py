@@ -41,7 +41,7 @@ def plain_score(model, source, doc, labels):
 def test_best_labels_are_the_enumerated_best(source, seed):
     model = tagger(source, seed)
     for doc in (docs_of()[0], docs_of()[1], doc_of("x y x z"), doc_of("new words")):
-        paths = model.predict([doc]).decode()
+        paths = decode_exact(model.predict([doc]))
         table = {
             y: plain_score(model, SOURCES[source](), doc, y) for y in itertools.product(range(L), repeat=len(doc))
         }
@@ -55,8 +55,8 @@ def test_sentences_and_docs_are_scored_apart(source):
     whole = model.predict(docs)
     assert whole.lengths.tolist() == [4, 2, 3, 2]
     apart = [docs[0], docs[1], docs[3][:3].as_doc(), docs[3][3:].as_doc()]
-    singles = [model.predict([doc]).decode() for doc in apart]
-    paths = whole.decode()
+    singles = [decode_exact(model.predict([doc])) for doc in apart]
+    paths = decode_exact(whole)
     assert paths.scores == pytest.approx([single.scores[0] for single in singles])
     assert paths.labels.tolist() == [y for single in singles for y in single.labels.tolist()]
 
@@ -108,16 +108,16 @@ def test_no_tokens(docs):
     model = tagger("all")
     potentials, backprop = model.begin_update(docs)
     assert potentials.scores.shape == (0, L) and potentials.lengths.tolist() == []
-    assert potentials.decode().labels.tolist() == model.predict(docs).decode().labels.tolist() == []
+    assert decode_exact(potentials).labels.tolist() == decode_exact(model.predict(docs)).labels.tolist() == []
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_bytes_copies_and_pickles(source):
     model, docs = tagger(source), docs_of()
-    expected = model.predict(docs).decode()
+    expected = decode_exact(model.predict(docs))
     fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES[source]()).from_bytes(model.to_bytes())
     for other in (fresh, model.copy(), pickle.loads(pickle.dumps(model))):
-        paths = other.predict(docs).decode()
+        paths = decode_exact(other.predict(docs))
         assert paths.labels.tolist() == expected.labels.tolist()
         assert np.array_equal(paths.scores, expected.scores)
         assert other.to_bytes() == model.to_bytes()
@@ -132,7 +132,7 @@ def test_loaded_patterns_replace_the_own_ones():
     other.initialize(X=docs, Y=zeros(docs, L))
     assert other.predict(docs).patterns.trie.node_of.tolist() != model.predict(docs).patterns.trie.node_of.tolist()
     other.from_bytes(model.to_bytes())
-    assert np.array_equal(other.predict(docs).decode().scores, model.predict(docs).decode().scores)
+    assert np.array_equal(decode_exact(other.predict(docs)).scores, decode_exact(model.predict(docs)).scores)
 
 
 def test_training_data_without_any_pattern():
@@ -144,7 +144,7 @@ def test_training_data_without_any_pattern():
     assert model.predict(docs).patterns is None
     assert weights_of(model).parameters["patterns"].values.shape == (0,)
     fresh = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100)).from_bytes(model.to_bytes())
-    assert np.array_equal(fresh.predict(docs).decode().scores, model.predict(docs).decode().scores)
+    assert np.array_equal(fresh.predict(docs).decode().scores, decode_exact(model.predict(docs)).scores)
 
 
 def test_initializing_again_starts_from_zero():

@@ -1,0 +1,51 @@
+"""The decoders that a config can choose from."""
+
+from typing import Optional, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from .algorithm_1 import algorithm_1
+from .exact import decode_exact
+from .longest_match import decode_any_sign
+from .max_marginal import max_marginal
+from .potentials import Potentials
+from .records import Paths
+from .trie import PatternScores, PatternTrie
+
+
+class Decoder(Protocol):
+    """From potentials to labels. Write your own: register a function that returns one in `spacy.registry.misc`."""
+
+    def __call__(self, potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths: ...
+
+
+def exact_decoder() -> Decoder:
+    """The best label sequence, by the cheapest exact algorithm for the features at hand (`exact.py`)."""
+    return decode_exact
+
+
+def any_sign_decoder() -> Decoder:
+    """The best label sequence by longest matches, also where weights are not negative (`longest_match.py`)."""
+    return decode_longest_match
+
+
+def max_marginal_decoder() -> Decoder:
+    """The most probable label of each token (`max_marginal.py`)."""
+    return max_marginal
+
+
+def algorithm_1_decoder() -> Decoder:
+    """Algorithm 1 of Qian & Liu as printed: not exact, for comparison (`algorithm_1.py`)."""
+    return algorithm_1
+
+
+def decode_longest_match(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
+    """`decode_any_sign` of potentials. RAISES ValueError as there; [HS039]: general configurations."""
+    scores, trans, lengths, patterns, configurations = potentials
+    if configurations is not None and len(configurations.first):
+        raise ValueError(Errors.HS039.format(decoder="any_sign"))
+    n_labels = scores.shape[1]
+    patterns = patterns or PatternScores(PatternTrie([], n_labels), np.zeros(n_labels))
+    return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)

@@ -1,0 +1,143 @@
+"""Exact inference: for each case the algorithm that solves it at the least cost.
+
+    a chain                                     Viterbi, forward-backward          O(L^2) a token
+    label patterns, no weight negative          inclusive messages                 O(U + L^2)
+    label patterns, some weight negative        longest matches                    O(U L)
+    sequences in which configurations fire      states made on the fly             O(S L)
+
+The first two decode what pruning leaves. Sums keep to inclusive messages as long as these do not cancel.
+"""
+
+from contextlib import contextmanager
+from typing import Iterator, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .configurations import ConfigurationLattice, check_configurations, configuration_paths, configuration_posterior
+from .forward_backward import forward_backward
+from .longest_match import any_sign_posterior, decode_any_sign
+from .pattern_posterior import is_stable, pattern_posterior
+from .potentials import OneSequence, Potentials
+from .pruning import decode_pruned
+from .records import NoPath, Paths, Posterior
+
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
+    """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences.
+
+    allowed (N, L) bool: labels permitted at each token. RETURNS (Paths). Ties: as the algorithm used.
+    RAISES ValueError [HS020-HS025, HS036-HS038].
+    """
+    spanned, rest = _split(potentials, with_zero=False)
+    if not len(spanned):
+        return _decode_contiguous(potentials, allowed)
+    labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
+    if len(rest):
+        chain, tokens, _ = potentials.chain_of(rest)
+        with _numbered(rest):
+            labels[tokens], best[rest] = _decode_contiguous(chain, None if allowed is None else allowed[tokens])
+    for i in spanned.tolist():
+        one = potentials.one(i, allowed)
+        with _numbered(np.array([i])):
+            found = configuration_paths(_lattice(one, with_zero=False))
+        labels[potentials.tokens_of(i)], best[i] = found.labels, found.scores[0]
+    return Paths(labels, best)
+
+
+def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Posterior:
+    """log Z, marginals and all expected counts of p(y | x) = exp(score(x, y)) / Z(x), for a batch of sequences.
+
+    allowed (N, L) bool. RETURNS (Posterior): the gradient of sum(log_z) with respect to every field of `potentials`.
+    RAISES ValueError as `decode_exact`.
+    """
+    spanned, rest = _split(potentials, with_zero=True)
+    if not len(spanned):
+        found = _sum_contiguous(potentials, allowed)
+        n = 0 if potentials.configurations is None else len(potentials.configurations.first)
+        return found._replace(configuration_counts=np.zeros(n))
+    patterns, configurations = potentials.patterns, potentials.configurations
+    fired = None if patterns is None else patterns.fired
+    total = Posterior(
+        np.zeros(len(potentials.lengths)),
+        np.zeros(potentials.scores.shape),
+        np.zeros(potentials.trans.shape),
+        np.zeros(0 if patterns is None else len(patterns.trie)),
+        np.zeros(0 if fired is None else len(fired.tokens)),
+        np.zeros(0 if configurations is None else len(configurations.first)),
+    )
+    if len(rest):
+        chain, tokens, entries = potentials.chain_of(rest)
+        with _numbered(rest):
+            found = _sum_contiguous(chain, None if allowed is None else allowed[tokens])
+        _add(total, found, rest, tokens, (entries, np.zeros(0, np.intp)))
+    for i in spanned.tolist():
+        one = potentials.one(i, allowed)
+        at = potentials.tokens_of(i)
+        with _numbered(np.array([i])):
+            found = configuration_posterior(_lattice(one, with_zero=True), one.patterns)
+        _add(total, found, np.array([i]), np.arange(at.start, at.stop), one.entries)
+    return total
+
+
+def _split(potentials: Potentials, *, with_zero: bool) -> Tuple[Ints, Ints]:
+    """Sequences in which configurations fire (those of weight 0 only if they count), and all others."""
+    every = np.arange(len(potentials.lengths))
+    configurations = potentials.configurations
+    if configurations is None or not len(configurations.first):
+        return every[:0], every
+    check_configurations(configurations, potentials.lengths, potentials.scores.shape[1])
+    first = configurations.first if with_zero else configurations.first[configurations.weights != 0]
+    spanned = np.unique(np.searchsorted(np.cumsum(potentials.lengths), first, side="right"))
+    return spanned, np.setdiff1d(every, spanned, assume_unique=True)
+
+
+def _lattice(one: OneSequence, *, with_zero: bool) -> ConfigurationLattice:
+    if one.configurations is None:
+        raise TypeError("a sequence without configurations")
+    configurations = one.configurations
+    if not with_zero:
+        configurations = configurations.chosen(np.flatnonzero(configurations.weights), 0)
+    return ConfigurationLattice(one.scores, one.trans, one.patterns, configurations, one.allowed)
+
+
+def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths:
+    scores, trans, lengths, patterns, _ = potentials
+    if patterns is not None:
+        lowest = patterns.weights.min(initial=0.0)
+        if patterns.fired is not None:
+            lowest = min(lowest, patterns.fired.weights.min(initial=0.0))
+        if not lowest >= 0:
+            return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)
+    return decode_pruned(scores, trans, lengths, patterns=patterns, allowed=allowed)
+
+
+def _sum_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Posterior:
+    scores, trans, lengths, patterns, _ = potentials
+    if patterns is None:
+        return forward_backward(scores, trans, lengths, allowed=allowed)
+    if is_stable(trans, patterns):
+        return pattern_posterior(scores, trans, patterns, lengths, allowed=allowed)
+    return any_sign_posterior(scores, trans, patterns, lengths, allowed=allowed)
+
+
+def _add(total: Posterior, part: Posterior, sequences: Ints, tokens: Ints, entries: Tuple[Ints, Ints]) -> None:
+    total.log_z[sequences] = part.log_z
+    total.marginals[tokens] = part.marginals
+    total.transitions[:] += part.transitions
+    if len(total.node_counts):
+        total.node_counts[:] += part.node_counts
+    total.fired_counts[entries[0]] = part.fired_counts
+    total.configuration_counts[entries[1]] = part.configuration_counts
+
+
+@contextmanager
+def _numbered(sequences: Ints) -> Iterator[None]:
+    """Messages name a sequence by its number in the whole batch."""
+    try:
+        yield
+    except NoPath as no_path:
+        raise NoPath(int(sequences[no_path.sequence])) from None

@@ -1,0 +1,60 @@
+"""Label patterns written out at every place where they can match, as the papers write them: z_{s:t}."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layout import ranges
+from .trie import PatternScores
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+class Instances(NamedTuple):
+    """Patterns at positions. last (M,): flat index of the last token, ascending, longer patterns later. nodes (M,).
+
+    weights (M,): all that fires there, added up; not 0.
+    tokens, labels: the (token, label) pairs of all instances, end to end; pairs of instance m: starts[m] .. + depth.
+    """
+
+    last: Ints
+    nodes: Ints
+    weights: Floats
+    starts: Ints
+    tokens: Ints
+    labels: Ints
+
+    @property
+    def sizes(self) -> Ints:
+        """Labels of each instance. RETURNS (M,)."""
+        return np.diff(np.append(self.starts, len(self.tokens)))
+
+
+def make_instances(patterns: PatternScores, lengths: NDArray[np.integer]) -> Instances:
+    """All places of all patterns whose weight is not 0, within sequences of the given lengths (S,)."""
+    trie, weights, fired = patterns
+    starts = np.cumsum(lengths) - lengths
+    time = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)  # (N,) position in the own sequence
+    everywhere = np.flatnonzero(weights)
+    last = np.tile(np.arange(len(time)), len(everywhere))
+    nodes = np.repeat(everywhere, len(time))
+    earned = np.repeat(weights[everywhere], len(time))
+    if fired is not None:
+        last, nodes = np.concatenate([last, fired.tokens]), np.concatenate([nodes, fired.nodes])
+        earned = np.concatenate([earned, fired.weights])
+    fits = time[last] + 1 >= trie.depth[nodes]
+    keys, which = np.unique(last[fits] * len(trie) + nodes[fits], return_inverse=True)
+    total = np.bincount(which, weights=earned[fits], minlength=len(keys)).astype(np.float64)
+    last, nodes = np.divmod(keys[total != 0], len(trie))
+    depth = trie.depth[nodes]
+    first_pair = np.cumsum(depth) - depth
+    tokens = ranges(last - depth + 1, depth)
+    labels = np.empty(len(tokens), np.intp)
+    at, node = first_pair + depth - 1, nodes
+    while len(at):  # from the last label of each pattern back to the first
+        labels[at] = trie.label[node]
+        going_on = trie.parent[node] >= 0
+        at, node = at[going_on] - 1, trie.parent[node[going_on]]
+    return Instances(last, nodes, total[total != 0], first_pair, tokens, labels)

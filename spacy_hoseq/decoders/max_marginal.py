@@ -1,0 +1,30 @@
+"""Max-marginal decoding: at every token the label that is most probable there, whatever the others are.
+
+    y*_t = argmax_y p(y_t = y | x)
+
+It makes the expected number of right labels large, where `exact.py` makes the probability that ALL are right large
+(minimum Bayes risk for the Hamming loss; Rabiner 1989, section III.B). Needs potentials learnt as probabilities
+(objective `log_likelihood`) to be worth its time.
+"""
+
+from typing import Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .exact import exact_posterior
+from .path_score import path_score
+from .potentials import Potentials
+from .records import Paths
+
+
+def max_marginal(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
+    """The label of largest marginal at each token, for a batch of sequences.
+
+    allowed (N, L) bool. RETURNS (Paths): scores are score(x, y*), -inf if y* uses a forbidden transition, which this
+    criterion does not exclude. Ties: the lowest label. RAISES ValueError as `exact_posterior`.
+    """
+    marginals = exact_posterior(potentials, allowed=allowed).marginals
+    labels = marginals.argmax(axis=1).astype(np.int32)
+    scores, trans, lengths, patterns, configurations = potentials
+    return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations))

@@ -1,0 +1,40 @@
+"""Label sequences drawn from the posterior, by sums forward and draws backward (Chib 1996; Scott 2002, section 2.2).
+
+Checked against enumeration in tests/decoders/test_sampling.py.
+"""
+
+from typing import Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors
+from .configurations import Configurations, lattice_of
+from .lattice import sample_paths
+from .layout import check_scores
+from .trie import PatternScores
+
+
+def sample(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    n_samples: int,
+    rng: np.random.Generator,
+    *,
+    patterns: Optional[PatternScores] = None,
+    configurations: Optional[Configurations] = None,
+    allowed: Optional[NDArray[np.bool_]] = None,
+) -> NDArray[np.int32]:
+    """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for one sequence.
+
+    scores (T, L), trans (L, L), allowed (T, L); T may be 0. rng: where chance comes from; nothing global is touched.
+    RETURNS (n_samples, T) int32. RAISES ValueError [HS020-HS024, HS036-HS038]; [HS029]: `n_samples` below 1.
+
+    Time O(T S L) for S states (the nodes of the trie) and O(T S) for each distinct state drawn; memory O(T S).
+    """
+    if n_samples < 1:
+        raise ValueError(Errors.HS029.format(n=n_samples))
+    check_scores(scores, trans, allowed)
+    if not len(scores):
+        return np.zeros((n_samples, 0), np.int32)
+    return sample_paths(lattice_of(scores, trans, patterns, configurations, allowed), n_samples, rng)
