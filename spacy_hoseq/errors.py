@@ -18,7 +18,8 @@ class Warnings(metaclass=_WithCodes):
 
 
 class Errors(metaclass=_WithCodes):
-    """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components."""
+    """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
+    HS07x readers."""
 
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
@@ -105,6 +106,10 @@ class Errors(metaclass=_WithCodes):
     )
     HS055 = "The layer \"{name}\" has no update rule. Train it through the component `hoseq_tagger`, which sets one."
     HS056 = "`max_states` must be at least 1, got {max_states}."
+    HS057 = (
+        "The token \"{word}\" is no image: expected 16 Braille characters, one for each 4 x 2 pixels. Read the corpus "
+        "with `spacy_hoseq.letter_corpus.v1`, or use emissions made for words."
+    )
     HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
 
     HS060 = "Unknown objective \"{objective}\". Expected one of: {expected}."
@@ -116,3 +121,6 @@ class Errors(metaclass=_WithCodes):
     )
     HS065 = "\"{label}\" is no part of speech of spaCy. With the attribute \"pos\" labels must be among: {known}."
     HS066 = "The extension \"{attribute}\" holds the value {value} of type {type}; labels must be strings, or empty."
+
+    HS070 = "Cannot read line {line} of {path}: {problem}."
+    HS071 = "There are no words in {folds} of {path}. Give folds that the file has, or another file."

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from spacy_hoseq.decoders.configurations import Configurations
 from spacy_hoseq.decoders.potentials import Potentials
 from spacy_hoseq.decoders.trie import Fired, PatternScores, PatternTrie
 
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]
 FiredPattern = tuple[int, Pattern, float]  # token of its last label, pattern, weight
+Configuration = tuple[int, tuple[frozenset[int], ...], float]  # token of its first label, sets of labels, weight
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Case:
     patterns: tuple[WeightedPattern, ...] = ()
     fired: tuple[FiredPattern, ...] = ()
     allowed: NDArray[np.bool_] | None = None
+    configurations: tuple[Configuration, ...] = ()
 
     @property
     def n_labels(self) -> int:
@@ -45,12 +48,29 @@ class Case:
         fired = Fired(tokens, trie.node_of[len(everywhere) :], np.array([w for _, _, w in self.fired], float))
         return PatternScores(trie, weights, fired)
 
+    def label_sets(self) -> Configurations | None:
+        """The configurations as the decoders want them."""
+        if not self.configurations:
+            return None
+        every = [labels for _, sets, _ in self.configurations for labels in sets]
+        distinct = sorted(set(every), key=sorted)
+        table = np.array([[y in labels for y in range(self.n_labels)] for labels in distinct], bool)
+        return Configurations(
+            np.array([first for first, _, _ in self.configurations], np.intp),
+            np.array([len(sets) for _, sets, _ in self.configurations], np.intp),
+            np.array([distinct.index(labels) for labels in every], np.intp),
+            table.reshape(len(distinct), self.n_labels),
+            np.array([weight for _, _, weight in self.configurations], float),
+        )
+
     def potentials(self) -> Potentials:
         has_patterns = bool(self.patterns or self.fired)
-        return Potentials(self.scores, self.trans, self.lengths, self.pattern_scores() if has_patterns else None)
+        patterns = self.pattern_scores() if has_patterns else None
+        return Potentials(self.scores, self.trans, self.lengths, patterns, self.label_sets())
 
     def without_patterns(self) -> "Case":
-        return replace(self, patterns=(), fired=())
+        """A plain chain."""
+        return replace(self, patterns=(), fired=(), configurations=())
 
     def doubles(self) -> "Case":
         return replace(self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64))
@@ -67,6 +87,12 @@ class Case:
             for token, pattern, weight in self.fired
             if token in r
         ]
+        configurations = [
+            (first - r.start + int(start), sets, weight)
+            for r, start in zip(ranges, moved, strict=True)
+            for first, sets, weight in self.configurations
+            if first in r
+        ]
         return replace(
             self,
             scores=self.scores[tokens],
@@ -74,6 +100,7 @@ class Case:
             patterns=self.patterns + tuple((pattern, 0.0) for _, pattern, _ in self.fired),
             fired=tuple(fired),
             allowed=None if self.allowed is None else self.allowed[tokens],
+            configurations=tuple(configurations),
         )
 
     def singles(self) -> list["Case"]:
@@ -89,4 +116,17 @@ class Case:
             tuple((tuple(int(new[y]) for y in pattern), weight) for pattern, weight in self.patterns),
             tuple((token, tuple(int(new[y]) for y in pattern), weight) for token, pattern, weight in self.fired),
             None if self.allowed is None else self.allowed[:, old],
+            tuple(
+                (first, tuple(frozenset(int(new[y]) for y in labels) for labels in sets), weight)
+                for first, sets, weight in self.configurations
+            ),
+        )
+
+    def scaled(self, factor: float) -> "Case":
+        """Weights of all higher-order features times `factor`."""
+        return replace(
+            self,
+            patterns=tuple((pattern, factor * weight) for pattern, weight in self.patterns),
+            fired=tuple((token, pattern, factor * weight) for token, pattern, weight in self.fired),
+            configurations=tuple((first, sets, factor * weight) for first, sets, weight in self.configurations),
         )

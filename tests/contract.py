@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders import layout
+from spacy_hoseq.decoders import lattice, layout
 from spacy_hoseq.decoders.records import Paths
 
 from . import oracle
@@ -18,6 +18,7 @@ from .strategies import cases
 
 class DecoderContract:
     takes_patterns = True
+    takes_negative = False  # weights of patterns may have any sign
     takes_batches = True  # False: `decode` calls it sequence by sequence
 
     def decode(self, case: Case) -> Paths:
@@ -26,6 +27,7 @@ class DecoderContract:
     def fit(self, case: Case) -> Case:
         """The case, without what this decoder does not take; feasible ones only."""
         case = case if self.takes_patterns else case.without_patterns()
+        case = _every_other_negative(case) if self.takes_negative else case
         assume(all(oracle.joint_table(single).best > -np.inf for single in case.singles()))
         return case
 
@@ -63,7 +65,7 @@ class DecoderContract:
     def test_blocks_change_nothing(self, case, cells):
         case = self.fit(case)
         whole = self.decode(case)
-        with mock.patch.object(layout, "BLOCK_CELLS", cells):
+        with mock.patch.object(layout, "BLOCK_CELLS", cells), mock.patch.object(lattice, "BLOCK_CELLS", cells):
             in_blocks = self.decode(case)
         assert in_blocks.labels.tolist() == whole.labels.tolist()
         assert in_blocks.scores.tolist() == whole.scores.tolist()
@@ -175,3 +177,10 @@ class DecoderContract:
         message = r"\[HS025\] The sequence lengths must be positive and add up to 3 tokens, got \["
         with pytest.raises(ValueError, match=message):
             self.decode(Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array(lengths, np.int64)))
+
+
+def _every_other_negative(case: Case) -> Case:
+    signs = [(-1.0) ** i for i in range(len(case.patterns) + len(case.fired))]
+    patterns = tuple((pattern, sign * weight) for (pattern, weight), sign in zip(case.patterns, signs, strict=False))
+    fired = tuple((*entry, -sign * weight) for (*entry, weight), sign in zip(case.fired, signs, strict=False))
+    return replace(case, patterns=patterns, fired=fired)

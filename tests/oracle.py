@@ -4,7 +4,8 @@ Nothing here calls the package. Qian & Liu, "Problem Definition":
 
     score(x, y) = sum_t sum_i w_i b_i(x, t) I(y_s..t = z_i)
 
-Emission scores are patterns of one label that fire at t, transitions are patterns of two that fire everywhere.
+Emission scores are patterns of one label that fire at t, transitions are patterns of two that fire everywhere. General
+configurations (Qian et al. 2009, section 2) have a set of labels for each token: I(y_s in Z_s, ..., y_t in Z_t).
 """
 
 import itertools
@@ -43,7 +44,17 @@ def score_of(case: Case, labellings: Labels) -> Floats:
             total += weight * _ends_with(labellings, t, pattern)
     for t, pattern, weight in case.fired:
         total += weight * _ends_with(labellings, t, pattern)
+    for first, sets, weight in case.configurations:
+        total += weight * lies_in(labellings, first, sets)
     return total
+
+
+def lies_in(labellings: Labels, first: int, sets: tuple[frozenset[int], ...]) -> NDArray[np.bool_]:
+    """Whether the labels from token `first` on lie in the sets. RETURNS (M,)."""
+    found = np.ones(len(labellings), bool)
+    for labels, here in zip(sets, labellings.T[first : first + len(sets)], strict=True):
+        found &= np.isin(here, list(labels))
+    return found
 
 
 def score_of_one(case: Case, labels: NDArray[np.integer]) -> float:
@@ -106,6 +117,11 @@ class JointTable(NamedTuple):
         p = np.exp(self.scores - self.log_z)
         ends = range(self.labellings.shape[1]) if tokens is None else tokens
         return float(sum(p[_ends_with(self.labellings, t, string)].sum() for t in ends))
+
+    def expected_match(self, first: int, sets: tuple[frozenset[int], ...]) -> float:
+        """Probability that the labels from token `first` on lie in the sets."""
+        p = np.exp(self.scores - self.log_z)
+        return float(p[lies_in(self.labellings, first, sets)].sum())
 
 
 def joint_table(case: Case) -> JointTable:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from .cases import Case, Pattern
+from .cases import Case, Configuration, Pattern
 
 NO_LABEL = -np.inf
 
@@ -26,8 +26,9 @@ def cases(
     forbidden: bool = True,
     rounded: bool = False,
     strong: bool = True,
+    configurations: int = 0,
 ) -> Case:
-    """Batches with patterns everywhere and at positions.
+    """Batches with patterns everywhere and at positions, and with up to so many general configurations.
 
     signed: weights of patterns may be negative. strong: they may be much larger than emissions and transitions; if not,
     the negative ones together stay above -10.
@@ -54,7 +55,10 @@ def cases(
         if not strong:
             loss = -np.minimum(weights, 0).sum() - np.minimum(fired_weights, 0).sum()
             weights, fired_weights = weights * min(1, 10 / max(loss, 1)), fired_weights * min(1, 10 / max(loss, 1))
+    n_spans = draw(st.integers(0, configurations)) if configurations else 0
+    spans = random_configurations(rng, n_labels, lengths, n_spans)
     if rounded:
+        spans = [(first, sets, float(np.round(weight))) for first, sets, weight in spans]
         scores, trans = np.round(scores), np.round(trans)
         weights, fired_weights = np.round(weights), np.round(fired_weights)
     if forbidden and draw(st.booleans()):
@@ -67,7 +71,34 @@ def cases(
         tuple(zip(patterns, weights.tolist(), strict=True)),
         tuple(zip(fired_tokens, at_positions, fired_weights.tolist(), strict=True)),
         random_mask(rng, n_tokens, n_labels) if masks and draw(st.booleans()) else None,
+        tuple(spans),
     )
+
+
+def random_configurations(
+    rng: np.random.Generator, n_labels: int, lengths: NDArray[np.int64], n: int
+) -> list[Configuration]:
+    """Configurations that overlap, nest and cross, with weights of any sign: sets of some labels, of one, of all
+    (gaps), of none, skip-chains {a, b} x any* x {a, b}, spans of one token, the same twice, some of weight 0."""
+    every = frozenset(range(n_labels))
+    found: list[Configuration] = []
+    while len(found) < n:
+        sequence = int(rng.integers(len(lengths)))
+        start, length = int(lengths[:sequence].sum()), int(lengths[sequence])
+        first = int(rng.integers(0, length))
+        size = int(rng.integers(1, length - first + 1))
+        some = frozenset(np.flatnonzero(rng.random(n_labels) < 0.5).tolist())
+        kind = rng.integers(6)
+        sets = [frozenset(np.flatnonzero(rng.random(n_labels) < 0.6).tolist()) for _ in range(size)]
+        if kind == 0:
+            sets = [frozenset([int(y)]) for y in rng.integers(0, n_labels, size)]
+        elif kind in (1, 2) and size > 1:
+            sets = [some, *[every] * (size - 2), some]
+        elif kind == 3 and found:
+            first, sets = found[rng.integers(len(found))][0] - start, list(found[rng.integers(len(found))][1])
+        if 0 <= first and first + len(sets) <= length:
+            found.append((start + first, tuple(sets), float(rng.choice([0.0, 1.5, *rng.normal(0, 2, 8)]))))
+    return found
 
 
 def random_patterns(

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from .exact import decode_exact
+from .firing import expand_fired
 from .layout import Layout, check_scores, make_layout, packed_scores
 from .longest_match import check_finite
-from .nonnegative import expand_fired
 from .potentials import Potentials
-from .records import Paths
+from .records import NoPath, Paths
 from .trie import PatternScores, PatternTrie
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,10 @@ class BeamSearch:
         lost = np.flatnonzero(best == -np.inf)
         if len(lost):
             part, tokens, _ = potentials.chain_of(lost)
-            labels[tokens], best[lost] = decode_exact(part, allowed=None if allowed is None else allowed[tokens])
+            try:
+                labels[tokens], best[lost] = decode_exact(part, allowed=None if allowed is None else allowed[tokens])
+            except NoPath as no_path:
+                raise NoPath(int(lost[no_path.sequence])) from None
         return Paths(labels, best)
 
 

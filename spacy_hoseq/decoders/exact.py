@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from .configurations import ConfigurationLattice, check_configurations, configuration_paths, configuration_posterior
 from .forward_backward import forward_backward
-from .longest_match import any_sign_posterior, decode_any_sign
+from .layout import check_scores, make_layout
+from .longest_match import any_sign_posterior, check_finite, decode_any_sign
 from .pattern_posterior import is_stable, pattern_posterior
 from .potentials import OneSequence, Potentials
 from .pruning import decode_pruned
@@ -32,6 +33,8 @@ def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> P
     allowed (N, L) bool: labels permitted at each token. RETURNS (Paths). Ties: as the algorithm used.
     RAISES ValueError [HS020-HS025, HS036-HS038].
     """
+    check_scores(potentials.scores, potentials.trans, allowed)
+    make_layout(potentials.lengths, len(potentials.scores))
     spanned, rest = _split(potentials, with_zero=False)
     if not len(spanned):
         return _decode_contiguous(potentials, allowed)
@@ -54,6 +57,8 @@ def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -
     allowed (N, L) bool. RETURNS (Posterior): the gradient of sum(log_z) with respect to every field of `potentials`.
     RAISES ValueError as `decode_exact`.
     """
+    check_scores(potentials.scores, potentials.trans, allowed)
+    make_layout(potentials.lengths, len(potentials.scores))
     spanned, rest = _split(potentials, with_zero=True)
     if not len(spanned):
         found = _sum_contiguous(potentials, allowed)
@@ -105,14 +110,29 @@ def _lattice(one: OneSequence, *, with_zero: bool) -> ConfigurationLattice:
 
 
 def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths:
+    """Sequences without configurations; each by the signs of its own patterns, so that ties do not depend on others."""
     scores, trans, lengths, patterns, _ = potentials
-    if patterns is not None:
-        lowest = patterns.weights.min(initial=0.0)
-        if patterns.fired is not None:
-            lowest = min(lowest, patterns.fired.weights.min(initial=0.0))
-        if not lowest >= 0:
-            return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)
-    return decode_pruned(scores, trans, lengths, patterns=patterns, allowed=allowed)
+    if patterns is None:
+        return decode_pruned(scores, trans, lengths, allowed=allowed)
+    check_finite(patterns)
+    if patterns.weights.min(initial=0.0) < 0:
+        return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)
+    if patterns.fired is None or patterns.fired.weights.min(initial=0.0) >= 0:
+        return decode_pruned(scores, trans, lengths, patterns=patterns, allowed=allowed)
+    negative = patterns.fired.tokens[patterns.fired.weights < 0]
+    signed = np.unique(np.searchsorted(np.cumsum(lengths), negative, side="right"))
+    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
+    for sequences in (signed, np.setdiff1d(np.arange(len(lengths)), signed, assume_unique=True)):
+        if len(sequences):
+            (scores, trans, own_lengths, inside, _), tokens, _ = potentials.chain_of(sequences)
+            mask = None if allowed is None else allowed[tokens]
+            with _numbered(sequences):
+                if sequences is signed and inside is not None:
+                    found = decode_any_sign(scores, trans, inside, own_lengths, allowed=mask)
+                else:
+                    found = decode_pruned(scores, trans, own_lengths, patterns=inside, allowed=mask)
+            labels[tokens], best[sequences] = found
+    return Paths(labels, best)
 
 
 def _sum_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Posterior:

@@ -68,11 +68,13 @@ def best_paths(lattice: Lattice) -> StatePaths:
     """
     sizes = lattice.size_at_t
     n_steps = len(sizes)
+    if not n_steps:
+        return StatePaths(np.zeros(0, np.int32), np.zeros(0), [])
     blocks = _blocks(lattice)
     entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
         entries.append(_max_forward(lattice, first, last, entries[-1])[-1])
-    scores = np.full(int(sizes[0]) if n_steps else 0, -np.inf)
+    scores = np.full(int(sizes[0]), -np.inf)
     states: List[Ints] = [np.zeros(0, np.intp)] * n_steps
     labels: List[Labels] = [np.zeros(0, np.int32)] * n_steps
     later = np.zeros(0, np.intp)  # states at t + 1
@@ -85,8 +87,7 @@ def best_paths(lattice: Lattice) -> StatePaths:
             states[t] = np.concatenate([_best_source(lattice.step(t + 1), later, v), ended]) if n_on else ended
             labels[t] = lattice.step(t).label[states[t]].astype(np.int32)
             later = states[t]
-    flat = np.concatenate(labels) if labels else np.zeros(0, np.int32)
-    return StatePaths(flat, scores, states)
+    return StatePaths(np.concatenate(labels), scores, states)
 
 
 def _blocks(lattice: Lattice) -> List[Tuple[int, int]]:
@@ -98,7 +99,7 @@ def _blocks(lattice: Lattice) -> List[Tuple[int, int]]:
             blocks.append((first, t))
             first, cells = t, 0
         cells += more
-    return [*blocks, (first, len(lattice.size_at_t))] if len(lattice.size_at_t) else []
+    return [*blocks, (first, len(lattice.size_at_t))]
 
 
 def _max_forward(lattice: Lattice, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
@@ -230,15 +231,13 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
 
 
 def _top_k(candidates: Floats, first: Ints) -> Tuple[Floats, Ints, Ints]:
-    """The k best candidates of each target. RETURNS scores, moves, ranks, (S, k) each; scores -inf where none."""
+    """The k best candidates of each target. RETURNS scores, moves, ranks, (S, k) each; -inf where there are fewer."""
     k = candidates.shape[1]
     flat = candidates.reshape(-1)
     target = np.repeat(np.arange(len(first) - 1), np.diff(first) * k)
     order = np.lexsort((-flat, target))
-    take = first[:-1, None] * k + np.arange(k)  # (S, k)
-    exists = take < first[1:, None] * k
-    chosen = order[np.where(exists, take, 0)]
-    return np.where(exists, flat[chosen], -np.inf), chosen // k, chosen % k
+    chosen = order[first[:-1, None] * k + np.arange(k)]  # (S, k): every state has a move, so k candidates
+    return flat[chosen], chosen // k, chosen % k
 
 
 def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> Labels:

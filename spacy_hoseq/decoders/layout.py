@@ -58,6 +58,29 @@ def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
     return Layout(sizes, order, size_at_t, offset, tokens)
 
 
+class Part(NamedTuple):
+    """Some sequences of a batch. sequences (S',): which. tokens (N',): their tokens in the batch, end to end."""
+
+    sequences: NDArray[np.intp]
+    tokens: NDArray[np.intp]
+
+
+def parts_of(lengths: NDArray[np.integer], max_columns: int, max_tokens: int = BLOCK_CELLS) -> Iterator[Part]:
+    """The batch in parts of at most `max_columns` sequences and about `max_tokens` tokens, those of like length
+    together: lattices of few columns stay in the processor's cache."""
+    sizes = lengths.astype(np.intp)
+    order = np.argsort(-sizes, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    ends = np.concatenate([[0], np.cumsum(sizes[order])])
+    first = 0
+    while first < len(order):
+        last = int(np.searchsorted(ends, ends[first] + max_tokens, side="right")) - 1
+        last = min(first + max_columns, max(first + 1, last), len(order))
+        chosen = np.sort(order[first:last])
+        yield Part(chosen, ranges(starts[chosen], sizes[chosen]))
+        first = last
+
+
 def check_scores(
     scores: NDArray[np.floating], trans: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]]
 ) -> None:

@@ -13,15 +13,15 @@ in Qian et al. (2009, section 3.3). A step costs O(U L) moves, where inclusive m
 Checked against enumeration in tests/decoders/test_longest_match.py.
 """
 
-from typing import Iterator, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
+from .firing import expand_fired
 from .lattice import Step, best_paths, posterior
-from .layout import Layout, check_scores, make_layout, packed_scores
-from .nonnegative import expand_fired
+from .layout import Layout, check_scores, make_layout, packed_scores, parts_of
 from .records import NoPath, Paths, Posterior
 from .trie import PatternScores, PatternTrie
 
@@ -113,12 +113,13 @@ def decode_any_sign(
     layout = make_layout(lengths, len(scores))
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(layout.lengths))
     columns = max(1, STEP_CELLS // (len(patterns.trie) * patterns.trie.n_labels))
-    for sequences, tokens, inside, _ in _parts(patterns, layout, columns, None):
-        part = make_layout(layout.lengths[sequences], tokens.stop - tokens.start)
+    for sequences, tokens in parts_of(layout.lengths, columns):
+        part = make_layout(layout.lengths[sequences], len(tokens))
+        inside, _ = patterns.among(tokens, len(scores))
         mask = None if allowed is None else allowed[tokens]
         found = best_paths(LongestMatch(scores[tokens], trans, inside, part, mask))
-        labels[part.tokens + tokens.start] = found.labels
-        best[part.order + sequences.start] = found.scores
+        labels[tokens[part.tokens]] = found.labels
+        best[sequences[part.order]] = found.scores
     if len(best) and best.min() == -np.inf:
         raise NoPath(int(best.argmin()))
     return Paths(labels, best)
@@ -148,15 +149,16 @@ def any_sign_posterior(
         np.zeros(0 if fired is None else len(fired.tokens)),
     )
     columns = max(1, STEP_CELLS // (len(trie) * trie.n_labels))
-    for sequences, tokens, inside, entries in _parts(patterns, layout, columns, SUM_CELLS // len(trie)):
-        part = make_layout(layout.lengths[sequences], tokens.stop - tokens.start)
+    for sequences, tokens in parts_of(layout.lengths, columns, SUM_CELLS // len(trie)):
+        part = make_layout(layout.lengths[sequences], len(tokens))
+        inside, entries = patterns.among(tokens, len(scores))
         mask = None if allowed is None else allowed[tokens]
         lattice = LongestMatch(scores[tokens], trans, inside, part, mask)
         found = posterior(lattice, with_moves=True)
-        total.log_z[part.order + sequences.start] = found.log_z
+        total.log_z[sequences[part.order]] = found.log_z
         longest = np.concatenate(found.states, axis=1) if found.states else np.zeros((len(trie), 0))  # (U, n) packed
         matched = push_down(trie, longest)
-        total.marginals[part.tokens + tokens.start] = matched[: trie.n_labels].T
+        total.marginals[tokens[part.tokens]] = matched[: trie.n_labels].T
         total.node_counts[:] += matched.sum(axis=1)
         if inside.fired is not None:
             place = np.empty(len(part.tokens), np.intp)
@@ -180,25 +182,3 @@ def push_down(trie: PatternTrie, longest: Floats) -> Floats:
         targets, starts = np.unique(trie.fail[level], return_index=True)  # levels are sorted by fail
         matched[targets] += np.add.reduceat(matched[level], starts, axis=0)
     return matched
-
-
-def _parts(
-    patterns: PatternScores, layout: Layout, columns: int, max_tokens: Optional[int]
-) -> Iterator[Tuple[slice, slice, PatternScores, Ints]]:
-    """Consecutive sequences that are walked together: at most `columns`, and `max_tokens` tokens, but at least one.
-
-    RETURNS sequences, their tokens, their patterns, and which fired entries these are.
-    """
-    ends = np.concatenate([[0], np.cumsum(layout.lengths)])
-    first, n_sequences = 0, len(layout.lengths)
-    while first < n_sequences:
-        last = min(n_sequences, first + columns)
-        if max_tokens is not None:
-            last = min(last, max(first + 1, int(np.searchsorted(ends, ends[first] + max_tokens, side="right")) - 1))
-        tokens = slice(int(ends[first]), int(ends[last]))
-        inside, entries = patterns, np.zeros(0, np.intp)
-        if patterns.fired is not None:
-            fired, entries = patterns.fired.between(tokens.start, tokens.stop)
-            inside = patterns._replace(fired=fired)
-        yield slice(first, last), tokens, inside, entries
-        first = last

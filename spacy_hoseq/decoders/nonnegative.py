@@ -18,18 +18,23 @@ With a negative weight own_t(u) could exceed the true score; such weights are re
 Checked against enumeration in tests/decoders/test_nonnegative.py.
 """
 
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .layout import Layout, check_scores, make_layout, packed_scores, ranges
-from .records import Paths
-from .trie import Fired, PatternScores, PatternTrie
-from .viterbi import max_plus, unpack_paths
+from . import dominance
+from .firing import expand_fired
+from .layout import Layout, check_scores, make_layout, packed_scores, parts_of
+from .records import NoPath, Paths
+from .trie import PatternScores
+from .viterbi import max_plus
 
 Floats = NDArray[np.float64]
+COLUMN_CELLS = 65_536  # cells of one step of the sequences walked together: half a megabyte
+MIN_COLUMNS = 16
+MANY_NODES = 4_000  # from here on `dominance.py` is faster
 
 
 def decode_nonnegative(
@@ -50,37 +55,66 @@ def decode_nonnegative(
         deterministic for a sequence and independent of the rest of the batch.
     RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite.
 
-    Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`. Qian & Liu, "Decoding Algorithm";
+    Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries less
+    (`dominance.py`). Qian & Liu, "Decoding Algorithm";
     messages and failure links after Takhanov & Kolmogorov (2013), whose subtraction max does not need.
     """
     check_scores(scores, trans, allowed)
     check_weights(patterns)
     trie = patterns.trie
+    make_layout(lengths, len(scores))
+    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
+    is_large = len(trie) > MANY_NODES
+    columns = dominance.COLUMN_CELLS // len(trie) if is_large else max(MIN_COLUMNS, COLUMN_CELLS // len(trie))
+    decode = dominance.decode_columns if is_large else _decode
+    for sequences, tokens in parts_of(lengths, max(1, columns)):
+        mask = None if allowed is None else allowed[tokens]
+        inside, _ = patterns.among(tokens, len(scores))
+        labels[tokens], best[sequences] = decode(scores[tokens], trans, inside, lengths[sequences], mask)
+    if len(best) and best.min() == -np.inf:
+        raise NoPath(int(best.argmin()))
+    return Paths(labels, best)
+
+
+def _decode(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: PatternScores,
+    lengths: NDArray[np.integer],
+    allowed: Optional[NDArray[np.bool_]],
+) -> Paths:
+    """The same for sequences that are walked together; scores are -inf where there is no path."""
     layout = make_layout(lengths, len(scores))
     lattice = _Lattice(scores, trans, patterns, layout, allowed)
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
-    blocks = list(layout.blocks(len(trie)))
+    blocks = list(layout.blocks(len(patterns.trie)))
     entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
         entries.append(lattice.forward(first, last, entries[-1])[-1])
-    nodes = np.zeros(0, np.intp)  # the node each path is at, at t + 1, whose last label is already written
+    rows = np.zeros(0, np.intp)  # the row each path is at, at t + 1, whose last label is already written
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = lattice.forward(first, last, entry)
         for t in range(last - 1, first - 1, -1):
-            v, n_on = history[t - first], len(nodes)
-            singles = v[: trie.n_labels]
+            v, n_on = history[t - first], len(rows)
+            singles = v[: lattice.n_labels]
             best[n_on : v.shape[1]] = singles[:, n_on:].max(axis=0)  # sequences whose last token is t
             here = np.empty(v.shape[1], np.intp)
             here[n_on:] = singles[:, n_on:].argmax(axis=0)
-            here[:n_on] = lattice.before(nodes, v)
-            labels[layout.step(t)] = trie.label[here]
-            nodes = lattice.longest(here, v)
-    return unpack_paths(labels, best, layout)
+            here[:n_on] = lattice.before(rows, v)
+            labels[layout.step(t)] = lattice.label[here]
+            rows = lattice.longest(here, v)
+    flat, scores_of = np.empty_like(labels), np.empty_like(best)
+    flat[layout.tokens], scores_of[layout.order] = labels, best
+    return Paths(flat, scores_of)
 
 
 class _Lattice:
-    """Scores in the order the walk needs them: node-major, (U, n) at each step."""
+    """Scores in the order the walk needs them: (U, n) at each step, rows in the trie's preorder.
+
+    The second line of the recurrence carries values down the failure links. A call of NumPy's `reduceat` pays for every
+    group and column, so it is used for the few large groups, the single labels; all other links are taken in rounds.
+    """
 
     def __init__(
         self,
@@ -91,96 +125,84 @@ class _Lattice:
         allowed: Optional[NDArray[np.bool_]],
     ) -> None:
         trie, fired = patterns.trie, patterns.fired
-        self.trie, self.layout = trie, layout
+        self.trie, self.layout, self.n_labels = trie, layout, trie.n_labels
         self.emissions = packed_scores(scores, allowed, layout)  # (L, N)
         self.trans = trans.astype(np.float64)
-        deep = slice(trie.n_labels, len(trie))
+        self.row, node, self.first, self.end = trie.preorder
+        deep = node[trie.n_labels :]  # node of each row behind the single labels
         psi = trie.suffix_sums(patterns.weights)
         self.bonus = (self.trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep])[:, None]  # (U - L, 1)
-        self.parent, self.label = trie.parent[deep], trie.label[deep]
-        self.merges = [_merge(trie, level) for level in reversed(trie.levels[1:])]  # deepest first
+        self.label = trie.label[node]
+        self.parent = np.where(trie.parent[node] >= 0, self.row[trie.parent[node]], -1)  # row of the parent, by row
         self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
-        order = np.argsort(trie.fail[deep], kind="stable") + trie.n_labels
-        self.suffix_of = order  # deep nodes grouped by their failure link
-        self.first_longer = np.searchsorted(trie.fail[order], np.arange(len(trie) + 1))
+        self.rounds = [(self.row[nodes], self.row[suffixes]) for nodes, suffixes in trie.rounds]
+        grows = self.end > self.first
+        self.ending = np.flatnonzero(grows[: trie.n_labels])  # single labels that longer nodes end with
+        self.starts = self.first[self.ending] - trie.n_labels
+        self.first, self.end = self.first[node], self.end[node]
 
     def forward(self, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
         """V_t (U, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
         history = []
         previous = entry
-        n_labels = self.trie.n_labels
+        n_labels, n_rows = self.n_labels, len(self.label)
         for t in range(first, last):
             emissions = self.emissions[:, self.layout.step(t)]  # (L, n)
             n = emissions.shape[1]
-            v = np.empty((len(self.trie), n))
+            v = np.empty((n_rows, n))
             if previous is None:
                 v[:n_labels] = emissions
                 v[n_labels:] = -np.inf  # no pattern can have matched yet
-            else:
-                previous = previous[:, :n]
-                v[:n_labels] = max_plus(previous[:n_labels], self.trans) + emissions
-                deep = v[n_labels:]
-                np.take(previous, self.parent, axis=0, out=deep, mode="clip")
-                deep += self.bonus
-                deep += emissions[self.label]
-                if t in self.extra:
-                    nodes, columns, weights = self.extra[t]
-                    v[nodes, columns] += weights
-            for targets, level, starts in self.merges:
-                v[targets] = np.maximum(v[targets], np.maximum.reduceat(v[level], starts, axis=0))
+                history.append(v)
+                previous = v
+                continue
+            previous = previous[:, :n]
+            v[:n_labels] = max_plus(previous[:n_labels], self.trans) + emissions
+            deep = v[n_labels:]
+            np.take(previous, self.parent[n_labels:], axis=0, out=deep, mode="clip")
+            deep += self.bonus
+            deep += emissions.take(self.label[n_labels:], 0)  # much faster than an index, for few columns
+            if t in self.extra:
+                fired, columns, weights = self.extra[t]
+                v[self.row[fired], columns] += weights
+            for nodes, suffixes in self.rounds:
+                v[suffixes] = np.maximum(v.take(suffixes, 0), v.take(nodes, 0))
+            if len(self.starts):
+                v[self.ending] = np.maximum(v[self.ending], np.maximum.reduceat(deep, self.starts, axis=0))
             history.append(v)
             previous = v
         return history
 
-    def longest(self, nodes: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
-        """From node u to the node w that ends with u and whose own_t(w) is V_t(u). nodes (n,): one per column of v."""
-        nodes = nodes.copy()
-        open_ = np.arange(len(nodes))
-        while len(open_):
-            first, last = self.first_longer[nodes[open_]], self.first_longer[nodes[open_] + 1]
-            columns = np.repeat(open_, last - first)
-            longer = self.suffix_of[ranges(first, last - first)]
-            hits = np.flatnonzero(v[longer, columns] == v[nodes[columns], columns])
-            open_, chosen = np.unique(columns[hits], return_index=True)
-            nodes[open_] = longer[hits[chosen]]
-        return nodes
+    def longest(self, rows: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
+        """From node u to a node w that ends with u and whose own_t(w) is V_t(u). rows (n,): one per column of v.
 
-    def before(self, nodes: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
-        """The node at t - 1 that own_t(u) was built on: the parent, or for a single label the best label before."""
-        result = self.trie.parent[nodes]
+        V_t falls along failure links, so nodes of the same value as u are linked: w is the last of the first such line
+        in preorder, which ends where the next node of that value does not end with the one before it.
+        """
+        each = np.arange(len(rows))
+        first = self.first.take(rows) + (rows >= self.n_labels)  # u itself is put in front of the others
+        sizes = self.end.take(rows) - first + 1
+        stop = sizes.cumsum()
+        columns = each.repeat(sizes)
+        candidates = np.arange(len(columns)) + (first - 1 - stop + sizes).take(columns)
+        candidates[stop - sizes] = rows
+        flat = v.reshape(-1)
+        values = flat.take(candidates * v.shape[1] + columns)
+        hits = (values == flat.take(rows * v.shape[1] + each).take(columns)).nonzero()[0]
+        candidates, columns = candidates.take(hits), columns.take(hits)
+        stops = np.ones(len(hits), bool)
+        stops[:-1] = (columns[1:] != columns[:-1]) | (candidates[1:] >= self.end.take(candidates[:-1]))
+        lines = stops.nonzero()[0]
+        longest: NDArray[np.intp] = candidates.take(lines.take(columns.take(lines).searchsorted(each)))
+        return longest
+
+    def before(self, rows: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
+        """The row at t - 1 that own_t(u) was built on: the parent's, or for a single label the best label before."""
+        result = self.parent[rows]
         single = np.flatnonzero(result < 0)
-        trans = self.trans[:, nodes[single]]  # (L, n)
-        result[single] = (v[: self.trie.n_labels, single] + trans).argmax(axis=0)
+        trans = self.trans[:, rows[single]]  # (L, n)
+        result[single] = (v[: self.n_labels, single] + trans).argmax(axis=0)
         return result
-
-
-def _merge(trie: PatternTrie, level: slice) -> Tuple[NDArray[np.intp], slice, NDArray[np.intp]]:
-    """Failure links of one level, which is sorted by them: (targets, level, first node of each target in the level)."""
-    targets, starts = np.unique(trie.fail[level], return_index=True)
-    return targets, level, starts
-
-
-def expand_fired(
-    fired: Fired, trie: PatternTrie, layout: Layout
-) -> Dict[int, Tuple[NDArray[np.intp], NDArray[np.intp], Floats]]:
-    """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns, weights), unique."""
-    firing, which = np.unique(fired.nodes, return_inverse=True)
-    longer = trie.with_suffix(firing)
-    counts = np.array([len(nodes) for nodes in longer])[which]
-    nodes = np.concatenate([longer[i] for i in which])
-    place = np.empty(len(layout.tokens), np.intp)
-    place[layout.tokens] = np.arange(len(layout.tokens))
-    packed = np.repeat(place[fired.tokens], counts)
-    keys, inverse = np.unique(packed * len(trie) + nodes, return_inverse=True)
-    weights = np.asarray(np.bincount(inverse, weights=np.repeat(fired.weights, counts)), np.float64)
-    packed, nodes = np.divmod(keys, len(trie))
-    steps = np.searchsorted(layout.offset, packed, side="right") - 1
-    cuts = np.flatnonzero(np.diff(steps, prepend=-1))
-    bounds = np.append(cuts, len(steps))
-    return {
-        int(steps[a]): (nodes[a:b], packed[a:b] - layout.offset[steps[a]], weights[a:b])
-        for a, b in zip(bounds[:-1], bounds[1:], strict=True)
-    }
 
 
 def check_weights(patterns: PatternScores) -> None:

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
+from .firing import expand_fired
 from .forward_backward import MAX_RANGE, sum_by_rank
 from .layout import Layout, check_scores, make_layout, packed_scores
-from .nonnegative import expand_fired
 from .records import NoPath, Posterior
 from .trie import PatternScores
 

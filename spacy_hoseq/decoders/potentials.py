@@ -70,15 +70,8 @@ class Potentials(NamedTuple):
         sizes = self.lengths[sequences].astype(np.intp)
         tokens = ranges((np.cumsum(self.lengths) - self.lengths)[sequences].astype(np.intp), sizes)
         patterns, entries = self.patterns, np.zeros(0, np.intp)
-        if patterns is not None and patterns.fired is not None:
-            place = np.full(len(self.scores), -1, np.intp)
-            place[tokens] = np.arange(len(tokens))
-            entries = np.flatnonzero(place[patterns.fired.tokens] >= 0)
-            fired = patterns.fired
-            chosen = fired._replace(
-                tokens=place[fired.tokens[entries]], nodes=fired.nodes[entries], weights=fired.weights[entries]
-            )
-            patterns = patterns._replace(fired=chosen)
+        if patterns is not None:
+            patterns, entries = patterns.among(tokens, len(self.scores))
         return Potentials(self.scores[tokens], self.trans, self.lengths[sequences], patterns), tokens, entries
 
 

@@ -26,6 +26,31 @@ class Occurrences(NamedTuple):
     nodes: Ints
 
 
+class Cover(NamedTuple):
+    """nodes (n,): of more than j labels, grouped by a pair of labels. shorter (n,): their longest suffix of at most j
+    labels that is a node, -1 for j = 0. pairs (g,): earlier label * L + later label of each group. starts (g,)."""
+
+    nodes: Ints
+    shorter: Ints
+    pairs: Ints
+    starts: Ints
+
+
+class Preorder(NamedTuple):
+    """Nodes in an order in which all nodes that end with a given one lie together.
+
+    row (U,): place of each node; single labels keep 0 <= row < L, nodes of two or more labels follow, grouped by their
+        failure links. node (U,): the inverse.
+    first, end (U,): rows of the nodes of two or more labels that end with a node: first <= row < end. A node of two or
+        more labels is the first of its own.
+    """
+
+    row: Ints
+    node: Ints
+    first: Ints
+    end: Ints
+
+
 class PatternTrie:
     """Trie over label patterns. Nodes are numbered level by level; node y < L is the single label y.
 
@@ -106,6 +131,67 @@ class PatternTrie:
             after[level] = np.where(child >= 0, child, shorter)
         return after
 
+    @cached_property
+    def preorder(self) -> Preorder:
+        """The failure links as a forest, walked from the single labels down."""
+        n_labels, deep = self.n_labels, np.arange(self.n_labels, len(self))
+        size = np.ones(len(self), np.intp)  # of the subtree
+        for level in reversed(self.levels[1:]):
+            size += np.bincount(self.fail[level], size[level], minlength=len(self)).astype(np.intp)
+        by_suffix = deep[np.argsort(self.fail[deep], kind="stable")]
+        before = np.cumsum(size[by_suffix]) - size[by_suffix]  # all nodes in front of it, over all groups
+        groups, start = np.unique(self.fail[by_suffix], return_index=True)
+        ahead = np.zeros(len(self), np.intp)  # nodes of siblings in front of it
+        ahead[by_suffix] = before - np.repeat(before[start], np.diff(np.append(start, len(by_suffix))))
+        row, first = np.arange(len(self)), np.zeros(len(self), np.intp)
+        below = size[:n_labels] - 1
+        first[:n_labels] = n_labels + np.cumsum(below) - below
+        for level in self.levels[1:]:
+            suffix = self.fail[level]
+            row[level] = first[suffix] + (suffix >= n_labels) + ahead[level]
+            first[level] = row[level]
+        end = first + size
+        end[:n_labels] -= 1
+        node = np.empty(len(self), np.intp)
+        node[row] = np.arange(len(self))
+        return Preorder(row, node, first, end)
+
+    @cached_property
+    def covers(self) -> List[Cover]:
+        """For each j: the nodes of more than j labels, by the pair of labels at the j-th place from the end."""
+        covers = []
+        node = np.arange(len(self))  # u without its last j labels
+        later = node  # u without its last j - 1 labels
+        for j in range(self.max_length):
+            inside = np.flatnonzero(self.depth > max(j, 1))
+            if j == 0:
+                first, second = self.label[self.parent[inside]], self.label[inside]
+            else:
+                later, node = node, np.where(self.depth > j, self.parent[node], -1)
+                first, second = self.label[node[inside]], self.label[later[inside]]
+            pairs = first * self.n_labels + second
+            inside = inside[np.argsort(pairs, kind="stable")]
+            distinct, starts = np.unique(np.sort(pairs), return_index=True)
+            covers.append(Cover(inside, self.suffix_at_most(inside, j), distinct, starts))
+        return covers
+
+    @cached_property
+    def rounds(self) -> List[Tuple[Ints, Ints]]:
+        """Failure links between nodes of two or more labels, in an order to carry values down them: every node's own
+        links come before the one it leaves by, and no node receives twice in one round. RETURNS (nodes, their fail)."""
+        ready, result = [0] * len(self), []  # type: List[int], List[Tuple[List[int], List[int]]]
+        for node in range(len(self) - 1, self.n_labels - 1, -1):  # all that fail to a node come after it
+            suffix = int(self.fail[node])
+            if suffix < self.n_labels:
+                continue
+            at = max(ready[node], ready[suffix])
+            ready[suffix] = at + 1
+            if at == len(result):
+                result.append(([], []))
+            result[at][0].append(node)
+            result[at][1].append(suffix)
+        return [(np.array(nodes, np.intp), np.array(suffixes, np.intp)) for nodes, suffixes in result]
+
     def suffix_sums(self, node_weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)). RETURNS (U,)."""
         psi = node_weights.astype(np.float64)
@@ -171,6 +257,17 @@ class Fired(NamedTuple):
         return Fired(self.tokens[which] - first, self.nodes[which], self.weights[which]), which
 
 
+    def among(self, tokens: Ints, n_tokens: int) -> "Tuple[Fired, Ints]":
+        """Entries whose last token is one of `tokens`, numbered as there. RETURNS them, and which they are.
+
+        tokens (N',): distinct, of a batch of n_tokens.
+        """
+        place = np.full(n_tokens, -1, np.intp)
+        place[tokens] = np.arange(len(tokens))
+        which = np.flatnonzero(place[self.tokens] >= 0)
+        return Fired(place[self.tokens[which]], self.nodes[which], self.weights[which]), which
+
+
 class PatternScores(NamedTuple):
     """All higher-order features of a batch.
 
@@ -182,6 +279,13 @@ class PatternScores(NamedTuple):
     trie: PatternTrie
     weights: NDArray[np.float64]
     fired: Optional[Fired] = None
+
+    def among(self, tokens: Ints, n_tokens: int) -> "Tuple[PatternScores, Ints]":
+        """Those of some sequences of the batch, by their tokens. RETURNS them, and which fired entries they have."""
+        if self.fired is None:
+            return self, np.zeros(0, np.intp)
+        fired, which = self.fired.among(tokens, n_tokens)
+        return self._replace(fired=fired), which
 
 
 def _check_pattern(pattern: Pattern, n_labels: int) -> None:

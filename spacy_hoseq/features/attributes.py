@@ -17,6 +17,7 @@ from spacy.tokens import Doc, Token
 
 from ..errors import Errors
 from .keys import Keys
+from .pixels import COLUMNS, ROWS, pixel
 
 LexicalAttribute = Callable[[Lexeme], int]
 
@@ -95,13 +96,15 @@ def lexical_attribute(name: str) -> Optional[LexicalAttribute]:
     for affix, function in (("prefix", _prefix), ("suffix", _suffix)):
         if name.startswith(affix) and name[len(affix) :].isdigit():
             return partial(function, int(name[len(affix) :]))
+    if name.startswith("pixel") and name[5:].isdigit() and int(name[5:]) < ROWS * COLUMNS:
+        return partial(pixel, int(name[5:]))
     return _COMPUTED.get(name)
 
 
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
     if name != "bias" and not name.startswith("_.") and not lexical_attribute(name) and name.upper() not in IDS:
-        others = ["prefixN", "suffixN", "bias", "_.extension", "tag", "pos", "lemma"]
+        others = ["prefixN", "suffixN", "pixelN", "bias", "_.extension", "tag", "pos", "lemma"]
         known = sorted([*_STRINGS, *_FLAGS, *_COMPUTED, *others])
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
 

@@ -2,6 +2,8 @@
 
 from typing import List
 
+from .pixels import COLUMNS, ROWS
+
 
 def english_pos_templates() -> List[str]:
     """Part-of-speech tagging of English and other languages with capitals and suffixes."""
@@ -44,3 +46,17 @@ def chinese_pos_templates() -> List[str]:
         "char_classes[-1..1]",
         "repeated_char[0]",
     ]
+
+
+def pixel_templates() -> List[str]:
+    """Handwritten letters (features/pixels.py): black pixels, and pairs of black pixels beside or above each other
+    (Qian & Liu, "Optical Character Recognition")."""
+    pairs = []
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            here = row * COLUMNS + column
+            if column + 1 < COLUMNS:
+                pairs.append(f"pixel{here}[0]+pixel{here + 1}[0]")
+            if row + 1 < ROWS:
+                pairs.append(f"pixel{here}[0]+pixel{here + COLUMNS}[0]")
+    return ["bias", f"pixel0..{ROWS * COLUMNS - 1}[0]", *pairs]

@@ -2,9 +2,10 @@
 
     template    := part ("+" part)*                      a conjunction fires when all of its parts do
     part        := name "[" offset [".." offset] "]" | "bias"
-    name        := spaCy token attribute | "_." extension | ("prefix" | "suffix") length [".." length]
+    name        := spaCy token attribute | "_." extension | ("prefix" | "suffix" | "pixel") number [".." number]
 
-A range stands for one template per value: "prefix1..3[0]" is three templates, "lower[-2..2]" is five.
+The number of an affix is its length in characters, that of a pixel its place in the image (features/pixels.py). A range
+stands for one template per value: "prefix1..3[0]" is three templates, "lower[-2..2]" is five.
 """
 
 import itertools
@@ -16,8 +17,8 @@ from ..errors import Errors
 _NAME = re.compile(r"_\.[A-Za-z]\w*|[A-Za-z_]+")
 _LENGTHS = re.compile(r"(\d+)(?:\.\.(\d+))?")
 _OFFSETS = re.compile(r"\[([+-]?\d+)(?:\.\.([+-]?\d+))?\]")
-_AFFIXES = ("prefix", "suffix")
-MAX_OFFSET = 100
+_LEAST_NUMBER = {"prefix": 1, "suffix": 1, "pixel": 0}
+MAX_OFFSET, MAX_NUMBER = 100, 127
 
 
 class Part(NamedTuple):
@@ -81,23 +82,25 @@ def _parse_part(text: str, at: int) -> Tuple[List[Part], int]:
         return [Part("bias", 0)], at
     attributes = [name.group()]
     lengths = _LENGTHS.match(text, at)
-    if name.group() in _AFFIXES:
+    if name.group() in _LEAST_NUMBER:
         if lengths:
-            attributes = [f"{name.group()}{n}" for n in _range(text, lengths, least=1)]
+            numbers = _range(text, lengths, least=_LEAST_NUMBER[name.group()], most=MAX_NUMBER)
+            attributes = [f"{name.group()}{n}" for n in numbers]
     elif lengths and not name.group().startswith("_."):
-        raise ValueError(_message(text, at, "\"[\" (only prefix and suffix take a length)"))
+        raise ValueError(_message(text, at, "\"[\" (only prefix, suffix and pixel take a number)"))
     at = lengths.end() if lengths else at
     offsets = _OFFSETS.match(text, at)
     if not offsets:
         raise ValueError(_message(text, at, "an offset such as \"[-1]\" or \"[-2..2]\""))
-    return [Part(a, o) for a in attributes for o in _range(text, offsets, least=-MAX_OFFSET)], offsets.end()
+    within = _range(text, offsets, least=-MAX_OFFSET, most=MAX_OFFSET)
+    return [Part(a, o) for a in attributes for o in within], offsets.end()
 
 
-def _range(text: str, match: "re.Match[str]", *, least: int) -> range:
+def _range(text: str, match: "re.Match[str]", *, least: int, most: int) -> range:
     first = int(match.group(1))
     last = first if match.group(2) is None else int(match.group(2))
-    if not least <= first <= last <= MAX_OFFSET:
-        raise ValueError(_message(text, match.start(), f"a range from {least} to {MAX_OFFSET}, smaller number first"))
+    if not least <= first <= last <= most:
+        raise ValueError(_message(text, match.start(), f"a range from {least} to {most}, smaller number first"))
     return range(first, last + 1)
 
 

@@ -80,11 +80,31 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: 
     augmented = potentials
     if margin:
         augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
-    guess = decode(augmented).labels
-    reference = gold_labels(potentials, gold)
-    loss = _score(augmented, guess) - _score(potentials, reference)  # (S,)
-    guess = np.where(np.repeat(loss < 0, potentials.lengths), reference, guess)
-    return Loss(float(np.maximum(loss, 0).sum()), _counts(potentials, guess) - _counts(potentials, reference))
+    found = decode(augmented)
+    guess, reference = found.labels, gold_labels(potentials, gold)
+    if decode is not decode_exact:
+        below = found.scores < _score(potentials, reference)  # (S,)
+        guess = np.where(np.repeat(below, potentials.lengths), reference, guess)
+    change = _counts(potentials, guess) - _counts(potentials, reference)
+    return Loss(max(0.0, _dot(change, augmented)), change)
+
+
+def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
+    """The score that these feature counts have."""
+    scores, trans, _, patterns, configurations = potentials
+    total = _sum_product(counts.scores, scores) + _sum_product(counts.trans, trans)
+    if patterns is not None:
+        total += _sum_product(counts.node_weights, patterns.weights)
+        if patterns.fired is not None:
+            total += _sum_product(counts.fired_weights, patterns.fired.weights)
+    if configurations is not None:
+        total += _sum_product(counts.configuration_weights, configurations.weights)
+    return total
+
+
+def _sum_product(counts: NDArray[np.floating], weights: NDArray[np.floating]) -> float:
+    used = np.nonzero(counts)  # a forbidden transition that is not used counts nothing, not 0 * -inf
+    return float(counts[used].astype(np.float64) @ weights[used].astype(np.float64))
 
 
 def gold_labels(potentials: Potentials, gold: Mask) -> Labels:

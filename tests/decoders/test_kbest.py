@@ -15,10 +15,12 @@ from ..strategies import cases
 
 
 def k_best_of(case, k):
-    return k_best(case.scores, case.trans, k, patterns=case.pattern_scores(), allowed=case.allowed)
+    patterns, configurations = case.pattern_scores(), case.label_sets()
+    return k_best(case.scores, case.trans, k, patterns=patterns, configurations=configurations, allowed=case.allowed)
 
 
 class TestFirstOfKBest(DecoderContract):
+    takes_negative = True
     takes_batches = False
     test_lengths_do_not_add_up = None  # takes one sequence
 
@@ -29,7 +31,7 @@ class TestFirstOfKBest(DecoderContract):
         return Paths(np.concatenate([p.labels[0] for p in parts]), np.array([p.scores[0] for p in parts]))
 
 
-@given(case=cases(signed=True, max_sequences=1), k=st.sampled_from([1, 2, 3, 7, 40, 5000]))
+@given(case=cases(signed=True, max_sequences=1, configurations=4), k=st.sampled_from([1, 2, 3, 7, 40, 5000]))
 def test_k_best_are_the_enumerated_ones(case, k):
     table = oracle.joint_table(case)
     if table.best == -np.inf:
@@ -48,7 +50,7 @@ def test_k_best_are_the_enumerated_ones(case, k):
         assert got.labels.tolist() == labels.tolist()
 
 
-@given(case=cases(signed=True, rounded=True, max_sequences=1, forbidden=False), k=st.integers(1, 30))
+@given(case=cases(signed=True, rounded=True, max_sequences=1, forbidden=False, configurations=4), k=st.integers(1, 30))
 def test_ties_give_the_right_scores_and_no_labelling_twice(case, k):
     got = k_best_of(case, k)
     assert got.scores.tolist() == oracle.joint_table(case).k_best(k)[1].tolist()
@@ -63,6 +65,16 @@ def test_negative_pattern_is_avoided():
     assert got.scores.tolist() == [2, 2, 2, 1, 1, 1, 0, -2]
     assert sorted(got.labels[:3].tolist()) == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     assert got.labels[-2:].tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_configuration_with_a_gap():
+    """Label 1 at both ends is worth 1.875, nearly the 2 that label 0 is ahead there."""
+    scores = np.array([[1.0, 0.0], [0.25, 0.0], [1.0, 0.0]])
+    ends, anything = frozenset([1]), frozenset([0, 1])
+    case = Case(scores, np.zeros((2, 2)), np.array([3]), configurations=((0, (ends, anything, ends), 1.875),))
+    got = k_best_of(case, 8)
+    assert got.scores.tolist() == [2.25, 2.125, 2.0, 1.875, 1.25, 1.25, 1.0, 1.0]
+    assert got.labels[:4].tolist() == [[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1]]
 
 
 def test_no_patterns_given_as_none():

@@ -14,26 +14,10 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders import pattern_posterior as module
 from spacy_hoseq.decoders.forward_backward import forward_backward
 
-from .. import oracle
 from ..cases import Case
 from ..strategies import cases
+from .posteriors import assert_enumerated, assert_finite_differences
 from .test_forward_backward import posterior_with_patterns as posterior
-
-
-def assert_enumerated(got, case, tolerance=1e-9):
-    tables, scores = [oracle.joint_table(single) for single in case.singles()], case.pattern_scores()
-    log_z = [table.log_z for table in tables]
-    np.testing.assert_allclose(got.log_z, log_z, rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(got.marginals, np.concatenate([table.marginals for table in tables]), atol=tolerance)
-    np.testing.assert_allclose(got.transitions, sum(table.transitions for table in tables), atol=tolerance)
-    strings = [scores.trie.string(node) for node in range(case.n_labels, len(scores.trie))]
-    counts = [sum(table.expected_count(string) for table in tables) for string in strings]
-    np.testing.assert_allclose(got.node_counts, [0.0] * case.n_labels + counts, atol=tolerance)
-    expected = []
-    for token, string, _ in case.fired:
-        sequence = int(np.searchsorted(case.starts, token, side="right")) - 1
-        expected.append(tables[sequence].expected_count(string, [token - case.starts[sequence]]))
-    np.testing.assert_allclose(got.fired_counts, expected, atol=tolerance)
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -89,31 +73,12 @@ def test_long_pattern_that_cannot_match_yet(n_tokens):
 
 @given(case=cases(forbidden=False, max_labels=3, max_tokens=4, max_sequences=2, signed=True, strong=False))
 def test_results_are_finite_differences_of_log_z(case):
+    def posterior_of(potentials):
+        scores, trans, lengths, patterns, _ = potentials
+        return module.pattern_posterior(scores, trans, patterns, lengths, allowed=case.allowed)
+
     case = case.doubles()
-    got, given_scores = posterior(case), case.pattern_scores()
-
-    def log_z(**changed):
-        return posterior(replace(case, **changed)).log_z.sum()
-
-    def log_z_of_nodes(weights):
-        patterns = given_scores._replace(weights=weights)
-        found = module.pattern_posterior(case.scores, case.trans, patterns, case.lengths, allowed=case.allowed)
-        return found.log_z.sum()
-
-    def log_z_of_fired(weights):
-        fired = [(token, pattern, w) for (token, pattern, _), w in zip(case.fired, weights, strict=True)]
-        return log_z(fired=tuple(fired))
-
-    weights = np.array([weight for _, _, weight in case.fired])
-    deep = slice(case.n_labels, None)
-    for mine, function, at in (
-        (got.marginals, lambda scores: log_z(scores=scores), case.scores),
-        (got.transitions, lambda trans: log_z(trans=trans), case.trans),
-        (got.fired_counts, log_z_of_fired, weights),
-    ):
-        assert oracle.relative_error(mine, oracle.central_differences(function, at)) < 1e-6
-    of_nodes = oracle.central_differences(log_z_of_nodes, given_scores.weights)
-    assert oracle.relative_error(got.node_counts[deep], of_nodes[deep]) < 1e-6
+    assert_finite_differences(posterior_of, case.potentials()._replace(patterns=case.pattern_scores()))
 
 
 @given(case=cases(forbidden=False, signed=True, strong=False))

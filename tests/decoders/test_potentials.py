@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.kbest import combine, k_best
 
 from .. import oracle
@@ -14,7 +15,7 @@ from ..strategies import cases
 def test_decode_finds_the_best_labellings(case):
     tables = [oracle.joint_table(single) for single in case.singles()]
     assume(all(table.best > -np.inf for table in tables))
-    paths = case.potentials().decode(allowed=case.allowed)
+    paths = decode_exact(case.potentials(), allowed=case.allowed)
     assert paths.scores == pytest.approx([table.best for table in tables])
     for table, labels in zip(tables, np.split(paths.labels, case.starts[1:]), strict=True):
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()

@@ -150,3 +150,17 @@ def test_pattern_of_an_unknown_label(pattern, label):
     message = rf"\[HS031\] The label pattern \({pattern[0]}, {pattern[1]}\) has the label id {label}; known are 0 to 2"
     with pytest.raises(ValueError, match=message):
         PatternTrie([pattern], 3)
+
+
+@pytest.mark.parametrize("table_cells", [0, 10**6])
+@given(drawn=pattern_sets())
+def test_after_is_the_longest_match_after_one_more_label(table_cells, drawn):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "TABLE_CELLS", table_cells)
+        trie = PatternTrie(*drawn)
+    node = {trie.string(u): u for u in range(len(trie))}
+    for u in range(len(trie)):
+        for y in range(trie.n_labels):
+            string = (*trie.string(u), y)
+            suffixes = [string[i:] for i in range(len(string))]
+            assert trie.after[u, y] == next(node[suffix] for suffix in suffixes if suffix in node)

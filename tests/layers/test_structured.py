@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from thinc.api import Model
 
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights import weights_of
@@ -27,7 +28,8 @@ def plain_score(model, source, doc, labels):
         return total
     features = source.define(LABELS, GOLD)
     weights = raw(model, "patterns")
-    fired = set(zip(*(part.tolist() for part in source.fire([doc])), strict=True))
+    found = source.fire([doc])
+    fired = set(zip(found.tokens.tolist(), found.rules.tolist(), strict=True))
     for f, pattern in enumerate(features.patterns):
         for end in range(len(pattern) - 1, len(labels)):
             here = features.rule_of[f] < 0 or (end, features.rule_of[f]) in fired
@@ -144,7 +146,7 @@ def test_training_data_without_any_pattern():
     assert model.predict(docs).patterns is None
     assert weights_of(model).parameters["patterns"].values.shape == (0,)
     fresh = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100)).from_bytes(model.to_bytes())
-    assert np.array_equal(fresh.predict(docs).decode().scores, decode_exact(model.predict(docs)).scores)
+    assert np.array_equal(decode_exact(fresh.predict(docs)).scores, decode_exact(model.predict(docs)).scores)
 
 
 def test_initializing_again_starts_from_zero():

@@ -7,19 +7,24 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.beam import BeamSearch
+from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.path_score import path_score
+from spacy_hoseq.decoders.records import Paths
 from spacy_hoseq.learning import objectives
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.objectives import gold_labels, log_likelihood, max_margin, objective_named, perceptron
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..cases import Case
+from ..oracle import score_of_one
 from ..strategies import cases
 from .gold import KINDS, gold_mask, tables
 
 
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @pytest.mark.parametrize("kind", KINDS)
-@given(case=cases(masks=False, forbidden=False), seed=st.integers(0, 10**6))
+@given(case=cases(masks=False, forbidden=False, configurations=3), seed=st.integers(0, 10**6))
 def test_value_is_the_enumerated_one(objective, margin, kind, case, seed):
     gold = gold_mask(case, kind, seed)
     expected = sum(free.best - permitted.best for free, permitted in tables(case, gold, margin))
@@ -28,7 +33,9 @@ def test_value_is_the_enumerated_one(objective, margin, kind, case, seed):
 
 
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
-@given(case=cases(masks=False, forbidden=False), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+@given(
+    case=cases(masks=False, forbidden=False, configurations=3), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6)
+)
 def test_gradient_counts_features_of_one_less_the_other(objective, margin, case, kind, seed):
     gold = gold_mask(case, kind, seed)
     pairs = list(tables(case, gold, margin))
@@ -41,6 +48,9 @@ def test_gradient_counts_features_of_one_less_the_other(objective, margin, case,
     pairs_everywhere = [(a, b) for a in range(case.n_labels) for b in range(case.n_labels)]
     expected = [count(case, plus, pair) - count(case, minus, pair) for pair in pairs_everywhere]
     assert got.trans.reshape(-1).tolist() == expected
+    assert got.configuration_weights.tolist() == [
+        matched(plus, first, sets) - matched(minus, first, sets) for first, sets, _ in case.configurations
+    ]
     if not case.patterns and not case.fired:
         assert got.node_weights.tolist() == [] and got.fired_weights.tolist() == []
         return
@@ -62,6 +72,65 @@ def count(case, labels, string, token=None):
             if tuple(labels[first : last + 1].tolist()) == string and token in (None, last):
                 found += 1
     return found
+
+
+def matched(labels, first, sets):
+    """1 if all labels of the span lie in their sets."""
+    return int(all(labels[first + i] in allowed for i, allowed in enumerate(sets)))
+
+
+def decode_label_0(potentials, *, allowed=None):
+    """A decoder that finds label 0 everywhere."""
+    scores, trans, lengths, patterns, configurations = potentials
+    labels = np.zeros(len(scores), np.int32)
+    return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations))
+
+
+@pytest.mark.parametrize("decode", [BeamSearch(1), decode_label_0])
+@pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
+@given(case=cases(masks=False, forbidden=False, signed=True), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+def test_guess_below_gold_teaches_nothing(decode, objective, margin, case, kind, seed):
+    """With a decoder that is not exact. Every other sequence is what its guess makes it."""
+    gold = gold_mask(case, kind, seed)
+    got = objective(case.potentials(), gold, decode)
+    wrong = (margin * ~gold).astype(np.float32)
+    guess = decode(case.potentials()._replace(scores=case.scores + wrong)).labels
+    reference = gold_labels(case.potentials(), gold)
+    value, d_scores, d_trans = 0.0, np.zeros(case.scores.shape), np.zeros(case.trans.shape)
+    d_fired = []
+    eye = np.eye(case.n_labels)
+    for i, single in enumerate(case.singles()):
+        at = slice(case.starts[i], case.starts[i] + case.lengths[i])
+        plus, minus = guess[at], reference[at]
+        cost = wrong[at][np.arange(len(plus)), plus].sum()
+        violation = score_of_one(single, plus) + cost - score_of_one(single, minus)
+        taught = violation >= 0
+        if taught:
+            value += violation
+            d_scores[at] = eye[plus] - eye[minus]
+            np.add.at(d_trans, (plus[:-1], plus[1:]), 1)
+            np.add.at(d_trans, (minus[:-1], minus[1:]), -1)
+        differ = [count(single, plus, p, token) - count(single, minus, p, token) for token, p, _ in single.fired]
+        d_fired += differ if taught else []
+    assume(abs(value) > 1e-4 or value == 0)
+    assert got.value == pytest.approx(value, abs=1e-4)
+    assert got.gradient.scores.tolist() == d_scores.tolist() and got.gradient.trans.tolist() == d_trans.tolist()
+    assert got.gradient.fired_weights.sum() == sum(d_fired)
+
+
+def test_inexact_decoder_worked_out_by_hand():
+    """A beam of 1 takes 0,0 with 1 in both sequences. Gold 1,1 has 3: the guess is below it, and that would teach to
+    lower what is right. Gold 0,1 of the other has 0.5."""
+    scores = np.array([[1.0, 0.0], [0.0, -0.5]] * 2, np.float32)
+    case = Case(scores, np.zeros((2, 2)), np.array([2, 2]), fired=((1, (1, 1), 3.0),))
+    gold = mask_of([1, 1, 0, 1], 2)
+    assert BeamSearch(1)(case.potentials()).labels.tolist() == [0, 0, 0, 0]
+    loss = perceptron(case.potentials(), gold, BeamSearch(1))
+    assert loss.value == pytest.approx(0.5)
+    assert loss.gradient.scores.tolist() == [[0, 0], [0, 0], [0, 0], [1, -1]]
+    assert loss.gradient.trans.tolist() == [[1, -1], [0, 0]]
+    assert loss.gradient.fired_weights.tolist() == [0]
+    assert perceptron(case.potentials(), gold).value == pytest.approx(0.5)  # exact: 1,1 is found
 
 
 @pytest.mark.parametrize("objective", [perceptron, max_margin, log_likelihood])
@@ -138,7 +207,7 @@ def test_three_perceptron_steps_worked_out_by_hand():
     emit, trans, guesses = Parameter("emit", np.zeros((2, 2))), Parameter("trans", np.zeros((2, 2))), []
     for words, gold in sentences:
         potentials = Case(emit.values[words], trans.values, np.array([2])).potentials()
-        guesses.append(potentials.decode().labels.tolist())
+        guesses.append(decode_exact(potentials).labels.tolist())
         gradient = perceptron(potentials, mask_of(gold, 2)).gradient
         emit.update(Additive(), [(np.array(words), gradient.scores)])
         trans.update(Additive(), [(np.arange(2), gradient.trans)])

@@ -24,8 +24,9 @@ def vocab():
 
 
 def fired(source, docs):
-    tokens, rules = source.fire(docs)
-    assert tokens.dtype == rules.dtype == np.intp
+    tokens, rules, sizes, slots = source.fire(docs)
+    assert {part.dtype for part in (tokens, rules, sizes, slots)} == {np.dtype(np.intp)}
+    assert not sizes.any() and not len(slots), "rules of one token for each label"
     return sorted(zip(tokens.tolist(), rules.tolist(), strict=True))
 
 
@@ -130,9 +131,9 @@ WRONG = {
         {"name": "r", "tokens": [], "labels": []},
     ],
     "3 tokens but 2 labels": [{"name": "r", "tokens": [{}, {}, {}], "labels": ["N", "V"]}],
-    "\"OP\" is not possible": [
-        {"name": "r", "tokens": [{}, {"OP": "?"}], "labels": ["N", "V"]},
-        {"name": "r", "tokens": [{"LOWER": "a", "op": "+"}, {}], "labels": ["N", "V"]},
+    "\"OP\": \"!\" matches no token": [
+        {"name": "r", "tokens": [{}, {"LOWER": "a", "OP": "!"}], "labels": ["N", "V"]},
+        {"name": "r", "tokens": [{"LOWER": "a", "op": "!"}, {}], "labels": ["N", "V"]},
     ],
     "at most 2 different variables": [{"name": "r", "tokens": [{}] * 3, "labels": ["?a", "?b", "?c"]}],
 }

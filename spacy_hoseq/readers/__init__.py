@@ -1,0 +1,1 @@
+"""Corpora in formats that spaCy does not read, as registered readers."""

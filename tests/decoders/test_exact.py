@@ -1,0 +1,166 @@
+"""One entry for all that is exact: every kind of potentials against enumeration, and which algorithm they go to.
+
+Finite differences of all fields together are in test_configurations.py.
+"""
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders import exact as module
+from spacy_hoseq.decoders.choice import exact_decoder
+from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.records import Posterior
+
+from ..cases import Case
+from ..contract import DecoderContract
+from ..oracle import joint_table
+from ..strategies import cases
+from .posteriors import assert_enumerated
+from .test_configurations import assert_best
+from .test_longest_match import is_feasible
+
+ALGORITHMS = ["decode_pruned", "decode_any_sign", "configuration_paths",
+              "forward_backward", "pattern_posterior", "any_sign_posterior", "configuration_posterior"]  # fmt: skip
+SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
+
+
+class TestExact(DecoderContract):
+    """Weights are not negative: with some negative ties are those of another algorithm, for the batch as a whole."""
+
+    def decode(self, case):
+        return exact_decoder()(case.potentials(), allowed=case.allowed)
+
+
+@given(case=cases(signed=True, configurations=3, max_sequences=5))
+def test_best_labelling_is_the_enumerated_one(case):
+    assume(is_feasible(case))
+    assert_best(case)
+
+
+@given(case=cases(signed=True, configurations=3, max_sequences=5), factor=st.sampled_from([1.0, 20.0, -1000.0]))
+def test_posterior_is_the_enumerated_one(case, factor):
+    """Also where inclusive messages would cancel, or transitions are forbidden."""
+    case = case.scaled(factor)
+    assume(is_feasible(case))
+    assert_enumerated(exact_posterior(case.potentials(), allowed=case.allowed), case, tolerance=1e-7)
+
+
+@given(case=cases(signed=True, configurations=3, max_sequences=5), data=st.data())
+def test_batch_is_the_singles_in_any_order(case, data):
+    """Labels where the best labelling is unique."""
+    assume(is_feasible(case))
+    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
+    got = decode_exact(batch.potentials(), allowed=batch.allowed)
+    for i, single in enumerate(batch.singles()):
+        alone = decode_exact(single.potentials(), allowed=single.allowed)
+        assert got.scores[i] == pytest.approx(alone.scores[0])
+        if joint_table(single).is_unique:
+            assert np.split(got.labels, batch.starts[1:])[i].tolist() == alone.labels.tolist()
+
+
+def called(function, case):
+    """Names of the algorithms that are used."""
+    with mock.patch.multiple(module, **{name: mock.Mock(wraps=getattr(module, name)) for name in ALGORITHMS}):
+        function(case.potentials())
+        return [name for name in ALGORITHMS if getattr(module, name).called]
+
+
+@pytest.mark.parametrize("change, decoder, summer", [
+    ({}, ["decode_pruned"], ["forward_backward"]),
+    ({"patterns": (((0, 1), 1.0),)}, ["decode_pruned"], ["pattern_posterior"]),
+    ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["decode_any_sign"], ["pattern_posterior"]),
+    ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)}, ["decode_any_sign"], ["pattern_posterior"]),
+    ({"patterns": (((0, 1), -16.0),)}, ["decode_any_sign"], ["any_sign_posterior"]),
+    ({"patterns": (((0, 1), 300.0),)}, ["decode_pruned"], ["any_sign_posterior"]),
+    ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
+     ["decode_pruned"], ["any_sign_posterior"]),
+    ({"configurations": (SPAN,)},
+     ["decode_pruned", "configuration_paths"], ["forward_backward", "configuration_posterior"]),
+    ({"configurations": ((*SPAN[:2], 0.0),)}, ["decode_pruned"], ["forward_backward", "configuration_posterior"]),
+    ({"lengths": np.array([5]), "patterns": (((0, 1), 1.0),), "configurations": (SPAN,)},
+     ["configuration_paths"], ["configuration_posterior"]),
+])  # fmt: skip
+def test_each_case_goes_to_its_algorithm(change, decoder, summer):
+    case = replace(Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])), **change)
+    assert called(decode_exact, case) == decoder
+    assert called(exact_posterior, case) == summer
+    assert_enumerated(exact_posterior(case.potentials()), case)
+
+
+@pytest.mark.parametrize("spans", [(), (0,), (2,), (4,), (0, 2, 4, 5)])
+@pytest.mark.parametrize("closed", [0, 1, 2, 3])
+def test_message_names_the_sequence_of_the_whole_batch(spans, closed):
+    """Whether it has configurations itself, or only others have. Four sequences of 2 tokens."""
+    lengths = np.array([2, 2, 2, 2])
+    allowed = np.ones((8, 2), bool)
+    allowed[2 * closed : 2 * closed + 2] = np.eye(2)
+    case = Case(np.zeros((8, 2)), np.array([[0, -np.inf], [0, 0]]), lengths, allowed=allowed)
+    case = replace(case, configurations=tuple((first, (frozenset([1]),), 1.0) for first in spans))
+    for function in (decode_exact, exact_posterior):
+        with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
+            function(case.potentials(), allowed=allowed)
+
+
+@pytest.mark.parametrize("patterns", [(), (((0, 1), -1.0),)])
+def test_empty_batch(patterns):
+    case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64), patterns)
+    paths, got = decode_exact(case.potentials()), exact_posterior(case.potentials())
+    assert paths.labels.tolist() == [] and paths.scores.tolist() == []
+    expected = Posterior(*(np.zeros(0),) * 6)._replace(marginals=np.zeros((0, 2)), transitions=np.zeros((2, 2)))
+    assert [part.tolist() for part in got._replace(node_counts=np.zeros(0))] == [part.tolist() for part in expected]
+
+
+@pytest.mark.parametrize("n_spans", [0, 1])
+def test_counts_of_weights_that_are_zero(n_spans):
+    """Learning starts from 0: expected counts must be there all the same."""
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 0.0),), ((2, (1, 1), 0.0),))
+    case = replace(case, configurations=((0, (frozenset([0]), frozenset([0, 1]), frozenset([1])), 0.0),) * n_spans)
+    got = exact_posterior(case.potentials())
+    trie = case.pattern_scores().trie
+    assert got.node_counts[trie.node_of].tolist() == pytest.approx([0.5, 0.5])
+    assert got.fired_counts.tolist() == pytest.approx([0.25])
+    assert got.configuration_counts.tolist() == pytest.approx([0.25] * n_spans)
+
+
+WRONG = [
+    ("HS025", {"lengths": np.array([4])}),
+    ("HS025", {"lengths": np.array([2])}),
+    ("HS025", {"lengths": np.array([3, 3])}),
+    ("HS025", {"lengths": np.array([6, -1])}),
+    ("HS020.*first at token 4, label 1", {"scores": np.array([[0, 0], [0, 0], [0, 0], [0, 0], [0, np.nan]])}),
+    ("HS022.*at token 4", {"allowed": np.array([[1, 1], [1, 1], [1, 1], [1, 1], [0, 0]], bool)}),
+    (r"HS024.*got \(6, 2\), expected \(5, 2\)", {"allowed": np.ones((6, 2), bool)}),
+]
+
+
+@pytest.mark.parametrize("function", [decode_exact, exact_posterior])
+@pytest.mark.parametrize("message, change", WRONG)
+@pytest.mark.parametrize("span", [
+    None,
+    pytest.param(0, marks=pytest.mark.xfail(strict=True, reason="with configurations the batch is not checked")),
+    pytest.param(3, marks=pytest.mark.xfail(strict=True, reason="with configurations the batch is not checked")),
+])  # fmt: skip
+def test_input_that_is_refused(function, message, change, span):
+    """Tokens are counted in the whole batch, also where only one sequence has configurations."""
+    case = replace(Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])), **change)
+    if span is not None:
+        case = replace(case, configurations=((span, (frozenset([1]),), 1.0),))
+    with pytest.raises(ValueError, match=rf"\[{message}"):
+        function(case.potentials(), allowed=case.allowed)
+
+
+@pytest.mark.parametrize("weight", [
+    np.nan,
+    -np.inf,
+    pytest.param(np.inf, marks=pytest.mark.xfail(strict=True, reason="HS032 of `decode_nonnegative`")),
+])  # fmt: skip
+def test_weights_that_are_refused(weight):
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), weight),))
+    for function in (exact_posterior, decode_exact):
+        with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(0, 1\) is {weight}"):
+            function(case.potentials())

@@ -1,0 +1,370 @@
+"""Rules with label sets and gaps, and pairs of words, in the structured head: scores computed from the texts of the
+rules, gradients by finite differences, storage and limits."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import srsly
+
+from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
+from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.patterns.frequent import FrequentTransitions
+from spacy_hoseq.patterns.rules import RulePatterns
+from spacy_hoseq.patterns.same_word import SameWordPairs
+from spacy_hoseq.patterns.sources import PatternSources
+
+from ..patterns.plain import all_matches, longest_matches
+from .helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
+from .taggers import GOLD, LABELS, L
+
+TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
+NOT_X = {"LOWER": {"NOT_IN": ["x"]}}
+# label descriptions, tied, Matcher tokens, and the same as groups of a regular expression over one-letter words
+RULES = [
+    (["A", "*", ["A", "C"]], True, [{"LOWER": "x"}, {**NOT_X, "OP": "*"}, {"LOWER": "z"}], ["x", "[^x]*", "z"]),
+    (["?l", "B", "?l"], False, [{"LOWER": "y"}, {"OP": "?", "LOWER": "z"}, {"LOWER": "x"}], ["y", "z?", "x"]),
+    ([["A", "B"], ["B", "C"]], True, [{"LOWER": "y"}, {}], ["y", "."]),
+    (["?k", "*", "?k"], True, [{}, {"LOWER": "z"}, {}], [".", "z", "."]),
+]
+SETS = [["A"], ["B", "C"]]
+DISTANCE = 3
+
+
+def rules_of():
+    names = ("labels", "tied", "tokens")
+    return RulePatterns([{"name": "r", **dict(zip(names, rule, strict=False))} for rule in RULES])
+
+
+SOURCES = {
+    "rules": rules_of,
+    "pairs": lambda: SameWordPairs(SETS, {"LOWER": {"IN": ["x", "y"]}}, DISTANCE),
+    "all": lambda: PatternSources(FrequentTransitions(2, 1), SOURCES["rules"](), SOURCES["pairs"]()),
+}
+
+
+def tagger(source, seed=0, **settings):
+    model = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES[source](), **settings)
+    docs = docs_of()
+    index_features(model.layers[0], [docs])
+    define_patterns(model, LABELS, GOLD)
+    model.initialize(X=docs, Y=zeros(docs, L))
+    return randomize(model, seed)
+
+
+def docs_of():
+    return [doc_of("x y z x"), doc_of("y z"), Doc(VOCAB), doc_of("x z x y x z", sent_starts=[1, 0, 0, 0, 1, 0])]
+
+
+def rule_features(first_weight):
+    """(weight, groups, whether only the longest match counts, labels of each slot), written out by hand."""
+    features, weight = [], first_weight
+    for descriptions, tied, tokens, groups in RULES:
+        variables = [d for d in dict.fromkeys(map(str, descriptions)) if d[0] == "?"]
+        for n, values in enumerate(itertools.product(LABELS, repeat=len(variables))):
+            value_of = dict(zip(variables, values, strict=True))
+            slots = [LABELS if d == "*" else [value_of.get(d, d)] if isinstance(d, str) else d for d in descriptions]
+            features.append((weight + (0 if tied else n), groups, any("OP" in token for token in tokens), slots))
+        weight += 1 if tied else L ** len(variables)
+    return features
+
+
+def earned(source, weights, text, labels):
+    """Weights of all higher-order features of one sentence. labels: a name for each letter of the text."""
+    total, first = 0.0, 0
+    if source == "all":
+        patterns = FrequentTransitions(2, 1).define(LABELS, GOLD).patterns
+        windows = ["".join(labels[i : i + 3]) for i in range(len(labels) - 2)]
+        total += sum(weights[i] * windows.count("".join(LABELS[y] for y in p)) for i, p in enumerate(patterns))
+        first = len(patterns)
+    if source in ("all", "rules"):
+        features = rule_features(first)
+        for weight, groups, only_longest, sets in features:
+            for start, end, slots in (longest_matches if only_longest else all_matches)(groups, text):
+                inside = [label in sets[slot] for label, slot in zip(labels[start:end], slots, strict=True)]
+                total += weights[weight] * all(inside)
+        first = features[-1][0] + 1
+    if source in ("all", "pairs"):
+        for a, b in itertools.combinations(range(len(text)), 2):
+            if text[a] == text[b] and text[a] in "xy" and b - a <= DISTANCE and text[a] not in text[a + 1 : b]:
+                total += sum(weights[first + i] * (labels[a] in s and labels[b] in s) for i, s in enumerate(SETS))
+    return total
+
+
+def chain_score(emissions, trans, y):
+    total = sum(float(emissions[t, label]) for t, label in enumerate(y))
+    return total + sum(trans[a, b] for a, b in itertools.pairwise(y))
+
+
+def plain_table(model, source, text):
+    """Score of every labelling of a one-letter-a-word sentence."""
+    emissions = model.layers[0].predict([doc_of(" ".join(text))])[0]
+    trans, weights = raw(model, "trans"), raw(model, "patterns")
+    table = {}
+    for y in itertools.product(range(L), repeat=len(text)):
+        table[y] = chain_score(emissions, trans, y) + earned(source, weights, text, [LABELS[label] for label in y])
+    return table
+
+
+def signed(model, seed):
+    """Weights of both signs, exact in half precision."""
+    values = np.random.default_rng(seed).normal(size=raw(model, "patterns").shape)
+    raw(model, "patterns")[:] = values.astype(np.float16)
+    return model
+
+
+TEXTS = ["xyzx", "xzyz", "yzxyx", "yxz", "x", "xxyyz", "zzz"]
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("source", SOURCES)
+def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
+    model = tagger(source, 1, nonnegative=nonnegative)
+    if not nonnegative:
+        signed(model, 2)
+    n_spans = 0
+    for text in TEXTS:
+        potentials = model.predict([doc_of(" ".join(text))])
+        table = plain_table(model, source, text)
+        paths, found = decode_exact(potentials), exact_posterior(potentials)
+        best = max(table.values())
+        assert paths.scores[0] == pytest.approx(best, abs=1e-5)
+        assert table[tuple(paths.labels.tolist())] == pytest.approx(best, abs=1e-5)
+        scores, every = np.array(list(table.values())), np.array(list(table))
+        log_z = best + np.log(np.exp(scores - best).sum())
+        assert found.log_z[0] == pytest.approx(log_z, abs=1e-5)
+        p = np.exp(scores - log_z)
+        marginals = np.array([[p[every[:, t] == y].sum() for y in range(L)] for t in range(len(text))])
+        assert found.marginals == pytest.approx(marginals, abs=1e-5)
+        n_spans += 0 if potentials.configurations is None else len(potentials.configurations.first)
+    assert n_spans > 5
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_sentences_and_docs_are_scored_apart(source):
+    model, docs = tagger(source), docs_of()
+    paths = decode_exact(model.predict(docs))
+    apart = [docs[0], docs[1], docs[3][:4].as_doc(), docs[3][4:].as_doc()]
+    singles = [decode_exact(model.predict([doc])) for doc in apart]
+    assert paths.scores == pytest.approx([single.scores[0] for single in singles])
+    assert paths.labels.tolist() == [y for single in singles for y in single.labels.tolist()]
+
+
+def gold_mask():
+    """Labels of the 12 tokens of `docs_of`: one is not annotated, one in part."""
+    mask = np.eye(L, dtype=bool)[[0, 2, 0, 1, 1, 2, 2, 0, 0, 0, 1, 2]]
+    mask[2] = True
+    mask[5] = [True, False, True]
+    return mask
+
+
+def loss_of(model, objective, gold):
+    potentials, backprop = model.begin_update(docs_of())
+    loss = objective_named(objective)(potentials, gold)
+    return loss.value, lambda: backprop(loss.gradient)
+
+
+@pytest.mark.parametrize("gold", [gold_mask(), np.eye(L, dtype=bool)[np.arange(12) % L]], ids=["partial", "full"])
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("source", SOURCES)
+def test_gradient_of_the_log_likelihood(source, nonnegative, gold):
+    model = tagger(source, 3, nonnegative=nonnegative)
+    if not nonnegative:
+        signed(model, 4)
+    weights = raw(model, "patterns")
+    step, expected = 1e-4, np.zeros(len(weights))
+    for i, kept in enumerate(weights.tolist()):
+        weights[i] = kept + step
+        above = loss_of(model, "log_likelihood", gold)[0]
+        weights[i] = kept - step
+        expected[i] = (above - loss_of(model, "log_likelihood", gold)[0]) / (2 * step)
+        weights[i] = kept
+    loss_of(model, "log_likelihood", gold)[1]()
+    found = applied_gradients(model)["higher_order_tagger", "patterns"]
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert np.count_nonzero(np.abs(expected) > 1e-3) > len(weights) / 2
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_gradient_of_the_margin_counts_features(source):
+    """Where the best labelling is unique: features of the guess less those of gold, counted in the texts."""
+    model = tagger(source, 5)
+    gold = np.eye(L, dtype=bool)[np.arange(12) % L]
+    potentials, backprop = model.begin_update(docs_of())
+    guess = decode_exact(potentials).labels
+    backprop(objective_named("perceptron")(potentials, gold).gradient)
+    found = applied_gradients(model)["higher_order_tagger", "patterns"]
+    expected = np.zeros(len(found))
+    for at, text in ((0, "xyzx"), (4, "yz"), (6, "xzxy"), (10, "xz")):
+        for sign, y in ((1, guess), (-1, np.arange(12) % L)):
+            labels = [LABELS[label] for label in y[at : at + len(text)]]
+            expected += [sign * earned(source, one, text, labels) for one in np.eye(len(found))]
+    assert found == pytest.approx(expected, abs=1e-9) and expected.any()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_weights_of_any_sign(source):
+    """Where patterns are rarer in gold than in guesses, their weights must fall below zero, unless they are bounded."""
+    for nonnegative in (False, True):
+        model = tagger(source, 6, nonnegative=nonnegative)
+        raw(model, "patterns")[:] = 2**-10
+        gold = np.eye(L, dtype=bool)[[0, 1, 2, 1, 1, 0, 0, 1, 1, 0, 0, 1]]
+        for _ in range(3):
+            loss_of(model, "log_likelihood", gold)[1]()
+            applied_gradients(model)
+        weights = raw(model, "patterns")
+        parameter = weights_of(model).parameters["patterns"]
+        assert parameter.nonnegative == nonnegative
+        assert weights.min() == 0 if nonnegative else weights.min() < -1e-4
+        table = plain_table(model, source, "xyzx")
+        potentials, _ = model.begin_update([doc_of("x y z x")])
+        assert decode_exact(potentials).scores[0] == pytest.approx(max(table.values()), abs=1e-3)
+
+
+def test_weights_of_frequent_transitions_of_any_sign():
+    """Without configurations: decoded by longest matches."""
+    model = HigherOrderTagger(SparseLinear(TEMPLATES), FrequentTransitions(3, 1), nonnegative=False)
+    index_features(model.layers[0], [docs_of()])
+    define_patterns(model, LABELS, GOLD)
+    signed(randomize(model.initialize(X=docs_of(), Y=zeros(docs_of(), L))), 7)
+    patterns = FrequentTransitions(3, 1).define(LABELS, GOLD).patterns
+    trans, weights = raw(model, "trans"), raw(model, "patterns")
+    emissions = model.layers[0].predict([doc_of("x y z x y")])[0]
+    scores = []
+    for y in itertools.product(range(L), repeat=5):
+        total = chain_score(emissions, trans, y)
+        ends = [y[i : i + len(p)] == p for p in patterns for i in range(5)]
+        scores.append(total + float(np.array(ends).reshape(len(patterns), 5).sum(axis=1) @ weights))
+    assert decode_exact(model.predict([doc_of("x y z x y")])).scores[0] == pytest.approx(max(scores), abs=1e-5)
+    assert weights.min() < -0.5
+
+
+def test_nothing_fires():
+    model = tagger("all")
+    potentials = model.predict([doc_of("a b c d")])
+    assert potentials.configurations is None and potentials.patterns is not None
+    assert tagger("pairs").predict([doc_of("a b")])[3:] == (None, None)
+    assert tagger("rules").predict([doc_of("x")]).configurations is None
+    _, backprop = tagger("all").begin_update([])
+    assert decode_exact(tagger("all").predict([Doc(VOCAB)])).labels.tolist() == []
+
+
+def test_too_many_states():
+    text = "x y x y x y x"
+    model = tagger("pairs", max_states=4)
+    assert model.predict([doc_of(text)]).configurations.max_states == 4
+    with pytest.raises(ValueError, match=r"\[HS038\].* states are needed at token \d+ .*more than the limit of 4"):
+        decode_exact(model.predict([doc_of(text)]))
+    with pytest.raises(ValueError, match="HS038"):
+        loss_of(model, "max_margin", gold_mask())
+    exact = decode_exact(tagger("pairs").predict([doc_of(text)]))
+    assert np.array_equal(decode_exact(tagger("pairs", max_states=100).predict([doc_of(text)])).labels, exact.labels)
+
+
+@pytest.mark.parametrize("max_states", [0, -5])
+def test_limit_that_cannot_be(max_states):
+    with pytest.raises(ValueError, match=rf"\[HS056\] `max_states` must be at least 1, got {max_states}"):
+        HigherOrderTagger(SparseLinear(TEMPLATES), max_states=max_states)
+    assert HigherOrderTagger(SparseLinear(TEMPLATES), max_states=1).attrs["max_states"] == 1
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("source", SOURCES)
+def test_bytes_copies_and_pickles(source, nonnegative):
+    model, docs = tagger(source, nonnegative=nonnegative), docs_of()
+    if not nonnegative:
+        signed(model, 0)
+    expected = model.predict(docs)
+    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES[source](), nonnegative)
+    for other in (fresh.from_bytes(model.to_bytes()), model.copy(), pickle.loads(pickle.dumps(model))):
+        potentials = other.predict(docs)
+        for ours, theirs in zip(potentials.configurations[:5], expected.configurations[:5], strict=True):
+            assert np.array_equal(ours, theirs)
+        assert np.array_equal(decode_exact(potentials).scores, decode_exact(expected).scores)
+        assert other.to_bytes() == model.to_bytes()
+        assert weights_of(other).parameters["patterns"].nonnegative == nonnegative
+    assert expected.configurations.weights.any()
+
+
+def test_trained_weights_of_any_sign_are_kept():
+    model = signed(tagger("all", nonnegative=False), 1)
+    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES["all"](), nonnegative=False).from_bytes(model.to_bytes())
+    assert np.array_equal(raw(fresh, "patterns"), raw(model, "patterns")) and raw(fresh, "patterns").min() < 0
+
+
+SETTINGS = "thinc stores attributes with the weights, and they replace those of the config"
+
+
+@pytest.mark.xfail(strict=True, reason=SETTINGS)
+def test_limit_is_that_of_the_config_in_loading():
+    """HS038 advises to raise `max_states`: that must be possible for a trained model."""
+    data = tagger("pairs", max_states=4).to_bytes()
+    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES["pairs"](), max_states=1000).from_bytes(data)
+    assert len(decode_exact(fresh.predict([doc_of("x y x y x y x")])).labels) == 7
+
+
+def with_extra(model, **changes):
+    message = srsly.msgpack_loads(weights_of(model).to_bytes())
+    message["extra"]["patterns"].update(changes)
+    return srsly.msgpack_dumps(message)
+
+
+UNFIT = {
+    "fewer labels in the sets": lambda d: {"sets": d["sets"][:, :-1]},
+    "more labels in the sets": lambda d: {"sets": np.concatenate([d["sets"], d["sets"]], axis=1)},
+    "sets in a row": lambda d: {"sets": d["sets"].reshape(-1)},
+    "fewer sets": lambda d: {"sets": d["sets"][:1]},
+    "slot below zero": lambda d: {"slots": d["slots"] - 1},
+    "slot too large": lambda d: {"slots": d["slots"] + len(d["sets"])},
+    "fewer slots": lambda d: {"slots": d["slots"][:-1]},
+    "more slots": lambda d: {"slots": np.append(d["slots"], 0)},
+    "fewer sizes": lambda d: {"n_slots": d["n_slots"][:-1]},
+    "larger sizes": lambda d: {"n_slots": d["n_slots"] + 1},
+    "fewer weights": lambda d: {"configuration_weight_of": d["configuration_weight_of"][:-1]},
+    "weight that is not there": lambda d: {"configuration_weight_of": d["configuration_weight_of"] + 1},
+    "weight below zero": lambda d: {"configuration_weight_of": d["configuration_weight_of"] - 1000},
+    "one weight below zero": lambda d: {"configuration_weight_of": np.append(-1, d["configuration_weight_of"][1:])},
+    "fewer rules": lambda d: {"configuration_rule_of": d["configuration_rule_of"][:-1]},
+    "text": lambda d: {"slots": "abc"},
+    "nothing": lambda d: {"n_slots": None},
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("change", UNFIT.values(), ids=UNFIT)
+def test_definitions_that_cannot_be(change, source):
+    model = tagger(source)
+    data = with_extra(model, **change(weights_of(model).extra["patterns"]))
+    with pytest.raises(ValueError, match=r"\[HS050\] The weights in \"higher_order_tagger\" cannot be read"):
+        weights_of(tagger(source)).from_bytes(data)
+
+
+@pytest.mark.xfail(strict=True, reason="sizes are added up, but not looked at one by one")
+def test_sizes_below_zero():
+    model = tagger("rules")
+    sizes = weights_of(model).extra["patterns"]["n_slots"]
+    data = with_extra(model, n_slots=np.append([sizes[:2].sum() + 1, -1], sizes[2:]))
+    with pytest.raises(ValueError, match="HS050"):
+        weights_of(tagger("rules")).from_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["slots", "n_slots", "configuration_weight_of", "configuration_rule_of"])
+def test_definitions_of_which_a_part_is_missing(name):
+    model = tagger("pairs")
+    message = srsly.msgpack_loads(weights_of(model).to_bytes())
+    del message["extra"]["patterns"][name]
+    with pytest.raises(ValueError, match="HS050"):
+        weights_of(model).from_bytes(srsly.msgpack_dumps(message))
+
+
+def test_negative_weights_where_none_may_be():
+    model = signed(tagger("pairs", nonnegative=False), 3)
+    raw(model, "patterns")[0] = -0.5
+    message = srsly.msgpack_loads(weights_of(model).to_bytes())
+    message["nonnegative"]["patterns"] = True
+    with pytest.raises(ValueError, match=r"\[HS050\].*a pattern weight is negative"):
+        weights_of(model).from_bytes(srsly.msgpack_dumps(message))

@@ -1,0 +1,36 @@
+"""Matches of rules by regular expressions: words are single letters, each token description is one group."""
+
+import re
+
+
+def all_matches(groups, text):
+    """Every (first, end, slots): which group each letter of text[first:end] belongs to. Groups must be unambiguous."""
+    regex = re.compile("".join(f"({group})" for group in groups))
+    found = []
+    for first in range(len(text)):
+        for end in range(first + 1, len(text) + 1):
+            match = regex.fullmatch(text, first, end)
+            if match:
+                sizes = [len(part) for part in match.groups()]
+                found.append((first, end, [slot for slot, size in enumerate(sizes) for _ in range(size)]))
+    return found
+
+
+def longest_matches(groups, text):
+    """Those that remain if of two that overlap the longer counts, of equal ones the first."""
+    taken, found = set(), []
+    for first, end, slots in sorted(all_matches(groups, text), key=lambda match: (match[0] - match[1], match[0])):
+        if taken.isdisjoint(range(first, end)):
+            taken.update(range(first, end))
+            found.append((first, end, slots))
+    return sorted(found)
+
+
+def spans_of(fired):
+    """What a source says has fired: (rule, first token, slots), sorted."""
+    result, at = [], 0
+    for token, rule, size in zip(fired.tokens.tolist(), fired.rules.tolist(), fired.sizes.tolist(), strict=True):
+        result.append((rule, token - size + 1 if size else token, fired.slots[at : at + size].tolist()))
+        at += size
+    assert at == len(fired.slots)
+    return sorted(result)
