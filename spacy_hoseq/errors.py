@@ -110,6 +110,10 @@ class Errors(metaclass=_WithCodes):
         "The token \"{word}\" is no image: expected 16 Braille characters, one for each 4 x 2 pixels. Read the corpus "
         "with `spacy_hoseq.letter_corpus.v1`, or use emissions made for words."
     )
+    HS058 = (
+        "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "
+        "training, or train again."
+    )
     HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
 
     HS060 = "Unknown objective \"{objective}\". Expected one of: {expected}."

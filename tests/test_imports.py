@@ -10,7 +10,7 @@ import spacy_hoseq
 
 PACKAGE = Path(spacy_hoseq.__file__).parent
 STANDARD = sys.stdlib_module_names
-FREE = {"reporting", "cli", "readers"}  # may import everything; nobody but entry points imports them
+FREE = {"reporting", "cli"}  # may import everything; nobody but entry points imports them
 
 # Each may import itself, too. A name with a dot permits that module (and what is in it) only.
 PERMITTED = {
@@ -25,6 +25,7 @@ PERMITTED = {
         "numpy", "spacy", "thinc",
         "layers", "learning", "decoders", "patterns", "features", "scorers", "errors",
     },
+    "readers": {"numpy", "spacy", "features", "errors"},
     "scorers": {"spacy", "errors"},
 }  # fmt: skip
 
@@ -68,7 +69,7 @@ def test_imports_of_a_file_are_permitted(path):
     assert not {m.split(".")[0] for m in found} & FREE
 
 
-@pytest.mark.parametrize("owner", ["features", "decoders", "learning", "patterns", "layers", "scorers"])
+@pytest.mark.parametrize("owner", ["features", "decoders", "learning", "patterns", "layers", "readers", "scorers"])
 def test_nothing_below_imports_components(owner):
     files = [path for path in FILES if place(path)[0] == owner]
     assert files
@@ -79,6 +80,10 @@ def test_the_reader_of_syntax_trees_sees_imports():
     """The tests above would pass for ever if `imports` saw nothing."""
     tagger = set(imports(PACKAGE / "components" / "tagger.py"))
     assert {"spacy.tokens", "thinc.api", "decoders.kbest", "errors", "components.annotation"} <= tagger
+    letters = set(imports(PACKAGE / "readers" / "letters.py"))
+    assert {"features.pixels", "errors", "numpy", "spacy.errors", "spacy.tokens", "spacy.training"} <= letters
+    assert {"features.pixels", "errors", "thinc.api"} <= set(imports(PACKAGE / "layers" / "pixels.py"))
+    assert "features.pixels" in set(imports(PACKAGE / "features" / "template_sets.py"))
     assert "decoders.layout" in set(imports(PACKAGE / "decoders" / "viterbi.py"))
     assert not allowed("spacy.matcher", {"spacy.tokens"}) and not allowed("spacyx", {"spacy"})
 
@@ -100,6 +105,7 @@ def test_no_circular_imports():
     for path in FILES:
         visit(".".join(place(path)[1]), [])
     assert order.index("errors") < order.index("decoders.trie") < order.index("layers.structured")
+    assert order.index("features.pixels") < min(order.index(module) for module in ("layers.pixels", "readers.letters"))
 
 
 def test_no_annotations_as_strings_where_functions_are_registered():

@@ -22,9 +22,9 @@ from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
-from ..decoders.kbest import combine, k_best
+from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.sampling import sample
+from ..decoders.sampling import check_n_samples, samples_of
 from ..errors import Errors
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights import WeightsShim
@@ -239,46 +239,20 @@ class HoseqTagger(TrainablePipe):
         """The k best label sequences of each Doc, best first, under the same constraints as `predict`."""
         result = []
         for doc in docs:
-            parts = []
-            if len(doc):
-                potentials, allowed = self._potentials([doc])
-                parts = [
-                    k_best(
-                        one.scores,
-                        one.trans,
-                        k,
-                        patterns=one.patterns,
-                        configurations=one.configurations,
-                        allowed=one.allowed,
-                    )
-                    for one in potentials.sequences(allowed)
-                ]
-            best = combine(parts, k)
+            best = k_best_of(*self._potentials([doc]), k) if len(doc) else combine([], k)
             names = [[self.labels[y] for y in labels] for labels in best.labels.tolist()]
             result.append([ScoredLabels(*pair) for pair in zip(names, best.scores.tolist(), strict=True)])
         return result
 
     def sample(self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0) -> List[List[List[str]]]:
         """Label sequences of each Doc drawn from the posterior, under the same constraints as `predict`."""
+        check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
         result = []
         for doc in docs:
-            parts = [np.zeros((n_samples, 0), np.int32)]
-            if len(doc):
-                potentials, allowed = self._potentials([doc])
-                parts += [
-                    sample(
-                        one.scores,
-                        one.trans,
-                        n_samples,
-                        rng,
-                        patterns=one.patterns,
-                        configurations=one.configurations,
-                        allowed=one.allowed,
-                    )
-                    for one in potentials.sequences(allowed)
-                ]
-            result.append([[self.labels[y] for y in row] for row in np.concatenate(parts, axis=1).tolist()])
+            nothing = np.zeros((n_samples, 0), np.int32)
+            drawn = samples_of(*self._potentials([doc]), n_samples, rng) if len(doc) else nothing
+            result.append([[self.labels[y] for y in row] for row in drawn.tolist()])
         return result
 
     def update(

@@ -1,6 +1,6 @@
 """The decoders that a config can choose from."""
 
-from typing import Optional, Protocol
+from typing import Optional, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from .records import Paths
 from .trie import PatternScores, PatternTrie
 
 
+@runtime_checkable
 class Decoder(Protocol):
     """From potentials to labels. Write your own: register a function that returns one in `spacy.registry.misc`."""
 

@@ -25,6 +25,7 @@ from .path_score import path_score
 from .potentials import Potentials
 from .pruning import decode_pruned
 from .records import NoPath, Paths
+from .trie import PatternScores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -91,8 +92,9 @@ class DualDecomposition:
         cells = (np.count_nonzero(patterns.weights) + 1) * patterns.trie.max_length * patterns.trie.n_labels
         for part in _parts(lengths, max(1, PRICE_CELLS // cells)):
             chain, tokens, _ = potentials.chain_of(part)
+            inside, _ = patterns.among(tokens, len(scores))
             try:
-                solved = _solve(chain, None if allowed is None else allowed[tokens], self.max_iterations)
+                solved = _solve(chain, inside, None if allowed is None else allowed[tokens], self.max_iterations)
             except NoPath as no_path:
                 raise NoPath(int(part[no_path.sequence])) from None
             result.labels[tokens] = solved.labels
@@ -107,18 +109,18 @@ def _parts(lengths: NDArray[np.integer], max_tokens: int) -> "list[Ints]":
     return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(group)) + 1)
 
 
-def _solve(potentials: Potentials, allowed: Optional[Mask], max_iterations: int) -> Certified:
-    scores, trans, lengths, patterns, _ = potentials
+def _solve(
+    potentials: Potentials, patterns: PatternScores, allowed: Optional[Mask], max_iterations: int
+) -> Certified:
+    scores, trans, lengths, _, _ = potentials
     n_tokens, n_labels = scores.shape
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    z = make_instances(patterns, lengths) if patterns is not None else None
+    z = make_instances(patterns, lengths)
     best = np.full(len(lengths), -np.inf)
     bounds = np.full(len(lengths), np.inf)
     labels = np.zeros(n_tokens, np.int32)
     certified = np.zeros(len(lengths), bool)
     iterations = np.zeros(len(lengths), np.intp)
-    if z is None:
-        raise TypeError("no patterns")
     prices = np.zeros((len(z.tokens), n_labels))  # u_p(t, label)
     of_pair = sequence[z.tokens]
     pairs = np.arange(len(z.tokens))

@@ -14,7 +14,13 @@ from typing import Iterator, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .configurations import ConfigurationLattice, check_configurations, configuration_paths, configuration_posterior
+from .configurations import (
+    ConfigurationLattice,
+    Configurations,
+    check_configurations,
+    configuration_paths,
+    configuration_posterior,
+)
 from .forward_backward import forward_backward
 from .layout import check_scores, make_layout
 from .longest_match import any_sign_posterior, check_finite, decode_any_sign
@@ -43,10 +49,12 @@ def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> P
         chain, tokens, _ = potentials.chain_of(rest)
         with _numbered(rest):
             labels[tokens], best[rest] = _decode_contiguous(chain, None if allowed is None else allowed[tokens])
-    for i in spanned.tolist():
-        one = potentials.one(i, allowed)
+    for i, one, configurations in _spanned(potentials, spanned, allowed):
+        if (configurations.weights == 0).any():
+            configurations = configurations.chosen(np.flatnonzero(configurations.weights), 0)
         with _numbered(np.array([i])):
-            found = configuration_paths(_lattice(one, with_zero=False))
+            lattice = ConfigurationLattice(one.scores, one.trans, one.patterns, configurations, one.allowed)
+            found = configuration_paths(lattice)
         labels[potentials.tokens_of(i)], best[i] = found.labels, found.scores[0]
     return Paths(labels, best)
 
@@ -79,11 +87,11 @@ def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -
         with _numbered(rest):
             found = _sum_contiguous(chain, None if allowed is None else allowed[tokens])
         _add(total, found, rest, tokens, (entries, np.zeros(0, np.intp)))
-    for i in spanned.tolist():
-        one = potentials.one(i, allowed)
+    for i, one, own in _spanned(potentials, spanned, allowed):
         at = potentials.tokens_of(i)
         with _numbered(np.array([i])):
-            found = configuration_posterior(_lattice(one, with_zero=True), one.patterns)
+            lattice = ConfigurationLattice(one.scores, one.trans, one.patterns, own, one.allowed)
+            found = configuration_posterior(lattice, one.patterns)
         _add(total, found, np.array([i]), np.arange(at.start, at.stop), one.entries)
     return total
 
@@ -100,13 +108,14 @@ def _split(potentials: Potentials, *, with_zero: bool) -> Tuple[Ints, Ints]:
     return spanned, np.setdiff1d(every, spanned, assume_unique=True)
 
 
-def _lattice(one: OneSequence, *, with_zero: bool) -> ConfigurationLattice:
-    if one.configurations is None:
-        raise TypeError("a sequence without configurations")
-    configurations = one.configurations
-    if not with_zero:
-        configurations = configurations.chosen(np.flatnonzero(configurations.weights), 0)
-    return ConfigurationLattice(one.scores, one.trans, one.patterns, configurations, one.allowed)
+def _spanned(
+    potentials: Potentials, sequences: Ints, allowed: Optional[Mask]
+) -> Iterator[Tuple[int, OneSequence, Configurations]]:
+    """Sequences one by one, with their configurations."""
+    for i in sequences.tolist():
+        one = potentials.one(i, allowed)
+        if one.configurations is not None:
+            yield i, one, one.configurations
 
 
 def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths:

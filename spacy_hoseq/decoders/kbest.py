@@ -16,6 +16,7 @@ from ..errors import Errors
 from .configurations import Configurations, lattice_of
 from .lattice import k_best_paths
 from .layout import check_scores
+from .potentials import Potentials
 from .records import KBest
 from .trie import PatternScores
 
@@ -61,3 +62,11 @@ def combine(parts: List[KBest], k: int) -> KBest:
         left, right = np.divmod(order, len(part.scores))
         whole = KBest(np.concatenate([whole.labels[left], part.labels[right]], axis=1), total[order])
     return whole
+
+
+def k_best_of(potentials: Potentials, allowed: Optional[NDArray[np.bool_]], k: int) -> KBest:
+    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`."""
+    parts = []
+    for scores, trans, patterns, configurations, mask, _ in potentials.sequences(allowed):
+        parts.append(k_best(scores, trans, k, patterns=patterns, configurations=configurations, allowed=mask))
+    return combine(parts, k)

@@ -51,8 +51,8 @@ def decode_nonnegative(
 
     scores (N, L), trans (L, L), lengths (S,), allowed (N, L) bool: as in `viterbi`; these may have any sign.
     patterns: the trie and the weights of its nodes, all >= 0.
-    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: the node with the lowest number, which is
-        deterministic for a sequence and independent of the rest of the batch.
+    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: the longer match, of several the first in the trie's
+        preorder; then the lowest label. That depends on the sequence alone, not on the rest of the batch.
     RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite.
 
     Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries less
@@ -135,7 +135,7 @@ class _Lattice:
         self.label = trie.label[node]
         self.parent = np.where(trie.parent[node] >= 0, self.row[trie.parent[node]], -1)  # row of the parent, by row
         self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
-        self.rounds = [(self.row[nodes], self.row[suffixes]) for nodes, suffixes in trie.rounds]
+        self.rounds = [[(self.row[u], self.row[v]) for u, v in rounds] for rounds in trie.rounds]
         grows = self.end > self.first
         self.ending = np.flatnonzero(grows[: trie.n_labels])  # single labels that longer nodes end with
         self.starts = self.first[self.ending] - trie.n_labels
@@ -165,7 +165,7 @@ class _Lattice:
             if t in self.extra:
                 fired, columns, weights = self.extra[t]
                 v[self.row[fired], columns] += weights
-            for nodes, suffixes in self.rounds:
+            for nodes, suffixes in self.rounds[min(t + 1, self.trie.max_length)]:  # longer ones cannot have matched
                 v[suffixes] = np.maximum(v.take(suffixes, 0), v.take(nodes, 0))
             if len(self.starts):
                 v[self.ending] = np.maximum(v[self.ending], np.maximum.reduceat(deep, self.starts, axis=0))

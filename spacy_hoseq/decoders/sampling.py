@@ -1,4 +1,4 @@
-"""Label sequences drawn from the posterior, by sums forward and draws backward (Chib 1996; Scott 2002, section 2.2).
+"""Label sequences drawn from the posterior, by sums forward and draws backward (Scott 2002, section 2.2).
 
 Checked against enumeration in tests/decoders/test_sampling.py.
 """
@@ -12,6 +12,7 @@ from ..errors import Errors
 from .configurations import Configurations, lattice_of
 from .lattice import sample_paths
 from .layout import check_scores
+from .potentials import Potentials
 from .trie import PatternScores
 
 
@@ -32,9 +33,25 @@ def sample(
 
     Time O(T S L) for S states (the nodes of the trie) and O(T S) for each distinct state drawn; memory O(T S).
     """
-    if n_samples < 1:
-        raise ValueError(Errors.HS029.format(n=n_samples))
+    check_n_samples(n_samples)
     check_scores(scores, trans, allowed)
     if not len(scores):
         return np.zeros((n_samples, 0), np.int32)
     return sample_paths(lattice_of(scores, trans, patterns, configurations, allowed), n_samples, rng)
+
+
+def samples_of(
+    potentials: Potentials, allowed: Optional[NDArray[np.bool_]], n_samples: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """Draws of a whole batch. RETURNS (n_samples, N) int32. RAISES as `sample`."""
+    parts = [np.zeros((n_samples, 0), np.int32)]
+    for scores, trans, patterns, configurations, mask, _ in potentials.sequences(allowed):
+        draws = sample(scores, trans, n_samples, rng, patterns=patterns, configurations=configurations, allowed=mask)
+        parts.append(draws)
+    return np.concatenate(parts, axis=1)
+
+
+def check_n_samples(n_samples: int) -> None:
+    """RAISES ValueError [HS029]: no samples asked for."""
+    if n_samples < 1:
+        raise ValueError(Errors.HS029.format(n=n_samples))

@@ -176,21 +176,29 @@ class PatternTrie:
         return covers
 
     @cached_property
-    def rounds(self) -> List[Tuple[Ints, Ints]]:
+    def rounds(self) -> List[List[Tuple[Ints, Ints]]]:
         """Failure links between nodes of two or more labels, in an order to carry values down them: every node's own
-        links come before the one it leaves by, and no node receives twice in one round. RETURNS (nodes, their fail)."""
-        ready, result = [0] * len(self), []  # type: List[int], List[Tuple[List[int], List[int]]]
+        links come before the one it leaves by, and no node receives twice in one round.
+
+        RETURNS for each depth d the rounds (nodes, their fail) of the nodes of at most d labels; [0] and [1] are empty.
+        """
+        ready = [0] * len(self)
+        found: List[List[int]] = []
         for node in range(len(self) - 1, self.n_labels - 1, -1):  # all that fail to a node come after it
             suffix = int(self.fail[node])
             if suffix < self.n_labels:
                 continue
             at = max(ready[node], ready[suffix])
             ready[suffix] = at + 1
-            if at == len(result):
-                result.append(([], []))
-            result[at][0].append(node)
-            result[at][1].append(suffix)
-        return [(np.array(nodes, np.intp), np.array(suffixes, np.intp)) for nodes, suffixes in result]
+            if at == len(found):
+                found.append([])
+            found[at].append(node)
+        rounds = [np.array(nodes, np.intp) for nodes in found]
+        result: List[List[Tuple[Ints, Ints]]] = []
+        for depth in range(self.max_length + 1):
+            some = [nodes[self.depth[nodes] <= depth] for nodes in rounds]
+            result.append([(nodes, self.fail[nodes]) for nodes in some if len(nodes)])
+        return result
 
     def suffix_sums(self, node_weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)). RETURNS (U,)."""

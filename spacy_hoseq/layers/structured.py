@@ -45,12 +45,7 @@ def HigherOrderTagger(
         init=init,
         layers=[emissions],
         dims={"nO": None},
-        attrs={
-            "source": patterns,
-            "structure": _Structure(),
-            "nonnegative": nonnegative,
-            "max_states": max_states,
-        },
+        attrs={"source": patterns, "structure": _Structure(nonnegative, max_states)},
         shims=[WeightsShim("higher_order_tagger", _problem)],
     )
     for node in emissions.walk():
@@ -60,9 +55,13 @@ def HigherOrderTagger(
 
 
 class _Structure:
-    """The trie that belongs to the pattern definitions in use. Made when first needed, not saved."""
+    """The trie that belongs to the pattern definitions in use, made when first needed, and settings of the config.
 
-    def __init__(self) -> None:
+    Not saved: a loaded model makes its own, and has the settings of the config that it is loaded with.
+    """
+
+    def __init__(self, nonnegative: bool, max_states: int) -> None:
+        self.nonnegative, self.max_states = nonnegative, max_states
         self._of: Any = None
         self.features: Optional[PatternFeatures] = None
         self.trie: Optional[PatternTrie] = None
@@ -86,7 +85,7 @@ def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Flo
     features = PatternFeatures.from_arrays(shim.extra["patterns"]) if "patterns" in shim.extra else None
     if features is not None:
         weights = np.zeros(features.n_weights)
-        shim.set(Parameter("patterns", weights, nonnegative=model.attrs["nonnegative"]))
+        shim.set(Parameter("patterns", weights, nonnegative=model.attrs["structure"].nonnegative))
 
 
 def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> None:
@@ -146,6 +145,7 @@ def _configurations_fit(features: Optional[ConfigurationFeatures], n_labels: int
         and sets.ndim == 2
         and sets.shape[1] == n_labels
         and int(n_slots.sum()) == len(slots)
+        and bool((n_slots >= 0).all())
         and bool((weight_of >= 0).all() and (slots >= 0).all() and (slots < len(sets)).all())
     )
 
@@ -198,7 +198,7 @@ def _pattern_scores(model: TaggerModel, docs: List[Doc], is_train: bool) -> _Fou
         if len(spans):
             earned = weights[features.configurations.weight_of[spans]]
             sets = features.configurations.sets
-            configurations = Configurations(first, sizes, slots, sets, earned, model.attrs["max_states"])
+            configurations = Configurations(first, sizes, slots, sets, earned, structure.max_states)
     return _Found(patterns, configurations, which, spans)
 
 

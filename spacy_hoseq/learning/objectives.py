@@ -12,7 +12,7 @@ Each is zero for a sequence without annotation. Where the mask leaves a choice, 
 versions (the best permitted labelling stands for the gold one), the third sums over all permitted ones.
 """
 
-from typing import Callable, Dict, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,8 @@ def log_likelihood(potentials: Potentials, gold: Mask, decode: Decoder = decode_
     expected = _expected(free)
     if (gold.sum(axis=1) == 1).all():
         labels = gold_labels(potentials, gold)
-        return Loss(float(free.log_z.sum() - _score(potentials, labels).sum()), expected - _counts(potentials, labels))
+        (counts,) = _counts(potentials, labels)
+        return Loss(float(free.log_z.sum() - _score(potentials, labels).sum()), expected - counts)
     clamped = exact_posterior(potentials, allowed=gold)
     return Loss(float((free.log_z - clamped.log_z).sum()), expected - _expected(clamped))
 
@@ -85,7 +86,8 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: 
     if decode is not decode_exact:
         below = found.scores < _score(potentials, reference)  # (S,)
         guess = np.where(np.repeat(below, potentials.lengths), reference, guess)
-    change = _counts(potentials, guess) - _counts(potentials, reference)
+    of_guess, of_reference = _counts(potentials, guess, reference)
+    change = of_guess - of_reference
     return Loss(max(0.0, _dot(change, augmented)), change)
 
 
@@ -126,28 +128,34 @@ def _expected(found: Posterior) -> PotentialsGradient:
     return PotentialsGradient(marginals.astype(np.float32), *counts)
 
 
-def _counts(potentials: Potentials, labels: Labels) -> PotentialsGradient:
-    """Feature counts of a labelling: the gradient of its score."""
+def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradient]:
+    """Feature counts of labellings of the batch: the gradients of their scores. All of them in one search for patterns,
+    whose cost for a small batch is mostly that of the calls."""
     n_tokens, n_labels = potentials.scores.shape
-    scores = np.zeros((n_tokens, n_labels), np.float32)
-    scores[np.arange(n_tokens), labels] = 1
     sequence = np.repeat(np.arange(len(potentials.lengths)), potentials.lengths)
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
-    pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
-    trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
-    matched = np.zeros(0)
-    if potentials.configurations is not None:
-        matched = potentials.configurations.matched(labels).astype(np.float64)
-    if potentials.patterns is None:
-        return PotentialsGradient(scores, trans, np.zeros(0), np.zeros(0), matched)
-    trie, _, fired = potentials.patterns
-    found = trie.occurrences(labels, potentials.lengths)
-    nodes = np.bincount(found.nodes, minlength=len(trie)).astype(np.float64)
-    present = np.zeros(0)
-    if fired is not None:
-        known = found.tokens * len(trie) + found.nodes
-        present = np.isin(fired.tokens * len(trie) + fired.nodes, known).astype(np.float64)
-    return PotentialsGradient(scores, trans, nodes, present, matched)
+    found = None
+    if potentials.patterns is not None:
+        lengths = np.tile(potentials.lengths, len(labellings))
+        found = potentials.patterns.trie.occurrences(np.concatenate(labellings), lengths)
+    result = []
+    for i, labels in enumerate(labellings):
+        scores = np.zeros((n_tokens, n_labels), np.float32)
+        scores[np.arange(n_tokens), labels] = 1
+        pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
+        trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
+        nodes = present = matched = np.zeros(0)
+        if potentials.configurations is not None:
+            matched = potentials.configurations.matched(labels).astype(np.float64)
+        if potentials.patterns is not None and found is not None:
+            trie, _, fired = potentials.patterns
+            own = found.tokens // n_tokens == i
+            nodes = np.bincount(found.nodes[own], minlength=len(trie)).astype(np.float64)
+            if fired is not None:
+                known = (found.tokens[own] - i * n_tokens) * len(trie) + found.nodes[own]
+                present = np.isin(fired.tokens * len(trie) + fired.nodes, known).astype(np.float64)
+        result.append(PotentialsGradient(scores, trans, nodes, present, matched))
+    return result
 
 
 def objective_named(name: str) -> Objective:

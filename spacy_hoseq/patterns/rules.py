@@ -94,11 +94,8 @@ class RulePatterns:
         slots: List[int] = []
         start = 0
         for doc in docs:
-            sequence = np.cumsum(sentence_starts(doc))
-            for key, first, end, alignment in sorted(self._matches(doc)):
+            for key, first, end, alignment in sorted(self._matches(doc, np.flatnonzero(sentence_starts(doc)))):
                 number = self._number_of[key]
-                if sequence[first] != sequence[end - 1]:
-                    continue
                 tokens.append(start + end - 1)
                 rules.append(number)
                 spans = number in self._spanning
@@ -107,13 +104,19 @@ class RulePatterns:
             start += len(doc)
         return FiredRules(*(np.array(column, np.intp) for column in (tokens, rules, sizes, slots)))
 
-    def _matches(self, doc: Doc) -> List[Tuple[int, int, int, List[int]]]:
+    def _matches(self, doc: Doc, starts: NDArray[np.intp]) -> List[Tuple[int, int, int, List[int]]]:
+        """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's sequences."""
         if not self.rules or not len(doc):
             return []
         if self._matcher is None or self._vocab is not doc.vocab:
             self._matcher, self._vocab = _matcher(self.rules, doc.vocab), doc.vocab
-        matches: List[Any] = self._matcher(doc, with_alignments=True)
-        found = {(key, first, end): list(slots) for key, first, end, slots in matches}
+        found: Dict[Tuple[int, int, int], List[int]] = {}
+        ends = [*starts[1:].tolist(), len(doc)]
+        for start, end in zip(starts.tolist(), ends, strict=True):  # a longest match must not reach beyond
+            part = doc if len(starts) == 1 else doc[start:end]
+            matches: List[Any] = self._matcher(part, with_alignments=True)
+            for key, first, stop, slots in matches:
+                found[key, start + first, start + stop] = list(slots)
         return [(*match, slots) for match, slots in found.items()]
 
     def __getstate__(self) -> Dict[str, Any]:

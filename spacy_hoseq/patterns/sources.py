@@ -52,7 +52,10 @@ class ConfigurationFeatures(NamedTuple):
     rule_of: Ints
 
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints, Ints, Ints]:
-        """RETURNS features (M,), first tokens (M,), sizes (M,), and rows of `sets`, all spans end to end."""
+        """RETURNS features (M,), first tokens (M,), sizes (M,), and rows of `sets`, all spans end to end.
+
+        RAISES ValueError [HS058]: a rule has more slots than the features were defined with.
+        """
         order = np.argsort(self.rule_of, kind="stable")
         spans = np.flatnonzero(fired.sizes)
         first = np.searchsorted(self.rule_of[order], fired.rules[spans], side="left")
@@ -61,6 +64,8 @@ class ConfigurationFeatures(NamedTuple):
         match = np.repeat(spans, counts)
         sizes = fired.sizes[match]
         slots = fired.slots[ranges((np.cumsum(fired.sizes) - fired.sizes)[match], sizes)]
+        if (slots >= np.repeat(self.n_slots[features], sizes)).any():
+            raise ValueError(Errors.HS058)
         own = np.repeat((np.cumsum(self.n_slots) - self.n_slots)[features], sizes)
         return features, fired.tokens[match] - sizes + 1, sizes, self.slots[own + slots]
 

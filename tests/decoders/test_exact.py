@@ -30,7 +30,7 @@ SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two seq
 
 
 class TestExact(DecoderContract):
-    """Weights are not negative: with some negative ties are those of another algorithm, for the batch as a whole."""
+    """Weights are not negative; those of any sign are below."""
 
     def decode(self, case):
         return exact_decoder()(case.potentials(), allowed=case.allowed)
@@ -50,17 +50,40 @@ def test_posterior_is_the_enumerated_one(case, factor):
     assert_enumerated(exact_posterior(case.potentials(), allowed=case.allowed), case, tolerance=1e-7)
 
 
-@given(case=cases(signed=True, configurations=3, max_sequences=5), data=st.data())
-def test_batch_is_the_singles_in_any_order(case, data):
-    """Labels where the best labelling is unique."""
+@given(case=cases(signed=True, configurations=3, max_sequences=5, rounded=True), data=st.data(), positive=st.booleans())
+def test_batch_is_the_singles_in_any_order(case, data, positive):
+    """Ties included: the algorithm of a sequence is chosen by its own features."""
+    if positive:
+        case = replace(case, patterns=tuple((pattern, abs(weight)) for pattern, weight in case.patterns))
     assume(is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     got = decode_exact(batch.potentials(), allowed=batch.allowed)
-    for i, single in enumerate(batch.singles()):
-        alone = decode_exact(single.potentials(), allowed=single.allowed)
-        assert got.scores[i] == pytest.approx(alone.scores[0])
-        if joint_table(single).is_unique:
-            assert np.split(got.labels, batch.starts[1:])[i].tolist() == alone.labels.tolist()
+    alone = [decode_exact(single.potentials(), allowed=single.allowed) for single in batch.singles()]
+    assert got.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
+    assert got.scores.tolist() == [paths.scores[0] for paths in alone]
+
+
+def test_ties_do_not_depend_on_negative_weights_of_another_sequence():
+    """0,0 and 1,0 of the first sequence both have score 0. In the second one a pattern fires that costs 1."""
+    scores = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [1.0, 1.0], [-1.0, -1.0]])
+    fired = ((3, (1, 0), -1.0), (1, (0, 0, 0), 1.0))
+    case = Case(scores, np.array([[-1.0, 0.0], [-2.0, 0.0]]), np.array([2, 3]), fired=fired)
+    got = decode_exact(case.potentials())
+    alone = [decode_exact(single.potentials()) for single in case.singles()]
+    assert got.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
+    assert got.scores.tolist() == [joint_table(single).best for single in case.singles()]
+
+
+@pytest.mark.parametrize("closed", range(4))
+def test_message_names_the_sequence_where_some_have_negative_weights(closed):
+    """Patterns fire in all four sequences of 2 tokens, in the second and the last at a cost."""
+    allowed = np.ones((8, 2), bool)
+    allowed[2 * closed : 2 * closed + 2] = np.eye(2)
+    fired = tuple((2 * i + 1, (1, 1), (-1.0) ** i) for i in range(4))
+    case = Case(np.zeros((8, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([2, 2, 2, 2]), (), fired, allowed)
+    for function in (decode_exact, exact_posterior):
+        with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
+            function(case.potentials(), allowed=allowed)
 
 
 def called(function, case):
@@ -74,7 +97,10 @@ def called(function, case):
     ({}, ["decode_pruned"], ["forward_backward"]),
     ({"patterns": (((0, 1), 1.0),)}, ["decode_pruned"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["decode_any_sign"], ["pattern_posterior"]),
-    ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)}, ["decode_any_sign"], ["pattern_posterior"]),
+    ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)},
+     ["decode_pruned", "decode_any_sign"], ["pattern_posterior"]),
+    ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["decode_any_sign"], ["pattern_posterior"]),
+    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["decode_pruned"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), -16.0),)}, ["decode_any_sign"], ["any_sign_posterior"]),
     ({"patterns": (((0, 1), 300.0),)}, ["decode_pruned"], ["any_sign_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
@@ -140,11 +166,7 @@ WRONG = [
 
 @pytest.mark.parametrize("function", [decode_exact, exact_posterior])
 @pytest.mark.parametrize("message, change", WRONG)
-@pytest.mark.parametrize("span", [
-    None,
-    pytest.param(0, marks=pytest.mark.xfail(strict=True, reason="with configurations the batch is not checked")),
-    pytest.param(3, marks=pytest.mark.xfail(strict=True, reason="with configurations the batch is not checked")),
-])  # fmt: skip
+@pytest.mark.parametrize("span", [None, 0, 3])
 def test_input_that_is_refused(function, message, change, span):
     """Tokens are counted in the whole batch, also where only one sequence has configurations."""
     case = replace(Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])), **change)
@@ -154,11 +176,7 @@ def test_input_that_is_refused(function, message, change, span):
         function(case.potentials(), allowed=case.allowed)
 
 
-@pytest.mark.parametrize("weight", [
-    np.nan,
-    -np.inf,
-    pytest.param(np.inf, marks=pytest.mark.xfail(strict=True, reason="HS032 of `decode_nonnegative`")),
-])  # fmt: skip
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_refused(weight):
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), weight),))
     for function in (exact_posterior, decode_exact):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import trie as module
-from spacy_hoseq.decoders.trie import PatternTrie
+from spacy_hoseq.decoders.trie import Fired, PatternScores, PatternTrie
 
 from ..strategies import random_patterns
 
@@ -164,3 +164,88 @@ def test_after_is_the_longest_match_after_one_more_label(table_cells, drawn):
             string = (*trie.string(u), y)
             suffixes = [string[i:] for i in range(len(string))]
             assert trie.after[u, y] == next(node[suffix] for suffix in suffixes if suffix in node)
+
+
+def ends_with(string, suffix):
+    return string[-len(suffix) :] == suffix
+
+
+@given(pattern_sets())
+def test_preorder_has_all_nodes_that_end_with_one_together(drawn):
+    trie = PatternTrie(*drawn)
+    strings = [trie.string(u) for u in range(len(trie))]
+    row, node, first, end = trie.preorder
+    assert sorted(row.tolist()) == list(range(len(trie)))
+    assert row[node].tolist() == list(range(len(trie))) and row[: trie.n_labels].tolist() == list(range(trie.n_labels))
+    for u, string in enumerate(strings):
+        inside = {v for v in range(trie.n_labels, len(trie)) if ends_with(strings[v], string)}
+        assert set(node[first[u] : end[u]].tolist()) == inside and end[u] - first[u] == len(inside)
+        assert u < trie.n_labels or first[u] == row[u]
+    stops = first[: trie.n_labels].tolist() + [len(trie)]
+    assert stops[0] == trie.n_labels and end[: trie.n_labels].tolist() == stops[1:], "one behind the other"
+
+
+@given(pattern_sets())
+def test_preorder_of_nodes_with_the_same_failure_link_is_that_of_their_numbers(drawn):
+    """Ties are decided by it."""
+    trie = PatternTrie(*drawn)
+    for suffix in range(len(trie)):
+        siblings = np.flatnonzero(trie.fail == suffix)
+        assert (np.diff(trie.preorder.row[siblings]) > 0).all()
+
+
+@given(pattern_sets())
+def test_rounds_carry_values_down_the_failure_links(drawn):
+    trie = PatternTrie(*drawn)
+    deep = [u for u in range(trie.n_labels, len(trie)) if trie.fail[u] >= trie.n_labels]
+    links = [(r, u, s) for r, (nodes, suffixes) in enumerate(trie.rounds)
+             for u, s in zip(nodes.tolist(), suffixes.tolist(), strict=True)]  # fmt: skip
+    assert sorted((u, s) for _, u, s in links) == [(u, int(trie.fail[u])) for u in deep], "every link once"
+    round_of = {u: r for r, u, _ in links}
+    for _, suffixes in trie.rounds:
+        assert len(set(suffixes.tolist())) == len(suffixes) > 0, "no node receives twice in a round"
+    for r, _, suffix in links:
+        assert r < round_of.get(suffix, len(trie.rounds)), "a node passes on what it has received"
+    assert all(array.dtype == np.intp for pair in trie.rounds for array in pair)
+
+
+@given(pattern_sets())
+def test_covers_are_their_definition(drawn):
+    trie = PatternTrie(*drawn)
+    strings = [trie.string(u) for u in range(len(trie))]
+    node = {string: u for u, string in enumerate(strings)}
+    assert len(trie.covers) == trie.max_length
+    for j, (nodes, shorter, pairs, starts) in enumerate(trie.covers):
+        assert sorted(nodes.tolist()) == [u for u, s in enumerate(strings) if len(s) > max(j, 1)]
+        assert (np.diff(pairs) > 0).all()
+        groups = np.split(nodes, starts[1:]) if len(starts) else []
+        assert starts.tolist() == (np.cumsum([0, *map(len, groups)])[:-1]).tolist() and all(map(len, groups))
+        for pair, group in zip(pairs.tolist(), groups, strict=True):
+            for u in group.tolist():
+                at = max(j, 1)  # the label at the j-th place from the end, counted from 0, and the one after it
+                first, second = strings[u][-1 - at], strings[u][-at]
+                assert divmod(pair, trie.n_labels) == (first, second)
+        for u, short in zip(nodes.tolist(), shorter.tolist(), strict=True):
+            suffixes = [strings[u][i:] for i in range(1, len(strings[u]))]
+            assert short == next((node[s] for s in suffixes if s in node and len(s) <= j), -1)
+
+
+@given(pattern_sets(), st.integers(0, 10**6))
+def test_fired_patterns_of_some_tokens(drawn, seed):
+    patterns, n_labels = drawn
+    rng = np.random.default_rng(seed)
+    trie = PatternTrie(patterns, n_labels)
+    n_tokens, n_fired = 9, int(rng.integers(0, 7)) if patterns else 0
+    which_pattern = rng.integers(0, max(1, len(patterns)), n_fired)
+    fired = Fired(rng.integers(0, n_tokens, n_fired), trie.node_of[which_pattern], rng.normal(size=n_fired))
+    tokens = rng.permutation(n_tokens)[: rng.integers(0, n_tokens + 1)]
+    scores = PatternScores(trie, np.ones(len(trie)), fired)
+    inside, entries = scores.among(tokens, n_tokens)
+    assert inside.trie is trie and inside.weights is scores.weights
+    for some, which in (fired.among(tokens, n_tokens), (inside.fired, entries)):
+        assert which.tolist() == [i for i in range(n_fired) if fired.tokens[i] in tokens]
+        assert tokens[some.tokens].tolist() == fired.tokens[which].tolist()
+        assert some.nodes.tolist() == fired.nodes[which].tolist()
+        assert some.weights.tolist() == fired.weights[which].tolist()
+    plain, none = scores._replace(fired=None).among(tokens, n_tokens)
+    assert plain.fired is None and none.tolist() == [] and plain.trie is trie
