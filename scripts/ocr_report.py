@@ -40,13 +40,13 @@ def main(output: Path, results: List[str], note: str = "") -> None:
     page.add(page.table(rows, HEADER, aligns=ALIGNS))
     page.add("Published, over ten folds and on the hardware of their time (Qian & Liu, Table 1):")
     page.add(page.table(PUBLISHED, HEADER, aligns=ALIGNS))
-    page.add(page.title(2, "The order of the patterns"))
-    pages = draw(output, {name: values["means"] for name, values in measured.items() if len(values["means"]) > 1})
-    page.add("\n\n".join(f"![{caption}]({path.name})" for path, caption in pages))
-    page.add(
-        f"Python {platform.python_version()}, NumPy {numpy.__version__}, {platform.machine()}, {platform.system()}. "
-        "The second figure's lines are relative to order 1 of the same system."
-    )
+    lines = {name: values["means"] for name, values in measured.items() if len(values["means"]) > 1}
+    if lines:
+        page.add(page.title(2, "The order of the patterns"))
+        page.add("\n\n".join(f"![{caption}]({path.name})" for path, caption in draw(output, lines)))
+        page.add("Times are relative to those of the lowest order of the same system.")
+    machine = f"{platform.machine()}, {platform.system()}"
+    page.add(f"Python {platform.python_version()}, NumPy {numpy.__version__}, {machine}.")
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page.text + "\n", encoding="utf8")
     print(table(rows, header=HEADER, divider=True, aligns=ALIGNS))
@@ -83,7 +83,7 @@ def draw(output: Path, systems: Dict[str, List[Dict[str, Any]]]) -> List[Tuple[P
     pyplot.rcParams.update({"svg.hashsalt": "ocr", "font.size": 10, **plain})
     pictures = []
     output.parent.mkdir(parents=True, exist_ok=True)
-    for part, caption in (("accuracy", "Accuracy against order"), ("time", "Time against order, order 1 = 1")):
+    for part, caption in (("accuracy", "Accuracy against order"), ("time", "Relative time against order")):
         figure, axes = pyplot.subplots(figsize=(6, 3.6))
         for i, (name, means) in enumerate(systems.items()):
             orders = [mean["order"] for mean in means]

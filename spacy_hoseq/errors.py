@@ -19,7 +19,7 @@ class Warnings(metaclass=_WithCodes):
 
 class Errors(metaclass=_WithCodes):
     """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
-    HS07x readers."""
+    HS07x readers, HS08x chunks."""
 
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
@@ -77,7 +77,7 @@ class Errors(metaclass=_WithCodes):
         "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load an earlier "
         "model."
     )
-    HS037 = "The configuration {configuration} {problem}."
+    HS037 = "The {feature} {problem}."
     HS038 = (
         "{n} states are needed at token {token} for the {open} configurations that overlap there, more than the limit "
         "of {limit}. Let fewer features overlap (shorter gaps, rarer rules), or raise `max_states`."
@@ -126,5 +126,16 @@ class Errors(metaclass=_WithCodes):
     HS065 = "\"{label}\" is no part of speech of spaCy. With the attribute \"pos\" labels must be among: {known}."
     HS066 = "The extension \"{attribute}\" holds the value {value} of type {type}; labels must be strings, or empty."
 
+    HS067 = "The setting `{name}` is {value}, which is no {kind}. Use a registered one, such as \"{example}\"."
+
     HS070 = "Cannot read line {line} of {path}: {problem}."
     HS071 = "There are no words in {folds} of {path}. Give folds that the file has, or another file."
+
+    HS080 = (
+        "\"{tag}\" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type (\"B-NP\")."
+    )
+    HS081 = "Unknown representation of chunks \"{representation}\". Expected one of: {known}."
+    HS082 = (
+        "The chunk {type} from token {first} to {end} cannot be written as tags: chunks must come in order, without "
+        "overlap (the one before ends at {before}), each of at least one of the {n} tokens."
+    )

@@ -45,6 +45,7 @@ from .annotation import (
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
+from .settings import check_settings
 
 DEFAULT_MODEL = """
 [model]
@@ -138,6 +139,7 @@ class HoseqTagger(TrainablePipe):
         scorer: Optional[Callable] = None,
     ) -> None:
         check_attribute(attribute)
+        check_settings(decoder, update_rule)
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         self.objective, self.decoder = objective_named(objective), decoder
         self.cfg: Dict[str, Any] = {

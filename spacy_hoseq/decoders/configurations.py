@@ -93,7 +93,7 @@ def check_configurations(configurations: Configurations, lengths: NDArray[np.int
             where = f"number {i}, tokens {first[i]} to {first[i] + sizes[i] - 1}"
             if problem is None:
                 raise ValueError(Errors.HS036.format(pattern=f"(configuration {where})", weight=weights[i]))
-            raise ValueError(Errors.HS037.format(configuration=where, problem=problem))
+            raise ValueError(Errors.HS037.format(feature=f"configuration {where}", problem=problem))
 
 
 class ConfigurationLattice:

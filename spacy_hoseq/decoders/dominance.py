@@ -139,7 +139,7 @@ class _Walk:
             self.still_to_fire = _still_to_fire(fired, trie, layout)
             self.fires = np.bincount(fired.tokens, fired.weights, minlength=len(scores))[layout.tokens]  # (N,) packed
         n_cells = len(layout.lengths) * len(trie)
-        self.value, self.previous = np.empty(n_cells), np.empty(n_cells)
+        self.value, self.previous = np.zeros(n_cells), np.zeros(n_cells)
         self.longest = np.empty(n_cells, np.intp)  # node whose own value it is
         self.seen_at = np.full(n_cells, -1, np.int32)  # number of the step that wrote it
         self.n_steps = 0
@@ -180,7 +180,7 @@ class _Walk:
         best_before = before.singles[:, :n]
         base = best_before.take(trie.parent.take(pairs), 0).reshape(-1)
         parts = [[self._children(t, pairs.repeat(n), np.tile(np.arange(n), len(pairs)), base, singles, emissions)]]
-        for kept in before.kept:
+        for kept in before.kept[: max(0, trie.max_length - 2)]:
             column, parent = np.divmod(before.keys.take(kept), len(trie))
             if before.singles.shape[1] > n:
                 on = np.flatnonzero(column < n)

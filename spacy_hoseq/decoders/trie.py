@@ -66,7 +66,7 @@ class PatternTrie:
         self.n_labels = n_labels
         by_depth: Dict[int, Dict[Pattern, None]] = {}
         for pattern in patterns:
-            _check_pattern(pattern, n_labels)
+            check_pattern(pattern, n_labels)
             for depth in range(2, len(pattern) + 1):
                 by_depth.setdefault(depth, {})[pattern[:depth]] = None
         ids: Dict[Pattern, int] = {(y,): y for y in range(n_labels)}
@@ -264,7 +264,6 @@ class Fired(NamedTuple):
         which = np.flatnonzero((self.tokens >= first) & (self.tokens < last))
         return Fired(self.tokens[which] - first, self.nodes[which], self.weights[which]), which
 
-
     def among(self, tokens: Ints, n_tokens: int) -> "Tuple[Fired, Ints]":
         """Entries whose last token is one of `tokens`, numbered as there. RETURNS them, and which they are.
 
@@ -296,7 +295,8 @@ class PatternScores(NamedTuple):
         return self._replace(fired=fired), which
 
 
-def _check_pattern(pattern: Pattern, n_labels: int) -> None:
+def check_pattern(pattern: Pattern, n_labels: int) -> None:
+    """RAISES ValueError [HS030]: fewer than two labels; [HS031]: an unknown label id."""
     if len(pattern) < 2:
         raise ValueError(Errors.HS030.format(pattern=pattern))
     for label in pattern:

@@ -14,14 +14,14 @@ SIZE = 3  # pixels on a side of what a convolution sees
 
 
 def PixelConvolutions(
-    maps: int = 16, deeper_maps: int = 32, width: int = 256, dropout: float = 0.4, nO: Optional[int] = None
+    maps: int = 16, deeper_maps: int = 32, width: int = 256, nO: Optional[int] = None
 ) -> Model[List[Doc], List[Floats2d]]:
     """Label scores of tokens that are images (features/pixels.py), trained by `[training.optimizer]`.
 
     Two convolutions over 3 x 3 pixels with the largest of 2 x 2 kept after each, then one hidden layer and a linear
-    one (LeCun, Bottou, Bengio & Haffner 1998).
+    one (LeCun, Bottou, Bengio & Haffner 1998). The dropout of `[training]` is that of the hidden layer.
 
-    maps, deeper_maps (int): feature maps of the convolutions. width (int): of the hidden layer. dropout (float): there.
+    maps, deeper_maps (int): feature maps of the convolutions. width (int): of the hidden layer.
     RAISES ValueError [HS057]: a token that is no image.
     """
     half = (ROWS // 2, COLUMNS // 2)
@@ -35,7 +35,7 @@ def PixelConvolutions(
             >> patches(*half, maps)
             >> Relu(deeper_maps, SIZE * SIZE * maps)
             >> largest_of_four(*half, deeper_maps)
-            >> Maxout(width, features, nP=2, dropout=dropout, normalize=True)
+            >> Maxout(width, features, nP=2, dropout=0.0, normalize=True)
             >> output
         )
     model: Model[List[Doc], List[Floats2d]] = Model(

@@ -14,7 +14,7 @@ from ..decoders.trie import Fired, PatternScores, PatternTrie
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..learning.parameter import Parameter
-from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource, check_source
+from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource, check_features, check_source
 from .weights import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -89,10 +89,14 @@ def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Flo
 
 
 def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> None:
-    """Ask the source for its patterns. sequences: gold label ids, -1 where unknown."""
+    """Ask the source for its patterns. sequences: gold label ids, -1 where unknown. RAISES as `check_features`."""
     source: Optional[PatternSource] = model.attrs["source"]
     shim = weights_of(model)
-    shim.extra = {} if source is None else {"patterns": source.define(labels, sequences).to_arrays()}
+    shim.extra = {}
+    if source is not None:
+        features = source.define(labels, sequences)
+        check_features(features, labels, sequences)
+        shim.extra = {"patterns": features.to_arrays()}
 
 
 def forward(

@@ -50,8 +50,10 @@ class RulePatterns:
     """
 
     def __init__(self, rules: List[Dict[str, Any]]) -> None:
-        for rule in rules:
+        for number, rule in enumerate(rules):
             _check_rule(rule)
+            if rule in rules[:number]:
+                raise ValueError(Errors.HS034.format(rule=rule["name"], problem="it is given twice"))
         self.rules = rules
         self._matcher: Optional[Matcher] = None
         self._vocab: Optional[Vocab] = None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..decoders.layout import ranges
-from ..decoders.trie import Pattern
+from ..decoders.trie import Pattern, check_pattern
 from ..errors import Errors
 
 Ints = NDArray[np.intp]
@@ -193,3 +193,23 @@ def check_source(source: Any) -> None:
     """RAISES ValueError [HS035]: no pattern source."""
     if not isinstance(source, PatternSource):
         raise ValueError(Errors.HS035.format(source=repr(source)))
+
+
+def check_features(features: PatternFeatures, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> None:
+    """What a source has defined, before weights are made for it.
+
+    RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label; [HS037]: a pattern given
+        twice for one rule, or longer than every training sequence, so that it could never be learnt.
+    """
+    longest = max(map(len, sequences), default=0)
+    seen = set()
+    for pattern, rule in zip(features.patterns, features.rule_of.tolist(), strict=True):
+        check_pattern(pattern, len(labels))
+        name = "pattern " + "-".join(labels[y] for y in pattern)
+        if (pattern, rule) in seen:
+            problem = "is given twice for the same rule. Give it once, or tie the weights of two rules"
+            raise ValueError(Errors.HS037.format(feature=name, problem=problem))
+        if sequences and len(pattern) > longest:
+            problem = f"has {len(pattern)} labels, more than any of the training sequences (at most {longest})"
+            raise ValueError(Errors.HS037.format(feature=name, problem=problem))
+        seen.add((pattern, rule))

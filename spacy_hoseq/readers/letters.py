@@ -56,35 +56,47 @@ def letter_corpus(
 def read_letters(path: Union[str, Path]) -> Iterator[Tuple[List[Letter], int]]:
     """All words, letter by letter, each with its fold. RAISES ValueError [HS070]: a line that cannot be read."""
     word: List[Letter] = []
+    before: List[str] = []  # fields of the letter before, in the same word
     number = 0
-    opened = gzip.open(path, "rt", encoding="utf-8") if str(path).endswith(".gz") else open(path, encoding="utf-8")
+    opened = gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb")
     with opened as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
-            fields = line.rstrip("\r\n").rstrip("\t").split("\t")
-            problem = _problem(fields, len(word))
+            fields = line.decode("utf-8", errors="replace").rstrip("\r\n").rstrip("\t").split("\t")
+            problem = _problem(fields, before)
             if problem:
                 raise ValueError(Errors.HS070.format(path=path, line=number, problem=problem))
             pixels = np.array(fields[FIELDS:]) == "1"
             word.append((image_to_word(pixels.reshape(ROWS, COLUMNS)), fields[1]))
+            before = fields
             if fields[2] == "-1":
                 yield word, int(fields[5])
-                word = []
+                word, before = [], []
     if word:
         raise ValueError(Errors.HS070.format(path=path, line=number, problem="the file ends within a word"))
 
 
-def _problem(fields: List[str], n_before: int) -> str:
-    """What is wrong with a line, "" if nothing. n_before: letters of its word so far."""
+def _problem(fields: List[str], before: List[str]) -> str:
+    """What is wrong with a line, "" if nothing. before: fields of the letter before it in its word, [] if none."""
     n_pixels = len(fields) - FIELDS
     if n_pixels != ROWS * COLUMNS:
         return f"expected {FIELDS} fields and {ROWS * COLUMNS} pixels separated by tabs, got {len(fields)} fields"
     if not fields[1]:
         return "the letter is missing"
-    if not fields[5].isdigit():
-        return f"the fold must be a number, got \"{fields[5]}\""
-    if fields[4] != str(n_before + 1):
-        return f"expected position {n_before + 1} in the word, got \"{fields[4]}\""
+    if "\ufffd" in fields[1]:
+        return "the letter is not UTF-8"
+    for i, name in ((2, "the next letter's id"), (5, "the fold")):
+        digits = fields[i].removeprefix("-") if i == 2 else fields[i]
+        if not (digits.isascii() and digits.isdigit()):
+            return f"{name} must be a number, got \"{fields[i]}\""
+    position = int(before[4]) + 1 if before else 1
+    if fields[4] != str(position):
+        return f"expected position {position} in the word, got \"{fields[4]}\""
     wrong = set(fields[FIELDS:]) - {"0", "1"}
-    return f"pixels must be 0 or 1, got \"{sorted(wrong)[0]}\"" if wrong else ""
+    if wrong:
+        return f"pixels must be 0 or 1, got \"{sorted(wrong)[0]}\""
+    for i, name in ((3, "word"), (5, "fold")):
+        if before and fields[i] != before[i]:
+            return f"the {name} changes from {before[i]} to {fields[i]} within a word"
+    return ""

@@ -319,8 +319,12 @@ def test_what_is_no_decoder(decoder):
         blank(decoder=decoder)
 
 
-@pytest.mark.xfail(strict=True, reason="confection does not look at what a registered function returns")
 @pytest.mark.parametrize("decoder", [{"@misc": "spacy_hoseq.adagrad.v1"}, FREQUENT])
 def test_what_a_function_returns_is_no_decoder(decoder):
-    with pytest.raises(ConfigValidationError, match="hoseq_tagger -> decoder"):
+    with pytest.raises(ValueError, match=r"\[HS067\] The setting `decoder` is <.*>, which is no Decoder"):
         blank(decoder=decoder)
+
+
+def test_what_a_function_returns_is_no_update_rule():
+    with pytest.raises(ValueError, match=r"\[HS067\] The setting `update_rule` is <.*>, which is no UpdateRule"):
+        blank(update_rule=FREQUENT)

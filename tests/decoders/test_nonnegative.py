@@ -1,13 +1,17 @@
 """Decoding with non-negative patterns: the contract, reductions to simpler decoders, refusal of negative weights."""
 
+from contextlib import contextmanager
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import nonnegative
 from spacy_hoseq.decoders.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.records import NoPath
 from spacy_hoseq.decoders.viterbi import viterbi
 
 from .. import oracle
@@ -109,3 +113,47 @@ def test_weights_that_are_refused(weight):
     for case in (everywhere, at_position):
         with pytest.raises(ValueError, match=rf"\[HS032\] The weight of pattern \(1, 0, 1\) is {weight}"):
             decode_with_patterns(case)
+
+
+@contextmanager
+def columns(cells, least):
+    """At most `cells` cells of a step, but at least so many sequences."""
+    with mock.patch.object(nonnegative, "COLUMN_CELLS", cells), mock.patch.object(nonnegative, "MIN_COLUMNS", least):
+        yield
+
+
+@pytest.mark.parametrize("cells, least", [(0, 1), (0, 2), (40, 1), (200, 3)])
+@given(data=st.data())
+def test_parts_of_a_batch_change_nothing(cells, least, data):
+    """Ties included, and the number of the sequence in a message."""
+    case = data.draw(cases(max_sequences=8, rounded=True))
+    try:
+        whole = decode_with_patterns(case)
+    except NoPath as no_path:
+        with pytest.raises(NoPath) as info, columns(cells, least):
+            decode_with_patterns(case)
+        assert info.value.sequence == no_path.sequence
+        return
+    with columns(cells, least):
+        in_parts = decode_with_patterns(case)
+    assert in_parts.labels.tolist() == whole.labels.tolist() and in_parts.scores.tolist() == whole.scores.tolist()
+
+
+@pytest.mark.parametrize("cells, least, sizes", [(0, 1, [1, 1, 1, 1, 1]), (0, 3, [3, 2]), (12, 1, [2, 2, 1])])
+def test_at_most_so_many_sequences_at_once(cells, least, sizes):
+    """Six nodes: 0, 1, 01, 10, 011, 0110."""
+    case = Case(np.zeros((10, 2)), np.zeros((2, 2)), np.full(5, 2), (((0, 1, 1, 0), 1.0), ((1, 0), 1.0)))
+    assert len(case.pattern_scores().trie) == 6
+    with columns(cells, least), mock.patch.object(nonnegative, "_decode", wraps=nonnegative._decode) as walk:
+        assert decode_with_patterns(case).labels.tolist() == [1, 0] * 5
+    assert [len(call.args[3]) for call in walk.call_args_list] == sizes
+
+
+@given(case=cases(max_sequences=6, max_tokens=30, rounded=True, forbidden=False), data=st.data())
+def test_ties_of_long_sequences_do_not_depend_on_the_batch(case, data):
+    order = data.draw(st.permutations(range(len(case.lengths))))
+    batch, again = decode_with_patterns(case.take(order)), decode_with_patterns(case.take(order))
+    alone = [decode_with_patterns(case.take([i])) for i in order]
+    assert batch.labels.tolist() == again.labels.tolist()
+    assert batch.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
+    assert batch.scores.tolist() == [paths.scores[0] for paths in alone]

@@ -184,3 +184,93 @@ def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
     np.testing.assert_array_equal(batch.scores, [part.scores[0] for part in parts])
     np.testing.assert_array_equal(batch.scores, decode_with_patterns(case).scores)
+
+
+def mixed_case(seed, n_patterns, *, rounded=False):
+    """Sequences with one label far ahead at most tokens, and between them others in which no label is."""
+    rng = np.random.default_rng(seed)
+    case = peaked_case(rng, [20, 12, 1, 30, 7, 15], 12, n_patterns).doubles()
+    scores = case.scores.copy()
+    for i in (1, 3, 4):
+        tokens = slice(case.starts[i], case.starts[i] + case.lengths[i])
+        scores[tokens] = rng.normal(0, 0.5, scores[tokens].shape)
+    return replace(case, scores=np.round(scores) if rounded else scores)
+
+
+def routed(case, decode_case):
+    """(result, sequences with few candidates, sequences with many): lengths, which tell them apart."""
+    lengths = {"_decode_open": [], "_decode_all": []}
+
+    def noting(name, original):
+        def wrapper(part, limits):
+            lengths[name].extend(part.lengths.tolist())
+            return original(part, limits)
+
+        return mock.patch.object(pruning, name, wrapper)
+
+    with noting("_decode_open", pruning._decode_open), noting("_decode_all", pruning._decode_all):
+        result = decode_case(case)
+    return result, lengths["_decode_open"], lengths["_decode_all"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n_patterns", [0, 30])
+def test_few_and_many_candidates_in_one_batch(seed, n_patterns):
+    case = mixed_case(seed, n_patterns)
+    if not n_patterns:
+        case = case.without_patterns()
+    decode_case, expected = (decode, decode_with_patterns) if n_patterns else (decode_chain, decode_viterbi)
+    result, few, many = routed(case, decode_case)
+    assert few == [20, 1, 15] and many == [12, 30, 7]
+    assert_same(result, expected(case))
+    alone = [routed(single, decode_case) for single in case.singles()]
+    assert [open_ for _, open_, _ in alone] == [[20], [], [1], [], [], [15]], "whatever the rest of the batch"
+    assert result.labels.tolist() == np.concatenate([paths.labels for paths, _, _ in alone]).tolist()
+    assert result.scores.tolist() == [paths.scores[0] for paths, _, _ in alone]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_among_few_and_many_candidates_do_not_depend_on_the_batch(seed):
+    case = mixed_case(seed, 30, rounded=True)
+    case = replace(case, trans=np.round(case.trans), patterns=tuple((p, 1.0) for p, _ in case.patterns))
+    case = replace(case, fired=tuple((token, p, 1.0) for token, p, _ in case.fired))
+    result, few, many = routed(case, decode)
+    assert few and many
+    assert result.labels.tolist() == np.concatenate([decode(single).labels for single in case.singles()]).tolist()
+    assert result.scores.tolist() == decode_with_patterns(case).scores.tolist()
+
+
+@pytest.mark.parametrize("closed", range(6))
+@pytest.mark.parametrize("n_patterns", [0, 30])
+def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
+    """Label 0 may not follow itself, and is the only one that is allowed at two tokens; the sequence of one token is
+    made longer."""
+    case = mixed_case(0, n_patterns)
+    case = replace(case, lengths=np.array([20, 11, 2, 30, 7, 15]))
+    allowed = np.ones(case.scores.shape, bool)
+    first = int(case.starts[closed])
+    allowed[first : first + 2, 1:] = False
+    case.trans[0, 0] = -np.inf
+    case = replace(case, allowed=allowed)
+    with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
+        decode(case) if n_patterns else decode_chain(case.without_patterns())
+
+
+def plain_has_few(candidates, trans, n_nodes):
+    """One sequence: pairs of candidates beside each other cost 32 each, decoding L^2 + 8 U a token."""
+    counts = candidates.sum(axis=1).tolist()
+    pairs = sum(a * b for a, b in zip(counts[:-1], counts[1:], strict=True))
+    return 32 * pairs <= len(counts) * (len(trans) ** 2 + 8 * n_nodes)
+
+
+@given(case=cases(min_labels=3, max_sequences=5), seed=st.integers(0, 10**6), limit=st.sampled_from([0, 5, 4000]))
+def test_what_few_candidates_are(case, seed, limit):
+    rng = np.random.default_rng(seed)
+    candidates = rng.random(case.scores.shape) < np.repeat(rng.random(len(case.lengths)), case.lengths)[:, None]
+    patterns = case.pattern_scores()
+    with mock.patch.object(pruning, "MANY_NODES", limit):
+        got = pruning._has_few(candidates, case.lengths, case.trans, patterns)
+        chain = pruning._has_few(candidates, case.lengths, case.trans, None)
+    parts = np.split(candidates, case.starts[1:])
+    assert got.tolist() == [plain_has_few(part, case.trans, min(limit, len(patterns.trie))) for part in parts]
+    assert chain.tolist() == [plain_has_few(part, case.trans, case.n_labels) for part in parts]

@@ -196,17 +196,19 @@ def test_preorder_of_nodes_with_the_same_failure_link_is_that_of_their_numbers(d
 
 @given(pattern_sets())
 def test_rounds_carry_values_down_the_failure_links(drawn):
+    """For each depth those of the nodes of at most so many labels."""
     trie = PatternTrie(*drawn)
-    deep = [u for u in range(trie.n_labels, len(trie)) if trie.fail[u] >= trie.n_labels]
-    links = [(r, u, s) for r, (nodes, suffixes) in enumerate(trie.rounds)
-             for u, s in zip(nodes.tolist(), suffixes.tolist(), strict=True)]  # fmt: skip
-    assert sorted((u, s) for _, u, s in links) == [(u, int(trie.fail[u])) for u in deep], "every link once"
-    round_of = {u: r for r, u, _ in links}
-    for _, suffixes in trie.rounds:
-        assert len(set(suffixes.tolist())) == len(suffixes) > 0, "no node receives twice in a round"
-    for r, _, suffix in links:
-        assert r < round_of.get(suffix, len(trie.rounds)), "a node passes on what it has received"
-    assert all(array.dtype == np.intp for pair in trie.rounds for array in pair)
+    assert len(trie.rounds) == trie.max_length + 1 and trie.rounds[:2] == [[], []]
+    for depth, rounds in enumerate(trie.rounds):
+        deep = [u for u in range(len(trie)) if trie.fail[u] >= trie.n_labels and trie.depth[u] <= depth]
+        links = [(r, u, s) for r, pair in enumerate(rounds) for u, s in zip(*map(np.ndarray.tolist, pair), strict=True)]
+        assert sorted((u, s) for _, u, s in links) == [(u, int(trie.fail[u])) for u in deep], "every link once"
+        for _, suffixes in rounds:
+            assert len(set(suffixes.tolist())) == len(suffixes) > 0, "no node receives twice in a round"
+        round_of = {u: r for r, u, _ in links}
+        for r, _, suffix in links:
+            assert r < round_of.get(suffix, len(rounds)), "a node passes on what it has received"
+        assert all(array.dtype == np.intp for pair in rounds for array in pair)
 
 
 @given(pattern_sets())

@@ -303,6 +303,18 @@ def test_limit_is_that_of_the_config_in_loading():
     assert len(decode_exact(fresh.predict([doc_of("x y x y x y x")])).labels) == 7
 
 
+def test_rules_with_more_tokens_than_those_of_training():
+    """A model is loaded with the rules of the config; they cannot say what no weight was learnt for."""
+    longer = [(["A", "*", "*", ["A", "C"]], True, [*RULES[0][2][:2], {"LOWER": "y"}, {"LOWER": "z"}]), *RULES[1:]]
+    names = ("labels", "tied", "tokens")
+    source = RulePatterns([{"name": "r", **dict(zip(names, rule, strict=False))} for rule in longer])
+    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), source).from_bytes(tagger("rules").to_bytes())
+    for use in (fresh.predict, fresh.begin_update):
+        with pytest.raises(ValueError, match=r"\[HS058\].* Use the rules of the training, or train again\."):
+            use([doc_of("x a y z")])
+    assert len(decode_exact(fresh.predict([doc_of("y z x")])).labels) == 3, "rules that are the same"
+
+
 def with_extra(model, **changes):
     message = srsly.msgpack_loads(weights_of(model).to_bytes())
     message["extra"]["patterns"].update(changes)

@@ -37,7 +37,7 @@ DOCS = [doc_of("bad"), Doc(VOCAB), doc_of("e", 1), doc_of("cade", 2)]
 def network(seed=0, n_labels=L, **settings):
     """A small one, initialized, of random weights everywhere."""
     fix_random_seed(seed)
-    model = PixelConvolutions(**{"maps": 2, "deeper_maps": 3, "width": 5, "dropout": 0.0, **settings})
+    model = PixelConvolutions(**{"maps": 2, "deeper_maps": 3, "width": 5, **settings})
     model.initialize(X=DOCS, Y=zeros(DOCS, n_labels))
     rng = np.random.default_rng(seed)
     for node, name in parameters_of(model):
@@ -45,8 +45,12 @@ def network(seed=0, n_labels=L, **settings):
     return model
 
 
+def nodes_of(model):
+    return list(model.walk(order="dfs_pre"))
+
+
 def parameters_of(model):
-    return [(node, name) for node in model.walk() for name in node.param_names if node.has_param(name)]
+    return [(node, name) for node in nodes_of(model) for name in node.param_names if node.has_param(name)]
 
 
 def plain_patches(image):
@@ -161,7 +165,7 @@ def plain_convolution(image, W, b):
 
 def plain_scores(model, image):
     """The definition, for one image."""
-    first, second, hidden, norm, output = [node for node in model.walk() if node.param_names]
+    first, second, hidden, norm, output = [node for node in nodes_of(model) if node.param_names]
     image = image.reshape(16, 8, 1).astype(float)
     for layer, channels in ((first, 1), (second, 2)):
         W = layer.get_param("W").reshape(-1, channels, 3, 3)
@@ -175,7 +179,8 @@ def plain_scores(model, image):
 
 def test_scores_are_those_of_the_definition():
     model = network()
-    assert [node.name for node in model.walk() if node.param_names] == ["relu", "relu", "maxout", "layernorm", "linear"]
+    layers = [node.name for node in nodes_of(model) if node.param_names]
+    assert layers == ["relu", "relu", "maxout", "layernorm", "linear"]
     scores = model.predict(DOCS)
     assert [part.shape for part in scores] == [(3, L), (0, L), (1, L), (4, L)]
     images = [image_of(c, 100 * s + i, 0.1) for s, text in enumerate(["bad", "e", "cade"]) for i, c in enumerate(text)]
@@ -192,7 +197,8 @@ def test_learning_and_predicting_see_the_same():
 
 
 def test_dropout():
-    model = network(dropout=0.4, width=50)
+    model = network(width=50)
+    set_dropout_rate(model, 0.4)
     plain = np.concatenate(model.predict(DOCS))
     first, second = (np.concatenate(model.begin_update(DOCS)[0]) for _ in range(2))
     assert np.abs(first - plain).max() > 0.1 and np.abs(first - second).max() > 0.1
@@ -277,7 +283,7 @@ def test_initialization():
     shapes = {(node.name, name): node.get_param(name).shape for node, name in parameters_of(model)}
     assert shapes["maxout", "W"] == (5, 2, 4 * 2 * 3) and shapes["linear", "W"] == (7, 5)
     assert [part.tolist() for part in model.predict(DOCS)] == [part.tolist() for part in zeros(DOCS, 7)]
-    relus = [node.get_param("W") for node in model.walk() if node.name == "relu"]
+    relus = [node.get_param("W") for node in nodes_of(model) if node.name == "relu"]
     assert [W.shape for W in relus] == [(2, 9), (3, 18)] and all(W.any() for W in relus)
 
 
@@ -285,22 +291,22 @@ def test_sizes_unless_told_otherwise():
     model = PixelConvolutions(nO=26)
     model.initialize()
     assert model.get_dim("nO") == 26
-    relus = [node.get_param("W").shape for node in model.walk() if node.name == "relu"]
+    relus = [node.get_param("W").shape for node in nodes_of(model) if node.name == "relu"]
     assert relus == [(16, 9), (32, 9 * 16)]
     assert model.get_ref("output_layer").get_param("W").shape == (26, 256)
-    assert [node.attrs["dropout_rate"] for node in model.walk() if "dropout_rate" in node.attrs] == [0.4]
+    assert [node.attrs["dropout_rate"] for node in nodes_of(model) if "dropout_rate" in node.attrs] == [0.0]
 
 
 def test_model_of_a_config():
     text = "[model]\n@architectures = \"spacy_hoseq.PixelConvolutions.v1\"\nmaps = 3\ndeeper_maps = 4\nwidth = 6\n"
     model = spacy.registry.resolve(spacy.util.Config().from_str(text))["model"]
     model.initialize(X=DOCS, Y=zeros(DOCS, 2))
-    assert [node.get_param("W").shape for node in model.walk() if node.name == "relu"] == [(3, 9), (4, 27)]
+    assert [node.get_param("W").shape for node in nodes_of(model) if node.name == "relu"] == [(3, 9), (4, 27)]
 
 
 def test_head_gives_the_network_the_gradient_of_the_loss():
     fix_random_seed(0)
-    model = HigherOrderTagger(PixelConvolutions(maps=2, deeper_maps=3, width=5, dropout=0.0))
+    model = HigherOrderTagger(PixelConvolutions(maps=2, deeper_maps=3, width=5))
     model.initialize(X=DOCS, Y=zeros(DOCS, L))
     potentials, backprop = model.begin_update(DOCS)
     loss = objective_named("log_likelihood")(potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 1, 2, 0]])
@@ -325,7 +331,7 @@ def test_training_of_a_tagger(objective):
 
     train = examples(0)
     optimizer = nlp.initialize(lambda: train)
-    losses = [nlp.update(train, sgd=optimizer, drop=0.1, losses={})["hoseq_tagger"] for _ in range(40)]
+    losses = [nlp.update(train, sgd=optimizer, drop=0.1, losses={})["hoseq_tagger"] for _ in range(120)]
     assert losses[-1] < 0.2 * losses[0] and np.isfinite(losses).all()
     unseen = examples(50)
     assert nlp.evaluate(unseen)["tag_acc"] > 0.9

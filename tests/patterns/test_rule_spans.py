@@ -136,7 +136,7 @@ def test_slots_of_a_rule_with_gaps():
 
 
 def test_sets_are_kept_once():
-    features = RulePatterns([PROFESSOR, PROFESSOR]).define(LABELS, [])
+    features = RulePatterns([PROFESSOR, {**PROFESSOR, "name": "again"}]).define(LABELS, [])
     assert features.configurations.sets.astype(int).tolist() == [[1, 1, 1], [1, 0, 0], [0, 1, 0]]
     assert features.configurations.slots.tolist() == [0, 1, 2, 0] * 2
 

@@ -42,7 +42,8 @@ def test_positions_count_over_all_docs(vocab):
 
 def test_overlapping_matches_all_fire(vocab):
     rule = {"name": "aa", "tokens": [{"LOWER": "a"}, {"LOWER": "a"}], "labels": ["N", "N"]}
-    assert fired(RulePatterns([rule, rule]), [Doc(vocab, words=["a", "a", "a"])]) == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    rules = RulePatterns([rule, {**rule, "name": "again"}])
+    assert fired(rules, [Doc(vocab, words=["a", "a", "a"])]) == [(1, 0), (1, 1), (2, 0), (2, 1)]
 
 
 def test_many_rules_keep_their_numbers(vocab):
@@ -110,7 +111,7 @@ def test_tied_rules_have_one_weight(tied, expected):
 
 
 def test_tied_and_untied_side_by_side():
-    rules = [{**FROM_TO, "tied": False}, AFTER_THE, FROM_TO, {**FROM_TO, "tied": False}]
+    rules = [{**FROM_TO, "tied": False}, AFTER_THE, FROM_TO, {**FROM_TO, "tied": False, "name": "again"}]
     features = RulePatterns(rules).define(LABELS, [])
     assert features.weight_of.tolist() == [0, 1, 2, 3, 4, 4, 4, 5, 6, 7]
     assert features.rule_of.tolist() == [0, 0, 0, 1, 2, 2, 2, 3, 3, 3]
@@ -175,3 +176,9 @@ def test_pickling(vocab):
     assert copied.rules == source.rules
     assert fired(copied, [doc]) == before == [(1, 1)]
     assert fired(source, [doc]) == before
+
+
+def test_the_same_rule_twice():
+    rule = {"name": "one", "tokens": [{"LOWER": "a"}, {}], "labels": ["A", "?y"]}
+    with pytest.raises(ValueError, match=r"\[HS034\] Rule \"one\": it is given twice"):
+        RulePatterns([rule, {**rule, "name": "two"}, dict(rule)])

@@ -15,6 +15,7 @@ from spacy_hoseq.patterns.sources import (
     FiredRules,
     PatternFeatures,
     PatternSources,
+    check_features,
     fired_rules,
     no_configurations,
 )
@@ -262,7 +263,43 @@ def test_expanding_spans(seed):
     assert sorted(got) == sorted(expected) and len(got) > 3 and ends[-1] == len(rows)
 
 
+@pytest.mark.parametrize(
+    "rules, sizes, slots",
+    [([0], [3], [0, 1, 2]), ([0], [3], [0, 3, 1]), ([1], [4], [0, 1, 2, 3]), ([1, 0], [2, 3], [1, 2, 0, 1, 2])],
+)
+def test_more_slots_than_the_features_have(rules, sizes, slots):
+    """Rule 0 has two slots, rule 1 has three; slots of the next feature must not stand for those that lack."""
+    features = ConfigurationFeatures(
+        np.ones((5, 2), bool), np.arange(5), np.array([2, 3]), np.array([0, 1]), np.array([0, 1])
+    )
+    with pytest.raises(ValueError, match=r"\[HS058\] A rule has matched with more token descriptions than"):
+        features.expand(FiredRules(np.full(len(rules), 9), np.array(rules), np.array(sizes), np.array(slots)))
+    one = features.expand(FiredRules(np.array([9]), np.array([1]), np.array([3]), np.array([0, 1, 2])))
+    assert [part.tolist() for part in one] == [[1], [7], [3], [2, 3, 4]]
+    less = features.expand(FiredRules(np.array([9]), np.array([0]), np.array([3]), np.array([0, 1, 1])))
+    assert [part.tolist() for part in less] == [[0], [7], [3], [0, 1, 1]]
+
+
 def test_spans_are_no_matches_of_patterns():
     features = PatternFeatures([(0, 1)], np.array([0]), np.array([0]))
     fired = FiredRules(np.array([4, 7]), np.array([0, 0]), np.array([3, 0]), np.array([0, 1, 1]))
     assert [part.tolist() for part in features.expand(fired)] == [[0], [7]]
+
+
+def test_what_can_never_be_learnt_is_refused():
+    """Patterns are named by their labels."""
+    labels, sequences = ["A", "B"], [np.array([0, 1, 0], np.int32)]
+    everywhere = np.full(2, EVERYWHERE, np.intp)
+
+    def features(*patterns):
+        return PatternFeatures(list(patterns), np.arange(2), everywhere)
+
+    check_features(features((0, 1, 0), (0, 1)), labels, sequences)
+    for patterns, message in (
+        (((0, 1), (0, 1)), r"\[HS037\] The pattern A-B is given twice"),
+        (((0, 1), (0, 1, 0, 1)), r"\[HS037\] The pattern A-B-A-B has 4 labels, more than .* \(at most 3\)"),
+        (((0, 1), (0,)), r"\[HS030\] .*\(0,\)"),
+        (((0, 1), (0, 2)), r"\[HS031\] .*\(0, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_features(features(*patterns), labels, sequences)

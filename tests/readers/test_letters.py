@@ -110,6 +110,10 @@ BAD_LINES = {
     "grey pixel": (changed(_133="2"), "pixels must be 0 or 1, got \"2\""),
     "first pixel": (changed(_6="0.5"), "pixels must be 0 or 1, got \"0.5\""),
     "no pixel": (changed(_70=""), "pixels must be 0 or 1, got \"\""),
+    "superscript fold": (changed(_5="\u00b2"), "the fold must be a number, got \"\u00b2\""),
+    "next letter unclear": (changed(_2="junk"), "the next letter's id must be a number, got \"junk\""),
+    "another fold": (changed(_3="2", _5="7"), "the fold changes from 0 to 7 within a word"),
+    "another word": (changed(_3="9"), "the word changes from 2 to 9 within a word"),
     "two digits": (changed(_70="01"), "pixels must be 0 or 1, got \"01\""),
 }
 
@@ -263,3 +267,9 @@ def test_real_letters():
     nlp = spacy.blank("xx")
     docs = [eg.reference for eg in letter_corpus(path, [3])(nlp)]
     assert len(docs) == 698 and isinstance(docs[0], Doc)
+
+
+def test_letter_that_is_not_utf_8(tmp_path):
+    path = write(tmp_path / "letter.data", word_fields("bead"))
+    path.write_bytes(path.read_bytes().replace(b"\ta\t", b"\t\xe9\t"))
+    assert_refused(path, 3, "the letter is not UTF-8")

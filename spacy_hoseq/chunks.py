@@ -1,0 +1,122 @@
+"""Chunks as spans and as tags, one tag a token, in the representations of Tjong Kim Sang & Veenstra (1999) and others.
+
+    iob2        B begins every chunk, I goes on                                   (CoNLL-2000)
+    iob1        I for all tokens, B only where a chunk follows one of its type
+    ioe2        E ends every chunk, I for the tokens before
+    ioe1        I for all tokens, E only where a chunk of its type follows
+    bilou       B, I, L for the first, inner and last token of longer chunks, U for chunks of one token
+    start_end   the same with other letters: B, I, E and S (Uchimoto et al. 2000)
+
+O is outside of all chunks. A tag is a letter, "-" and the type: "B-NP".
+
+Reading needs no name of a representation. A chunk begins at a token with B, S or U; where the token before is outside,
+of another type, or the end of a chunk; and it ends accordingly. So every sequence of tags stands for chunks: this is
+also the rule by which sequences that are not well formed are repaired, that of the CoNLL-2000 scorer. A sequence is
+well formed if writing its chunks gives it back.
+"""
+
+from typing import Dict, List, NamedTuple, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import Errors
+
+OUTSIDE = "O"
+BEGINS, ENDS, KNOWN = "BSU", "ELSU", "BIELSU"
+# the letter of the only, the first, the inner and the last token of a chunk
+LETTERS: Dict[str, str] = {
+    "iob2": "BBII",
+    "iob1": "IIII",
+    "ioe2": "EIIE",
+    "ioe1": "IIII",
+    "bilou": "UBIL",
+    "start_end": "SBIE",
+}
+
+Ints = NDArray[np.intp]
+
+
+class Chunks(NamedTuple):
+    """Chunks of one sequence, in order, none overlapping. first, end (C,): tokens first <= i < end. types (C,)."""
+
+    first: Ints
+    end: Ints
+    types: List[str]
+
+
+def read_chunks(tags: Sequence[str]) -> Chunks:
+    """The chunks that tags stand for, in any representation. RAISES ValueError [HS080]: a tag of no known form."""
+    letters, types = zip(*map(_split, tags), strict=True) if tags else ((), ())
+    names = sorted(set(types))
+    kind = np.array([names.index(name) for name in types], np.intp)
+    inside = np.array([letter != OUTSIDE for letter in letters], bool)
+    begins = np.array([letter in BEGINS for letter in letters], bool)
+    ends = np.array([letter in ENDS for letter in letters], bool)
+    first, end = chunk_bounds(kind, inside, begins, ends)
+    return Chunks(first, end, [types[i] for i in first.tolist()])
+
+
+def chunk_bounds(
+    kind: Ints, inside: NDArray[np.bool_], begins: NDArray[np.bool_], ends: NDArray[np.bool_]
+) -> "tuple[Ints, Ints]":
+    """Where chunks begin and end, for tags as arrays. All (n,): type of the chunk, whether the token is in one, and
+    whether its tag says that it is the first, or the last. RETURNS first (C,), end (C,)."""
+    cut = np.ones(len(kind) + 1, bool)  # between token i - 1 and token i
+    cut[1:-1] = begins[1:] | ends[:-1] | ~inside[1:] | ~inside[:-1] | (kind[1:] != kind[:-1])
+    return np.flatnonzero(cut[:-1] & inside), np.flatnonzero(cut[1:] & inside) + 1
+
+
+def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str]:
+    """The tags of n_tokens tokens. RAISES ValueError [HS081]: no such representation; [HS082]: chunks that overlap, or
+    reach beyond the tokens."""
+    if representation not in LETTERS:
+        raise ValueError(Errors.HS081.format(representation=representation, known=", ".join(LETTERS)))
+    tags = [OUTSIDE] * n_tokens
+    only, start, middle, last = list(LETTERS[representation])
+    before = 0
+    for first, end, name in zip(chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True):
+        if not before <= first < end <= n_tokens:
+            raise ValueError(Errors.HS082.format(first=first, end=end, type=name, before=before, n=n_tokens))
+        size = end - first
+        letters = only if size == 1 else start + middle * (size - 2) + last
+        tags[first:end] = [f"{letter}-{name}" for letter in letters]
+        before = end
+    if representation in ("iob1", "ioe1"):
+        _mark_neighbours(tags, chunks, representation)
+    return tags
+
+
+def _mark_neighbours(tags: List[str], chunks: Chunks, representation: str) -> None:
+    """B at the first token (iob1), or E at the last (ioe1), where two chunks of one type meet."""
+    for i in range(1, len(chunks.types)):
+        meet = int(chunks.first[i])
+        if chunks.end[i - 1] == meet and chunks.types[i - 1] == chunks.types[i]:
+            if representation == "iob1":
+                tags[meet] = f"B-{chunks.types[i]}"
+            else:
+                tags[meet - 1] = f"E-{chunks.types[i]}"
+
+
+def is_well_formed(tags: Sequence[str], representation: str) -> bool:
+    """Whether the tags are what `write_chunks` writes for their chunks. RAISES ValueError [HS080, HS081]."""
+    return write_chunks(read_chunks(tags), len(tags), representation) == list(tags)
+
+
+def tag_names(types: Sequence[str], representation: str) -> List[str]:
+    """All tags that a representation needs for chunks of these types, O first. RAISES ValueError [HS081]."""
+    if representation not in LETTERS:
+        raise ValueError(Errors.HS081.format(representation=representation, known=", ".join(LETTERS)))
+    letters = dict.fromkeys(LETTERS[representation])
+    if representation in ("iob1", "ioe1"):
+        letters["B" if representation == "iob1" else "E"] = None
+    return [OUTSIDE, *(f"{letter}-{name}" for name in types for letter in letters)]
+
+
+def _split(tag: str) -> "tuple[str, str]":
+    if tag == OUTSIDE:
+        return OUTSIDE, ""
+    letter, dash, name = tag[:1], tag[1:2], tag[2:]
+    if letter not in KNOWN or not letter or dash != "-" or not name:
+        raise ValueError(Errors.HS080.format(tag=tag))
+    return letter, name
