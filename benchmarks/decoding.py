@@ -205,7 +205,7 @@ def draw(rows: Rows, path: Path) -> None:
             series = [r for r in rows if r["decoder"] == name and r["variable"] == variable]
             sizes = [r[variable] for r in series]
             axes.plot(sizes, [r["microseconds_per_token"] for r in series], marker=".", color=f"C{i}", label=name)
-        axes.set(xscale="log", yscale="log", xlabel=variable)
+        axes.set(xscale="linear" if variable == "order" else "log", yscale="log", xlabel=variable)
     for axes in grid[:, 0]:
         axes.set_ylabel("microseconds a token")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="lower center", ncols=4, frameon=False)

@@ -99,6 +99,7 @@ def run(settings: Any, data: Path, fold: int, rest: List[int]) -> Dict[str, Any]
         rng.shuffle(train)
         for batch in minibatch(train, size):
             nlp.update(batch, sgd=optimizer, drop=settings["training"]["dropout"])
+            optimizer.step_schedules()
     seconds = (time.perf_counter() - start) / iterations
     right, test_seconds = label(nlp, test)
     weights = nlp.get_pipe("hoseq_tagger").model.shims[0].parameters

@@ -2,7 +2,7 @@
 
     python scripts/ocr_report.py OUTPUT.md NAME=FOLDS.json ... [--note TEXT]
 
-FOLDS.json is what scripts/ocr_folds.py writes; a file with several orders becomes a line in the two figures.
+FOLDS.json is what scripts/ocr_folds.py writes; a file with more than two orders becomes a line in the two figures.
 """
 
 import platform
@@ -40,7 +40,7 @@ def main(output: Path, results: List[str], note: str = "") -> None:
     page.add(page.table(rows, HEADER, aligns=ALIGNS))
     page.add("Published, over ten folds and on the hardware of their time (Qian & Liu, Table 1):")
     page.add(page.table(PUBLISHED, HEADER, aligns=ALIGNS))
-    lines = {name: values["means"] for name, values in measured.items() if len(values["means"]) > 1}
+    lines = {name: values["means"] for name, values in measured.items() if len(values["means"]) > 2}
     if lines:
         page.add(page.title(2, "The order of the patterns"))
         page.add("\n\n".join(f"![{caption}]({path.name})" for path, caption in draw(output, lines)))
