@@ -39,9 +39,7 @@ def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> P
     allowed (N, L) bool: labels permitted at each token. RETURNS (Paths). Ties: as the algorithm used.
     RAISES ValueError [HS020-HS025, HS036-HS038].
     """
-    check_scores(potentials.scores, potentials.trans, allowed)
-    make_layout(potentials.lengths, len(potentials.scores))
-    spanned, rest = _split(potentials, with_zero=False)
+    spanned, rest = _split(potentials, allowed, with_zero=False)
     if not len(spanned):
         return _decode_contiguous(potentials, allowed)
     labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
@@ -65,9 +63,7 @@ def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -
     allowed (N, L) bool. RETURNS (Posterior): the gradient of sum(log_z) with respect to every field of `potentials`.
     RAISES ValueError as `decode_exact`.
     """
-    check_scores(potentials.scores, potentials.trans, allowed)
-    make_layout(potentials.lengths, len(potentials.scores))
-    spanned, rest = _split(potentials, with_zero=True)
+    spanned, rest = _split(potentials, allowed, with_zero=True)
     if not len(spanned):
         found = _sum_contiguous(potentials, allowed)
         n = 0 if potentials.configurations is None else len(potentials.configurations.first)
@@ -96,12 +92,17 @@ def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -
     return total
 
 
-def _split(potentials: Potentials, *, with_zero: bool) -> Tuple[Ints, Ints]:
-    """Sequences in which configurations fire (those of weight 0 only if they count), and all others."""
+def _split(potentials: Potentials, allowed: Optional[Mask], *, with_zero: bool) -> Tuple[Ints, Ints]:
+    """Sequences in which configurations fire (those of weight 0 only if they count), and all others.
+
+    With configurations the batch is checked here, before it is taken apart; without, where it is decoded.
+    """
     every = np.arange(len(potentials.lengths))
     configurations = potentials.configurations
     if configurations is None or not len(configurations.first):
         return every[:0], every
+    check_scores(potentials.scores, potentials.trans, allowed)
+    make_layout(potentials.lengths, len(potentials.scores))
     check_configurations(configurations, potentials.lengths, potentials.scores.shape[1])
     first = configurations.first if with_zero else configurations.first[configurations.weights != 0]
     spanned = np.unique(np.searchsorted(np.cumsum(potentials.lengths), first, side="right"))

@@ -61,8 +61,19 @@ def decode_nonnegative(
     """
     check_scores(scores, trans, allowed)
     check_weights(patterns)
-    trie = patterns.trie
     make_layout(lengths, len(scores))
+    return decode_checked(scores, trans, patterns, lengths, allowed)
+
+
+def decode_checked(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: PatternScores,
+    lengths: NDArray[np.integer],
+    allowed: Optional[NDArray[np.bool_]],
+) -> Paths:
+    """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
+    trie = patterns.trie
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
     is_large = len(trie) > MANY_NODES
     columns = dominance.COLUMN_CELLS // len(trie) if is_large else max(MIN_COLUMNS, COLUMN_CELLS // len(trie))
@@ -135,7 +146,7 @@ class _Lattice:
         self.label = trie.label[node]
         self.parent = np.where(trie.parent[node] >= 0, self.row[trie.parent[node]], -1)  # row of the parent, by row
         self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
-        self.rounds = [[(self.row[u], self.row[v]) for u, v in rounds] for rounds in trie.rounds]
+        self.rounds = trie.row_rounds
         grows = self.end > self.first
         self.ending = np.flatnonzero(grows[: trie.n_labels])  # single labels that longer nodes end with
         self.starts = self.first[self.ending] - trie.n_labels

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .bounds import Limits, candidate_labels, fired_loss_of, make_limits, refine
 from .layout import check_scores, make_layout, ranges
-from .nonnegative import MANY_NODES, check_weights, decode_nonnegative
+from .nonnegative import MANY_NODES, check_weights, decode_checked
 from .path_score import path_score
 from .records import NoPath, Paths
 from .sparse import decode_sparse
@@ -112,7 +112,7 @@ def _decode_all(part: _Part, limits: Limits) -> Paths:
     scores, trans, lengths, patterns, candidates, _, _ = part
     if patterns is None:
         return viterbi(scores, trans, lengths, allowed=candidates)
-    return decode_nonnegative(scores, trans, patterns, lengths, allowed=candidates)
+    return decode_checked(scores, trans, patterns, lengths, None if candidates.all() else candidates)
 
 
 def _decode_open(part: _Part, limits: Limits) -> Paths:
@@ -149,7 +149,7 @@ def _decode_windows(
     inside = patterns._replace(fired=_fired_in(patterns.fired, windows))
     if candidates[at].sum() <= FEW * len(at):
         return decode_sparse(scores[at], trans, inside, windows.lengths, candidates[at]).labels
-    return decode_nonnegative(scores[at], trans, inside, windows.lengths, allowed=candidates[at]).labels
+    return decode_checked(scores[at], trans, inside, windows.lengths, candidates[at]).labels
 
 
 def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach: int) -> Windows:

@@ -200,6 +200,12 @@ class PatternTrie:
             result.append([(nodes, self.fail[nodes]) for nodes in some if len(nodes)])
         return result
 
+    @cached_property
+    def row_rounds(self) -> List[List[Tuple[Ints, Ints]]]:
+        """`rounds` by rows of the preorder."""
+        row = self.preorder.row
+        return [[(row[nodes], row[suffixes]) for nodes, suffixes in rounds] for rounds in self.rounds]
+
     def suffix_sums(self, node_weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)). RETURNS (U,)."""
         psi = node_weights.astype(np.float64)

@@ -100,7 +100,7 @@ def work_of(decoder, case):
         return mock.patch.object(pruning, name, wrapper)
 
     with ExitStack() as stack:
-        for name in ("viterbi", "decode_nonnegative", "decode_sparse"):
+        for name in ("viterbi", "decode_checked", "decode_sparse"):
             stack.enter_context(counting(name, getattr(pruning, name)))
         result = decoder(case)
     return result, sum(tokens for tokens, _ in seen), sum(labels for _, labels in seen)
