@@ -55,13 +55,15 @@ def make_limits(trans: NDArray[np.floating], patterns: Optional[PatternScores]) 
                 (before if j else after).reshape(-1)[pairs] += np.maximum.reduceat(covered, starts)
     left, right = np.zeros_like(moves), np.zeros_like(moves)
     rows = max(1, CUBE_CELLS // moves.size) if moves.size else 1
-    with np.errstate(invalid="ignore"):  # -inf - -inf = nan: both are forbidden there, nothing can be lost
+    # -inf - -inf = nan: both are forbidden there, nothing can be lost, and fmax leaves nan out; maximum is faster
+    largest = np.maximum if np.isfinite(moves).all() else np.fmax
+    with np.errstate(invalid="ignore"):
         for first in range(0, len(moves), rows):
             some = slice(first, first + rows)
             gained = after[some, None, :] - moves[some, :, None]  # (a, j, k)
-            left = np.fmax(left, np.fmax.reduce(gained, axis=0, initial=0.0))
+            left = largest(left, largest.reduce(gained, axis=0, initial=0.0))
             gained = before.T[some, None, :] - moves.T[some, :, None]  # (b, j, k)
-            right = np.fmax(right, np.fmax.reduce(gained, axis=0, initial=0.0))
+            right = largest(right, largest.reduce(gained, axis=0, initial=0.0))
     return Limits(moves, after, before, left + right)
 
 

@@ -108,11 +108,13 @@ def _decode(
         history = lattice.forward(first, last, entry)
         for t in range(last - 1, first - 1, -1):
             v, n_on = history[t - first], len(rows)
-            singles = v[: lattice.n_labels]
-            best[n_on : v.shape[1]] = singles[:, n_on:].max(axis=0)  # sequences whose last token is t
             here = np.empty(v.shape[1], np.intp)
-            here[n_on:] = singles[:, n_on:].argmax(axis=0)
-            here[:n_on] = lattice.before(rows, v)
+            if n_on < v.shape[1]:  # sequences whose last token is t
+                singles = v[: lattice.n_labels, n_on:]
+                best[n_on : v.shape[1]] = singles.max(axis=0)
+                here[n_on:] = singles.argmax(axis=0)
+            if n_on:
+                here[:n_on] = lattice.before(rows, v)
             labels[layout.step(t)] = lattice.label[here]
             rows = lattice.longest(here, v)
     flat, scores_of = np.empty_like(labels), np.empty_like(best)

@@ -86,9 +86,24 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: 
     if decode is not decode_exact:
         below = found.scores < _score(potentials, reference)  # (S,)
         guess = np.where(np.repeat(below, potentials.lengths), reference, guess)
+    if (guess == reference).all():
+        return Loss(0.0, _nothing(potentials))
     of_guess, of_reference = _counts(potentials, guess, reference)
     change = of_guess - of_reference
     return Loss(max(0.0, _dot(change, augmented)), change)
+
+
+def _nothing(potentials: Potentials) -> PotentialsGradient:
+    """The gradient where nothing is to be learnt."""
+    scores, trans, _, patterns, configurations = potentials
+    n_fired = 0 if patterns is None or patterns.fired is None else len(patterns.fired.tokens)
+    return PotentialsGradient(
+        np.zeros(scores.shape, np.float32),
+        np.zeros(trans.shape),
+        np.zeros(0 if patterns is None else len(patterns.trie)),
+        np.zeros(n_fired),
+        np.zeros(0 if configurations is None else len(configurations.first)),
+    )
 
 
 def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
