@@ -28,7 +28,7 @@ class BeamSearch:
 
     def __init__(self, width: int = 8) -> None:
         if width < 1:
-            message = Errors.HS027.format(name="width", decoder="beam_search", value=width, expected="1 or more")
+            message = Errors.HS027.format(name="width", decoder="beam_decoder", value=width, expected="1 or more")
             raise ValueError(message)
         self.width = width
 
@@ -42,7 +42,7 @@ class BeamSearch:
         """
         scores, trans, lengths, patterns, configurations = potentials
         if configurations is not None and len(configurations.first):
-            raise ValueError(Errors.HS039.format(decoder="beam_search"))
+            raise ValueError(Errors.HS039.format(decoder="beam_decoder"))
         check_scores(scores, trans, allowed)
         layout = make_layout(lengths, len(scores))
         n_labels = scores.shape[1]

@@ -79,7 +79,8 @@ class Configurations(NamedTuple):
 
 
 def check_configurations(configurations: Configurations, lengths: NDArray[np.integer], n_labels: int) -> None:
-    """RAISES ValueError [HS036]: a weight is NaN or infinite; [HS037]: a span or set that cannot be, by its number."""
+    """RAISES ValueError [HS024]: sets of the wrong shape; [HS036]: a weight is NaN or infinite; [HS037]: a span that
+    does not lie within one sequence, by its number."""
     first, sizes, slots, sets, weights, _ = configurations
     if sets.ndim != 2 or sets.shape[1] != n_labels or sizes.sum() != len(slots):
         raise ValueError(Errors.HS024.format(name="sets", got=sets.shape, expected=("any", n_labels)))
@@ -101,7 +102,7 @@ class ConfigurationLattice:
 
     n_states (T,): states of each token. completed: for each token, the configurations that end there, and for each
     move whether it completes them, (E, m) bool.
-    RAISES ValueError [HS038]: more than `max_states` states at a token.
+    RAISES ValueError [HS020-HS024, HS036, HS037]: bad input; [HS038]: more than `max_states` states at a token.
     """
 
     def __init__(

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from .layout import Layout, check_scores, make_layout, packed_scores
 from .records import NoPath, Paths
 
+CUBE_CELLS = 500_000  # (earlier label, label, column) triples that stay in the processor's cache
+
 
 def viterbi(
     scores: NDArray[np.floating],
@@ -60,7 +62,7 @@ def viterbi(
 
 def max_plus(v: NDArray[np.float64], trans: NDArray[np.float64]) -> NDArray[np.float64]:
     """max_a (v[a, n] + trans[a, y]). v (L, n). RETURNS (L, n)."""
-    if v.shape[1] <= 32:  # few columns: one call on a small cube is cheaper than 2 L calls
+    if trans.size * v.shape[1] <= CUBE_CELLS:  # one call on a cube is then cheaper than 2 L calls
         cube: NDArray[np.float64] = (v[:, None, :] + trans[:, :, None]).max(axis=0)
         return cube
     result: NDArray[np.float64] = v[0] + trans[0][:, None]  # (L, n)

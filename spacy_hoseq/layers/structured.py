@@ -57,7 +57,8 @@ def HigherOrderTagger(
 class _Structure:
     """The trie that belongs to the pattern definitions in use, made when first needed, and settings of the config.
 
-    Not saved: a loaded model makes its own, and has the settings of the config that it is loaded with.
+    Not saved: a loaded model makes its own. `max_states` is that of the config it is loaded with; `nonnegative` is used
+    in initialization, and after that a property of the weights, which is saved with them.
     """
 
     def __init__(self, nonnegative: bool, max_states: int) -> None:

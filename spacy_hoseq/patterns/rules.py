@@ -14,7 +14,7 @@ each token description:
 
 A token description with "OP" may match several tokens or none; all tokens that it matches have its label description,
 so that a rule can span a gap ("professor" ... "said"). Of several matches of such a rule that overlap, the longest
-counts. Rules without "OP" that stand for few label sequences become label patterns in the trie, all others
+counts. Rules without "OP" and "*" that stand for few label sequences become label patterns in the trie, all others
 configurations.
 """
 

@@ -22,7 +22,7 @@ class SameWordPairs:
     label_sets: for example [["B-PER", "I-PER"], ["B-ORG", "I-ORG"]].
     token: spaCy `Matcher` description of the words that count, for example {"IS_TITLE": true}; {} = every word.
     max_distance (int): most tokens from one mention to the next, >= 1. Every pair that is open at a token can double
-        its states.
+        its states, with several sets more.
     RAISES ValueError [HS034]: settings that cannot work.
     """
 

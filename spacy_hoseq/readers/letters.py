@@ -30,7 +30,7 @@ def letter_corpus(
     """Words as Docs, their letters as tokens whose text is the image, and what they show as `token.tag`.
 
     path: plain or gzipped. folds: of which folds; None = all. RAISES ValueError [HS070]: a line that cannot be read, by
-    its number; [HS071]: no words in these folds.
+    its number; [HS071]: no words in these folds; spaCy's E913: no path.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)

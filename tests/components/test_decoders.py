@@ -295,7 +295,7 @@ def test_every_decoder_in_another_process():
 @pytest.mark.parametrize(
     "decoder, error, message",
     [
-        ({**DECODERS["beam"], "width": 0}, ValueError, r"\[HS027\] Wrong width for the decoder beam_search: 0\."),
+        ({**DECODERS["beam"], "width": 0}, ValueError, r"\[HS027\] Wrong width for the decoder beam_decoder: 0\."),
         ({**DECODERS["beam"], "width": -3}, ValueError, r"\[HS027\].*-3\. Expected 1 or more"),
         (
             {**DECODERS["dual_decomposition"], "max_iterations": 0},

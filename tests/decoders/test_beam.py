@@ -120,7 +120,7 @@ def test_narrow_beam_of_a_batch_is_that_of_its_sequences(case, width, data):
 
 @pytest.mark.parametrize("width", [0, -1])
 def test_width_must_be_positive(width):
-    message = rf"\[HS027\] Wrong width for the decoder beam_search: {width}\. Expected 1 or more"
+    message = rf"\[HS027\] Wrong width for the decoder beam_decoder: {width}\. Expected 1 or more"
     with pytest.raises(ValueError, match=message):
         BeamSearch(width)
 
@@ -134,5 +134,5 @@ def test_weights_that_are_refused(weight):
 
 def test_configurations_are_refused():
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder beam_search cannot use general configurations"):
+    with pytest.raises(ValueError, match=r"\[HS039\] The decoder beam_decoder cannot use general configurations"):
         decode(case, 3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from spacy_hoseq.decoders import viterbi as viterbi_module
 from spacy_hoseq.decoders.pruning import decode_pruned
 from spacy_hoseq.decoders.viterbi import max_plus, viterbi
 
@@ -47,8 +48,10 @@ def test_all_labels_equal_gives_label_zero(decoder):
 
 
 @pytest.mark.parametrize("n_columns", [1, 32, 33, 200])
-def test_max_plus_is_its_formula(n_columns):
+@pytest.mark.parametrize("cells", [0, 10**9])
+def test_max_plus_is_its_formula(n_columns, cells, monkeypatch):
     """Few columns and many go different ways."""
+    monkeypatch.setattr(viterbi_module, "CUBE_CELLS", cells)
     rng = np.random.default_rng(n_columns)
     v, trans = rng.normal(size=(6, n_columns)), rng.normal(size=(6, 6))
     trans[2, 4] = -np.inf
@@ -56,8 +59,9 @@ def test_max_plus_is_its_formula(n_columns):
     assert max_plus(v, trans).tolist() == expected
 
 
-def test_many_sequences_at_once_as_one_by_one():
+def test_many_sequences_at_once_as_one_by_one(monkeypatch):
     """More than 32 sequences take the other way through `max_plus`."""
+    monkeypatch.setattr(viterbi_module, "CUBE_CELLS", 4 * 4 * 32)
     rng = np.random.default_rng(5)
     lengths = rng.integers(1, 9, 100)
     scores, trans = rng.integers(-2, 3, (lengths.sum(), 4)).astype(float), rng.integers(-1, 2, (4, 4)).astype(float)
