@@ -16,7 +16,7 @@ from wasabi import MarkdownRenderer, msg, table
 
 HEADER = ("System", "Order", "Accuracy", "Training, s/iteration", "Test, s", "Iterations", "Folds")
 ALIGNS = ("l", *["r"] * (len(HEADER) - 1))
-PUBLISHED = (  # Qian & Liu, Table 1; their seconds were measured in 2013
+PUBLISHED = (  # Qian & Liu, Table 1; seconds are of their hardware
     ("M3N, cubic kernel (Taskar et al. 2003)", "1", "87.5%", "-", "-", "-", "10"),
     ("Ye et al. (2009)", "5", "85.5%", "85", "-", "40", "10"),
     ("SHO-CRF (Qian et al. 2009)", "7", "88.52%", "5.8", "-", "300", "10"),

@@ -14,14 +14,13 @@ from typing import List, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors
 from .instances import Instances, make_instances
 from .layout import check_scores, make_layout
 from .nonnegative import check_weights
 from .path_score import path_score
 from .potentials import OneSequence, Potentials
 from .records import NoPath, Paths
-from .trie import PatternScores, PatternTrie
+from .trie import no_patterns
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -46,8 +45,7 @@ def algorithm_1(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Pa
     """
     check_scores(potentials.scores, potentials.trans, allowed)
     make_layout(potentials.lengths, len(potentials.scores))
-    if potentials.configurations is not None and len(potentials.configurations.first):
-        raise ValueError(Errors.HS039.format(decoder="algorithm_1"))
+    potentials.refuse_configurations("algorithm_1_decoder")
     if potentials.patterns is not None:
         check_weights(potentials.patterns)
     parts = [np.zeros(0, np.int32)]
@@ -64,7 +62,7 @@ def algorithm_1(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Pa
 def search(one: OneSequence) -> Partial:
     """Algorithm 1 for one sequence. RETURNS the best y*[y_T] with the score that the algorithm gives it."""
     n_tokens, n_labels = one.scores.shape
-    patterns = one.patterns or PatternScores(PatternTrie([], n_labels), np.zeros(n_labels))
+    patterns = one.patterns or no_patterns(n_labels)
     z = _Patterns(make_instances(patterns, np.array([n_tokens])))
     emissions = one.scores.astype(np.float64)
     if one.allowed is not None:

@@ -16,7 +16,7 @@ from .layout import Layout, check_scores, make_layout, packed_scores
 from .longest_match import check_finite
 from .potentials import Potentials
 from .records import NoPath, Paths
-from .trie import PatternScores, PatternTrie
+from .trie import PatternScores, PatternTrie, no_patterns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -40,13 +40,11 @@ class BeamSearch:
 
         Time O(N width L log(width L)), memory O(N width).
         """
-        scores, trans, lengths, patterns, configurations = potentials
-        if configurations is not None and len(configurations.first):
-            raise ValueError(Errors.HS039.format(decoder="beam_decoder"))
+        potentials.refuse_configurations("beam_decoder")
+        scores, trans, lengths, patterns, _ = potentials
         check_scores(scores, trans, allowed)
         layout = make_layout(lengths, len(scores))
-        n_labels = scores.shape[1]
-        patterns = patterns or PatternScores(PatternTrie([], n_labels), np.zeros(n_labels))
+        patterns = patterns or no_patterns(scores.shape[1])
         check_finite(patterns)
         labels, best = _search(potentials, patterns, layout, allowed, min(self.width, len(patterns.trie)))
         lost = np.flatnonzero(best == -np.inf)

@@ -5,14 +5,13 @@ from typing import Optional, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors
 from .algorithm_1 import algorithm_1
 from .exact import decode_exact
 from .longest_match import decode_any_sign
 from .max_marginal import max_marginal
 from .potentials import Potentials
 from .records import Paths
-from .trie import PatternScores, PatternTrie
+from .trie import no_patterns
 
 
 @runtime_checkable
@@ -44,9 +43,7 @@ def algorithm_1_decoder() -> Decoder:
 
 def decode_longest_match(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
     """`decode_any_sign` of potentials. RAISES ValueError as there; [HS039]: general configurations."""
-    scores, trans, lengths, patterns, configurations = potentials
-    if configurations is not None and len(configurations.first):
-        raise ValueError(Errors.HS039.format(decoder="any_sign"))
-    n_labels = scores.shape[1]
-    patterns = patterns or PatternScores(PatternTrie([], n_labels), np.zeros(n_labels))
+    potentials.refuse_configurations("any_sign_decoder")
+    scores, trans, lengths, patterns, _ = potentials
+    patterns = patterns or no_patterns(scores.shape[1])
     return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)

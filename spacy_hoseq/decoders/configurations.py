@@ -31,7 +31,7 @@ from .lattice import Lattice, Step, best_paths, posterior
 from .layout import check_scores, make_layout, ranges
 from .longest_match import LongestMatch, check_finite, push_down
 from .records import NoPath, Paths, Posterior
-from .trie import PatternScores, PatternTrie
+from .trie import PatternScores, no_patterns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -101,7 +101,7 @@ class ConfigurationLattice:
     """Lattice of one sequence: label patterns of any sign and configurations.
 
     n_states (T,): states of each token. completed: for each token, the configurations that end there, and for each
-    move whether it completes them, (E, m) bool.
+    move (at the first token: each state) whether it completes them, (E, m) bool.
     RAISES ValueError [HS020-HS024, HS036, HS037]: bad input; [HS038]: more than `max_states` states at a token.
     """
 
@@ -115,7 +115,7 @@ class ConfigurationLattice:
     ) -> None:
         n_tokens, n_labels = scores.shape
         check_scores(scores, trans, allowed)
-        patterns = patterns or PatternScores(PatternTrie([], n_labels), np.zeros(n_labels), None)
+        patterns = patterns or no_patterns(n_labels)
         check_finite(patterns)
         check_configurations(configurations, np.array([n_tokens]), n_labels)
         self.size_at_t = np.ones(n_tokens, np.int64)
@@ -152,7 +152,6 @@ class ConfigurationLattice:
             ends = self._configurations.last[open_] == t
             done = live[:, ends]
             move = move + done @ self._configurations.weights[open_[ends]]
-            self.completed.append((open_[ends], done))
             states, first, order = _merge(node, live[:, ~ends], open_[~ends])
             if len(states.node) > self._configurations.max_states:
                 raise ValueError(
@@ -167,10 +166,10 @@ class ConfigurationLattice:
                 gain = gain + trie.suffix_sums(earned)[states.node]
             gain = gain + scores[t, trie.label[states.node]]
             self.node.append(states.node)
-            self.completed[-1] = (open_[ends], done[order])
-            if t == 0:
-                paid = np.maximum.reduceat(move[order], first[:-1])  # moves into one state at t = 0 pay the same
-                steps.append(Step(trie.label[states.node], (gain + paid)[:, None], order[:0], order[:0], move[:0]))
+            self.completed.append((open_[ends], done[order]))
+            if t == 0:  # each state has one label, so what it pays is its own gain
+                gain = gain + move[order]
+                steps.append(Step(trie.label[states.node], gain[:, None], order[:0], order[:0], move[:0]))
             else:
                 steps.append(Step(trie.label[states.node], gain[:, None], source[order], first, move[order]))
         return steps
@@ -216,7 +215,7 @@ def lattice_of(
     if configurations is not None and len(configurations.first):
         return ConfigurationLattice(scores, trans, patterns, configurations, allowed)
     n_tokens, n_labels = scores.shape
-    patterns = patterns or PatternScores(PatternTrie([], n_labels), np.zeros(n_labels), None)
+    patterns = patterns or no_patterns(n_labels)
     return LongestMatch(scores, trans, patterns, make_layout(np.array([n_tokens]), n_tokens), allowed)
 
 

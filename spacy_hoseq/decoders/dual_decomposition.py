@@ -56,11 +56,8 @@ class DualDecomposition:
 
     def __init__(self, max_iterations: int = 10) -> None:
         if max_iterations < 1:
-            raise ValueError(
-                Errors.HS027.format(
-                    name="max_iterations", decoder="dual_decomposition", value=max_iterations, expected="1 or more"
-                )
-            )
+            which = {"name": "max_iterations", "decoder": "dual_decomposition_decoder"}
+            raise ValueError(Errors.HS027.format(**which, value=max_iterations, expected="1 or more"))
         self.max_iterations = max_iterations
 
     def __call__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
@@ -76,9 +73,8 @@ class DualDecomposition:
 
         Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their positions.
         """
-        scores, trans, lengths, patterns, configurations = potentials
-        if configurations is not None and len(configurations.first):
-            raise ValueError(Errors.HS039.format(decoder="dual_decomposition"))
+        potentials.refuse_configurations("dual_decomposition_decoder")
+        scores, trans, lengths, patterns, _ = potentials
         check_scores(scores, trans, allowed)
         make_layout(lengths, len(scores))
         n = len(lengths)

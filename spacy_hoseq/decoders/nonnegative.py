@@ -56,8 +56,8 @@ def decode_nonnegative(
     RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite.
 
     Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries less
-    (`dominance.py`). Qian & Liu, "Decoding Algorithm";
-    messages and failure links after Takhanov & Kolmogorov (2013), whose subtraction max does not need.
+    (`dominance.py`). Qian & Liu, "Decoding Algorithm"; messages and failure links after Takhanov & Kolmogorov (2013),
+    whose subtraction max does not need.
     """
     check_scores(scores, trans, allowed)
     check_weights(patterns)

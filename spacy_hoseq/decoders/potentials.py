@@ -5,6 +5,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Errors
 from .configurations import Configurations
 from .layout import ranges
 from .trie import PatternScores
@@ -40,6 +41,11 @@ class Potentials(NamedTuple):
     lengths: NDArray[np.int32]
     patterns: Optional[PatternScores] = None
     configurations: Optional[Configurations] = None
+
+    def refuse_configurations(self, decoder: str) -> None:
+        """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations."""
+        if self.configurations is not None and len(self.configurations.first):
+            raise ValueError(Errors.HS039.format(decoder=decoder))
 
     def tokens_of(self, sequence: int) -> slice:
         """Where one sequence lies among the tokens."""

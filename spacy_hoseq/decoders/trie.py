@@ -301,6 +301,11 @@ class PatternScores(NamedTuple):
         return self._replace(fired=fired), which
 
 
+def no_patterns(n_labels: int) -> PatternScores:
+    """For walks over a trie: one whose nodes are the single labels."""
+    return PatternScores(PatternTrie([], n_labels), np.zeros(n_labels))
+
+
 def check_pattern(pattern: Pattern, n_labels: int) -> None:
     """RAISES ValueError [HS030]: fewer than two labels; [HS031]: an unknown label id."""
     if len(pattern) < 2:

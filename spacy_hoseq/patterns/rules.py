@@ -78,7 +78,7 @@ class RulePatterns:
             for i, sets in enumerate(instances):
                 weight = n_weights + (0 if tied else i)
                 if number not in self._spanning:
-                    expanded = list(itertools.product(*(sorted(labels) for labels in sets)))
+                    expanded = list(itertools.product(*map(sorted, sets)))
                     patterns += expanded
                     weight_of += [weight] * len(expanded)
                     rule_of += [number] * len(expanded)

@@ -300,7 +300,7 @@ def test_every_decoder_in_another_process():
         (
             {**DECODERS["dual_decomposition"], "max_iterations": 0},
             ValueError,
-            r"\[HS027\] Wrong max_iterations for the decoder dual_decomposition: 0\. Expected 1 or more",
+            r"\[HS027\] Wrong max_iterations for the decoder dual_decomposition_decoder: 0\. Expected 1 or more",
         ),
         ({**DECODERS["beam"], "width": "wide"}, ConfigValidationError, "width"),
         ({**DECODERS["beam"], "depth": 3}, ConfigValidationError, "depth"),

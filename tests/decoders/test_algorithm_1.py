@@ -148,5 +148,5 @@ def test_weights_that_are_refused(weight):
 
 def test_configurations_are_refused():
     case = replace(example(), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder algorithm_1 cannot use general configurations"):
+    with pytest.raises(ValueError, match=r"\[HS039\] The decoder algorithm_1_decoder cannot use general"):
         decode(case)

@@ -176,7 +176,7 @@ def test_empty_batch():
 
 @pytest.mark.parametrize("max_iterations", [0, -1])
 def test_number_of_iterations_must_be_positive(max_iterations):
-    message = rf"\[HS027\] Wrong max_iterations for the decoder dual_decomposition: {max_iterations}\. Expected 1 or"
+    message = rf"\[HS027\] Wrong max_iterations for the decoder dual_decomposition_decoder: {max_iterations}\. "
     with pytest.raises(ValueError, match=message):
         DualDecomposition(max_iterations)
 
@@ -190,5 +190,5 @@ def test_weights_that_are_refused(weight):
 
 def test_configurations_are_refused():
     case = replace(random_problem(0), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder dual_decomposition cannot use general configurations"):
+    with pytest.raises(ValueError, match=r"\[HS039\] The decoder dual_decomposition_decoder cannot use"):
         solve(case, 3)

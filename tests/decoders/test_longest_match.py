@@ -198,5 +198,5 @@ def test_input_that_the_posterior_refuses(code, change):
 
 def test_configurations_are_refused():
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), configurations=((0, (frozenset([1]),), 1.0),))
-    with pytest.raises(ValueError, match=r"\[HS039\] The decoder any_sign cannot use general configurations"):
+    with pytest.raises(ValueError, match=r"\[HS039\] The decoder any_sign_decoder cannot use general configurations"):
         decode_longest_match(case.potentials())
