@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from .firing import expand_fired
 from .forward_backward import MAX_RANGE, sum_by_rank
-from .layout import Layout, check_scores, make_layout, packed_scores
+from .layout import Layout, check_scores, make_layout, packed_scores, parts_of
 from .records import NoPath, Posterior
 from .trie import PatternScores
 
@@ -64,17 +64,10 @@ def pattern_posterior(
         np.zeros(len(patterns.trie)),
         np.zeros(0 if fired is None else len(fired.tokens)),
     )
-    ends = np.cumsum(layout.lengths)
-    for sequences in _groups(layout.lengths, len(patterns.trie)):
-        first, last = int(ends[sequences.start] - layout.lengths[sequences.start]), int(ends[sequences.stop - 1])
-        tokens = slice(first, last)
-        entries = np.zeros(0, np.intp)
-        inside = patterns
-        if fired is not None:
-            part, entries = fired.between(first, last)
-            inside = patterns._replace(fired=part)
+    for sequences, tokens in parts_of(layout.lengths, len(layout.lengths), CELLS // len(patterns.trie)):
+        inside, entries = patterns.among(tokens, len(scores))
         mask = None if allowed is None else allowed[tokens]
-        group = make_layout(layout.lengths[sequences], last - first)
+        group = make_layout(layout.lengths[sequences], len(tokens))
         found = _Walk(scores[tokens], trans, inside, group, mask).posterior()
         total.log_z[sequences] = found.log_z
         total.marginals[tokens] = found.marginals
@@ -243,17 +236,6 @@ def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
     order = np.argsort(keys, kind="stable")
     distinct, starts = np.unique(keys[order], return_index=True)
     return order, distinct, starts
-
-
-def _groups(lengths: NDArray[np.int64], n_nodes: int) -> List[slice]:
-    """Consecutive sequences of at most CELLS cells together, but at least one."""
-    groups, first, cells = [], 0, 0
-    for i, length in enumerate(lengths.tolist()):
-        if i > first and cells + length * n_nodes > CELLS:
-            groups.append(slice(first, i))
-            first, cells = i, 0
-        cells += length * n_nodes
-    return [*groups, slice(first, len(lengths))] if len(lengths) else []
 
 
 def _largest_sum(patterns: PatternScores, sign: int) -> float:
