@@ -47,14 +47,7 @@ class Chunks(NamedTuple):
 
 def read_chunks(tags: Sequence[str]) -> Chunks:
     """The chunks that tags stand for, in any representation. RAISES ValueError [HS080]: a tag of no known form."""
-    letters, types = zip(*map(_split, tags), strict=True) if tags else ((), ())
-    names = sorted(set(types))
-    kind = np.array([names.index(name) for name in types], np.intp)
-    inside = np.array([letter != OUTSIDE for letter in letters], bool)
-    begins = np.array([letter in BEGINS for letter in letters], bool)
-    ends = np.array([letter in ENDS for letter in letters], bool)
-    first, end = chunk_bounds(kind, inside, begins, ends)
-    return Chunks(first, end, [types[i] for i in first.tolist()])
+    return TagTable(tags).chunks(np.arange(len(tags)), np.zeros(len(tags), bool))
 
 
 def chunk_bounds(
@@ -67,11 +60,31 @@ def chunk_bounds(
     return np.flatnonzero(cut[:-1] & inside), np.flatnonzero(cut[1:] & inside) + 1
 
 
+class TagTable:
+    """Tags by id, as the arrays that `chunk_bounds` needs: for tags that come as numbers.
+
+    tags: all tags. RAISES ValueError [HS080]: one of no known form.
+    """
+
+    def __init__(self, tags: Sequence[str]) -> None:
+        letters, types = zip(*map(_split, tags), strict=True) if tags else ((), ())
+        self._types = sorted(set(types))
+        self._kind = np.array([self._types.index(name) for name in types], np.intp)
+        self._inside = np.array([letter != OUTSIDE for letter in letters], bool)
+        self._begins = np.array([letter in BEGINS for letter in letters], bool)
+        self._ends = np.array([letter in ENDS for letter in letters], bool)
+
+    def chunks(self, ids: NDArray[np.integer], cuts: NDArray[np.bool_]) -> Chunks:
+        """The chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot go on."""
+        kind = self._kind[ids]
+        first, end = chunk_bounds(kind, self._inside[ids], self._begins[ids] | cuts, self._ends[ids])
+        return Chunks(first, end, [self._types[k] for k in kind[first].tolist()])
+
+
 def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str]:
     """The tags of n_tokens tokens. RAISES ValueError [HS081]: no such representation; [HS082]: chunks that overlap, or
     reach beyond the tokens."""
-    if representation not in LETTERS:
-        raise ValueError(Errors.HS081.format(representation=representation, known=", ".join(LETTERS)))
+    check_representation(representation)
     tags = [OUTSIDE] * n_tokens
     only, start, middle, last = list(LETTERS[representation])
     before = 0
@@ -103,10 +116,15 @@ def is_well_formed(tags: Sequence[str], representation: str) -> bool:
     return write_chunks(read_chunks(tags), len(tags), representation) == list(tags)
 
 
-def tag_names(types: Sequence[str], representation: str) -> List[str]:
-    """All tags that a representation needs for chunks of these types, O first. RAISES ValueError [HS081]."""
+def check_representation(representation: str) -> None:
+    """RAISES ValueError [HS081]: no such representation."""
     if representation not in LETTERS:
         raise ValueError(Errors.HS081.format(representation=representation, known=", ".join(LETTERS)))
+
+
+def tag_names(types: Sequence[str], representation: str) -> List[str]:
+    """All tags that a representation needs for chunks of these types, O first. RAISES ValueError [HS081]."""
+    check_representation(representation)
     letters = dict.fromkeys(LETTERS[representation])
     if representation in ("iob1", "ioe1"):
         letters["B" if representation == "iob1" else "E"] = None

@@ -38,6 +38,10 @@ class Errors(metaclass=_WithCodes):
     HS015 = "The value {value} of an extension read by a template is of type {type}; expected str, int, bool or None."
     HS016 = "A hashed index needs at least 1 row and at most 2147483646, got {n_rows}."
     HS017 = "`min_count` must be at least 1 (a weight for every feature of the training data), got {min_count}."
+    HS018 = (
+        "The template \"{template}\" looks at the label that is to be found. Labels of neighbours have other offsets, "
+        "such as \"label[-1]\"."
+    )
 
     HS020 = (
         "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label "
@@ -130,6 +134,14 @@ class Errors(metaclass=_WithCodes):
 
     HS070 = "Cannot read line {line} of {path}: {problem}."
     HS071 = "There are no words in {folds} of {path}. Give folds that the file has, or another file."
+    HS072 = (
+        "The reader of annotated corpora got the path {path} and the attributes {attributes}. Give a .spacy file or a "
+        "folder, and attributes among: {known}."
+    )
+    HS073 = (
+        "Annotation cannot be copied to other tokens than those of the reference: {text}... Set `gold_preproc = true`, "
+        "which takes over the gold tokens."
+    )
 
     HS080 = (
         "\"{tag}\" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type (\"B-NP\")."
@@ -138,4 +150,35 @@ class Errors(metaclass=_WithCodes):
     HS082 = (
         "The chunk {type} from token {first} to {end} cannot be written as tags: chunks must come in order, without "
         "overlap (the one before ends at {before}), each of at least one of the {n} tokens."
+    )
+    HS083 = (
+        "The gold span {span} of doc.spans[\"{key}\"] {problem}. Chunks do not overlap, have a label each, and lie "
+        "within a sentence; mend the span, or the sentence boundary."
+    )
+
+    HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
+    HS091 = (
+        "The strategy {strategy} would have to search {n} combinations of labels at token {token}; the limit is "
+        "{limit}. Set `prune` (0.01 leaves out labels a hundred times less probable than the best), or use "
+        "\"easiest_first\"."
+    )
+    HS092 = (
+        "Unknown strategy \"{strategy}\". Known: easiest_first, easiest_last, left_to_right, right_to_left, "
+        "dependency_network, full_bidirectional."
+    )
+    HS093 = (
+        "The model has no classifiers for the visible neighbours {missing} (bit masks over the offsets). Train with "
+        "`train_for = null` or with the strategy in `train_for`, or use a strategy that the model was trained for."
+    )
+    HS094 = (
+        "A process that trains classifiers has ended: {problem}. It may have run out of memory; train with "
+        "`n_process = 1`, or on fewer features (`min_count`)."
+    )
+    HS095 = (
+        "Local classifiers learn from gold labels of their neighbours, not by backpropagation. Train them through the "
+        "component `hoseq_bidirectional_tagger`."
+    )
+    HS096 = (
+        "`save_decisions` keeps the order of decisions; \"{strategy}\" makes none. Use \"easiest_first\" or "
+        "\"easiest_last\", or switch it off."
     )

@@ -1,7 +1,7 @@
 """Labels on Docs: reading gold ones as masks, writing guessed ones."""
 
 import warnings
-from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Set
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ..errors import Errors, Warnings
 Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
 WRITABLE = ("tag", "pos")
 MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
+DECISIONS = "hoseq_decisions"  # {component name: {"order": (n,) int32, "probabilities": (n,) float32}}
 
 
 class Guesses(NamedTuple):
@@ -79,10 +80,18 @@ def write_values(doc: Doc, attribute: str, values: Values) -> None:
 
 def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: NDArray[np.float32]) -> None:
     """Keep the marginals of the component `name` on the Doc, beside those of others."""
-    if not Doc.has_extension(MARGINALS):
-        Doc.set_extension(MARGINALS, default=None)
-    found = {"labels": list(labels), "probabilities": probabilities}
-    doc._.set(MARGINALS, {**(doc._.get(MARGINALS) or {}), name: found})
+    _keep(doc, MARGINALS, name, {"labels": list(labels), "probabilities": probabilities})
+
+
+def write_decisions(doc: Doc, name: str, order: NDArray[np.int32], probabilities: NDArray[np.float32]) -> None:
+    """Keep on the Doc when each token was decided (1 = first of its sentence), and how probable its label was then."""
+    _keep(doc, DECISIONS, name, {"order": order, "probabilities": probabilities})
+
+
+def _keep(doc: Doc, extension: str, name: str, found: Dict[str, Any]) -> None:
+    if not Doc.has_extension(extension):
+        Doc.set_extension(extension, default=None)
+    doc._.set(extension, {**(doc._.get(extension) or {}), name: found})
 
 
 def _register(attribute: str) -> None:
@@ -138,19 +147,33 @@ def gold_mask(examples: Sequence[Example], attribute: str, table: LabelTable) ->
     Labels that the component does not know count as missing. WARNS [HW001] of them.
     """
     values = np.concatenate([gold_values(eg, attribute) for eg in examples])
+    return permitted_labels(values, examples[0].reference.vocab.strings, table)
+
+
+def permitted_labels(values: Values, strings: StringStore, table: LabelTable) -> NDArray[np.bool_]:
+    """The labels that gold values permit, as `gold_mask` has them. values (N,). RETURNS (N, L) bool. WARNS [HW001]."""
     masks, unknown = table.masks(values)
     if unknown.any():
-        strings = examples[0].reference.vocab.strings
         names = sorted({strings[value] for value in values[unknown].tolist()})
         warnings.warn(Warnings.HW001.format(labels=", ".join(names), n=int(unknown.sum())), stacklevel=2)
     return masks
 
 
+def known_labels(masks: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Label ids where the gold annotation permits one label only, -1 elsewhere. masks (N, L). RETURNS (N,)."""
+    return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1)
+
+
 def label_names(examples: Iterable[Example], attribute: str, neg_prefix: str) -> List[str]:
     """All labels in the gold annotation, sorted."""
+    return names_in(((read_values(eg.reference, attribute), eg.reference) for eg in examples), neg_prefix)
+
+
+def names_in(annotated: Iterable[Tuple[Values, Doc]], neg_prefix: str) -> List[str]:
+    """All labels among values and their Docs, sorted."""
     names: Set[str] = set()
-    for eg in examples:
-        for value in set(read_values(eg.reference, attribute).tolist()):
-            name = eg.reference.vocab.strings[value] if value else ""
+    for values, doc in annotated:
+        for value in set(values.tolist()):
+            name = doc.vocab.strings[value] if value else ""
             names.add(name[len(neg_prefix) :] if neg_prefix and name.startswith(neg_prefix) else name)
     return sorted(names - {""})

@@ -10,7 +10,7 @@ from spacy.training import Example
 from thinc.api import Model
 
 from ..features.sequences import sequence_lengths
-from .annotation import LabelTable, gold_values
+from .annotation import LabelTable, gold_values, known_labels
 
 BATCH = 1000  # docs whose features are counted together
 
@@ -26,7 +26,7 @@ def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optiona
             continue
         predicted = [eg.predicted for eg in examples]
         if node.attrs["reads_annotation"]:
-            annotated = _after_earlier_components(predicted, nlp, component)
+            annotated = after_earlier_components(predicted, nlp, component)
             node.attrs["index_features"](node, _batches([eg.reference for eg in examples]), _batches(annotated))
         else:
             node.attrs["index_features"](node, _batches(predicted))
@@ -37,12 +37,13 @@ def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -
     sequences: List[NDArray[np.int32]] = []
     for eg in examples:
         masks, _ = table.masks(gold_values(eg, attribute))
-        ids = np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1).astype(np.int32)
+        ids = known_labels(masks).astype(np.int32)
         sequences += np.split(ids, np.cumsum(sequence_lengths([eg.predicted]))[:-1])
     return sequences
 
 
-def _after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:
+def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:
+    """Copies of the docs, annotated by the components before this one."""
     copies = [doc.copy() for doc in docs]
     for _, pipe in nlp.pipeline if nlp is not None else []:
         if pipe is component:

@@ -25,7 +25,6 @@ from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, samples_of
-from ..errors import Errors
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights import WeightsShim
 from ..learning.objectives import objective_named
@@ -38,13 +37,13 @@ from .annotation import (
     check_label,
     gold_mask,
     label_names,
-    labels_problem,
     read_values,
     write_marginals,
     write_values,
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
+from .loading import checked_loading
 from .settings import check_settings
 
 DEFAULT_MODEL = """
@@ -304,33 +303,15 @@ class HoseqTagger(TrainablePipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqTagger":
         """RAISES ValueError [HS064]: the data cannot be read."""
-        with self._readable("bytes"):
+        with checked_loading(self, "bytes"):
             super().from_bytes(bytes_data, exclude=exclude)
         return self
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "HoseqTagger":
         """RAISES ValueError [HS064]: a file cannot be read."""
-        with self._readable(str(path)):
+        with checked_loading(self, str(path)):
             super().from_disk(path, exclude=exclude)
         return self
-
-    @contextmanager
-    def _readable(self, where: str) -> Iterator[None]:
-        settings = {key: value for key, value in self.cfg.items() if key not in ("labels", "tag_dictionary")}
-        try:
-            yield
-        except Exception as error:
-            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
-        self.cfg.update(settings)  # settings are those of the config, which may override what was saved
-        self._tables = None
-        problem = labels_problem(self.cfg["labels"], self.cfg["tag_dictionary"])
-        width = self.model.get_dim("nO") if self.model.has_dim("nO") else None
-        if not problem and width not in (None, len(self.labels)):
-            problem = f"{width} columns of weights, but {len(self.labels)} labels"
-        if problem:
-            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
-        for label in self.labels:
-            self.vocab.strings.add(label)
 
     def _weights(self) -> List[WeightsShim]:
         return [shim for node in self.model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]

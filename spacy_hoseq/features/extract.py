@@ -1,6 +1,6 @@
 """Docs -> feature keys, a whole batch of sentences at once."""
 
-from typing import Dict, NamedTuple, Sequence
+from typing import Dict, List, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,10 @@ class FeatureExtractor:
             for k, template in enumerate(self.templates):
                 keys[k] = self._template_keys(template, columns.padded, positions)
         return keys
+
+    def contextual_values(self, doc: Doc) -> List[Keys]:
+        """Values of the attributes that are not lexical, as the Doc has them now."""
+        return [token_values(doc, name) for name in self._contextual]
 
     def forget_words(self) -> None:
         """Drop all cached word types (at the end of a memory zone)."""

@@ -4,6 +4,16 @@ from typing import List
 
 from .pixels import COLUMNS, ROWS
 
+LABEL_NGRAMS = [
+    "label[-2]",
+    "label[-1]",
+    "label[1]",
+    "label[2]",
+    "label[-2]+label[-1]",
+    "label[-1]+label[1]",
+    "label[1]+label[2]",
+]
+
 
 def english_pos_templates() -> List[str]:
     """Part-of-speech tagging of English and other languages with capitals and suffixes."""
@@ -45,6 +55,48 @@ def chinese_pos_templates() -> List[str]:
         "suffix1[0]+length[0]",
         "char_classes[-1..1]",
         "repeated_char[0]",
+    ]
+
+
+def bidirectional_pos_templates() -> List[str]:
+    """Part-of-speech tagging with labels of neighbours (Tsuruoka & Tsujii 2005, Table 1)."""
+    return [
+        "orth[-1..1]",
+        "orth[-1]+orth[0]",
+        "orth[0]+orth[1]",
+        "prefix1..10[0]",
+        "suffix1..10[0]",
+        "has_hyphen[0]",
+        "has_digit[0]",
+        "has_upper[0]",
+        "is_upper[0]",
+        *LABEL_NGRAMS,
+        "label[-2]+label[-1]+label[1]",
+        "label[-1]+label[1]+label[2]",
+        "label[-2]+label[-1]+label[1]+label[2]",
+        "label[-1]+orth[0]",
+        "label[1]+orth[0]",
+        "label[-1]+label[1]+orth[0]",
+    ]
+
+
+def bidirectional_chunk_templates() -> List[str]:
+    """Chunking from words and parts of speech with labels of neighbours (Tsuruoka & Tsujii 2005, Table 4)."""
+    return [
+        "orth[-2..2]",
+        "orth[-2]+orth[-1]",
+        "orth[-1]+orth[0]",
+        "orth[0]+orth[1]",
+        "orth[1]+orth[2]",
+        "tag[-2..2]",
+        "tag[-2]+tag[-1]",
+        "tag[-1]+tag[0]",
+        "tag[0]+tag[1]",
+        "tag[1]+tag[2]",
+        "tag[-2]+tag[-1]+tag[0]",
+        "tag[-1]+tag[0]+tag[1]",
+        "tag[0]+tag[1]+tag[2]",
+        *LABEL_NGRAMS,
     ]
 
 

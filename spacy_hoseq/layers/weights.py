@@ -80,7 +80,7 @@ class WeightsShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        arrays = {name: _compress(p.finished(averaged=self._averaged)) for name, p in self.parameters.items()}
+        arrays = {name: compress_table(p.finished(averaged=self._averaged)) for name, p in self.parameters.items()}
         signs = {name: p.nonnegative for name, p in self.parameters.items()}
         message = {"layer": self.name, "arrays": arrays, "nonnegative": signs, "extra": self.extra}
         return bytes(srsly.msgpack_dumps(message))
@@ -90,7 +90,7 @@ class WeightsShim(Shim):
         try:
             message = srsly.msgpack_loads(data)
             layer, signs, extra = message["layer"], message["nonnegative"], message["extra"]
-            arrays = {name: _expand(packed) for name, packed in message["arrays"].items()}
+            arrays = {name: expand_table(packed) for name, packed in message["arrays"].items()}
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
         if layer != self.name:
@@ -118,7 +118,7 @@ def weights_of(model: Model) -> WeightsShim:
     return shim
 
 
-def _compress(values: NDArray[Any]) -> Dict[str, Any]:
+def compress_table(values: NDArray[Any]) -> Dict[str, Any]:
     """Non-zero weights, row by row: how many, in which columns, the values in half precision."""
     table = values.reshape(len(values), int(np.prod(values.shape[1:])))
     rows, columns = np.nonzero(table)
@@ -132,7 +132,8 @@ def _compress(values: NDArray[Any]) -> Dict[str, Any]:
     }
 
 
-def _expand(packed: Dict[str, Any]) -> NDArray[Any]:
+def expand_table(packed: Dict[str, Any]) -> NDArray[Any]:
+    """The inverse of `compress_table`. RAISES ValueError, KeyError: the parts do not fit together."""
     shape = [int(size) for size in packed["shape"]]
     counts, columns, values = packed["counts"], packed["columns"], packed["values"]
     if len(counts) != shape[0] or counts.sum() != len(columns) or len(columns) != len(values):

@@ -49,7 +49,7 @@ class Parameter:
             self._sums = np.zeros_like(self.values)
             self._memory = rule.start(self.values.shape, self.values.dtype)
         self._finished = {}
-        rows, gradient = _merge(gradients, self.values)
+        rows, gradient = merge_gradients(gradients, self.values)
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
         old = self.values[rows]
@@ -82,7 +82,8 @@ def to_storage(weights: Floats) -> NDArray[Any]:
     return weights.astype(np.float16 if fits else np.float32)
 
 
-def _merge(gradients: "list[Tuple[Rows, Floats]]", values: Floats) -> Tuple[Rows, Floats]:
+def merge_gradients(gradients: "list[Tuple[Rows, Floats]]", values: Floats) -> Tuple[Rows, Floats]:
+    """The sum of gradients of some rows each. RETURNS distinct rows, their gradient; none are of the type of values."""
     if not gradients:
         return np.zeros(0, np.intp), np.zeros((0, *values.shape[1:]), values.dtype)
     if len(gradients) == 1:

@@ -1,0 +1,41 @@
+"""What every component checks when it was read from bytes or from disk."""
+
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, Protocol
+
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..errors import Errors
+from .annotation import labels_problem
+
+
+class Loadable(Protocol):
+    """A component with its labels in `cfg`, and tables made from them, which it makes again when they are None."""
+
+    name: str
+    vocab: Vocab
+    model: Model[Any, Any]
+    cfg: Dict[str, Any]
+    _tables: Any
+
+
+@contextmanager
+def checked_loading(component: Loadable, where: str) -> Iterator[None]:
+    """Read the component within. RAISES ValueError [HS064]: it cannot be read, or its labels do not fit its weights."""
+    settings = {key: value for key, value in component.cfg.items() if key not in ("labels", "tag_dictionary")}
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(Errors.HS064.format(name=component.name, where=where, problem=repr(error))) from error
+    component.cfg.update(settings)  # settings are those of the config, which may override what was saved
+    component._tables = None
+    labels = component.cfg["labels"]
+    problem = labels_problem(labels, component.cfg["tag_dictionary"])
+    width = component.model.get_dim("nO") if component.model.has_dim("nO") else None
+    if not problem and width not in (None, len(labels)):
+        problem = f"{width} columns of weights, but {len(labels)} labels"
+    if problem:
+        raise ValueError(Errors.HS064.format(name=component.name, where=where, problem=problem))
+    for label in labels:
+        component.vocab.strings.add(label)

@@ -1,0 +1,286 @@
+"""Local maximum-entropy classifiers, one for each set of visible neighbours, as a thinc Model.
+
+The model predicts no labels: it gives `BatchScores`, which bidirectional inference asks. It learns from gold labels
+through its shim (`classifiers_of(model).gradient`, then `model.finish_update`), not through backpropagation: what a
+classifier sees in training are the gold labels of the neighbours, not what inference finds.
+"""
+
+from typing import Any, Callable, Dict, Iterable, List, Literal, NoReturn, Optional, Sequence, Tuple
+
+import numpy as np
+import srsly
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.shims import Shim
+
+from ..decoders.decompositions import classifiers_of
+from ..decoders.local import check_order
+from ..errors import Errors
+from ..features.keys import Keys
+from ..features.label_templates import label_values
+from ..learning.inequality import check_inequality_settings
+from .local_features import LocalFeatures
+from .local_scores import BatchScores, StackedWeights, stack_weights
+from .local_training import Batch, ClassifierSetup, LocalTraining, SparseRows, group_starts
+from .weights import compress_table, expand_table
+
+Strategy = Literal[
+    "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional"
+]
+Ints = NDArray[np.intp]
+LocalModel = Model[List[Doc], BatchScores]
+
+
+def LocalClassifiers(
+    templates: List[str], order: int = 2, min_count: int = 1, train_for: Optional[List[Strategy]] = None
+) -> LocalModel:
+    """Local classifiers over binary features.
+
+    templates: feature templates (features/templates.py), some of them with labels of neighbours: "label[-1]".
+    order (int): 1 or 2, neighbours on each side whose labels may be seen.
+    min_count (int): features seen fewer times in the training data have no weight.
+    train_for: strategies whose classifiers are trained; None = all 4 or 16 classifiers, for any strategy.
+    RAISES ValueError [HS010-HS013, HS018]: bad templates; [HS017]: `min_count`; [HS090]: `order`; [HS092]: a strategy.
+    """
+    check_order(order)
+    if min_count < 1:
+        raise ValueError(Errors.HS017.format(min_count=min_count))
+    masks = list(range(1 << 2 * order))
+    if train_for is not None:
+        masks = sorted({mask for strategy in train_for for mask in classifiers_of(strategy, order, prune=1.0)})
+    features = LocalFeatures(templates, order)
+    return Model(
+        "local_classifiers",
+        forward,
+        dims={"nO": None},
+        attrs={
+            "features": features,
+            "order": order,
+            "min_count": min_count,
+            "reads_annotation": features.reads_annotation,
+            "forget_words": forget_words,
+        },
+        shims=[ClassifiersShim(features, order, masks)],
+    )
+
+
+def forward(model: LocalModel, docs: List[Doc], is_train: bool) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
+    shim, features = shim_of(model), model.attrs["features"]
+    keys = shim.keys()
+    found = features.word_features(docs, keys)
+    indexes = features.indexes(keys)
+    parts = features.label_templates, features.slots, features.masks, shim.values()
+    return BatchScores(shim.stacked(), found, indexes, *parts), _no_backprop
+
+
+def define_features(
+    model: LocalModel, labels: Sequence[str], versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], n_tokens: int
+) -> None:
+    """Number the features of the training texts, and set all weights to zero.
+
+    labels: names, by id. versions: as in `LocalFeatures.count`. n_tokens (int): tokens with a gold label.
+    """
+    shim = shim_of(model)
+    values = label_values(labels)
+    keys = model.attrs["features"].count(versions, values, model.attrs["min_count"])
+    shim.start({"keys": keys, "values": values, "n_tokens": n_tokens})
+
+
+def forget_words(model: LocalModel) -> None:
+    """Drop what is remembered of words (at the end of a memory zone)."""
+    model.attrs["features"].forget_words()
+
+
+def shim_of(model: LocalModel) -> "ClassifiersShim":
+    """The model's classifiers."""
+    shim = model.shims[0]
+    if not isinstance(shim, ClassifiersShim):
+        raise ValueError(Errors.HS051.format(name=model.name, got=type(shim).__name__, expected="local_classifiers"))
+    return shim
+
+
+class ClassifiersShim(Shim):
+    """The weights of all classifiers: finished ones to predict and to save, and those in training.
+
+    extra: "keys": feature keys, one array a group; "values": what stands for each label in keys; "n_tokens": tokens
+    of the training data. Only features that some classifier has a weight for are saved.
+    """
+
+    def __init__(self, features: LocalFeatures, order: int, masks: List[int]) -> None:
+        super().__init__(None)
+        self.masks = masks
+        self._order = order
+        self._groups = {visible: features.groups_of(visible) for visible in masks}
+        self._n_groups = 1 + len(features.label_templates)
+        self._settings: Optional[Dict[str, Any]] = None
+        self._extra: Dict[str, Any] = {}
+        self._weights: Dict[int, SparseRows] = {}
+        self._stacked: Optional[StackedWeights] = None
+        self._training: Optional[LocalTraining] = None
+        self._has_update = False
+
+    def configure(self, *, learn_rate: float, width: float, n_process: int, seed: int) -> None:
+        """How to learn from now on. RAISES ValueError [HS040]."""
+        check_inequality_settings(learn_rate, width)
+        if n_process < 1:
+            raise ValueError(Errors.HS040.format(name="n_process", value=n_process, expected="1 or more"))
+        self._settings = {"learn_rate": learn_rate, "width": width, "n_process": n_process, "seed": seed}
+
+    def start(self, extra: Dict[str, Any]) -> None:
+        self._end_training()
+        self._extra, self._stacked = extra, None
+        nothing = SparseRows(np.zeros(0, np.int32), np.zeros((0, self.n_labels), np.float16))
+        self._weights = {visible: nothing for visible in self.masks}
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.values()) - 2
+
+    def keys(self) -> List[Keys]:
+        """RAISES ValueError [HS052]: no features yet."""
+        if not self._extra:
+            raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+        keys: List[Keys] = self._extra["keys"]
+        return keys
+
+    def values(self) -> Keys:
+        self.keys()
+        values: Keys = self._extra["values"]
+        return values
+
+    def stacked(self) -> StackedWeights:
+        """Finished weights, from which labels are predicted."""
+        if self._stacked is None:
+            sizes = [len(keys) for keys in self.keys()]
+            n_masks = 1 << 2 * self._order
+            self._stacked = stack_weights(self._finished(), self._groups, sizes, n_masks, self.n_labels)
+        return self._stacked
+
+    def gradient(self, batch: Batch, drop: float) -> float:
+        """Keep the gradient of a batch for the next `finish_update`. RETURNS the mean loss of the classifiers.
+
+        RAISES ValueError [HS055]: no settings to learn by.
+        """
+        if self._training is None:
+            self._training = LocalTraining(self._setups(), self._settings["n_process"] if self._settings else 1)
+        self._has_update = True
+        return self._training.gradient(batch, drop) / len(self.masks)
+
+    def finish_update(self, optimizer: Any) -> None:
+        """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
+        if self._has_update and self._training is not None:
+            self._training.step()
+            self._stacked, self._has_update = None, False
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_weights": self._finished(), "_training": None, "_has_update": False}
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Linear models stay on the CPU."""
+
+    def to_bytes(self) -> bytes:
+        weights = self._finished() if self._extra else {}
+        kept, extra = self._without_unused(weights) if self._extra else ({}, {})
+        arrays = {
+            str(visible): {"rows": rows, **compress_table(values.astype(np.float32))}
+            for visible, (rows, values) in kept.items()
+        }
+        message = {"layer": "local_classifiers", "order": self._order, "weights": arrays, "extra": extra}
+        return bytes(srsly.msgpack_dumps(message))
+
+    def from_bytes(self, data: bytes) -> "ClassifiersShim":
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or order; [HS054]: NaN or infinite weights."""
+        name = "local_classifiers"
+        try:
+            message = srsly.msgpack_loads(data)
+            layer, order, extra = message["layer"], message["order"], message["extra"]
+            weights = {
+                int(visible): SparseRows(packed["rows"], expand_table(packed))
+                for visible, packed in message["weights"].items()
+            }
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
+        if layer != name or order != self._order:
+            got, expected = f"{layer} of order {order}", f"{name} of order {self._order}"
+            raise ValueError(Errors.HS051.format(name=name, got=got, expected=expected))
+        try:
+            problem = self._problem(weights, extra)
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
+        if problem:
+            raise ValueError(Errors.HS050.format(name=name, problem=problem))
+        self._end_training()
+        self._extra, self._weights, self._stacked = extra, weights, None
+        return self
+
+    def _finished(self) -> Dict[int, SparseRows]:
+        if self._training is not None:
+            self._weights = self._training.finish()
+        return self._weights
+
+    def _setups(self) -> List[ClassifierSetup]:
+        if self._settings is None:
+            raise ValueError(Errors.HS055.format(name="local_classifiers"))
+        sizes = [len(keys) for keys in self.keys()]
+        common = self.n_labels, self._settings["learn_rate"], self._settings["width"], self._extra["n_tokens"]
+        return [
+            ClassifierSetup(
+                visible, groups, [sizes[g] for g in groups], *common, self._settings["seed"], self._weights[visible]
+            )
+            for visible, groups in self._groups.items()
+        ]
+
+    def _end_training(self) -> None:
+        if self._training is not None:
+            self._training.close()
+        self._training, self._has_update = None, False
+
+    def _without_unused(self, weights: Dict[int, SparseRows]) -> "Tuple[Dict[int, SparseRows], Dict[str, Any]]":
+        """Leave out features without a weight anywhere. RETURNS the weights with their new rows, and `extra`."""
+        sizes = [len(keys) for keys in self.keys()]
+        used = [np.zeros(size + 1, bool) for size in sizes]
+        for visible, (rows, _) in weights.items():
+            starts = group_starts([sizes[g] for g in self._groups[visible]])
+            for g, start in zip(self._groups[visible], starts, strict=False):
+                used[g][rows[(rows >= start) & (rows < start + sizes[g])] - start] = True
+        new_sizes = [int(mask.sum()) for mask in used]
+        kept = {}
+        for visible, (rows, values) in weights.items():
+            groups = self._groups[visible]
+            starts = group_starts([new_sizes[g] for g in groups])
+            parts = [start + np.cumsum(used[g]) - used[g] for g, start in zip(groups, starts, strict=False)]
+            place = np.concatenate(parts)
+            kept[visible] = SparseRows(place[rows].astype(np.int32), values)
+        keys = [group[mask[:-1]] for group, mask in zip(self.keys(), used, strict=True)]
+        return kept, {**self._extra, "keys": keys}
+
+    def _problem(self, weights: Dict[int, SparseRows], extra: Dict[str, Any]) -> str:
+        """What is wrong with what was loaded, "" if nothing."""
+        if not extra:
+            return "weights without features" if weights else ""
+        keys, values = extra["keys"], extra["values"]
+        if len(keys) != self._n_groups:
+            return f"features for {len(keys) - 1} label templates, but the config has {self._n_groups - 1}"
+        for group in keys:
+            if not isinstance(group, np.ndarray) or group.dtype != np.uint64 or group.ndim != 1 or not group.all():
+                return "the feature keys are no list of 64-bit numbers above 0"
+            if len(np.unique(group)) < len(group):
+                return "a feature key is given twice"
+        if values.dtype != np.uint64 or values.ndim != 1 or len(values) < 3:
+            return "no values of labels"
+        if set(weights) != set(self.masks):
+            return f"classifiers {sorted(weights)}, but the config asks for {self.masks}"
+        for visible, (rows, table) in weights.items():
+            n_rows = group_starts([len(keys[g]) for g in self._groups[visible]])[-1]
+            if table.shape != (len(rows), len(values) - 2) or (np.diff(rows) <= 0).any():
+                return f"the parts of classifier {visible} do not fit together"
+            if len(rows) and not 0 <= rows[0] <= rows[-1] < n_rows:
+                return f"classifier {visible} has weights for features that are not there"
+            if not np.isfinite(table).all():
+                raise ValueError(Errors.HS054.format(name=f"local_classifiers.{visible}"))
+        return ""
+
+
+def _no_backprop(d_scores: Any) -> NoReturn:
+    raise ValueError(Errors.HS095)
