@@ -317,7 +317,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         for visible in masks:
             at = np.flatnonzero((gold >= 0) & (visible & ~known == 0))
             found = scores(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
-            loss -= float(log_probabilities(found, None)[np.arange(len(at)), gold[at]].sum())
+            loss -= float(log_probabilities(found, at, None)[np.arange(len(at)), gold[at]].sum())
         return loss / len(masks), None
 
     @contextmanager

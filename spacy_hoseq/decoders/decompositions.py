@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from .layout import Layout, make_layout, ranges
-from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local
+from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
 from .local_tables import Candidates, Table, cells_of, digits_of, make_candidates, make_table, slots_of
 from .records import Paths
 
 Decomposition = Literal["left_to_right", "right_to_left", "dependency_network", "full_bidirectional"]
 
-PART_CELLS = 2_000_000  # cells of a step of the dynamic program that are in memory together
-MOST_CELLS = 50_000_000  # more at one token are refused
+PART_CELLS = 4_000_000  # cells of all tokens, times modes, that are searched together
+MOST_CELLS = 2_000_000  # more at one token are refused
 
 
 class Step(NamedTuple):
@@ -72,10 +72,11 @@ def decode_decompositions(
     """The labels that maximise the objective above.
 
     local: the classifiers. lengths (S,): tokens of each sequence. order (int): k, 1 or 2.
-    prune (float): labels with p(y_i | o) below this times the best are left out; 0 = exact, L^(a+b+1) cells a token.
+    prune (float): labels with p(y_i | o) below this times the best are left out; 0 = exact; L^(a+b+1) cells a
+        token, times the modes.
     allowed (N, L) bool: labels permitted at each token, probabilities are among these; None = all.
-    RETURNS (Paths): labels, and the maximum as a log probability. Ties: mode 0 first, then the leftmost labels lowest,
-        decided right to left.
+    RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest, compared from the
+        left (right_to_left: all labels, from the right); then, going back, the lowest label, and the lowest mode.
     RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: more cells than can be searched.
     """
     check_local(local, lengths, order, allowed)
@@ -84,14 +85,14 @@ def decode_decompositions(
     plan = make_plan(strategy, order)
     candidates = make_candidates(local, lengths, order, prune, allowed)
     window = candidates.radix[:, order - plan.left : order + plan.right + 1]
-    n_cells = window.astype(np.float64).prod(axis=1)  # floats, since this may be large
+    n_cells = window.astype(np.float64).prod(axis=1) * plan.n_modes  # floats, since this may be large
     if (n_cells > MOST_CELLS).any():
         token = int(n_cells.argmax())
         message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.3g}", token=token, limit=MOST_CELLS)
         raise ValueError(message)
-    tables = _tables(local, candidates, order, plan, allowed)
     labels, scores = np.zeros(local.n_tokens, np.int32), np.zeros(len(lengths))
-    for sequences, tokens in _parts(lengths.astype(np.intp), n_cells * plan.n_modes):
+    for sequences, tokens in _parts(lengths.astype(np.intp), n_cells):
+        tables = _tables(local, candidates, order, plan, tokens, allowed)
         search = _Search(candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens)
         labels[tokens], scores[sequences] = search.best()
     return Paths(labels, scores)
@@ -113,6 +114,7 @@ def make_plan(strategy: Decomposition, order: int) -> Plan:
 
 def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
     """Masks of the classifiers that a strategy may ask. RAISES ValueError [HS092]: no such strategy."""
+    check_order(order)
     if strategy in ("easiest_first", "easiest_last", "full_bidirectional"):
         return tuple(range(1 << 2 * order))
     masks = {step.visible for step in make_plan(strategy, order).steps}  # type: ignore[arg-type]
@@ -133,12 +135,12 @@ def _directions(order: int) -> List[Step]:
 
 
 def _tables(
-    local: LocalScores, candidates: Candidates, order: int, plan: Plan, allowed: Optional[Mask]
+    local: LocalScores, candidates: Candidates, order: int, plan: Plan, tokens: Ints, allowed: Optional[Mask]
 ) -> Dict[int, Table]:
     tables = {}
     for visible in sorted({step.visible for step in plan.steps}):
-        asks = (candidates.forced & ~visible) == 0 if plan.chosen else np.ones(local.n_tokens, bool)
-        tables[visible] = make_table(local, candidates, order, visible, np.flatnonzero(asks), allowed)
+        asks = (candidates.forced[tokens] & ~visible) == 0 if plan.chosen else np.ones(len(tokens), bool)
+        tables[visible] = make_table(local, candidates, order, visible, tokens[asks], allowed)
     return tables
 
 
@@ -147,10 +149,10 @@ def _parts(lengths: Ints, cells: Floats) -> "List[Tuple[Ints, Ints]]":
     starts = np.cumsum(lengths) - lengths
     if not len(lengths):
         return []
-    widest = np.maximum.reduceat(cells, starts)
+    costs = np.add.reduceat(cells, starts)
     order = np.argsort(-lengths, kind="stable")
     parts, first, total = [], 0, 0.0
-    for place, cost in enumerate(widest[order].tolist()):
+    for place, cost in enumerate(costs[order].tolist()):
         if place > first and total + cost > PART_CELLS:
             parts.append(order[first:place])
             first, total = place, 0.0

@@ -58,17 +58,18 @@ def check_local(local: LocalScores, lengths: NDArray[np.integer], order: int, al
             raise ValueError(Errors.HS022.format(token=closed[0]))
 
 
-def log_probabilities(scores: NDArray[np.floating], allowed: Optional[Mask]) -> Floats:
-    """log p(y | ...) among the allowed labels: score - log sum exp. scores, allowed (M, L). RETURNS (M, L) float64.
+def log_probabilities(scores: NDArray[np.floating], tokens: Ints, allowed: Optional[Mask]) -> Floats:
+    """log p(y | ...) among the allowed labels: score - log sum exp.
 
+    scores (M, L). tokens (M,): whose scores they are. allowed (N, L), by token. RETURNS (M, L) float64.
     RAISES ValueError [HS020]: NaN or infinite scores.
     """
     wide = scores.astype(np.float64)
     if not np.isfinite(wide).all():
         n, (row, label) = (~np.isfinite(wide)).sum(), np.argwhere(~np.isfinite(wide))[0]
-        raise ValueError(Errors.HS020.format(n=n, size=wide.size, token=row, label=label))
+        raise ValueError(Errors.HS020.format(n=n, size=wide.size, token=tokens[row], label=label))
     if allowed is not None:
-        wide[~allowed] = -np.inf
+        wide[~allowed[tokens]] = -np.inf
     wide -= wide.max(axis=1, keepdims=True)
     wide -= np.log(np.exp(wide).sum(axis=1, keepdims=True))
     return wide

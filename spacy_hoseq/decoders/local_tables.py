@@ -51,7 +51,7 @@ def make_candidates(
         for tokens in _blocks(np.full(local.n_tokens, local.n_labels)):
             nothing = np.full((len(tokens), 2 * order), -1, np.intp)
             scores = local(tokens, np.zeros(len(tokens), np.intp), np.arange(len(tokens)), nothing)
-            values = log_probabilities(scores, None if allowed is None else allowed[tokens])
+            values = log_probabilities(scores, tokens, allowed)
             keep[tokens] &= values >= values.max(axis=1, keepdims=True) + np.log(prune)
     labels = np.nonzero(keep)[1]
     sizes = keep.sum(axis=1).astype(np.intp)
@@ -85,7 +85,7 @@ def make_table(
             contexts[inside, slot] = candidates.labels[candidates.first[neighbour] + digit[inside]]
         scores = local(tokens[block], np.full(len(block), visible), owners, contexts)
         own = tokens[block][owners]  # (M,)
-        log_p = log_probabilities(scores, None if allowed is None else allowed[own])
+        log_p = log_probabilities(scores, own, allowed)
         sizes = candidates.sizes[own]
         label = candidates.labels[ranges(candidates.first[own], sizes)]
         values.append(log_p[np.repeat(np.arange(len(own)), sizes), label])

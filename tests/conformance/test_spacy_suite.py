@@ -1,4 +1,4 @@
-"""spaCy's own tests of its tagger, with ours in its place. They are in spaCy's wheel.
+"""spaCy's own tests of its tagger, with each of ours in its place. They are in spaCy's wheel.
 
 Each run is a process of its own, with the plugin hoseq_as_tagger.py. Modules that never make a tagger are left out:
 test_initialize, test_annotates_on_update, test_analysis, test_language, test_new_example have components of their own.
@@ -66,6 +66,7 @@ LIKELIHOOD = {
     "pipeline/test_tok2vec.py::test_tok2vec_listener_overfitting": "expects a loss below 1e-5 after 50 updates: 3e-5",
     "pipeline/test_tok2vec.py::test_tok2vec_frozen_overfitting": "expects a loss below 1e-4 after 100 updates: 3e-3",
 }
+BIDIRECTIONAL: Dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Run:
     n_passed: int
     settings: Dict[str, Any] = field(default_factory=dict)
     deselected: Dict[str, str] = field(default_factory=dict)
+    factory: str = "hoseq_tagger"
 
 
 RUNS = {
@@ -105,6 +107,13 @@ RUNS = {
         },
         deselected=ALWAYS,
     ),
+    "bidirectional": Run(
+        [module for module in MODULES if "tok2vec" not in module and "pretraining" not in module],
+        1,
+        {"width": 0.01},
+        deselected=BIDIRECTIONAL,
+        factory="hoseq_bidirectional_tagger",
+    ),
 }
 PYTEST_INI = """\
 [pytest]
@@ -119,7 +128,7 @@ filterwarnings =
 @pytest.mark.parametrize("name", RUNS)
 def test_spacys_tests_pass_with_our_tagger(name: str, tmp_path: Path):
     run = RUNS[name]
-    asked = {"settings": run.settings, "deselected": list(run.deselected)}
+    asked = {"factory": run.factory, "settings": run.settings, "deselected": list(run.deselected)}
     srsly.write_json(tmp_path / "asked.json", asked)
     (tmp_path / "pytest.ini").write_text(PYTEST_INI, encoding="utf8")
     site_packages = str(Path(spacy.__file__).parents[1])

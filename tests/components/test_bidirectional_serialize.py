@@ -1,0 +1,311 @@
+"""Saving and loading of `hoseq_bidirectional_tagger`, settings changed in loading, damaged files."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+
+from .bidirectional_helpers import (
+    NAME,
+    STRATEGIES,
+    blank,
+    chunked_doc,
+    chunked_examples,
+    chunker,
+    chunks_of,
+    chunks_on,
+    local,
+    predicted,
+    ready,
+    tagger_of,
+    tags_of,
+    train,
+    trained,
+)
+from .helpers import CORPUS, LABELS, doc_of, examples_of, gold, random_docs, reloaded
+
+
+def all_tags(nlp):
+    return [[token.tag_ for token in doc] for doc in tagger_of(nlp).pipe(random_docs(nlp, 40))]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_pipeline_from_bytes(strategy, order):
+    nlp = ready(order, strategy)
+    fresh = reloaded(nlp)
+    assert all_tags(fresh) == all_tags(nlp)
+    assert tagger_of(fresh).to_bytes(exclude=["vocab"]) == tagger_of(nlp).to_bytes(exclude=["vocab"])
+    assert tagger_of(fresh).cfg == tagger_of(nlp).cfg
+
+
+def test_scores_of_the_loaded_model_are_equal():
+    nlp = ready()
+    docs = [doc_of(nlp, text) for text, _ in CORPUS]
+    at = np.arange(sum(map(len, docs)))
+    contexts = np.random.default_rng(0).integers(0, len(LABELS), (len(at), 4))
+    scores = [
+        tagger_of(one).model.predict(docs)(at, np.full(len(at), visible), at, contexts)
+        for visible in range(16)
+        for one in (nlp, reloaded(nlp))
+    ]
+    for ours, theirs in zip(scores[::2], scores[1::2], strict=True):
+        assert np.array_equal(ours, theirs) and ours.any()
+
+
+def test_pipeline_from_disk(tmp_path):
+    nlp = ready()
+    nlp.to_disk(tmp_path / "first")
+    fresh = spacy.load(tmp_path / "first")
+    assert all_tags(fresh) == all_tags(nlp) and fresh.config == nlp.config
+    fresh.to_disk(tmp_path / "second")
+    assert {"model", "cfg"} == {p.name for p in (tmp_path / "first" / NAME).iterdir()}
+    for name in ("model", "cfg"):
+        assert (tmp_path / "second" / NAME / name).read_bytes() == (tmp_path / "first" / NAME / name).read_bytes()
+
+
+SCRIPT = """
+import sys
+import spacy
+nlp = spacy.load(sys.argv[1])
+print(" ".join(token._.saved_label for token in nlp("the old dog sees a cat .")))
+"""
+
+
+def test_new_process(tmp_path):
+    nlp = blank(attribute="_.saved_label")
+    examples = examples_of(nlp)
+    for eg in examples:
+        for token in eg.reference:
+            token._.saved_label = token.tag_
+    nlp.initialize(lambda: examples)
+    for _ in range(15):
+        nlp.update(examples)
+    nlp.to_disk(tmp_path / "saved")
+    spacy.tokens.Token.remove_extension("saved_label")
+    command = [sys.executable, "-W", "error", "-c", SCRIPT, str(tmp_path / "saved")]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert result.stderr == "" and result.stdout.split() == gold()[0]
+
+
+def test_component_into_a_fresh_vocabulary(tmp_path):
+    nlp = blank()
+    assert LABELS[3] not in spacy.blank("xx").vocab.strings
+    tagger_of(nlp).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
+    assert all(label in nlp.vocab.strings for label in LABELS)
+    assert predicted(nlp) == gold() and tagger_of(nlp).labels == tagger_of(nlp).label_data == LABELS
+    tagger_of(ready()).to_disk(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"cfg", "vocab", "model"}
+    other = blank()
+    tagger_of(other).from_disk(tmp_path, exclude=["vocab"])
+    assert predicted(other) == gold()
+
+
+@pytest.mark.parametrize("part", ["cfg", "model", "vocab"])
+def test_excluded_parts(part, tmp_path):
+    tagger = tagger_of(ready())
+    assert set(srsly.msgpack_loads(tagger.to_bytes(exclude=[part]))) == {"cfg", "vocab", "model"} - {part}
+    tagger.to_disk(tmp_path, exclude=[part])
+    assert {path.name for path in tmp_path.iterdir()} == {"cfg", "vocab", "model"} - {part}
+
+
+def test_settings_are_those_of_the_config(tmp_path):
+    """Weights, labels and the tag dictionary are loaded; settings can be changed in loading."""
+    ready().to_disk(tmp_path)
+
+    def changed(**settings):
+        return spacy.load(tmp_path, config={f"components.{NAME}.{key}": value for key, value in settings.items()})
+
+    assert tags_of(changed(overwrite=True), "the cat", tags="R R") == ["D", "N"]
+    for strategy in STRATEGIES:
+        nlp = changed(strategy=strategy)
+        assert tagger_of(nlp).cfg["strategy"] == strategy
+        assert all_tags(nlp) == all_tags(ready(2, strategy))
+    assert tagger_of(changed(prune=1.0)).cfg["prune"] == 1.0
+    doc = changed(save_decisions=True)("the cat")
+    assert sorted(doc._.hoseq_decisions[NAME]["order"].tolist()) == [1, 2]
+    with pytest.raises(ValueError, match=r"\[HS096\]"):
+        changed(save_decisions=True, strategy="left_to_right")
+    other = blank(neg_prefix="?", overwrite=True, learn_rate=0.3)
+    tagger_of(other).from_bytes(tagger_of(ready()).to_bytes())
+    assert (tagger_of(other).cfg["neg_prefix"], tagger_of(other).cfg["overwrite"]) == ("?", True)
+
+
+def test_training_of_a_loaded_model_goes_on():
+    nlp = reloaded(trained(5))
+    new = [*CORPUS, ("fish swim .", "N V ."), ("the old fish swims .", "D A N V .")]
+    train(nlp, 30, lambda nlp: examples_of(nlp, CORPUS), nlp.resume_training())
+    assert predicted(nlp) == gold()
+    train(nlp, 30, lambda nlp: examples_of(nlp, new))
+    assert predicted(nlp, CORPUS) == gold() and tagger_of(nlp).labels == LABELS
+
+
+def test_chunker_from_disk(tmp_path):
+    nlp = chunker("start_end", spans_key="phrases", examples=phrases)
+    nlp.to_disk(tmp_path)
+    text = "the old dog sees a cat ."
+    assert chunks_on(spacy.load(tmp_path)(text), "phrases") == [(0, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")]
+    moved = spacy.load(tmp_path, config={f"components.{NAME}.spans_key": "chunks"})
+    assert chunks_of(moved, text) == [(0, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")]
+    assert "phrases" not in tagger_of(moved)(chunked_doc(moved, text)).spans
+
+
+def phrases(nlp):
+    return chunked_examples(nlp, key="phrases")
+
+
+def test_config_round_trip():
+    config = {"strategy": "right_to_left", "prune": 0.5, "learn_rate": 0.2, "width": 0.3, "n_process": 2, "seed": 7,
+              "attribute": "pos", "overwrite": True, "neg_prefix": "~", "representation": "ioe1", "spans_key": "x",
+              "model": local(order=1, min_count=2, train_for=["right_to_left"])}  # fmt: skip
+    nlp = blank(**config)
+    text = nlp.config.interpolate().to_str()
+    fresh = spacy.util.load_model_from_config(spacy.util.Config().from_str(text), auto_fill=False, validate=True)
+    assert fresh.config.to_str() == text
+    assert contains(fresh.get_pipe_config(NAME), config)
+    assert tagger_of(fresh).cfg == tagger_of(nlp).cfg
+    assert tagger_of(nlp).cfg["representation"] == "ioe1" and tagger_of(nlp).model.attrs["order"] == 1
+
+
+def contains(settings, expected):
+    return all(
+        contains(settings[key], value) if isinstance(value, dict) else settings[key] == value
+        for key, value in expected.items()
+    )
+
+
+def test_empty_pipe_can_be_saved():
+    fresh = blank()
+    tagger_of(fresh).from_bytes(tagger_of(blank()).to_bytes())
+    assert tagger_of(fresh).labels == ()
+    with pytest.raises(ValueError, match="E143"):
+        tags_of(fresh, "a")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "pipeline"
+    ready().to_disk(path)
+    return path
+
+
+@pytest.fixture
+def damaged(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "pipeline")
+
+
+def assert_refused(path, problem=""):
+    with pytest.raises(ValueError, match=rf"(?s)\[HS064\] The component \"{NAME}\" cannot be read.*{problem}"):
+        spacy.load(path)
+
+
+@pytest.mark.parametrize("part", ["cfg", "model"])
+def test_damaged_files(damaged, part):
+    path = damaged / NAME / part
+    data = path.read_bytes()
+    for share in (0, 0.01, 0.3, 0.7, 0.99):
+        path.write_bytes(data[: int(len(data) * share)])
+        assert_refused(damaged)
+    for other in (b"hello", b"\x80\x02}q\x00.", b"[1, 2]", b"null", b"PK\x03\x04", bytes(1000)):
+        path.write_bytes(other)
+        assert_refused(damaged)
+    path.unlink()
+    assert_refused(damaged)
+    path.write_bytes(data)
+    assert predicted(spacy.load(damaged)) == gold()
+
+
+CFG = {
+    "labels of numbers": {"labels": [1, 2, 3, 4, 5, 6]},
+    "labels missing": {"labels": None},
+    "one label more": {"labels": [*LABELS, "X"]},
+    "one label less": {"labels": list(LABELS[:-1])},
+    "label twice": {"labels": [*LABELS[:-1], LABELS[0]]},
+    "text for labels": {"labels": "ADNRV."},
+    "list for dictionary": {"tag_dictionary": ["the"]},
+    "dictionary of unknown labels": {"tag_dictionary": {"the": ["UNKNOWN"]}},
+}
+
+
+@pytest.mark.parametrize("change", CFG.values(), ids=CFG)
+def test_labels_that_cannot_be(damaged, change):
+    path = damaged / NAME / "cfg"
+    srsly.write_json(path, {**srsly.read_json(path), **change})
+    assert_refused(damaged)
+
+
+@pytest.mark.parametrize("change", [{"strategy": "nonsense"}, {"prune": "x"}, {"representation": "iob3"}, {"new": 1}])
+def test_settings_that_are_not_read(damaged, change):
+    path = damaged / NAME / "cfg"
+    srsly.write_json(path, {**srsly.read_json(path), **change})
+    assert predicted(spacy.load(damaged)) == gold()
+
+
+def classifier(message, visible="3"):
+    return message["weights"][visible]
+
+
+def not_a_number(message):
+    values = classifier(message)["values"].copy()
+    values[0] = np.nan
+    classifier(message)["values"] = values
+
+
+WEIGHTS = {
+    "not a number": not_a_number,
+    "one classifier less": lambda message: message["weights"].pop("5"),
+    "no keys": lambda message: message["extra"].pop("keys"),
+    "fewer keys": lambda message: message["extra"].update(keys=[k[:-3] for k in message["extra"]["keys"]]),
+    "a group of keys less": lambda message: message["extra"]["keys"].pop(),
+    "key twice": lambda message: message["extra"].update(keys=[np.repeat(k, 2) for k in message["extra"]["keys"]]),
+    "labels of another model": lambda message: message["extra"].update(values=message["extra"]["values"][:-1]),
+    "other order": lambda message: message.update(order=1),
+    "other layer": lambda message: message.update(layer="sparse_linear"),
+    "rows out of order": lambda message: classifier(message).update(rows=classifier(message)["rows"][::-1].copy()),
+    "rows beyond": lambda message: classifier(message).update(rows=classifier(message)["rows"] + 10**6),
+}
+
+
+@pytest.mark.parametrize("change", WEIGHTS.values(), ids=WEIGHTS)
+def test_weights_that_cannot_be(damaged, change):
+    path = damaged / NAME / "model"
+    outer = srsly.msgpack_loads(path.read_bytes())
+    message = srsly.msgpack_loads(outer["shims"][0][0])
+    change(message)
+    outer["shims"] = [[srsly.msgpack_dumps(message)]]
+    path.write_bytes(srsly.msgpack_dumps(outer))
+    assert_refused(damaged, r"HS05[0-4]")
+
+
+@pytest.mark.parametrize("model", [local(order=1), local(["bias", "label[-1]"]), local(train_for=["left_to_right"])])
+def test_config_of_another_model(model):
+    with pytest.raises(ValueError, match=r"HS064.*HS05[01]"):
+        tagger_of(blank(model=model)).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
+
+
+def test_parts_of_two_models(damaged):
+    trained(1, lambda nlp: examples_of(nlp, [("a b", "X Y")])).to_disk(damaged.parent / "other")
+    shutil.copy(damaged.parent / "other" / NAME / "model", damaged / NAME / "model")
+    assert_refused(damaged, "2 columns of weights, but 6 labels")
+
+
+def test_random_damage_of_the_model_file(saved):
+    """One flipped bit: an error with a code, or other numbers; never another exception."""
+    data, cfg = ((saved / NAME / part).read_bytes() for part in ("model", "cfg"))
+    rng = np.random.default_rng(1)
+    n_found, nlp = 0, blank()
+    for _ in range(80):
+        broken = bytearray(data)
+        broken[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+        try:
+            message = srsly.msgpack_dumps({"cfg": cfg.decode(), "model": bytes(broken)})
+            tagger_of(nlp).from_bytes(message, exclude=["vocab"])
+            predicted(nlp)
+        except ValueError as error:
+            assert "[HS0" in str(error)
+            n_found, nlp = n_found + 1, blank()
+    assert n_found > 3

@@ -1,0 +1,122 @@
+"""Templates with labels of neighbours: what they are split into, and their keys."""
+
+import itertools
+
+import numpy as np
+import pytest
+from spacy.strings import get_string_id
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.label_templates import label_keys, label_values, split_templates
+from spacy_hoseq.features.templates import parse_templates
+
+from ..layers.helpers import doc_of
+
+LABELS = ("A", "B", "C")
+BEFORE, AFTER = len(LABELS), len(LABELS) + 1
+
+
+def split(*texts):
+    return split_templates(parse_templates(texts))
+
+
+# Template -> its word part (None = none), offsets of its labels
+PARTS = {
+    "label[-1]": (None, (-1,)),
+    "label[-2]+label[2]": (None, (-2, 2)),
+    "label[1]+label[-1]": (None, (1, -1)),
+    "label[-1]+orth[0]": ("orth[0]", (-1,)),
+    "orth[0]+label[1]+suffix2[-1]": ("orth[0]+suffix2[-1]", (1,)),
+    "label[-1]+bias+label[-3]": ("bias", (-1, -3)),
+}
+
+
+@pytest.mark.parametrize("text", PARTS)
+def test_parts(text):
+    plain, words, labels = split("bias", text)
+    assert [str(t) for t in plain] == ["bias"]
+    word, offsets = PARTS[text]
+    assert [str(t) for t in words] == ([] if word is None else [word])
+    assert [(t.word, t.offsets) for t in labels] == [(-1 if word is None else 0, offsets)]
+
+
+def test_all_kinds_together():
+    plain, words, labels = split("orth[0]", "label[1..2]+orth[0]", "lower[0]", "label[-1]", "label[-1]+lower[0..1]")
+    assert [str(t) for t in plain] == ["orth[0]", "lower[0]"]
+    assert [str(t) for t in words] == ["orth[0]", "lower[0]", "lower[1]"]
+    assert [(t.word, t.offsets) for t in labels] == [(0, (1,)), (0, (2,)), (-1, (-1,)), (1, (-1,)), (2, (-1,))]
+    assert len({t.seed for t in labels}) == 5
+
+
+@pytest.mark.parametrize("text", ["label[0]", "label[-2..2]", "orth[0]+label[0]", "label[-1]+label[0]+orth[1]"])
+def test_label_that_is_to_be_found(text):
+    with pytest.raises(ValueError, match=r"\[HS018\] The template \".*label\[0\].*\" looks at the label"):
+        split("bias", text)
+
+
+def test_values_of_labels():
+    """Of the names, not of the ids: a feature keeps its key if labels are numbered otherwise."""
+    values = label_values(LABELS).tolist()
+    assert values == [get_string_id(name) for name in (*LABELS, "<s>", "</s>")]
+    assert label_values(LABELS[::-1]).tolist() == [*values[:3][::-1], *values[3:]]
+
+
+def scalar_mix(state, value):
+    """splitmix64's finaliser in Python's integers."""
+    x = state ^ value
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    return (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+
+
+def keys_of(text, doc, contexts):
+    """contexts: label ids of each token, by the template's offsets."""
+    _, words, (template,) = split(text)
+    found = FeatureExtractor(words).keys([doc]) if words else np.zeros((0, len(doc)), np.uint64)
+    return label_keys(template, found, [label_values(LABELS)[c] for c in np.array(contexts).T]).tolist()
+
+
+def test_keys_are_those_of_scalar_arithmetic():
+    """Saved models depend on them."""
+    doc, contexts = doc_of("x yz x"), [[BEFORE, 1], [0, 2], [1, AFTER]]
+    name = "label[-1]+orth[0]+label[1]+orth[-1]"
+    values, (word,) = label_values(LABELS).tolist(), FeatureExtractor(parse_templates(["orth[0]+orth[-1]"])).keys([doc])
+    seed = get_string_id(name)
+    expected = [
+        scalar_mix(scalar_mix(scalar_mix(seed, w), values[a]), values[b])
+        for w, (a, b) in zip(word.tolist(), contexts, strict=True)
+    ]
+    assert keys_of(name, doc, contexts) == expected
+    plain = [scalar_mix(get_string_id("label[2]"), values[y]) for y in (2, 0, AFTER)]
+    assert keys_of("label[2]", doc, [[2], [0], [AFTER]]) == plain
+
+
+def test_different_features_have_different_keys():
+    doc, seen = doc_of("x y"), {}
+    every = [*range(len(LABELS)), BEFORE, AFTER]
+    texts = ["label[-1]", "label[1]", "label[-2]", "label[-1]+label[1]", "label[1]+label[-1]", "label[-2]+label[-1]"]
+    texts += ["label[-1]+orth[0]", "label[1]+orth[0]", "label[-1]+orth[1]", "label[-1]+lower[0]", "label[-1]+bias"]
+    texts += ["orth[0]+label[-1]", "label[-1]+label[1]+orth[0]"]
+    for text in texts:
+        for chosen in itertools.product(every, repeat=text.count("label")):
+            for i, key in enumerate(keys_of(text, doc, [chosen, chosen])):
+                value = {"orth[0]": "xy"[i], "lower[0]": "xy"[i], "orth[1]": ("y", "</s>")[i]}
+                words = tuple(value[part] for part in text.split("+") if part in value)
+                seen.setdefault(key, set()).add((text, chosen, words))
+    for text in ("orth[0]", "orth[1]", "lower[0]", "bias"):
+        for key in FeatureExtractor(parse_templates([text])).keys([doc])[0].tolist():
+            seen.setdefault(key, set()).add(text)
+    assert 0 not in seen and all(len(features) == 1 for features in seen.values())
+    features = [feature for found in seen.values() for feature in found if isinstance(feature, tuple)]
+    assert len(features) == len(set(features)), "and one feature has one key"
+
+
+def test_no_feature_where_the_word_part_has_no_value():
+    doc = doc_of("x yz 3 Q")
+    for text, fires in [
+        ("label[-1]+suffix2[0]", [False, True, False, False]),
+        ("label[-1]+has_upper[0]", [False, False, False, True]),
+        ("has_upper[1]+label[1]", [False, False, True, True]),  # after the last token there is "</s>"
+        ("label[-1]", [True] * 4),
+        ("label[-1]+bias", [True] * 4),
+    ]:
+        assert [key != 0 for key in keys_of(text, doc, [[1]] * 4)] == fires, text

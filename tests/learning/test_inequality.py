@@ -1,0 +1,158 @@
+"""Lazy payment against penalties at every step, and the constraints that the learned model satisfies."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.learning import inequality
+from spacy_hoseq.learning.inequality import InequalityWeights, shrink
+
+R, L = 7, 3
+
+
+class Dense:
+    """Every weight takes part in every step, in double precision."""
+
+    def __init__(self, learn_rate, width, n_tokens):
+        self.w, self.G = np.zeros((R, L)), np.full((R, L), 1e-6)
+        self.learn_rate, self.width, self.n_tokens = learn_rate, width, n_tokens
+
+    def step(self, rows, gradient, n_tokens):
+        g = np.zeros((R, L))
+        g[rows] = gradient
+        self.G += g**2
+        rate = self.learn_rate / np.sqrt(self.G)
+        moved = self.w - rate * g
+        self.w = np.sign(moved) * np.maximum(0, np.abs(moved) - n_tokens / self.n_tokens * self.width * rate)
+
+
+def random_batch(rng):
+    """(rows, gradient, tokens): some distinct rows, often none; row 0 seldom, some gradients zero."""
+    rows = np.flatnonzero(rng.random(R) < rng.choice([0.0, 0.3, 0.9]))
+    rows = rng.permutation(rows[(rows > 0) | (rng.random(len(rows)) < 0.2)])
+    gradient = rng.normal(0, rng.choice([0.1, 3]), (len(rows), L)) * (rng.random((len(rows), L)) < 0.8)
+    return rows, gradient.astype(np.float32), int(rng.integers(0, 9))
+
+
+@pytest.mark.parametrize("width", [0.0, 0.02, 0.3, 4.0])
+@given(seed=st.integers(0, 10**6), block=st.sampled_from([1, 3, 1024]), asked=st.booleans())
+def test_lazy_payment_is_payment_at_every_step(width, seed, block, asked):
+    rng, asking = np.random.default_rng(seed), np.random.default_rng(seed)
+    settings = {"learn_rate": float(rng.choice([0.05, 0.5])), "width": width, "n_tokens": 40}
+    lazy, dense = InequalityWeights(R, L, **settings), Dense(**settings)
+    with mock.patch.object(inequality, "BLOCK_ROWS", block):
+        for _ in range(rng.integers(1, 40)):
+            batch = random_batch(rng)
+            lazy.step(*batch)
+            dense.step(*batch)
+            if asked and asking.random() < 0.5:
+                rows = asking.permutation(R)[: asking.integers(0, R + 1)]
+                np.testing.assert_allclose(lazy.read(rows), dense.w[rows], rtol=1e-3, atol=2e-5)
+            if asked and asking.random() < 0.2:
+                np.testing.assert_allclose(lazy.finish(), dense.w, rtol=1e-3, atol=2e-5)
+        np.testing.assert_allclose(lazy.finish(), dense.w, rtol=1e-3, atol=2e-5)
+
+
+def test_worked_out_by_hand():
+    """Ten tokens, width 1: a token costs 0.1 / sqrt(G), G = 1 in row 0 and 4 in row 1."""
+    weights = InequalityWeights(2, 2, learn_rate=1.0, width=1.0, n_tokens=10)
+    weights.step(np.array([0, 1]), np.array([[-1, 1], [2, 2]], np.float32), 1)
+    assert weights.read(np.array([1, 0])) == pytest.approx(np.array([[-0.95, -0.95], [0.9, -0.9]]), rel=1e-5)
+    weights.step(np.array([1]), np.array([[0, 0]], np.float32), 3)
+    weights.step(np.zeros(0, np.intp), np.zeros((0, 2), np.float32), 2)
+    assert weights.read(np.array([0])) == pytest.approx(np.array([[0.4, -0.4]]), rel=1e-5)
+    assert weights.finish() == pytest.approx(np.array([[0.4, -0.4], [-0.7, -0.7]]), rel=1e-5)
+    weights.step(np.zeros(0, np.intp), np.zeros((0, 2), np.float32), 5)
+    assert weights.finish()[0].tolist() == [0, 0], "exactly zero, and not beyond"
+    assert weights.finish()[1] == pytest.approx([-0.45, -0.45], rel=1e-5)
+
+
+def test_some_weights_are_exactly_zero_after_they_were_not():
+    rng = np.random.default_rng(1)
+    weights = InequalityWeights(R, L, learn_rate=0.3, width=20.0, n_tokens=100)
+    was_zero = []
+    for _ in range(60):
+        weights.step(np.arange(R), rng.normal(0, 1, (R, L)).astype(np.float32), 3)
+        was_zero.append(weights.finish() == 0)
+    changes = np.diff(np.array(was_zero).astype(int), axis=0)
+    assert (changes == 1).any() and (changes == -1).any()
+
+
+def test_what_is_read_is_a_copy():
+    weights = InequalityWeights(R, L, learn_rate=0.3, width=0.0, n_tokens=1)
+    weights.step(np.arange(R), np.ones((R, L), np.float32), 1)
+    weights.read(np.arange(R))[:] = 7
+    assert weights.finish() == pytest.approx(np.full((R, L), -0.3), rel=1e-4)
+
+
+@pytest.mark.parametrize("weights, by, expected", [(3, 1, 2), (-3, 1, -2), (0.5, 1, 0), (-0.5, 1, 0), (2, 0, 2)])
+def test_shrink(weights, by, expected):
+    given = np.array([weights], np.float32)
+    assert shrink(given, np.array([by], np.float32)).tolist() == [expected]
+    assert given.tolist() == [weights]
+
+
+def converged(X, y, width, n_epochs=6000):
+    """Weights of full batches. X (N, F) zeros and ones, y (N,)."""
+    weights = InequalityWeights(X.shape[1], L, learn_rate=0.3, width=width, n_tokens=len(X))
+    rows = np.arange(X.shape[1])
+    for _ in range(n_epochs):
+        weights.step(rows, (X.T @ (probabilities(X, weights.read(rows)) - np.eye(L)[y])).astype(np.float32), len(X))
+    return weights.finish()
+
+
+def probabilities(X, w):
+    p = np.exp(X @ w.astype(np.float64))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5, 2.0, 6.0])
+def test_learned_model_satisfies_the_inequality_constraints(width):
+    rng = np.random.default_rng(4)
+    X = (rng.random((60, 5)) < 0.4).astype(np.float64)
+    y = (rng.random(60) < 0.6) * (1 + X[:, 0].astype(int))
+    w = converged(X, y, width)
+    observed, expected = X.T @ np.eye(L)[y], X.T @ probabilities(X, w)
+    assert np.abs(observed - expected).max() <= width + 0.01
+    used = w != 0
+    assert used.any() and (width == 0 or not used.all())
+    assert (observed - expected)[used] == pytest.approx(width * np.sign(w[used]), abs=0.01)
+
+
+def test_wide_constraints_leave_no_weights():
+    X, y = np.eye(4).repeat(3, axis=0), np.arange(12) % L
+    assert not converged(X, y, 3.1, 50).any()
+    assert not converged(X, y, 2.1, 50).any(), "observed 1, 1, 1; expected 1, 1, 1"
+    assert converged(X, np.zeros(12, int), 1.0, 50).any()
+
+
+@pytest.mark.parametrize("learn_rate", [0, -0.1, np.inf, np.nan])
+def test_wrong_learn_rate(learn_rate):
+    with pytest.raises(ValueError, match=r"\[HS040\] Wrong learn_rate .*: .*a number above 0"):
+        InequalityWeights(R, L, learn_rate=learn_rate, width=0.0, n_tokens=1)
+
+
+@pytest.mark.parametrize("width", [-0.1, np.inf, np.nan])
+def test_wrong_width(width):
+    with pytest.raises(ValueError, match=r"\[HS040\] Wrong width .*: .*0 or a positive number"):
+        InequalityWeights(R, L, learn_rate=0.1, width=width, n_tokens=1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_gradient_that_is_not_finite_is_refused_and_changes_nothing(bad):
+    weights = InequalityWeights(R, L, learn_rate=0.1, width=1.0, n_tokens=10)
+    weights.step(np.arange(R), np.ones((R, L), np.float32), 1)
+    before, gradient = weights.finish().copy(), np.ones((R, L), np.float32)
+    gradient[2, 1] = bad
+    with pytest.raises(ValueError, match=r"\[HS041\] The gradient of a local classifier holds 1 NaN or infinite"):
+        weights.step(np.arange(R), gradient, 5)
+    assert np.array_equal(weights.finish(), before)
+
+
+def test_no_tokens_at_all():
+    weights = InequalityWeights(R, L, learn_rate=0.1, width=1.0, n_tokens=0)
+    weights.step(np.zeros(0, np.intp), np.zeros((0, L), np.float32), 0)
+    assert not weights.finish().any()

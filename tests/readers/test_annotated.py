@@ -1,0 +1,134 @@
+"""`spacy_hoseq.annotated_corpus.v1`: what is copied to the predicted docs, and what is refused."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Corpus
+
+from spacy_hoseq.readers.annotated import annotated_corpus
+
+NLP = spacy.blank("xx")
+WORDS, TAGS = "she sees the old cat . it runs .".split(), "N V D A N . N V .".split()
+READER = spacy.registry.readers.get("spacy_hoseq.annotated_corpus.v1")
+
+
+def doc_of(words=WORDS, **annotation):
+    return Doc(NLP.vocab, words=words, **annotation)
+
+
+def annotated(starts=(0, 6)):
+    values = {"tags": TAGS, "lemmas": [word.upper() for word in WORDS], "pos": ["NOUN"] * 9}
+    doc = doc_of(**values, ents=["O", "O", "B-X", "I-X", "I-X", "O", "O", "O", ""])
+    for token in doc:
+        token.is_sent_start = token.i in starts
+    return doc
+
+
+@pytest.fixture
+def path(tmp_path):
+    docs = [annotated(), doc_of(["a", "b"], tags=["D", ""]), doc_of(["c"] * 4, tags=["N"] * 4)]
+    return DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "corpus.spacy") or tmp_path / "corpus.spacy"
+
+
+def read(path, attributes=("tag",), **settings):
+    return list(READER(path, list(attributes), **settings)(NLP))
+
+
+def tags_of(docs):
+    return [[token.tag_ for token in doc] for doc in docs]
+
+
+def test_tags_are_copied(path):
+    examples = read(path)
+    assert tags_of(eg.predicted for eg in examples) == [TAGS, ["D", ""], ["N"] * 4]
+    assert tags_of(eg.reference for eg in examples) == [TAGS, ["D", ""], ["N"] * 4]
+    assert all(eg.predicted is not eg.reference for eg in examples)
+    first = examples[0].predicted
+    assert not first.has_annotation("LEMMA") and not first.has_annotation("POS") and not first.ents, "no other"
+    assert not first.has_annotation("SENT_START")
+    assert tags_of(eg.predicted for eg in read(str(path))) == tags_of(eg.predicted for eg in examples)
+
+
+@pytest.mark.parametrize("attributes", [["tag", "lemma", "pos"], ["pos"], ["ent_iob", "ent_type"], ["lemma", "tag"]])
+def test_several_attributes(path, attributes):
+    predicted, reference = read(path, attributes)[0].predicted, read(path)[0].reference
+    names = ["TAG", "LEMMA", "POS", "ENT_IOB", "ENT_TYPE"]
+    for name in names:
+        expected = reference if name.lower() in attributes else doc_of()
+        if name != "LEMMA" or "lemma" in attributes:
+            assert predicted.to_array([name]).tolist() == expected.to_array([name]).tolist(), name
+    if "ent_type" in attributes:
+        assert [(ent.text, ent.label_) for ent in predicted.ents] == [("the old cat", "X")]
+
+
+def test_sentences(path):
+    examples = read(path, gold_preproc=True)
+    assert tags_of(eg.predicted for eg in examples) == [TAGS[:6], TAGS[6:], ["D", ""], ["N"] * 4]
+
+
+def test_limits(path):
+    assert [len(eg.predicted) for eg in read(path, limit=2)] == [9, 2]
+    assert [len(eg.predicted) for eg in read(path, limit=1, gold_preproc=True)] == [6, 3]
+    assert [len(eg.predicted) for eg in read(path, max_length=7)] == [6, 3, 2, 4]
+    assert [len(eg.predicted) for eg in read(path, max_length=4)] == [3, 2]
+    assert [len(eg.predicted) for eg in Corpus(path, max_length=4)(NLP)] == [3, 2], "as spaCy's"
+
+
+def test_folder_of_files(path):
+    DocBin(docs=[doc_of(["z"], tags=["Z"])]).to_disk(path.parent / "more.spacy")
+    assert [eg.reference[0].text for eg in read(path.parent)] == ["she", "a", "c", "z"]
+    reader = annotated_corpus(path, ["tag"])
+    assert len(list(reader(NLP))) == len(list(reader(NLP))) == 3, "it can be read again"
+
+
+@pytest.mark.parametrize("attributes", [["dep"], ["tag", "sent_start"], ["_.label"], ["TAG"]])
+def test_attributes_that_cannot_be_copied(path, attributes):
+    with pytest.raises(ValueError, match=rf"\[HS072\].*{attributes[-1]}.*tag, pos, lemma"):
+        READER(path, attributes)
+
+
+def test_no_path():
+    with pytest.raises(ValueError, match=r"\[HS072\] .*the path None"):
+        READER(None, ["tag"])
+
+
+def test_other_tokens(tmp_path):
+    """The corpus has its spaces, so it is tokenized anew; "e.g.x" is one token there and two here."""
+    doc = doc_of(["un", "do", "it"], spaces=[False, True, False], tags=["A", "B", "C"])
+    DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
+    with pytest.raises(ValueError, match=r"\[HS073\].*undo it.*gold_preproc = true"):
+        read(tmp_path / "corpus.spacy")
+    assert tags_of(eg.predicted for eg in read(tmp_path / "corpus.spacy", gold_preproc=True)) == [["A", "B", "C"]]
+
+
+def test_same_number_of_other_tokens(tmp_path):
+    doc = doc_of(["it'", "s", "so"], spaces=[False, True, False], tags=["A", "B", "C"])
+    DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
+    nlp = spacy.blank("en")
+    assert [token.text for token in nlp.make_doc(doc.text)] == ["it", "'s", "so"]
+    with pytest.raises(ValueError, match=r"\[HS073\]"):
+        list(READER(tmp_path / "corpus.spacy", ["tag"])(nlp))
+
+
+def test_evaluation_with_given_tags(path):
+    """What is given is there when the pipeline runs; components that find it are not asked."""
+    nlp = spacy.blank("xx")
+    seen = []
+
+    @spacy.Language.component("tests_hoseq_notes_tags")
+    def notes_tags(doc):
+        seen.append([token.tag_ for token in doc])
+        return doc
+
+    nlp.add_pipe("tests_hoseq_notes_tags")
+    nlp.evaluate(list(READER(path, ["tag"])(nlp)))
+    assert seen == [TAGS, ["D", ""], ["N"] * 4]
+
+
+def test_span_groups_stay_on_the_reference(tmp_path):
+    doc = doc_of(tags=TAGS)
+    doc.spans["chunks"] = [Span(doc, 2, 5, "NP")]
+    DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
+    example = read(tmp_path / "corpus.spacy")[0]
+    assert [span.text for span in example.reference.spans["chunks"]] == ["the old cat"]
+    assert "chunks" not in example.predicted.spans
