@@ -19,7 +19,7 @@ class Warnings(metaclass=_WithCodes):
 
 class Errors(metaclass=_WithCodes):
     """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
-    HS07x readers, HS08x chunks."""
+    HS07x readers, HS08x chunks, HS09x bidirectional inference."""
 
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"

@@ -20,7 +20,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
 from ..chunks import TagTable
-from ..decoders.decompositions import classifiers_of, decode_decompositions
+from ..decoders.decompositions import check_prune, classifiers_of, decode_decompositions
 from ..decoders.easiest_first import decision_order, decode_easiest_first
 from ..decoders.local import contexts_of, known_slots, log_probabilities
 from ..errors import Errors
@@ -159,8 +159,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         scorer: Optional[Callable] = None,
     ) -> None:
         check_attribute(attribute)
-        if not 0 <= prune <= 1:
-            raise ValueError(Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1"))
+        check_prune(prune, strategy)
         classifiers_of(strategy, model.attrs["order"], prune)
         if save_decisions and strategy not in GREEDY:
             raise ValueError(Errors.HS096.format(strategy=strategy))

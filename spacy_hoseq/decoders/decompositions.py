@@ -80,8 +80,7 @@ def decode_decompositions(
     RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: more cells than can be searched.
     """
     check_local(local, lengths, order, allowed)
-    if not 0 <= prune <= 1:
-        raise ValueError(Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1"))
+    check_prune(prune, strategy)
     plan = make_plan(strategy, order)
     candidates = make_candidates(local, lengths, order, prune, allowed)
     window = candidates.radix[:, order - plan.left : order + plan.right + 1]
@@ -96,6 +95,12 @@ def decode_decompositions(
         search = _Search(candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens)
         labels[tokens], scores[sequences] = search.best()
     return Paths(labels, scores)
+
+
+def check_prune(prune: float, strategy: str) -> None:
+    """RAISES ValueError [HS027]: not from 0 to 1."""
+    if not 0 <= prune <= 1:
+        raise ValueError(Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1"))
 
 
 def make_plan(strategy: Decomposition, order: int) -> Plan:

@@ -65,5 +65,8 @@ def label_keys(template: LabelTemplate, words: Keys, labels: Sequence[Keys]) -> 
 
 
 def label_values(labels: Sequence[str]) -> Keys:
-    """What stands for each label in a key; then for the places before (id L) and after (id L + 1) the sequence."""
-    return np.array([*(get_string_id(label) for label in labels), BEFORE, AFTER], np.uint64)
+    """What stands for each label in a key; then for the places before (id L) and after (id L + 1) the sequence.
+
+    A label is written with the attribute, so that one called "<s>" is not taken for the place before.
+    """
+    return np.array([*(get_string_id(f"{LABEL}={label}") for label in labels), BEFORE, AFTER], np.uint64)

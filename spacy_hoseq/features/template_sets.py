@@ -81,6 +81,34 @@ def bidirectional_pos_templates() -> List[str]:
 
 
 def bidirectional_chunk_templates() -> List[str]:
+    """Chunking from words and parts of speech with labels of neighbours: those of the paper, affixes and shape, longer
+    strings of tags, words with tags, and labels with words and tags."""
+    return [
+        *paper_chunk_templates(),
+        "prefix2..3[0]",
+        "suffix2..4[0]",
+        "shape[0]",
+        "orth[-1]+orth[1]",
+        "orth[-1]+orth[0]+orth[1]",
+        "tag[-2]+tag[-1]+tag[0]+tag[1]",
+        "tag[-1]+tag[0]+tag[1]+tag[2]",
+        "tag[-2]+tag[-1]+tag[0]+tag[1]+tag[2]",
+        "tag[0]+orth[-1..1]",
+        "tag[-1]+orth[0]",
+        "tag[1]+orth[0]",
+        "label[-1]+orth[-1..0]",
+        "label[1]+orth[0..1]",
+        "label[-1]+tag[0]",
+        "label[1]+tag[0]",
+        "label[-1]+label[1]+tag[0]",
+        "label[-1]+tag[-1]+tag[0]",
+        "label[-1]+tag[0]+tag[1]",
+        "label[1]+tag[-1]+tag[0]",
+        "label[1]+tag[0]+tag[1]",
+    ]
+
+
+def paper_chunk_templates() -> List[str]:
     """Chunking from words and parts of speech with labels of neighbours (Tsuruoka & Tsujii 2005, Table 4)."""
     return [
         "orth[-2..2]",

@@ -48,6 +48,8 @@ def LocalClassifiers(
         raise ValueError(Errors.HS017.format(min_count=min_count))
     masks = list(range(1 << 2 * order))
     if train_for is not None:
+        if not train_for:
+            raise ValueError(Errors.HS092.format(strategy=train_for))
         masks = sorted({mask for strategy in train_for for mask in classifiers_of(strategy, order, prune=1.0)})
     features = LocalFeatures(templates, order)
     return Model(
@@ -269,13 +271,17 @@ class ClassifiersShim(Shim):
                 return "a feature key is given twice"
         if values.dtype != np.uint64 or values.ndim != 1 or len(values) < 3:
             return "no values of labels"
+        if not isinstance(extra["n_tokens"], int) or extra["n_tokens"] < 0:
+            return "no number of training tokens"
         if set(weights) != set(self.masks):
             return f"classifiers {sorted(weights)}, but the config asks for {self.masks}"
         for visible, (rows, table) in weights.items():
-            n_rows = group_starts([len(keys[g]) for g in self._groups[visible]])[-1]
-            if table.shape != (len(rows), len(values) - 2) or (np.diff(rows) <= 0).any():
+            starts = group_starts([len(keys[g]) for g in self._groups[visible]])
+            if rows.dtype != np.int32 or rows.ndim != 1 or table.dtype != np.float32 or (np.diff(rows) <= 0).any():
+                return f"the weights of classifier {visible} are in no order, or no numbers"
+            if table.shape != (len(rows), len(values) - 2):
                 return f"the parts of classifier {visible} do not fit together"
-            if len(rows) and not 0 <= rows[0] <= rows[-1] < n_rows:
+            if len(rows) and not 0 <= rows[0] <= rows[-1] < starts[-1] or np.isin(rows, starts[1:] - 1).any():
                 return f"classifier {visible} has weights for features that are not there"
             if not np.isfinite(table).all():
                 raise ValueError(Errors.HS054.format(name=f"local_classifiers.{visible}"))

@@ -78,7 +78,7 @@ class BatchScores:
             at = row_of[start + row[tokens]]
             np.take(table, at, axis=0, out=buffer, mode="clip")
             scores += buffer
-        if len(owners) != len(tokens):
+        if not np.array_equal(owners, np.arange(len(tokens))):
             scores = scores[owners]
         mask, own = visible[owners], tokens[owners]
         for j, (template, slots, needed) in enumerate(zip(self._templates, self._slots, self._masks, strict=True)):

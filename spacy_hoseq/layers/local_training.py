@@ -6,7 +6,8 @@ hand over the finished ones when asked. Results do not depend on the number of p
 """
 
 import multiprocessing
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+import weakref
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,7 @@ class LocalClassifier:
         self._weights = InequalityWeights(
             n_rows, setup.n_labels, learn_rate=setup.learn_rate, width=setup.width, n_tokens=setup.n_tokens
         )
-        self._weights.values[setup.start.rows] = setup.start.values
+        self._weights.resume(*setup.start)
         self._rng = np.random.default_rng([setup.seed, setup.visible])
         self._touched = np.zeros(n_rows, bool)
         self._place = np.zeros(n_rows, np.int32)
@@ -116,85 +117,95 @@ class LocalClassifier:
 
 
 class LocalTraining:
-    """All classifiers in training. setups: one each. n_process (int): >= 1. Workers end with this process."""
+    """All classifiers in training. setups: one each. n_process (int): >= 1. Workers end with this object."""
 
     def __init__(self, setups: Sequence[ClassifierSetup], n_process: int) -> None:
         shares = [setups[i::n_process] for i in range(n_process)]
         self._own = [LocalClassifier(setup) for setup in shares[0]]
         self._workers: List[Any] = []
         self._pipes: List[Any] = []
+        self._turn = 0
         for share in filter(None, shares[1:]):
             here, there = multiprocessing.Pipe()
-            worker = multiprocessing.Process(target=work, args=(there, share), daemon=True)
+            # a forked worker holds copies of all pipes, and would not notice that this process has closed its own
+            inherited = [here, *self._pipes] if multiprocessing.get_start_method() == "fork" else []
+            worker = multiprocessing.Process(target=work, args=(there, share, inherited), daemon=True)
             worker.start()
             there.close()
             self._workers.append(worker)
             self._pipes.append(here)
+        self._end = weakref.finalize(self, end_workers, self._pipes, self._workers)
 
     def gradient(self, batch: Batch, drop: float) -> float:
         """RETURNS the sum of the losses of all classifiers."""
-        self._send("gradient", batch, drop)
-        loss = sum(classifier.gradient(batch, drop) for classifier in self._own)
-        return float(loss + sum(self._receive()))
+        return float(sum(loss for _, loss in self._ask("gradient", batch, drop)))
 
     def step(self) -> None:
-        self._send("step")
-        for classifier in self._own:
-            classifier.step()
-        self._receive()
+        self._ask("step")
 
     def finish(self) -> Dict[int, SparseRows]:
         """The weights of each classifier that are not zero. Training can go on after this."""
-        self._send("finish")
-        found = {classifier.visible: classifier.finish() for classifier in self._own}
-        for part in self._receive():
-            found.update(part)
-        return dict(sorted(found.items()))
+        return dict(sorted(self._ask("finish")))
 
     def close(self) -> None:
         """End the workers."""
-        for pipe in self._pipes:
-            pipe.close()
-        for worker in self._workers:
-            worker.join(timeout=5)
-        self._workers, self._pipes = [], []
+        self._end()
 
-    def _send(self, *message: Any) -> None:
-        for pipe in self._pipes:
-            try:
-                pipe.send(message)
-            except (BrokenPipeError, OSError) as error:
-                raise RuntimeError(Errors.HS094.format(problem=repr(error))) from error
-
-    def _receive(self) -> List[Any]:
-        answers = []
-        for pipe in self._pipes:
-            try:
-                answer, error = pipe.recv()
-            except (EOFError, OSError) as broken:
-                raise RuntimeError(Errors.HS094.format(problem=repr(broken))) from broken
-            if error is not None:
-                raise error
-            answers.append(answer)
+    def _ask(self, name: str, *arguments: Any) -> "List[Tuple[int, Any]]":
+        """Have all classifiers do something. RETURNS (mask, answer) of each, in no order."""
+        self._turn += 1
+        try:
+            for pipe in self._pipes:
+                pipe.send((self._turn, name, arguments))
+        except OSError as error:
+            raise RuntimeError(Errors.HS094.format(problem=repr(error))) from error
+        answers = _do(self._own, name, arguments)
+        received = [self._receive(pipe) for pipe in self._pipes]
+        for answer, problem in received:
+            if problem is not None:
+                raise problem
+            answers += answer
         return answers
 
+    def _receive(self, pipe: Any) -> "Tuple[List[Tuple[int, Any]], Optional[Exception]]":
+        """The answer of this turn; those of turns that were interrupted are dropped."""
+        while True:
+            try:
+                turn, answer, error = pipe.recv()
+            except (EOFError, OSError) as broken:
+                raise RuntimeError(Errors.HS094.format(problem=repr(broken))) from broken
+            if turn == self._turn:
+                return answer, error
 
-def work(pipe: Any, setups: Sequence[ClassifierSetup]) -> None:
-    """A worker: answers (result, error) to each message until the other end is closed."""
+
+def work(pipe: Any, setups: Sequence[ClassifierSetup], inherited: Sequence[Any] = ()) -> None:
+    """A worker: answers (turn, answers, error) to each message until the other end is closed."""
+    for other in inherited:
+        other.close()
     classifiers = [LocalClassifier(setup) for setup in setups]
     while True:
         try:
-            name, *arguments = pipe.recv()
+            turn, name, arguments = pipe.recv()
         except (EOFError, OSError, KeyboardInterrupt):
             return
         try:
-            answers = [getattr(classifier, name)(*arguments) for classifier in classifiers]
-            result: Any = sum(answers) if name == "gradient" else None
-            if name == "finish":
-                result = {c.visible: answer for c, answer in zip(classifiers, answers, strict=True)}
-            pipe.send((result, None))
+            pipe.send((turn, _do(classifiers, name, arguments), None))
         except Exception as error:
-            pipe.send((None, error))
+            pipe.send((turn, [], error))
+
+
+def _do(classifiers: Sequence[LocalClassifier], name: str, arguments: Sequence[Any]) -> "List[Tuple[int, Any]]":
+    return [(classifier.visible, getattr(classifier, name)(*arguments)) for classifier in classifiers]
+
+
+def end_workers(pipes: List[Any], workers: List[Any]) -> None:
+    """A worker ends when nobody holds the other end of its pipe."""
+    for pipe in pipes:
+        pipe.close()
+    for worker in workers:
+        worker.join(timeout=5)
+    pipes.clear()
+    workers.clear()
 
 
 def group_starts(sizes: Sequence[int]) -> Ints:

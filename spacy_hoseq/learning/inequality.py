@@ -40,6 +40,7 @@ class InequalityWeights:
     """
 
     EPSILON = 1e-6  # starting value of G, against division by zero
+    RESUMED = 1.0  # of weights that were learned before: as if one count had been missing
 
     def __init__(self, n_rows: int, n_labels: int, *, learn_rate: float, width: float, n_tokens: int) -> None:
         check_inequality_settings(learn_rate, width)
@@ -49,6 +50,12 @@ class InequalityWeights:
         self._penalty = width / max(1, n_tokens)  # a token
         self._due = 0.0  # penalty of all steps so far
         self._paid = np.zeros(n_rows)
+
+    def resume(self, rows: NDArray[Any], values: NDArray[Any]) -> None:
+        """Start from weights learned before. rows (n,), values (n, L). Their G begins at RESUMED: from EPSILON, the
+        first penalty would take back all that was learned."""
+        self.values[rows] = values
+        self._squares[rows] = self.RESUMED
 
     def read(self, rows: NDArray[Any]) -> Floats:
         """Weights of distinct rows as they are now. RETURNS (n, L), a copy."""

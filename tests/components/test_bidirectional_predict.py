@@ -152,7 +152,9 @@ def test_pruning():
     for prune in (0.0, 0.01, 1.0):
         tagger_of(nlp).cfg["prune"] = prune
         found[prune] = np.concatenate(tagger_of(nlp).predict(docs).labels).tolist()
-        assert found[prune] == decode_decompositions(scores, lengths, 2, "full_bidirectional", prune=prune).labels.tolist()
+        assert (
+            found[prune] == decode_decompositions(scores, lengths, 2, "full_bidirectional", prune=prune).labels.tolist()
+        )
     assert found[0.0] == found[0.01] != found[1.0]
 
 

@@ -39,7 +39,9 @@ def tags_in(chunk_tags, eg):
 
 def gold_tags(predicted, reference, chunks, representation="iob2", **annotation):
     """Texts are cut into words at "|"."""
-    docs = [Doc(NLP.vocab, words=text.split("|"), spaces=[False] * len(text.split("|"))) for text in (predicted, reference)]
+    docs = [
+        Doc(NLP.vocab, words=text.split("|"), spaces=[False] * len(text.split("|"))) for text in (predicted, reference)
+    ]
     if chunks is not None:
         docs[1].spans["chunks"] = [Span(docs[1], *chunk) for chunk in chunks]
     return tags_in(ChunkTags("chunks", representation), Example(*docs))
@@ -94,7 +96,10 @@ def test_gold_on_other_tokens(predicted, reference, chunks, expected):
 
 def test_gold_on_other_tokens_is_learnt():
     def examples(nlp):
-        pairs = [("theold dog sees", "the old dog sees", [(0, 3, "NP"), (3, 4, "VP")]), ("acat", "a cat", [(1, 2, "NP")])]
+        pairs = [
+            ("theold dog sees", "the old dog sees", [(0, 3, "NP"), (3, 4, "VP")]),
+            ("acat", "a cat", [(1, 2, "NP")]),
+        ]
         return [Example(chunked_doc(nlp, p), chunked_doc(nlp, r, chunks)) for p, r, chunks in pairs]
 
     nlp = chunker(examples=examples)
@@ -202,8 +207,8 @@ def test_no_chunk_crosses_the_end_of_a_sentence():
 def test_existing_span_groups():
     nlp = chunker()
     text, chunks = CHUNKED[0]
-    for given in ([], [(0, 7, "ODD")]):
-        assert chunks_on(tagger_of(nlp)(chunked_doc(nlp, text, given))) == given
+    for before in ([], [(0, 7, "ODD")]):
+        assert chunks_on(tagger_of(nlp)(chunked_doc(nlp, text, before))) == before
     doc = tagger_of(nlp)(chunked_doc(nlp, text, [(0, 7, "ODD")], key="other"))
     assert chunks_on(doc) == chunks and chunks_on(doc, "other") == [(0, 7, "ODD")]
     over = chunker(overwrite=True)

@@ -66,7 +66,13 @@ LIKELIHOOD = {
     "pipeline/test_tok2vec.py::test_tok2vec_listener_overfitting": "expects a loss below 1e-5 after 50 updates: 3e-5",
     "pipeline/test_tok2vec.py::test_tok2vec_frozen_overfitting": "expects a loss below 1e-4 after 100 updates: 3e-3",
 }
-BIDIRECTIONAL: Dict[str, str] = {}
+BIDIRECTIONAL = {
+    "pipeline/test_tagger.py::test_label_smoothing": ALWAYS["pipeline/test_tagger.py::test_label_smoothing"],
+    "pipeline/test_tagger.py::test_overfitting_IO": (
+        "expects to unlearn a label from negative annotation, which local classifiers count as missing"
+    ),
+    "serialize/test_serialize_config.py::test_serialize_nlp": "looks for token vectors, which our model has not",
+}
 
 
 @dataclass(frozen=True)
@@ -108,9 +114,9 @@ RUNS = {
         deselected=ALWAYS,
     ),
     "bidirectional": Run(
-        [module for module in MODULES if "tok2vec" not in module and "pretraining" not in module],
-        1,
-        {"width": 0.01},
+        [module for module in MODULES if not any(name in module for name in ("tok2vec", "pretraining", "cli"))],
+        45,
+        {"width": 0.0, "learn_rate": 2.0},
         deselected=BIDIRECTIONAL,
         factory="hoseq_bidirectional_tagger",
     ),

@@ -55,9 +55,10 @@ def test_label_that_is_to_be_found(text):
 
 
 def test_values_of_labels():
-    """Of the names, not of the ids: a feature keeps its key if labels are numbered otherwise."""
+    """Of the names, not of the ids: a feature keeps its key if labels are numbered otherwise. No label is an edge."""
     values = label_values(LABELS).tolist()
-    assert values == [get_string_id(name) for name in (*LABELS, "<s>", "</s>")]
+    assert values == [*(get_string_id(f"label={name}") for name in LABELS), get_string_id("<s>"), get_string_id("</s>")]
+    assert len(set(label_values(["<s>", "</s>"]).tolist())) == 4
     assert label_values(LABELS[::-1]).tolist() == [*values[:3][::-1], *values[3:]]
 
 

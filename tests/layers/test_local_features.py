@@ -124,6 +124,23 @@ def test_cache_is_used_within_its_bounds(monkeypatch, n_bytes, n_extracted):
     assert len(calls) == n_extracted
 
 
+def test_cache_is_full_at_some_time(monkeypatch):
+    """Room for one text and a half: the second is extracted each time."""
+    texts = [Text([doc_of(words)], [0, 1, 2, 0], 2) for words in ("cat Dog dog a", "a dog Dog cat")]
+    features, keys = counted(texts)
+    size = sum(part.nbytes for part in features.training_rows(texts[0].docs, texts[0].contexts, VALUES, keys))
+    monkeypatch.setattr(local_features, "CACHE_BYTES", size * 3 // 2)
+    calls, extract = [], FeatureExtractor.keys
+    monkeypatch.setattr(
+        FeatureExtractor, "keys", lambda self, docs: calls.append(docs[0][0].text) or extract(self, docs)
+    )
+    features, keys = counted(texts)
+    calls.clear()
+    for text in texts * 3:
+        rows_of(features, keys, text)
+    assert calls == ["cat", "a", "a", "a"]
+
+
 def test_cached_rows_may_be_changed_by_who_gets_them():
     text = ready(2).text
     features, keys = counted([text])

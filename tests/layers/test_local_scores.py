@@ -79,7 +79,6 @@ def test_one_query_with_many_contexts_is_many_queries(order):
     assert len(np.unique(found, axis=0)) > 20
 
 
-@pytest.mark.xfail(strict=True, reason="BatchScores takes as many contexts as queries for one context each")
 def test_query_without_contexts():
     problem, contexts = trained(2), np.array([[0, 1, 2, 0], [2, 1, 0, 0]])
     scores = problem.model.predict(problem.text.docs)

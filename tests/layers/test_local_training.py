@@ -1,6 +1,8 @@
 """Loss and gradient of local classifiers against their definition, and training in several processes."""
 
+import gc
 import multiprocessing
+import os
 import time
 
 import numpy as np
@@ -22,6 +24,14 @@ def no_processes_left():
     for process in multiprocessing.active_children():
         process.kill()
         process.join()
+
+
+@pytest.fixture
+def start_method(request):
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method(request.param, force=True)
+    yield request.param
+    multiprocessing.set_start_method(before, force=True)
 
 
 def equal(one, other):
@@ -68,6 +78,7 @@ def test_loss_is_that_of_the_definition(order, visible):
 def applied_gradient(problem, visible, W, texts, monkeypatch):
     """What `step` makes of the gradients of some texts: with G held constant, weights move by -1e6 times them."""
     monkeypatch.setattr(InequalityWeights, "EPSILON", 1e12)
+    monkeypatch.setattr(InequalityWeights, "RESUMED", 1e12)
     classifier = LocalClassifier(problem.setup(visible, W, learn_rate=1e12))
     for text in texts:
         classifier.gradient(problem.batch_of(text), 0.0)
@@ -123,13 +134,13 @@ def test_all_tokens_learnt_from_pay_their_share():
     (f, *_), text = problem.row_of, Text([doc_of("new words only")] * 2, [0, -1, 1, 2, 2, 2], 1)
     for visible, n_tokens in ((0, 5), (1, 4), (2, 4), (3, 3)):
         classifier = LocalClassifier(
-            problem.setup(visible, {f: np.full(L, 8.0)}, width=2e-3, n_tokens=10, learn_rate=1)
+            problem.setup(visible, {f: np.full(L, 8.0)}, width=2.0, n_tokens=10, learn_rate=1)
         )
         for _ in range(2):
             classifier.gradient(problem.batch_of(text), 0.0)
         classifier.step()
         weight = problem.unpacked(classifier.finish(), visible)[f]
-        assert weight == pytest.approx(np.full(L, 8 - 2 * n_tokens / 10 * 2e-3 / 1e-3), abs=0.01)
+        assert weight == pytest.approx(np.full(L, 8 - 2 * n_tokens / 10 * 2.0), abs=0.01)
 
 
 def trained_on(problem, text, visible, n_updates=3):
@@ -192,6 +203,7 @@ def biased(n=4000):
 @pytest.mark.parametrize("drop", [0.1, 0.25, 0.5])
 def test_dropout_leaves_out_features_and_scales_the_rest(monkeypatch, drop):
     monkeypatch.setattr(InequalityWeights, "EPSILON", 1e12)
+    monkeypatch.setattr(InequalityWeights, "RESUMED", 1e12)
     problem, classifier, w, batch = biased()
     p = np.exp(w / (1 - drop)) / np.exp(w / (1 - drop)).sum()
     loss = classifier.gradient(batch, drop)
@@ -319,17 +331,16 @@ def test_training_goes_on_after_finish(n_process):
 @pytest.mark.parametrize("call", ["gradient", "step", "finish"])
 def test_worker_that_dies(call):
     _, _, training = processes(3)
-    multiprocessing.active_children()[0].kill()
-    for process in multiprocessing.active_children()[:1]:
-        process.join(0.2)
+    victim = multiprocessing.active_children()[0]
+    victim.kill()
+    victim.join()
     with pytest.raises(RuntimeError, match=r"\[HS094\] A process that trains classifiers has ended: .*n_process = 1"):
         getattr(training, call)(*([ready(1).batch, 0.0] if call == "gradient" else []))
 
 
-ANSWERS_STAY = pytest.mark.xfail(strict=True, reason="answers of other workers stay in their pipes", raises=TypeError)
 
 
-@pytest.mark.parametrize("n_process", [2, pytest.param(3, marks=ANSWERS_STAY)])
+@pytest.mark.parametrize("n_process", [2, 3])
 def test_errors_of_workers_are_raised_here(n_process):
     """A classifier for one label less than there are. Afterwards questions still get their own answers."""
     problem = ready(1)
@@ -341,12 +352,30 @@ def test_errors_of_workers_are_raised_here(n_process):
     assert sorted(training.finish()) == [0, 1, 2]
 
 
-@pytest.mark.xfail(strict=True, reason="forked workers hold the other end of their own pipe, and wait on")
-def test_close_ends_the_processes():
-    _, _, training = processes(2)
-    assert len(multiprocessing.active_children()) == 1
+@pytest.mark.parametrize("start_method", ["fork"], indirect=True)
+def test_worker_that_dies_at_work(monkeypatch, start_method):
+    """After it got its task: then there is nothing to read from it."""
+    here, step = os.getpid(), LocalClassifier.step
+    monkeypatch.setattr(LocalClassifier, "step", lambda self: step(self) if os.getpid() == here else os._exit(1))
+    with pytest.raises(RuntimeError, match=r"\[HS094\] .*EOFError"):
+        processes(2)
+
+
+@pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
+def test_close_ends_the_processes(start_method):
+    (_, expected, _), (_, found, training) = processes(1), processes(3)
+    assert all(equal(found[visible], expected[visible]) for visible in range(4))
+    assert len(multiprocessing.active_children()) == 2
     started = time.perf_counter()
     training.close()
     assert not multiprocessing.active_children()
     assert time.perf_counter() - started < 4
     training.close()
+
+
+def test_processes_end_with_the_training():
+    _, _, training = processes(3)
+    assert len(multiprocessing.active_children()) == 2
+    del training
+    gc.collect()
+    assert not multiprocessing.active_children()

@@ -156,3 +156,11 @@ def test_no_tokens_at_all():
     weights = InequalityWeights(R, L, learn_rate=0.1, width=1.0, n_tokens=0)
     weights.step(np.zeros(0, np.intp), np.zeros((0, L), np.float32), 0)
     assert not weights.finish().any()
+
+
+def test_resumed_weights_are_not_taken_back_by_the_first_penalty():
+    """A row that was learned before and does not occur yet loses what the width takes in its share, and no more."""
+    weights = InequalityWeights(2, 2, learn_rate=0.1, width=0.5, n_tokens=100)
+    weights.resume(np.array([0]), np.array([[2.0, -1.0]], np.float32))
+    weights.step(np.array([1]), np.ones((1, 2), np.float32), 100)
+    assert weights.finish()[0] == pytest.approx(np.array([2 - 0.1 * 0.5, -1 + 0.1 * 0.5]), abs=1e-6)
