@@ -7,7 +7,7 @@ chunks, to a span group.
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,10 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
 from ..chunks import TagTable
-from ..decoders.decompositions import check_prune, classifiers_of, decode_decompositions
-from ..decoders.easiest_first import decision_order, decode_easiest_first
-from ..decoders.local import contexts_of, known_slots, log_probabilities
-from ..errors import Errors
+from ..decoders.local import contexts_of, known_slots
 from ..features.sequences import sequence_lengths
 from ..layers.local_classifiers import LocalModel, Strategy, define_features, shim_of
-from ..layers.local_scores import BatchScores
+from ..layers.local_scores import BatchScores, mean_loss
 from ..layers.local_training import Batch
 from .annotation import (
     LabelTable,
@@ -43,8 +40,9 @@ from .annotation import (
 )
 from .chunk_annotation import ChunkTags
 from .constraints import TagDictionary, allowed_labels
-from .initialization import BATCH, after_earlier_components
+from .initialization import after_earlier_components, context_batches
 from .loading import checked_loading
+from .strategies import Decided, check_strategy, infer
 
 DEFAULT_MODEL = """
 [model]
@@ -58,16 +56,6 @@ train_for = null
 """
 
 Ints = NDArray[np.intp]
-GREEDY = ("easiest_first", "easiest_last")
-
-
-class Decided(NamedTuple):
-    """Predictions for docs. labels: (len(doc),) int32 each. order, probabilities: when each token was decided, and how
-    probable its label was then, if asked for."""
-
-    labels: List[NDArray[np.int32]]
-    order: Optional[List[NDArray[np.int32]]]
-    probabilities: Optional[List[NDArray[np.float32]]]
 
 
 @Language.factory(
@@ -159,10 +147,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         scorer: Optional[Callable] = None,
     ) -> None:
         check_attribute(attribute)
-        check_prune(prune, strategy)
-        classifiers_of(strategy, model.attrs["order"], prune)
-        if save_decisions and strategy not in GREEDY:
-            raise ValueError(Errors.HS096.format(strategy=strategy))
+        check_strategy(strategy, model.attrs["order"], prune, with_order=save_decisions)
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         self.cfg: Dict[str, Any] = {
             "labels": [],
@@ -198,8 +183,8 @@ class HoseqBidirectionalTagger(TrainablePipe):
         validate_get_examples(get_examples, "HoseqBidirectionalTagger.initialize")
         examples = list(get_examples())
         if labels is None:
-            annotated = ((self._read_values(eg.reference), eg.reference) for eg in examples)
-            labels = names_in(annotated, self.cfg["neg_prefix"])
+            found = ((self._read_values(eg.reference), eg.reference) for eg in examples)
+            labels = names_in(found, self.cfg["neg_prefix"])
         for label in labels:
             self.add_label(label)
         self._require_labels()
@@ -207,15 +192,17 @@ class HoseqBidirectionalTagger(TrainablePipe):
         self._tables = None
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
-        pairs = [(eg.predicted, self._gold_ids([eg])) for eg in examples]
-        n_tokens = int(sum((ids >= 0).sum() for _, ids in pairs))
-        versions = [self._batches(pairs)]
+        order, n_labels = self.model.attrs["order"], len(self.labels)
+        docs, gold = [eg.predicted for eg in examples], [self._gold_ids([eg]) for eg in examples]
+        versions = [context_batches(docs, gold, order, n_labels)]
         if self.model.attrs["reads_annotation"]:  # as in the gold annotation, and as earlier components write it
-            docs = after_earlier_components([doc for doc, _ in pairs], nlp, self)
-            references = [(eg.reference, self._gold_ids([Example(eg.reference, eg.reference)])) for eg in examples]
-            annotated_docs = [(doc, ids) for doc, (_, ids) in zip(docs, pairs, strict=True)]
-            versions = [self._batches(references), self._batches(annotated_docs)]
-        define_features(self.model, self.labels, versions, n_tokens)
+            same = [Example(eg.reference, eg.reference) for eg in examples]
+            annotated = after_earlier_components(docs, nlp, self)
+            versions = [
+                context_batches([eg.reference for eg in same], [self._gold_ids([eg]) for eg in same], order, n_labels),
+                context_batches(annotated, gold, order, n_labels),
+            ]
+        define_features(self.model, self.labels, versions, int(sum((ids >= 0).sum() for ids in gold)))
         sample = [eg.predicted for eg in examples[:10]]
         self.model.set_dim("nO", len(self.labels))
         self.model.initialize(X=sample)
@@ -253,20 +240,15 @@ class HoseqBidirectionalTagger(TrainablePipe):
             nothing = [np.zeros(0, np.int32) for _ in docs]
             return Decided(nothing, None, None)
         self._require_labels()
-        strategy, order, lengths = self.cfg["strategy"], self.model.attrs["order"], sequence_lengths(docs)
-        local, allowed = self.model.predict(docs), self._allowed(docs)
-        ends = np.cumsum([len(doc) for doc in docs])[:-1]
-        if strategy not in GREEDY:
-            paths = decode_decompositions(local, lengths, order, strategy, prune=self.cfg["prune"], allowed=allowed)
-            return Decided(np.split(paths.labels, ends), None, None)
-        hardest = strategy == "easiest_last"
-        path = decode_easiest_first(local, lengths, order, allowed=allowed, hardest=hardest)
-        labels = np.split(path.labels, ends)
-        if not self.cfg["save_decisions"]:
-            return Decided(labels, None, None)
-        probabilities = np.exp(path.log_probabilities).astype(np.float32)
-        decided = decision_order(path, lengths, hardest=hardest)
-        return Decided(labels, np.split(decided, ends), np.split(probabilities, ends))
+        return infer(
+            self.model.predict(docs),
+            docs,
+            self.cfg["strategy"],
+            self.model.attrs["order"],
+            prune=self.cfg["prune"],
+            allowed=self._allowed(docs),
+            with_order=self.cfg["save_decisions"],
+        )
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Decided) -> None:
         """Write labels or chunks, and decisions if asked for. What is set already stays, unless `overwrite`."""
@@ -312,12 +294,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         validate_examples(examples, "HoseqBidirectionalTagger.get_loss")
         gold = self._gold_ids(examples)
         contexts = self._contexts([eg.predicted for eg in examples], gold)
-        known, masks, loss = known_slots(contexts), shim_of(self.model).masks, 0.0
-        for visible in masks:
-            at = np.flatnonzero((gold >= 0) & (visible & ~known == 0))
-            found = scores(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
-            loss -= float(log_probabilities(found, at, None)[np.arange(len(at)), gold[at]].sum())
-        return loss / len(masks), None
+        return mean_loss(scores, shim_of(self.model).masks, gold, contexts), None
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -359,12 +336,6 @@ class HoseqBidirectionalTagger(TrainablePipe):
 
     def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
         return contexts_of(gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels))
-
-    def _batches(self, pairs: List[Tuple[Doc, Ints]]) -> Iterator[Tuple[List[Doc], Ints]]:
-        for start in range(0, len(pairs), BATCH):
-            docs, ids = map(list, zip(*pairs[start : start + BATCH], strict=True))
-            if any(map(len, docs)):
-                yield docs, self._contexts(docs, np.concatenate(ids))
 
     def _allowed(self, docs: List[Doc]) -> Optional[NDArray[np.bool_]]:
         table, dictionary, _ = self._lookup()

@@ -40,7 +40,7 @@ class ChunkTags:
         values = self._values(predicted, [span for found in aligned for span in found])
         for span, found in zip(spans, aligned, strict=True):
             if not found:
-                values[np.asarray(example.alignment.y2x[span.start : span.end].dataXd, np.intp)] = 0
+                values[np.asarray(example.alignment.y2x[span.start : span.end], np.intp)] = 0
         return values
 
     def read_values(self, doc: Doc) -> Values:

@@ -1,6 +1,6 @@
 """What a component finds in the training examples before its weights are set to zero."""
 
-from typing import Any, Iterator, List, Optional
+from typing import Any, Iterator, List, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
+from ..decoders.local import contexts_of
 from ..features.sequences import sequence_lengths
 from .annotation import LabelTable, gold_values, known_labels
 
@@ -40,6 +41,16 @@ def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -
         ids = known_labels(masks).astype(np.int32)
         sequences += np.split(ids, np.cumsum(sequence_lengths([eg.predicted]))[:-1])
     return sequences
+
+
+def context_batches(
+    docs: List[Doc], gold: List[NDArray[np.intp]], order: int, n_labels: int
+) -> Iterator[Tuple[List[Doc], NDArray[np.intp]]]:
+    """Docs with the gold labels in the slots of their tokens (N, 2k), batch by batch; gold: label ids of each doc."""
+    for start in range(0, len(docs), BATCH):
+        batch, ids = docs[start : start + BATCH], np.concatenate(gold[start : start + BATCH])
+        if len(ids):
+            yield batch, contexts_of(ids, sequence_lengths(batch), order, n_labels)
 
 
 def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:

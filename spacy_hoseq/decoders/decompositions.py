@@ -21,7 +21,7 @@ an edge sees it (the figures leave the choice, at the price of a "probability" o
 """
 
 import itertools
-from typing import Dict, List, Literal, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,6 @@ from .layout import Layout, make_layout, ranges
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
 from .local_tables import Candidates, Table, cells_of, digits_of, make_candidates, make_table, slots_of
 from .records import Paths
-
-Decomposition = Literal["left_to_right", "right_to_left", "dependency_network", "full_bidirectional"]
 
 PART_CELLS = 4_000_000  # cells of all tokens, times modes, that are searched together
 MOST_CELLS = 2_000_000  # more at one token are refused
@@ -64,7 +62,7 @@ def decode_decompositions(
     local: LocalScores,
     lengths: NDArray[np.integer],
     order: int,
-    strategy: Decomposition,
+    strategy: str,
     *,
     prune: float = 0.0,
     allowed: Optional[Mask] = None,
@@ -103,7 +101,7 @@ def check_prune(prune: float, strategy: str) -> None:
         raise ValueError(Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1"))
 
 
-def make_plan(strategy: Decomposition, order: int) -> Plan:
+def make_plan(strategy: str, order: int) -> Plan:
     """RAISES ValueError [HS092]: no such strategy."""
     every, half = (1 << 2 * order) - 1, (1 << order) - 1
     if strategy == "left_to_right":
@@ -122,7 +120,7 @@ def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
     check_order(order)
     if strategy in ("easiest_first", "easiest_last", "full_bidirectional"):
         return tuple(range(1 << 2 * order))
-    masks = {step.visible for step in make_plan(strategy, order).steps}  # type: ignore[arg-type]
+    masks = {step.visible for step in make_plan(strategy, order).steps}
     return tuple(sorted(masks | ({0} if prune > 0 else set())))
 
 

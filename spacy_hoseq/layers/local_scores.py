@@ -5,6 +5,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..decoders.local import LocalScores, known_slots, log_probabilities
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.keys import Keys
@@ -42,6 +43,19 @@ def stack_weights(
         row_of.append(places)
         n_rows, n_before = n_rows + len(rows), n_before + len(places)
     return StackedWeights(np.concatenate(tables), np.concatenate(row_of), base)
+
+
+def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: Ints) -> float:
+    """-log p(gold label | gold labels of the neighbours), summed over tokens, mean of the classifiers.
+
+    gold (N,), contexts (N, 2k): label ids, -1 = not known; a classifier that would see such a label leaves it out.
+    """
+    known, loss = known_slots(contexts), 0.0
+    for visible in masks:
+        at = np.flatnonzero((gold >= 0) & (visible & ~known == 0))
+        found = local(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
+        loss -= float(log_probabilities(found, at, None)[np.arange(len(at)), gold[at]].sum())
+    return loss / len(masks)
 
 
 class BatchScores:

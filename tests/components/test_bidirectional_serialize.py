@@ -135,6 +135,13 @@ def test_settings_are_those_of_the_config(tmp_path):
     assert (tagger_of(other).cfg["neg_prefix"], tagger_of(other).cfg["overwrite"]) == ("?", True)
 
 
+def test_loading_into_a_component_in_use():
+    nlp = trained(5, lambda nlp: examples_of(nlp, [("the cat runs home here .", "U W X Y Z Q")]))
+    assert set(tags_of(nlp, "the cat")) < set("QUWXYZ")
+    tagger_of(nlp).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
+    assert predicted(nlp) == gold()
+
+
 def test_training_of_a_loaded_model_goes_on():
     nlp = reloaded(trained(5))
     new = [*CORPUS, ("fish swim .", "N V ."), ("the old fish swims .", "D A N V .")]

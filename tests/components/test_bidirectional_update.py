@@ -14,6 +14,7 @@ from spacy_hoseq.decoders.local import OFFSETS
 from .bidirectional_helpers import (
     NAME,
     STRATEGIES,
+    TEMPLATES,
     blank,
     chunker,
     local,
@@ -257,6 +258,22 @@ def test_loss_is_that_of_the_definition(order, train_for, masks):
         loss, gradient = tagger_of(nlp).get_loss(examples, scores_of(nlp, examples))
         assert loss == pytest.approx(expected, rel=1e-5) and gradient is None and loss > 1
         assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3), "weights before rounding"
+
+
+@pytest.mark.parametrize("given, tags", [(None, "N V D A"), (None, "D A D N"), ("V V N N", "D A N V")])
+def test_texts_seen_before_with_other_annotation(given, tags):
+    """Features are kept between epochs, those of the same words with the same annotation only."""
+    losses = []
+    for is_first in (True, False):
+        nlp = trained(4, model=local([*TEMPLATES, "tag[0]"]))
+        for pair in [("cat sees the dog", "N V D N"), ("old dog", "A N")]:
+            tagger_of(nlp).update([Example(doc_of(nlp, *pair), doc_of(nlp, *pair))], sgd=nlp.create_optimizer())
+        before = Example(doc_of(nlp, "the old dog sees", "D A N V"), doc_of(nlp, "the old dog sees", "D A N V"))
+        if is_first:
+            tagger_of(nlp).update([before])
+        again = Example(doc_of(nlp, "the old dog sees", given or "D A N V"), doc_of(nlp, "the old dog sees", tags))
+        losses.append(tagger_of(nlp).update([again])[NAME])
+    assert losses[0] == losses[1]
 
 
 def test_saving_and_predicting_do_not_disturb_training():
