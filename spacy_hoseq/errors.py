@@ -134,14 +134,7 @@ class Errors(metaclass=_WithCodes):
 
     HS070 = "Cannot read line {line} of {path}: {problem}."
     HS071 = "There are no words in {folds} of {path}. Give folds that the file has, or another file."
-    HS072 = (
-        "The reader of annotated corpora got the path {path} and the attributes {attributes}. Give a .spacy file or a "
-        "folder, and attributes among: {known}."
-    )
-    HS073 = (
-        "Annotation cannot be copied to other tokens than those of the reference: {text}... Set `gold_preproc = true`, "
-        "which takes over the gold tokens."
-    )
+    HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
 
     HS080 = (
         "\"{tag}\" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type (\"B-NP\")."

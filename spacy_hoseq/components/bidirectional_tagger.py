@@ -42,7 +42,7 @@ from .chunk_annotation import ChunkTags
 from .constraints import TagDictionary, allowed_labels
 from .initialization import after_earlier_components, context_batches
 from .loading import checked_loading
-from .strategies import Decided, check_strategy, infer
+from .strategies import Decided, check_strategy, infer, nothing_decided
 
 DEFAULT_MODEL = """
 [model]
@@ -184,7 +184,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         examples = list(get_examples())
         if labels is None:
             found = ((self._read_values(eg.reference), eg.reference) for eg in examples)
-            labels = names_in(found, self.cfg["neg_prefix"])
+            labels = names_in(found, "" if self._chunks else self.cfg["neg_prefix"])
         for label in labels:
             self.add_label(label)
         self._require_labels()
@@ -237,8 +237,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         """Labels by the component's strategy, without touching the docs; docs may be empty."""
         docs = list(docs)
         if not any(len(doc) for doc in docs):
-            nothing = [np.zeros(0, np.int32) for _ in docs]
-            return Decided(nothing, None, None)
+            return nothing_decided(len(docs), with_order=self.cfg["save_decisions"])
         self._require_labels()
         return infer(
             self.model.predict(docs),

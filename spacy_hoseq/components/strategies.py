@@ -32,6 +32,13 @@ def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool)
         raise ValueError(Errors.HS096.format(strategy=strategy))
 
 
+def nothing_decided(n_docs: int, *, with_order: bool) -> Decided:
+    """Predictions for docs that are all empty."""
+    labels = [np.zeros(0, np.int32) for _ in range(n_docs)]
+    probabilities = [np.zeros(0, np.float32) for _ in range(n_docs)]
+    return Decided(labels, labels if with_order else None, probabilities if with_order else None)
+
+
 def infer(
     local: LocalScores,
     docs: Sequence[Doc],

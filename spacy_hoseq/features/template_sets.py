@@ -59,6 +59,30 @@ def chinese_pos_templates() -> List[str]:
 
 
 def bidirectional_pos_templates() -> List[str]:
+    """Part-of-speech tagging with labels of neighbours: those of the paper, word forms and shapes, words around, and
+    labels with words and suffixes."""
+    return [
+        *paper_pos_templates(),
+        "orth[-2]",
+        "orth[2]",
+        "orth[-1]+orth[1]",
+        "lower[-1..1]",
+        "shape[-1..1]",
+        "short_shape[0]",
+        "suffix3[-1]",
+        "suffix3[1]",
+        "label[-1]+orth[-1]",
+        "label[1]+orth[1]",
+        "label[-2]+label[-1]+orth[0]",
+        "label[1]+label[2]+orth[0]",
+        "label[-1]+suffix3[0]",
+        "label[1]+suffix3[0]",
+        "label[-1]+label[1]+suffix3[0]",
+        "label[-1]+label[1]+short_shape[0]",
+    ]
+
+
+def paper_pos_templates() -> List[str]:
     """Part-of-speech tagging with labels of neighbours (Tsuruoka & Tsujii 2005, Table 1)."""
     return [
         "orth[-1..1]",

@@ -1,44 +1,66 @@
-"""Training data whose predicted docs keep some of the gold annotation: tags that are given, not to be found."""
+"""Training data with gold tokens, and with some of the gold annotation given: tags that are not to be found.
+
+`spacy.Corpus.v1` gives predicted docs without annotation, and with `gold_preproc` loses the span groups of the
+reference. This reader cuts texts into their sentences, too, and keeps both.
+"""
 
 from pathlib import Path
 from typing import Callable, Iterator, List, Optional, Union
 
+from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Corpus, Example
+from spacy.training.corpus import FILE_TYPE, walk_corpus
+from spacy.util import ensure_path
 
 from ..errors import Errors
 
+KNOWN = ("tag", "pos", "lemma", "ent_iob", "ent_type")
+
 
 def annotated_corpus(
-    path: Optional[Union[str, Path]],
-    attributes: List[str],
-    gold_preproc: bool = False,
-    max_length: int = 0,
-    limit: int = 0,
+    path: Optional[Union[str, Path]], attributes: List[str], limit: int = 0
 ) -> Callable[[Language], Iterator[Example]]:
-    """As `spacy.Corpus.v1`, with `attributes` of the reference copied to the predicted docs.
+    """Examples sentence by sentence, with the tokens of the reference.
 
-    path: a .spacy file or a folder of them. attributes: token attributes that pipelines may rely on, such as "tag";
-        tokens of both docs must be the same where there are any (`gold_preproc`, or texts tokenized by this pipeline).
-    RAISES ValueError [HS072]: no path, or an attribute that cannot be copied; [HS073]: other tokens.
+    path: a .spacy file or a folder of them. attributes: token attributes that the predicted docs have, too ("tag").
+    limit (int): read so many docs only; 0 = all.
+    RAISES ValueError [E913]: no path; [HS072]: an attribute that cannot be copied.
     """
-    known = ("tag", "pos", "lemma", "ent_iob", "ent_type")
-    if path is None or not set(attributes) <= set(known):
-        raise ValueError(Errors.HS072.format(path=path, attributes=attributes, known=", ".join(known)))
-    names = [name.upper() for name in attributes]
-    corpus = Corpus(path, gold_preproc=gold_preproc, max_length=max_length, limit=limit)
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
+    if not set(attributes) <= set(KNOWN):
+        raise ValueError(Errors.HS072.format(attributes=attributes, known=", ".join(KNOWN)))
 
     def read(nlp: Language) -> Iterator[Example]:
-        for example in corpus(nlp):
-            yield Example(copy_annotation(example, names), example.reference)
+        files = walk_corpus(ensure_path(path), FILE_TYPE)
+        for doc in Corpus(path, limit=limit).read_docbin(nlp.vocab, files):
+            for reference in sentences(doc):
+                yield Example(given(reference, attributes), reference)
 
     return read
 
 
-def copy_annotation(example: Example, names: List[str]) -> Doc:
-    predicted, reference = example.predicted, example.reference
-    if [token.orth for token in predicted] != [token.orth for token in reference]:
-        raise ValueError(Errors.HS073.format(text=reference.text[:60]))
-    values = reference.to_array(names)  # type: ignore[arg-type]
-    return predicted.from_array(names, values)  # type: ignore[arg-type]
+def sentences(doc: Doc) -> Iterator[Doc]:
+    """Each sentence as a Doc, with the spans that lie within; the Doc itself if its sentences are not known."""
+    if not doc.has_annotation("SENT_START"):
+        yield doc
+        return
+    for sentence in doc.sents:
+        part = sentence.as_doc()
+        for key, group in doc.spans.items():
+            inside = [span for span in group if sentence.start <= span.start and span.end <= sentence.end]
+            shift = sentence.start
+            part.spans[key] = [Span(part, s.start - shift, s.end - shift, s.label, s.kb_id) for s in inside]
+        yield part
+
+
+def given(reference: Doc, attributes: List[str]) -> Doc:
+    """The words of a reference, with these attributes."""
+    words, spaces = [token.text for token in reference], [bool(token.whitespace_) for token in reference]
+    doc = Doc(reference.vocab, words=words, spaces=spaces)
+    names = [name.upper() for name in attributes]
+    if not names:
+        return doc
+    return doc.from_array(names, reference.to_array(names))  # type: ignore[arg-type]

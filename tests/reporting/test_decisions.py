@@ -1,0 +1,216 @@
+"""The order of decisions as text, page and picture."""
+
+import re
+from html import escape
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc, Token
+
+from spacy_hoseq.components.annotation import write_decisions
+from spacy_hoseq.reporting.decisions import decisions_page, decisions_text, draw_decisions, sentences_of
+
+from ..components.bidirectional_helpers import NAME, chunked_doc, chunker, tagger_of, trained
+
+NLP = spacy.blank("xx")
+PAPER = (  # Tsuruoka & Tsujii (2005), section 4.1
+    "The/DT/4 company/NN/7 had/VBD/11 sought/VBN/14 increases/NNS/13 totaling/VBG/12 $/$/2 80.3/CD/5 million/CD/8 "
+    ",/,/1 or/CC/6 22/CD/9 %/NN/10 ././3"
+)
+
+
+def annotated(text, probabilities=None, name=NAME, **annotation):
+    """A Doc from words with tags and turns, as in the paper."""
+    words, tags, turns = zip(*(item.rsplit("/", 2) for item in text.split()), strict=True)
+    doc = Doc(NLP.vocab, words=words, tags=tags, **annotation)
+    probabilities = np.linspace(1, 0.5, len(doc)) if probabilities is None else probabilities
+    write_decisions(doc, name, np.array(turns, "i4"), np.array(probabilities, "f4"))
+    return doc
+
+
+def drawing_of(doc):
+    """Elements of the picture of a Doc's first sentence, by class or tag."""
+    found = {}
+    for element in ElementTree.fromstring(draw_decisions(*sentences_of(doc, NAME)[0])).iter():
+        found.setdefault(element.get("class") or element.tag.split("}")[1], []).append(element)
+    return found
+
+
+def texts(elements):
+    return [element.text for element in elements]
+
+
+class Page(HTMLParser):
+    """Tags that a page opens; refuses what is not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.captions = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "figcaption":
+            self.captions.append(data)
+
+
+def test_text_as_in_the_paper():
+    ((span, labels, order, _),) = sentences_of(annotated(PAPER), NAME)
+    assert decisions_text(span, labels, order) == PAPER
+    with pytest.raises(ValueError, match="shorter"):
+        decisions_text(span, labels[1:], order)
+
+
+def test_picture_shows_words_labels_turns_and_probabilities():
+    probabilities = [0.75, 1, 0.1234]
+    found = drawing_of(annotated("dogs/N/2 run/V/3 ././1", probabilities))
+    assert texts(found["word"]) == ["dogs", "run", "."]
+    assert texts(found["label"]) == ["N", "V", "."]
+    assert texts(found["turn"]) == ["2", "3", "1"]
+    assert texts(found["title"]) == ["2. dogs: N, 0.750", "3. run: V, 1.000", "1. .: ., 0.123"]
+
+
+def test_picture_is_a_staircase():
+    found = drawing_of(annotated(PAPER))
+    turns = [int(text) for text in texts(found["turn"])]
+    dots = [(circle.get("cx"), circle.get("cy")) for circle in found["circle"]]
+    in_order = [dot for _, dot in sorted(zip(turns, dots, strict=True))]
+    assert [tuple(point.split(",")) for point in found["path"][0].get("points").split()] == in_order
+    heights = [float(y) for _, y in in_order]
+    steps = {round(before - after, 6) for before, after in zip(heights, heights[1:], strict=False)}
+    assert len(steps) == 1 and steps.pop() > 0, "y grows downwards: the first stands lowest, each a step above"
+    columns = [float(x) for x, _ in dots]
+    assert columns == sorted(columns) and [element.get("x") for element in found["word"]] == [x for x, _ in dots]
+    assert [(line.get("x1"), line.get("y1"), line.get("x2")) for line in found["drop"]] == [(x, y, x) for x, y in dots]
+
+
+def test_everything_is_within_the_picture_and_no_words_overlap():
+    found = drawing_of(annotated("antidisestablishmentarianism/N/2 a/DETERMINER/1 b/B/4 c/C/3"))
+    (svg,) = found["svg"]
+    width, height = float(svg.get("width")), float(svg.get("height"))
+    assert svg.get("viewBox") == f"0 0 {width:.0f} {height:.0f}"
+    for element in [*found["word"], *found["label"]]:
+        assert 0 < float(element.get("y")) < height - 5
+    assert all(5 <= float(circle.get("cy")) <= height for circle in found["circle"])
+    halves = [8 * max(map(len, pair)) / 2 for pair in zip(texts(found["word"]), texts(found["label"]), strict=True)]
+    middles = [float(element.get("x")) for element in found["word"]]
+    ends = [(x - half, x + half) for x, half in zip(middles, halves, strict=True)]
+    edges = [0, *(edge for pair in ends for edge in pair), width]
+    assert edges == sorted(edges)
+
+
+def test_colours():
+    """Blue when certain, paler down to one half, red below."""
+    found = drawing_of(annotated("a/A/1 b/B/2 c/C/3 d/D/4 e/E/5", [1.0, 0.75, 0.5, 0.4999, 0.0]))
+    colours = [circle.get("fill") for circle in found["circle"]]
+    lightness = [int(re.fullmatch(r"hsl\(211,58%,(\d+)%\)", colour).group(1)) for colour in colours[:3]]
+    assert lightness[0] == 35 and lightness[2] == 78 and lightness[0] < lightness[1] < lightness[2]
+    assert colours[3:] == ["#c0392b"] * 2
+
+
+@pytest.mark.parametrize("word", ["<&>", "</text>", "<script>alert(1)</script>", "&amp;", "\"'", "猫"])
+def test_words_are_escaped(word):
+    doc = annotated("x/X/1 y/Y/2")
+    doc = Doc(NLP.vocab, words=[word, "y"], tags=[word, "Y"], user_data=doc.user_data)
+    found = drawing_of(doc)
+    assert texts(found["word"]) == [word, "y"] and texts(found["label"]) == [word, "Y"]
+    assert found["title"][0].text == f"1. {word}: {word}, 1.000"
+    page = decisions_page([doc], NAME, title=word)
+    assert "".join(Page(page).captions) == f"{word}/{word}/1 y/Y/2" and "script" not in Page(page).seen
+    assert f"<title>{escape(word)}</title>" in page and f"<h1>{escape(word)}</h1>" in page
+
+
+def test_page():
+    docs = [annotated("dogs/N/2 run/V/3 ././1"), annotated("oh/U/1"), annotated(PAPER)]
+    text = decisions_page(docs, NAME, title="In which order")
+    page = Page(text)
+    assert text.startswith('<!DOCTYPE html><html><head><meta charset="utf-8"><title>In which order</title>')
+    assert "<h1>In which order</h1>" in text and "<title>Decisions</title>" in decisions_page([], NAME)
+    assert page.captions == ["dogs/N/2 run/V/3 ././1", "oh/U/1", PAPER]
+    assert page.seen.count("figure") == page.seen.count("svg") == 3 and "script" not in page.seen
+    assert not re.search(r"\bon\w+=|javascript:|(?:href|src)=|url\(", text), "nothing is run or fetched"
+    drawings = re.findall(r"<svg.*?</svg>", text)
+    assert drawings == [draw_decisions(*sentences_of(doc, NAME)[0]) for doc in docs]
+
+
+def test_several_sentences():
+    doc = annotated("dogs/N/2 run/V/3 ././1 oh/U/1 a/D/2 cat/N/1", sent_starts=[1, -1, -1, 1, 1, -1])
+    found = sentences_of(doc, NAME)
+    assert [span.text for span, *_ in found] == ["dogs run .", "oh", "a cat"]
+    assert [labels for _, labels, *_ in found] == [["N", "V", "."], ["U"], ["D", "N"]]
+    assert [order for *_, order, _ in found] == [[2, 3, 1], [1], [2, 1]]
+    expected = [[1, 0.9, 0.8], [0.7], [0.6, 0.5]]
+    assert [probabilities for *_, probabilities in found] == [pytest.approx(row) for row in expected]
+    assert Page(decisions_page([doc], NAME)).captions == ["dogs/N/2 run/V/3 ././1", "oh/U/1", "a/D/2 cat/N/1"]
+
+
+def test_attributes():
+    Token.set_extension("kind", default="", force=True)
+    doc = annotated("dogs/N/2 run/V/1", pos=["NOUN", "VERB"])
+    doc[0]._.kind, doc[1]._.kind = "animal", 7
+    kinds = {"tag": ["N", "V"], "pos": ["NOUN", "VERB"], "_.kind": ["animal", "7"]}
+    for attribute, expected in kinds.items():
+        ((_, labels, *_),) = sentences_of(doc, NAME, attribute)
+        assert labels == expected
+        caption = f"dogs/{expected[0]}/2 run/{expected[1]}/1"
+        assert Page(decisions_page([doc], NAME, attribute=attribute)).captions == [caption]
+
+
+def test_two_components():
+    doc = annotated("dogs/N/2 run/V/1", name="one")
+    write_decisions(doc, "two", np.array([1, 2], "i4"), np.array([1, 1], "f4"))
+    assert [sentences_of(doc, name)[0][2] for name in ("one", "two")] == [[2, 1], [1, 2]]
+
+
+def test_without_decisions():
+    doc = annotated("dogs/N/2 run/V/1", name="other")
+    for without in (doc, NLP.make_doc("dogs run"), NLP.make_doc("")):
+        with pytest.raises(KeyError, match=NAME):
+            sentences_of(without, NAME)
+        with pytest.raises(KeyError, match=NAME):
+            decisions_page([without], NAME)
+
+
+def test_without_decisions_in_the_whole_process():
+    annotated("dogs/N/1")
+    _ = Doc.remove_extension("hoseq_decisions")
+    with pytest.raises(KeyError, match=NAME):
+        sentences_of(NLP.make_doc("dogs run"), NAME)
+
+
+def test_of_a_trained_component():
+    nlp = trained(save_decisions=True)
+    doc = tagger_of(nlp)(Doc(nlp.vocab, "the old cat runs home .".split()))
+    ((span, labels, order, probabilities),) = sentences_of(doc, NAME)
+    found = doc._.hoseq_decisions[NAME]
+    assert (span.start, span.end) == (0, 6) and labels == [token.tag_ for token in doc]
+    assert order == found["order"].tolist() and probabilities == found["probabilities"].tolist()
+    assert sorted(order) == [1, 2, 3, 4, 5, 6] and all(0 < p < 1 for p in probabilities)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_empty_doc(others):
+    nlp = trained(save_decisions=True)
+    docs = list(nlp.pipe([Doc(nlp.vocab), *[Doc(nlp.vocab, ["cats", "run"])] * others]))
+    assert sentences_of(docs[0], NAME) == []
+    assert Page(decisions_page(docs, NAME)).seen.count("figure") == others
+
+
+def test_decisions_of_a_chunker():
+    """Labels are those of a token attribute, here the tags that were given: tags of chunks are not on the Doc."""
+    nlp = chunker(save_decisions=True)
+    doc = tagger_of(nlp)(chunked_doc(nlp, "dogs run .", tags=["N", "V", "."]))
+    ((_, labels, order, probabilities),) = sentences_of(doc, NAME)
+    assert labels == ["N", "V", "."] and sorted(order) == [1, 2, 3] and all(0 < p < 1 for p in probabilities)
+    assert [span.text for span in doc.spans["chunks"]] == ["dogs", "run"]
