@@ -15,6 +15,10 @@ class Warnings(metaclass=_WithCodes):
         "annotated. "
         "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
     )
+    HW002 = (
+        "A span of doc.spans[\"{key}\"] crosses the end of a sentence and is left out: {span}. Mend the span, or the "
+        "sentence boundary."
+    )
 
 
 class Errors(metaclass=_WithCodes):

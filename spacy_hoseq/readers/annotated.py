@@ -4,6 +4,7 @@
 reference. This reader cuts texts into their sentences, too, and keeps both.
 """
 
+import warnings
 from pathlib import Path
 from typing import Callable, Iterator, List, Optional, Union
 
@@ -14,7 +15,7 @@ from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 
 KNOWN = ("tag", "pos", "lemma", "ent_iob", "ent_type")
 
@@ -43,10 +44,18 @@ def annotated_corpus(
 
 
 def sentences(doc: Doc) -> Iterator[Doc]:
-    """Each sentence as a Doc, with the spans that lie within; the Doc itself if its sentences are not known."""
+    """Each sentence as a Doc, with the spans that lie within; the Doc itself if its sentences are not known.
+
+    WARNS [HW002] of spans that cross the end of a sentence.
+    """
     if not doc.has_annotation("SENT_START"):
         yield doc
         return
+    starts = [token.i for token in doc if token.is_sent_start]
+    for key, group in doc.spans.items():
+        for span in group:
+            if any(span.start < start < span.end for start in starts):
+                warnings.warn(Warnings.HW002.format(key=key, span=repr(span.text)), stacklevel=2)
     for sentence in doc.sents:
         part = sentence.as_doc()
         for key, group in doc.spans.items():

@@ -221,3 +221,15 @@ def test_strategies_that_were_not_trained():
         with pytest.raises(ValueError, match=rf"\[HS093\].*{missing}.*train_for"):
             tags_of(other, "the cat runs")
     assert predicted(trained(strategy="left_to_right", prune=0.0, **settings)) == gold()
+
+
+def test_decisions_of_empty_docs_alone_and_among_others():
+    nlp = trained(2, save_decisions=True)
+    for docs in ([doc_of(nlp, "")], [doc_of(nlp, ""), doc_of(nlp, "a cat")], [doc_of(nlp, "a cat"), doc_of(nlp, "")]):
+        for doc in tagger_of(nlp).pipe(docs):
+            found = doc._.hoseq_decisions[NAME]
+            assert len(found["order"]) == len(found["probabilities"]) == len(doc)
+
+
+def test_the_prefix_of_negative_gold_is_no_part_of_chunk_tags():
+    assert tagger_of(chunker(neg_prefix="B")).labels == tagger_of(chunker()).labels
