@@ -112,7 +112,7 @@ class Errors(metaclass=_WithCodes):
     HS053 = (
         "The emissions have {got} columns, but there are {expected} labels. Emissions must give one score per label."
     )
-    HS055 = "The layer \"{name}\" has no update rule. Train it through the component `hoseq_tagger`, which sets one."
+    HS055 = "The layer \"{name}\" has no update rule. Train it through a component of spacy_hoseq, which sets one."
     HS056 = "`max_states` must be at least 1, got {max_states}."
     HS057 = (
         "The token \"{word}\" is no image: expected 16 Braille characters, one for each 4 x 2 pixels. Read the corpus "
@@ -155,8 +155,8 @@ class Errors(metaclass=_WithCodes):
 
     HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
     HS091 = (
-        "The strategy {strategy} would have to search {n} combinations of labels at token {token}; the limit is "
-        "{limit}. Set `prune` (0.01 leaves out labels a hundred times less probable than the best), or use "
+        "Without pruning the strategy {strategy} would have to search {n} combinations of labels at token {token}; the "
+        "limit is {limit}. Set `prune` (0.01 leaves out labels a hundred times less probable than the best), or use "
         "\"easiest_first\"."
     )
     HS092 = (

@@ -15,7 +15,7 @@ from ..errors import Errors, Warnings
 Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
 WRITABLE = ("tag", "pos")
 MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
-DECISIONS = "hoseq_decisions"  # {component name: {"order": (n,) int32, "probabilities": (n,) float32}}
+DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
 
 
 class Guesses(NamedTuple):
@@ -83,9 +83,12 @@ def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: N
     _keep(doc, MARGINALS, name, {"labels": list(labels), "probabilities": probabilities})
 
 
-def write_decisions(doc: Doc, name: str, order: NDArray[np.int32], probabilities: NDArray[np.float32]) -> None:
-    """Keep on the Doc when each token was decided (1 = first of its sentence), and how probable its label was then."""
-    _keep(doc, DECISIONS, name, {"order": order, "probabilities": probabilities})
+def write_decisions(
+    doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: NDArray[np.float32]
+) -> None:
+    """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence), and how probable it was
+    then."""
+    _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
 
 
 def _keep(doc: Doc, extension: str, name: str, found: Dict[str, Any]) -> None:

@@ -256,7 +256,8 @@ class HoseqBidirectionalTagger(TrainablePipe):
         for i, doc in enumerate(docs):
             self._write(doc, guesses.labels[i], table, tags)
             if guesses.order is not None and guesses.probabilities is not None:
-                write_decisions(doc, self.name, guesses.order[i], guesses.probabilities[i])
+                names = [self.labels[y] for y in guesses.labels[i].tolist()]
+                write_decisions(doc, self.name, names, guesses.order[i], guesses.probabilities[i])
 
     def update(
         self,

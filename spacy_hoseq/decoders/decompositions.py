@@ -29,12 +29,20 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from .layout import Layout, make_layout, ranges
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
-from .local_tables import Candidates, Table, cells_of, digits_of, make_candidates, make_table, slots_of
+from .local_tables import (
+    Candidates,
+    Table,
+    cells_of,
+    digits_of,
+    fewer_candidates,
+    make_candidates,
+    make_table,
+    slots_of,
+)
 from .records import Paths
 
 PART_CELLS = 4_000_000  # cells of all tokens, times modes, that are searched together
-MOST_CELLS = 2_000_000  # more at one token are refused
-
+MOST_CELLS = 500_000  # at one token, times modes; with more, fewer candidates are kept, or none are searched
 
 class Step(NamedTuple):
     """One way to go on at a token: from the mode before to the mode after, with the classifier asked."""
@@ -70,29 +78,37 @@ def decode_decompositions(
     """The labels that maximise the objective above.
 
     local: the classifiers. lengths (S,): tokens of each sequence. order (int): k, 1 or 2.
-    prune (float): labels with p(y_i | o) below this times the best are left out; 0 = exact; L^(a+b+1) cells a
-        token, times the modes.
+    prune (float): labels with p(y_i | o) below this times the best are left out, and more of them where a token would
+        have more than MOST_CELLS cells; 0 = exact, L^(a+b+1) cells a token, times the modes.
     allowed (N, L) bool: labels permitted at each token, probabilities are among these; None = all.
     RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest, compared from the
         left (right_to_left: all labels, from the right); then, going back, the lowest label, and the lowest mode.
-    RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: more cells than can be searched.
+    RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: too many cells without pruning.
     """
     check_local(local, lengths, order, allowed)
     check_prune(prune, strategy)
     plan = make_plan(strategy, order)
     candidates = make_candidates(local, lengths, order, prune, allowed)
-    window = candidates.radix[:, order - plan.left : order + plan.right + 1]
-    n_cells = window.astype(np.float64).prod(axis=1) * plan.n_modes  # floats, since this may be large
-    if (n_cells > MOST_CELLS).any():
+    n_cells = _cells(candidates, order, plan)
+    if (n_cells > MOST_CELLS).any() and prune == 0:
         token = int(n_cells.argmax())
-        message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.3g}", token=token, limit=MOST_CELLS)
+        message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.0f}", token=token, limit=MOST_CELLS)
         raise ValueError(message)
+    while (n_cells > MOST_CELLS).any():  # an uncertain passage: prune harder around it, and only there
+        candidates = fewer_candidates(candidates, order, np.flatnonzero(n_cells > MOST_CELLS))
+        n_cells = _cells(candidates, order, plan)
     labels, scores = np.zeros(local.n_tokens, np.int32), np.zeros(len(lengths))
     for sequences, tokens in _parts(lengths.astype(np.intp), n_cells):
         tables = _tables(local, candidates, order, plan, tokens, allowed)
         search = _Search(candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens)
         labels[tokens], scores[sequences] = search.best()
     return Paths(labels, scores)
+
+
+def _cells(candidates: Candidates, order: int, plan: Plan) -> Floats:
+    """Cells of the window of each token, times modes; as floats, since they may be many."""
+    window = candidates.radix[:, order - plan.left : order + plan.right + 1]
+    return np.asarray(window.astype(np.float64).prod(axis=1) * plan.n_modes)
 
 
 def check_prune(prune: float, strategy: str) -> None:

@@ -20,6 +20,7 @@ BLOCK_SCORES = 4_000_000  # scores (contexts x labels) computed together
 class Candidates(NamedTuple):
     """labels (C,): candidates of all tokens, ascending within a token. first, sizes (N,): where they are.
 
+    rank (C,): 0 for the most probable candidate of a token, and so on; all 0 if nothing was pruned.
     radix (N, 2k + 1): candidates at the offsets -k..k of each token, 1 beyond the ends of its sequence.
     edges (N, 2k): labels known in the slots, -1 elsewhere (`edge_contexts`); forced (N,): these slots as a mask.
     """
@@ -27,6 +28,7 @@ class Candidates(NamedTuple):
     labels: Ints
     first: Ints
     sizes: Ints
+    rank: Ints
     radix: Ints
     edges: Ints
     forced: Ints
@@ -47,21 +49,49 @@ def make_candidates(
 ) -> Candidates:
     """prune (float): 0 keeps every allowed label, and then asks no classifier."""
     keep = np.ones((local.n_tokens, local.n_labels), bool) if allowed is None else allowed.copy()
+    ranks = [np.zeros(0 if prune > 0 else int(keep.sum()), np.intp)]
     if prune > 0:
         for tokens in _blocks(np.full(local.n_tokens, local.n_labels)):
             nothing = np.full((len(tokens), 2 * order), -1, np.intp)
             scores = local(tokens, np.zeros(len(tokens), np.intp), np.arange(len(tokens)), nothing)
             values = log_probabilities(scores, tokens, allowed)
             keep[tokens] &= values >= values.max(axis=1, keepdims=True) + np.log(prune)
-    labels = np.nonzero(keep)[1]
-    sizes = keep.sum(axis=1).astype(np.intp)
+            rank = np.empty(values.shape, np.intp)
+            np.put_along_axis(rank, np.argsort(-values, axis=1, kind="stable"), np.arange(local.n_labels)[None], axis=1)
+            ranks.append(rank[keep[tokens]])
     forced, edges = edge_contexts(lengths, order, local.n_labels)
-    radix = np.ones((local.n_tokens, 2 * order + 1), np.intp)
+    sizes = keep.sum(axis=1).astype(np.intp)
+    labels, rank = np.nonzero(keep)[1], np.concatenate(ranks)
+    return Candidates(labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced)
+
+
+def fewer_candidates(candidates: Candidates, order: int, tokens: Ints) -> Candidates:
+    """Leave out the least probable fifth (at least one) of the candidates of each of these tokens and of those within k
+    of them, but never the best."""
+    around = [tokens]
+    for slot, offset in enumerate(OFFSETS[order]):
+        around.append(tokens[candidates.edges[tokens, slot] < 0] + offset)
+    most = candidates.sizes.copy()
+    chosen = np.unique(np.concatenate(around))
+    most[chosen] = np.maximum(1, most[chosen] * 4 // 5)
+    keep = candidates.rank < np.repeat(most, candidates.sizes)
+    sizes = np.add.reduceat(keep, candidates.first, dtype=np.intp)
+    return candidates._replace(
+        labels=candidates.labels[keep],
+        rank=candidates.rank[keep],
+        first=np.cumsum(sizes) - sizes,
+        sizes=sizes,
+        radix=_radix(sizes, candidates.edges, order),
+    )
+
+
+def _radix(sizes: Ints, edges: Ints, order: int) -> Ints:
+    radix = np.ones((len(sizes), 2 * order + 1), np.intp)
     radix[:, order] = sizes
     for slot, offset in enumerate(OFFSETS[order]):
         inside = np.flatnonzero(edges[:, slot] < 0)
         radix[inside, order + offset] = sizes[inside + offset]
-    return Candidates(labels, np.cumsum(sizes) - sizes, sizes, radix, edges, forced)
+    return radix
 
 
 def make_table(

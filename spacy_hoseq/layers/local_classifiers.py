@@ -72,8 +72,8 @@ def forward(model: LocalModel, docs: List[Doc], is_train: bool) -> Tuple[BatchSc
     keys = shim.keys()
     found = features.word_features(docs, keys)
     indexes = features.indexes(keys)
-    parts = features.label_templates, features.slots, features.masks, shim.values()
-    return BatchScores(shim.stacked(), found, indexes, *parts), _no_backprop
+    parts = features.label_templates, features.slots, features.masks, features.dense(keys, shim.values())
+    return BatchScores(shim.stacked(), found, indexes, *parts, shim.values()), _no_backprop
 
 
 def define_features(

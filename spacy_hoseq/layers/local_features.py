@@ -6,22 +6,25 @@ holds the features of all templates about words, group j > 0 those of one label 
 classifier the groups that it uses follow each other, each closed by a row of zeros for "no such feature".
 """
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..decoders.local import OFFSETS
+from ..features.attributes import lexical_attribute
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
 from ..features.keys import Keys
-from ..features.label_templates import label_keys, split_templates
+from ..features.label_templates import LabelTemplate, label_keys, split_templates
 from ..features.sequences import sentence_starts
-from ..features.templates import parse_templates
+from ..features.templates import Template, parse_templates
 from .sparse_linear import BLOCK_TOKENS
 
 CACHE_BYTES = 1024 * 1024 * 1024  # feature rows of training texts kept between epochs
+
+MOST_DENSE = 200_000  # combinations of labels whose rows are kept for a template
 
 Rows = NDArray[np.int32]
 Ints = NDArray[np.intp]
@@ -36,10 +39,13 @@ class TrainingRows(NamedTuple):
 
 class WordFeatures(NamedTuple):
     """What is known of a batch before any label. rows (K, N) int32: plain features; words (P, N): keys of the word
-    parts of label templates."""
+    parts of label templates; types (N,): the token's word type, 0 <= type < N; own: those of the K features that are
+    the same for all tokens of a type."""
 
     rows: Rows
     words: Keys
+    types: Ints
+    own: List[int]
 
 
 class LocalFeatures:
@@ -52,6 +58,7 @@ class LocalFeatures:
         split = split_templates(parse_templates(templates))
         self._extractor = FeatureExtractor([*split.plain, *(word for word in split.words if word not in split.plain)])
         self._n_plain = len(split.plain)
+        self._own = [k for k, template in enumerate(split.plain) if is_of_own_word(template)]
         self._word_at = [self._extractor.templates.index(word) for word in split.words]
         slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[order])}
         self.label_templates = [t for t in split.labels if set(t.offsets) <= set(slot_of)]
@@ -59,6 +66,7 @@ class LocalFeatures:
         self.masks = [sum(1 << slot for slot in set(slots)) for slots in self.slots]
         self._keys: List[Keys] = []
         self._indexes: List[ExactIndex] = []
+        self._dense: List[Optional[Rows]] = []
         self._cache: Dict[bytes, TrainingRows] = {}
         self._cached_bytes = 0
 
@@ -98,8 +106,16 @@ class LocalFeatures:
         """One index for each group, made when first needed and when other keys are in use."""
         if self._keys is not keys:
             self._keys, self._indexes = keys, [ExactIndex(group) for group in keys]
-            self._cache, self._cached_bytes = {}, 0
+            self._dense, self._cache, self._cached_bytes = [], {}, 0
         return self._indexes
+
+    def dense(self, keys: List[Keys], values: Keys) -> "List[Optional[Rows]]":
+        """For each label template `dense_rows`, if it has them. values: of the labels, which belong to the keys."""
+        indexes = self.indexes(keys)
+        if not self._dense:
+            pairs = zip(self.label_templates, indexes[1:], strict=True)
+            self._dense = [dense_rows(template, index, values) for template, index in pairs]
+        return self._dense
 
     def word_features(self, docs: Sequence[Doc], keys: List[Keys]) -> WordFeatures:
         """Features of the words of all docs, computed in blocks of tokens."""
@@ -111,7 +127,9 @@ class LocalFeatures:
             found = self._extractor.keys_between(columns, start, start + BLOCK_TOKENS)
             rows[:, start : start + BLOCK_TOKENS] = index.lookup(found[: self._n_plain])
             words[:, start : start + BLOCK_TOKENS] = found[self._word_at]
-        return WordFeatures(rows, words)
+        orths = [doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs]
+        types = np.unique(np.concatenate(orths), return_inverse=True)[1] if orths else np.zeros(0, np.intp)
+        return WordFeatures(rows, words, types, self._own)
 
     def training_rows(self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]) -> TrainingRows:
         """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not known.
@@ -155,3 +173,22 @@ class LocalFeatures:
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_cache": {}, "_cached_bytes": 0}  # a worker process of `nlp.pipe` does not train
+
+
+def is_of_own_word(template: Template) -> bool:
+    """Whether a template looks at nothing but the token's own word: it is the same wherever the word stands."""
+    lexical = all(part.attribute == "bias" or lexical_attribute(part.attribute) for part in template.parts)
+    return lexical and all(part.offset == 0 for part in template.parts)
+
+
+def dense_rows(template: LabelTemplate, index: ExactIndex, values: Keys) -> Optional[NDArray[np.int32]]:
+    """Rows of a template that is about labels only, for all of their combinations: looked up once, then read off.
+
+    values: of the labels. RETURNS (L + 2, ...) with one axis a label, or None: about words, too, or too many.
+    """
+    n_slots = len(template.offsets)
+    if template.word >= 0 or len(values) ** n_slots > MOST_DENSE:
+        return None
+    labels = [axis.reshape(-1) for axis in np.meshgrid(*[values] * n_slots, indexing="ij")]
+    rows = index.lookup(label_keys(template, np.zeros((0, len(labels[0])), np.uint64), labels))
+    return rows.reshape([len(values)] * n_slots)

@@ -23,16 +23,16 @@ STYLE = (
 
 def decisions_text(span: Span, labels: Sequence[str], order: Sequence[int]) -> str:
     """One sentence as "word/LABEL/order word/LABEL/order ...", as Tsuruoka & Tsujii (2005, section 4.1) print it."""
-    return " ".join(f"{t.text}/{label}/{n}" for t, label, n in zip(span, labels, order, strict=True))
+    return " ".join(f"{shown(t.text)}/{label}/{n}" for t, label, n in zip(span, labels, order, strict=True))
 
 
-def decisions_page(docs: Iterable[Doc], name: str, *, attribute: str = "tag", title: str = "Decisions") -> str:
+def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") -> str:
     """RETURNS (str): a page of HTML, without scripts. Each sentence stands on a staircase: the lower, the earlier.
 
-    docs: annotated with `save_decisions`. name (str): of the component. attribute (str): which it wrote.
+    docs: annotated with `save_decisions`. name (str): of the component.
     RAISES KeyError: a Doc without decisions of this component.
     """
-    figures = [_figure(*sentence) for doc in docs for sentence in sentences_of(doc, name, attribute)]
+    figures = [_figure(*sentence) for doc in docs for sentence in sentences_of(doc, name)]
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{PAGE_STYLE}</style>'
     note = (
         "<p>Each token stands at the height of its turn: the lowest was decided first. The colour is the probability "
@@ -43,20 +43,21 @@ def decisions_page(docs: Iterable[Doc], name: str, *, attribute: str = "tag", ti
     return f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>\n"
 
 
-def sentences_of(doc: Doc, name: str, attribute: str = "tag") -> "List[tuple[Span, List[str], List[int], List[float]]]":
+def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int], List[float]]]":
     """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this component."""
-    found: Dict[str, Any] = (doc._.get("hoseq_decisions") or {})[name]
+    found: Dict[str, Any] = ((Doc.has_extension("hoseq_decisions") and doc._.get("hoseq_decisions")) or {})[name]
     sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     result = []
     for span in sentences:
-        labels = [_label(token, attribute) for token in span]
         here = slice(span.start, span.end)
-        result.append((span, labels, found["order"][here].tolist(), found["probabilities"][here].tolist()))
+        order, probabilities = found["order"][here].tolist(), found["probabilities"][here].tolist()
+        result.append((span, found["labels"][here], order, probabilities))
     return result
 
 
-def _label(token: Any, attribute: str) -> str:
-    return str(getattr(token._, attribute[2:]) if attribute.startswith("_.") else getattr(token, f"{attribute}_"))
+def shown(text: str) -> str:
+    """The text of a token for one line of a page: white space and control characters become an open box."""
+    return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in text)
 
 
 def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]) -> str:
@@ -64,15 +65,15 @@ def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], prob
     height = MARGIN + STEP * len(order)
     x, points, marks = float(MARGIN), [], []
     for token, label, turn, probability in zip(span, labels, order, probabilities, strict=True):
-        width = max(len(token.text), len(label), FEWEST) * CHARACTER
+        width, word = max(len(token.text), len(label), FEWEST) * CHARACTER, escape(shown(token.text))
         middle, y = x + width / 2, height - STEP * (turn - 1)
         points.append((turn, middle, y))
         marks.append(
             f'<line x1="{middle:.1f}" y1="{y:.1f}" x2="{middle:.1f}" y2="{height + 14}" class="drop"/>'
             f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="{DOT}" fill="{_colour(probability)}">'
-            f"<title>{turn}. {escape(token.text)}: {escape(label)}, {probability:.3f}</title></circle>"
+            f"<title>{turn}. {word}: {escape(label)}, {probability:.3f}</title></circle>"
             f'<text x="{middle + DOT + 2:.1f}" y="{y + 4:.1f}" class="turn">{turn}</text>'
-            f'<text x="{middle:.1f}" y="{height + 28}" text-anchor="middle" class="word">{escape(token.text)}</text>'
+            f'<text x="{middle:.1f}" y="{height + 28}" text-anchor="middle" class="word">{word}</text>'
             f'<text x="{middle:.1f}" y="{height + 46}" text-anchor="middle" class="label">{escape(label)}</text>'
         )
         x += width + GAP

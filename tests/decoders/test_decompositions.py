@@ -425,8 +425,39 @@ def test_too_many_cells(strategy, order, n_cells, monkeypatch):
     asked = len(case.local.calls)
     monkeypatch.setattr(module, "MOST_CELLS", n_cells - 1)
     token = 1 + (0 if strategy == "right_to_left" else order)
-    match = rf"\[HS091\] The strategy {strategy} .* {n_cells} combinations of labels at token {token}; the limit is "
-    with pytest.raises(ValueError, match=match + str(n_cells - 1)):
+    match = rf"\[HS091\] Without pruning the strategy {strategy} .* {n_cells} combinations of labels at token {token}; "
+    with pytest.raises(ValueError, match=match + rf"the limit is {n_cells - 1}\."):
         decode(case, strategy)
     assert len(case.local.calls) == asked
     assert decode(case, strategy, prune=1.0).labels.shape == (8,)
+
+
+class Flat(Local):
+    def row(self, token, seen):
+        return [0.0] * self.n_labels
+
+    def take(self, tokens):
+        return Flat(len(tokens), self.n_labels, self.order)
+
+
+UNCERTAIN = [("left_to_right", 2), ("dependency_network", 1), ("full_bidirectional", 2)]
+
+
+@pytest.mark.parametrize("strategy, order", UNCERTAIN)
+@pytest.mark.parametrize("flat", [False, True])
+def test_uncertain_passages_are_pruned_harder(strategy, order, flat, monkeypatch):
+    """Where there would be too many cells, the least probable candidates go, in that sequence only; also if all labels
+    are equally probable. What is found is best among those that stay, so no better than with more of them."""
+    lengths = [6, 1, 5]
+    case = LocalCase(Flat(sum(lengths), 4, order), np.array(lengths))
+    if not flat:
+        case = random_case(np.random.default_rng(3), lengths, 4, order)
+    free = decode(case, strategy, prune=1e-9)
+    modes = module.make_plan(strategy, order).n_modes
+    for limit in (4 ** (order + 1) * modes - 1, 8 * modes, modes):
+        monkeypatch.setattr(module, "MOST_CELLS", limit)
+        found = decode(case, strategy, prune=1e-9)
+        assert (found.scores <= free.scores + 1e-12).all()
+        singles = [decode(single, strategy, prune=1e-9) for single in case.singles()]
+        assert found.labels.tolist() == [label for single in singles for label in single.labels.tolist()]
+    assert decode(case, strategy, prune=1.0).labels.tolist() == found.labels.tolist() or flat

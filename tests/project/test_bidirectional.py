@@ -56,8 +56,6 @@ def project(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Path:
         for setting, value in QUICK.items():
             config, n = re.subn(rf"^{setting} = .*$", f"{setting} = {value}", config, flags=re.MULTILINE)
             assert n == 1, setting
-        if name == "bidirectional_chunks.cfg":  # TEMPORARY
-            config = config.replace("gold_preproc = true", "gold_preproc = false")
         (folder / "configs" / name).write_text(config, encoding="utf8")
     process = workflow(folder, corpora)
     assert process.returncode == 0, process.stdout
@@ -217,3 +215,16 @@ def test_chunk_column_becomes_spans(tmp_path):
         assert not doc.ents and not doc.has_annotation("ENT_IOB")
         assert [token.tag_ for token in doc] == ["PRP", "VBD", "PRP", "DT", "NN", "."]
         assert [len(list(each.sents)) for each in (doc, other)] == [1, 1]
+
+
+@pytest.mark.parametrize("with_tags", [True, False])
+def test_what_a_model_is_given(with_tags):
+    nlp = spacy.blank("en")
+    gold = Doc(
+        nlp.vocab, ["She", "left", "."], spaces=[True, False, False], tags=["PRP", "VBD", "."], sent_starts=[1, 0, 0]
+    )
+    gold.spans["chunks"] = [gold[:1]]
+    doc = script("bidirectional").given(gold, with_tags)
+    assert [(token.text, token.whitespace_) for token in doc] == [("She", " "), ("left", ""), (".", "")]
+    assert [token.tag_ for token in doc] == (["PRP", "VBD", "."] if with_tags else [""] * 3)
+    assert doc is not gold and "chunks" not in doc.spans

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 
 from spacy_hoseq.components.annotation import write_decisions
 from spacy_hoseq.reporting.decisions import decisions_page, decisions_text, draw_decisions, sentences_of
@@ -27,7 +27,7 @@ def annotated(text, probabilities=None, name=NAME, **annotation):
     words, tags, turns = zip(*(item.rsplit("/", 2) for item in text.split()), strict=True)
     doc = Doc(NLP.vocab, words=words, tags=tags, **annotation)
     probabilities = np.linspace(1, 0.5, len(doc)) if probabilities is None else probabilities
-    write_decisions(doc, name, np.array(turns, "i4"), np.array(probabilities, "f4"))
+    write_decisions(doc, name, list(tags), np.array(turns, "i4"), np.array(probabilities, "f4"))
     return doc
 
 
@@ -121,8 +121,8 @@ def test_colours():
 
 @pytest.mark.parametrize("word", ["<&>", "</text>", "<script>alert(1)</script>", "&amp;", "\"'", "猫"])
 def test_words_are_escaped(word):
-    doc = annotated("x/X/1 y/Y/2")
-    doc = Doc(NLP.vocab, words=[word, "y"], tags=[word, "Y"], user_data=doc.user_data)
+    doc = Doc(NLP.vocab, words=[word, "y"])
+    write_decisions(doc, NAME, [word, "Y"], np.array([1, 2], "i4"), np.array([1, 0.5], "f4"))
     found = drawing_of(doc)
     assert texts(found["word"]) == [word, "y"] and texts(found["label"]) == [word, "Y"]
     assert found["title"][0].text == f"1. {word}: {word}, 1.000"
@@ -155,21 +155,17 @@ def test_several_sentences():
     assert Page(decisions_page([doc], NAME)).captions == ["dogs/N/2 run/V/3 ././1", "oh/U/1", "a/D/2 cat/N/1"]
 
 
-def test_attributes():
-    Token.set_extension("kind", default="", force=True)
-    doc = annotated("dogs/N/2 run/V/1", pos=["NOUN", "VERB"])
-    doc[0]._.kind, doc[1]._.kind = "animal", 7
-    kinds = {"tag": ["N", "V"], "pos": ["NOUN", "VERB"], "_.kind": ["animal", "7"]}
-    for attribute, expected in kinds.items():
-        ((_, labels, *_),) = sentences_of(doc, NAME, attribute)
-        assert labels == expected
-        caption = f"dogs/{expected[0]}/2 run/{expected[1]}/1"
-        assert Page(decisions_page([doc], NAME, attribute=attribute)).captions == [caption]
+def test_white_space_and_control_characters():
+    doc = Doc(NLP.vocab, ["a\x0cb", "\n", "c d"])
+    write_decisions(doc, NAME, ["A", "B", "C"], np.array([1, 3, 2], "i4"), np.array([1, 1, 1], "f4"))
+    ((span, labels, order, _),) = sentences_of(doc, NAME)
+    assert decisions_text(span, labels, order) == "a\u2423b/A/1 \u2423/B/3 c\u2423d/C/2"
+    assert texts(drawing_of(doc)["word"]) == ["a\u2423b", "\u2423", "c\u2423d"]
 
 
 def test_two_components():
     doc = annotated("dogs/N/2 run/V/1", name="one")
-    write_decisions(doc, "two", np.array([1, 2], "i4"), np.array([1, 1], "f4"))
+    write_decisions(doc, "two", ["N", "V"], np.array([1, 2], "i4"), np.array([1, 1], "f4"))
     assert [sentences_of(doc, name)[0][2] for name in ("one", "two")] == [[2, 1], [1, 2]]
 
 
@@ -208,9 +204,9 @@ def test_empty_doc(others):
 
 
 def test_decisions_of_a_chunker():
-    """Labels are those of a token attribute, here the tags that were given: tags of chunks are not on the Doc."""
+    """Labels are the tags of the chunks, not those that were given."""
     nlp = chunker(save_decisions=True)
     doc = tagger_of(nlp)(chunked_doc(nlp, "dogs run .", tags=["N", "V", "."]))
     ((_, labels, order, probabilities),) = sentences_of(doc, NAME)
-    assert labels == ["N", "V", "."] and sorted(order) == [1, 2, 3] and all(0 < p < 1 for p in probabilities)
+    assert labels == ["B-NP", "B-VP", "O"] and sorted(order) == [1, 2, 3] and all(0 < p < 1 for p in probabilities)
     assert [span.text for span in doc.spans["chunks"]] == ["dogs", "run"]
