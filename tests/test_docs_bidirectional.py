@@ -57,7 +57,8 @@ def test_code_runs_and_prints_what_it_says():
                 exec(compile(ast.Module([statement], []), "docs/bidirectional.md", "exec"), namespace)
             last, following = lines[statement.end_lineno - 1], lines[statement.end_lineno : statement.end_lineno + 1]
             comment = last.partition("  # ")[2] or "".join(following).partition("# ")[2]
-            if "print(" in last and (comment[:1] in tuple("[({'\"0123456789") or "..." in comment):
+            is_value = comment[:1] in tuple("[({'\"0123456789") or re.match(r"\S+/\S+/\d", comment)
+            if "print(" in last and (is_value or "..." in comment):
                 expected, more, _ = comment.partition(" ...")
                 assert output.getvalue().startswith(expected + (" " if more else "\n"))
                 checked.append(expected)

@@ -55,8 +55,6 @@ train_for = null
 @misc = "spacy_hoseq.bidirectional_pos_templates.v1"
 """
 
-Ints = NDArray[np.intp]
-
 
 @Language.factory(
     "hoseq_bidirectional_tagger",
@@ -328,13 +326,13 @@ class HoseqBidirectionalTagger(TrainablePipe):
     def _read_values(self, doc: Doc) -> Values:
         return self._chunks.read_values(doc) if self._chunks else read_values(doc, self.cfg["attribute"])
 
-    def _gold_ids(self, examples: Sequence[Example]) -> Ints:
+    def _gold_ids(self, examples: Sequence[Example]) -> NDArray[np.intp]:
         """Gold labels of the predicted docs, end to end; -1 where the annotation does not name one known label."""
         read = self._chunks.gold_values if self._chunks else lambda eg: gold_values(eg, self.cfg["attribute"])
         values = np.concatenate([read(eg) for eg in examples])
         return known_labels(permitted_labels(values, examples[0].reference.vocab.strings, self._lookup()[0]))
 
-    def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
+    def _contexts(self, docs: List[Doc], gold: NDArray[np.intp]) -> NDArray[np.intp]:
         return contexts_of(gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels))
 
     def _allowed(self, docs: List[Doc]) -> Optional[NDArray[np.bool_]]:

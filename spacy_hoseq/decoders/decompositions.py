@@ -282,13 +282,11 @@ class _Search:
                 chosen[tokens[settled] + offset] = digit[settled]
             found = pointers[t][mode, first + cell]
             before, digit = found // most, found % most
-            inside = t - plan.left >= 0
-            if inside:
+            if t >= plan.left:
                 chosen[tokens - plan.left] = digit
             # the window before: the leaving token in front, the newest token gone
-            shorter = cell // (window[:, -1] if plan.left + plan.right else 1)
             old_sizes = window[:, :-1].prod(axis=1)
-            old_cell = digit * (old_sizes // window[:, 0]) + shorter
+            old_cell = digit * (old_sizes // window[:, 0]) + cell // window[:, -1]
             state[: len(tokens)] = before * old_sizes + old_cell
         own = np.empty(len(self.tokens), np.intp)
         own[layout.tokens] = self.tokens  # tokens of the part, end to end
