@@ -23,7 +23,8 @@ class Warnings(metaclass=_WithCodes):
 
 class Errors(metaclass=_WithCodes):
     """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
-    HS07x readers, HS08x chunks, HS09x bidirectional inference."""
+    HS07x readers, HS08x chunks, HS09x bidirectional inference and
+    backpropagation through marginals."""
 
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
@@ -71,7 +72,6 @@ class Errors(metaclass=_WithCodes):
 
     HS029 = "Asked for {n} samples; the number of samples must be at least 1."
     HS027 = "Wrong {name} for the decoder {decoder}: {value}. Expected {expected}."
-
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
     HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
     HS032 = (
@@ -178,4 +178,8 @@ class Errors(metaclass=_WithCodes):
     HS096 = (
         "`save_decisions` keeps the order of decisions; \"{strategy}\" makes none. Use \"easiest_first\" or "
         "\"easiest_last\", or switch it off."
+    )
+    HS097 = (
+        "Backpropagation through marginals needs transitions that differ by less than {limit}, but they differ by "
+        "{got}. Regularise more (l2), or lower `learn_rate`."
     )

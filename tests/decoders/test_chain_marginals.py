@@ -1,0 +1,166 @@
+"""Marginals of a chain and backpropagation through them, against enumeration and finite differences."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.chain_marginals import ChainMarginals
+from spacy_hoseq.decoders.forward_backward import forward_backward
+
+from .. import oracle
+from ..strategies import cases
+
+
+def chain(case):
+    return ChainMarginals(case.scores, case.trans, case.lengths, allowed=case.allowed)
+
+
+def enumerated(case):
+    """log Z of each sequence, node marginals (N, L) and arc marginals (N, L, L), from all labellings."""
+    n_labels = case.scores.shape[1]
+    nodes, arcs, log_z = np.zeros(case.scores.shape), np.zeros((len(case.scores), n_labels, n_labels)), []
+    for start, single in zip(case.starts, case.singles(), strict=True):
+        labellings = oracle.all_labellings(len(single.scores), n_labels)
+        scores = oracle.score_of(single, labellings)
+        p = np.exp(scores - scores.max())
+        log_z.append(np.log(p.sum()) + scores.max())
+        for labels, share in zip(labellings, p / p.sum(), strict=True):
+            for t, y in enumerate(labels):
+                nodes[start + t, y] += share
+                if t:
+                    arcs[start + t, labels[t - 1], y] += share
+    return np.array(log_z), nodes, arcs
+
+
+def fit(case):
+    case = case.doubles().without_patterns()
+    assume(all(oracle.joint_table(single).best > -np.inf for single in case.singles()))
+    return case
+
+
+def directions(case, seed):
+    rng = np.random.default_rng(seed)
+    n_tokens, n_labels = case.scores.shape
+    return rng.normal(size=(n_tokens, n_labels)), rng.normal(size=(n_tokens, n_labels, n_labels))
+
+
+@given(case=cases())
+def test_marginals_are_the_enumerated_ones(case):
+    case = fit(case)
+    found, (log_z, nodes, arcs) = chain(case), enumerated(case)
+    assert found.log_z == pytest.approx(log_z)
+    assert found.nodes == pytest.approx(nodes, abs=1e-12)
+    assert found.arcs == pytest.approx(arcs, abs=1e-12)
+
+
+@given(case=cases(), seed=st.integers(0, 99), with_arcs=st.booleans())
+def test_gradient_is_the_covariance(case, seed, with_arcs):
+    """d loss / d theta = Cov(f, c), both expectations over all labellings."""
+    case = fit(case)
+    d_nodes, d_arcs = directions(case, seed)
+    d_arcs = d_arcs if with_arcs else None
+    found = chain(case).backprop(d_nodes, d_arcs)
+    n_labels = case.scores.shape[1]
+    d_scores, d_trans = np.zeros(case.scores.shape), np.zeros((n_labels, n_labels))
+    for start, single in zip(case.starts, case.singles(), strict=True):
+        labellings = oracle.all_labellings(len(single.scores), n_labels)
+        scores = oracle.score_of(single, labellings)
+        p = np.exp(scores - scores.max())
+        p /= p.sum()
+        cost = np.zeros(len(p))
+        for t, here in enumerate(labellings.T):
+            cost += d_nodes[start + t, here]
+            if t and d_arcs is not None:
+                cost += d_arcs[start + t, labellings[:, t - 1], here]
+        for share, labels, c in zip(p, labellings, cost - p @ cost, strict=True):
+            for t, y in enumerate(labels):
+                d_scores[start + t, y] += share * c
+                if t:
+                    d_trans[labels[t - 1], y] += share * c
+    assert found.scores == pytest.approx(d_scores, abs=1e-10)
+    assert found.trans == pytest.approx(d_trans, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gradient_is_that_of_finite_differences(seed):
+    rng = np.random.default_rng(seed)
+    lengths, n_labels = np.array([4, 1, 7, 2]), 3
+    scores, trans = rng.normal(0, 2, (14, n_labels)), rng.normal(0, 2, (n_labels, n_labels))
+    d_nodes, d_arcs = rng.normal(size=(14, n_labels)), rng.normal(size=(14, n_labels, n_labels))
+
+    def loss(scores, trans):
+        found = ChainMarginals(scores, trans, lengths)
+        return float((d_nodes * found.nodes).sum() + (d_arcs * found.arcs).sum())
+
+    gradient = ChainMarginals(scores, trans, lengths).backprop(d_nodes, d_arcs)
+    for array, found in ((scores, gradient.scores), (trans, gradient.trans)):
+        for i in np.ndindex(array.shape):
+            change = np.zeros(array.shape)
+            change[i] = 1e-5
+            up = loss(scores + change, trans) if array is scores else loss(scores, trans + change)
+            down = loss(scores - change, trans) if array is scores else loss(scores, trans - change)
+            assert found[i] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-8)
+
+
+@given(case=cases(max_sequences=6), data=st.data())
+def test_batch_is_the_singles_in_any_order(case, data):
+    case = fit(case)
+    order = data.draw(st.permutations(range(len(case.lengths))))
+    d_nodes, d_arcs = directions(case, 1)
+    tokens = np.concatenate([np.arange(case.starts[i], case.starts[i] + case.lengths[i]) for i in order])
+    whole = chain(case.take(order)).backprop(d_nodes[tokens], d_arcs[tokens])
+    trans, done = np.zeros(case.trans.shape), 0
+    for i in order:
+        own = slice(case.starts[i], case.starts[i] + case.lengths[i])
+        part = chain(case.take([i])).backprop(d_nodes[own], d_arcs[own])
+        assert whole.scores[done : done + case.lengths[i]] == pytest.approx(part.scores, abs=1e-12)
+        trans, done = trans + part.trans, done + case.lengths[i]
+    assert whole.trans == pytest.approx(trans, abs=1e-11)
+
+
+@given(case=cases(), value=st.sampled_from([-3.0, 1.0, 50.0]))
+def test_the_same_cost_for_all_labels_has_no_gradient(case, value):
+    """Marginals sum to 1 whatever the parameters are."""
+    case = fit(case)
+    n_tokens, n_labels = case.scores.shape
+    found = chain(case).backprop(np.full((n_tokens, n_labels), value), np.full((n_tokens, n_labels, n_labels), value))
+    assert found.scores == pytest.approx(0, abs=1e-10) and found.trans == pytest.approx(0, abs=1e-10)
+
+
+def test_long_sequence_agrees_with_forward_backward():
+    rng = np.random.default_rng(0)
+    scores, trans, lengths = rng.normal(0, 4, (3000, 5)), rng.normal(0, 3, (5, 5)), np.array([2500, 1, 499])
+    found, expected = ChainMarginals(scores, trans, lengths), forward_backward(scores, trans, lengths)
+    assert found.log_z == pytest.approx(expected.log_z) and found.nodes == pytest.approx(expected.marginals, abs=1e-12)
+    assert found.arcs.sum(axis=0) == pytest.approx(expected.transitions)
+
+
+def test_forbidden_transitions_have_no_probability_and_no_gradient():
+    scores, trans = np.zeros((3, 2)), np.array([[0.0, -np.inf], [1.0, 0.5]])
+    found = ChainMarginals(scores, trans, np.array([3]))
+    assert (found.arcs[:, 0, 1] == 0).all() and found.backprop(np.eye(3, 2)).trans[0, 1] == 0
+    assert np.isfinite(found.backprop(np.eye(3, 2)).scores).all()
+
+
+def test_no_tokens():
+    found = ChainMarginals(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, int))
+    gradient = found.backprop(np.zeros((0, 2)), np.zeros((0, 2, 2)))
+    assert found.nodes.shape == (0, 2) and found.arcs.shape == (0, 2, 2) and gradient.trans.tolist() == [[0, 0], [0, 0]]
+
+
+def test_errors():
+    with pytest.raises(ValueError, match=r"\[HS097\].*less than 300.*differ by 400"):
+        ChainMarginals(np.zeros((2, 2)), np.array([[0.0, 400.0], [1, 2]]), np.array([2]))
+    with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1"):
+        ChainMarginals(np.zeros((3, 2)), np.full((2, 2), -np.inf), np.array([1, 2]))
+    with pytest.raises(ValueError, match=r"\[HS020\]"):
+        ChainMarginals(np.full((1, 2), np.nan), np.zeros((2, 2)), np.array([1]))
+
+
+def test_arguments_are_not_changed():
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape) for shape in ((4, 2), (2, 2), (4, 2), (4, 2, 2))]
+    before = [array.copy() for array in arrays]
+    ChainMarginals(arrays[0], arrays[1], np.array([3, 1])).backprop(arrays[2], arrays[3])
+    assert all(np.array_equal(*pair) for pair in zip(arrays, before, strict=True))
