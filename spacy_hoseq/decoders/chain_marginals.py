@@ -7,8 +7,8 @@ c(y) = sum_t d_mu[t, y_t] + sum_{t>0} d_nu[t, y_{t-1}, y_t], and for every param
 
     d loss / d theta = sum_i c_i d E[f_i] / d theta = Cov(f, c) = E[f c] - E[f] E[c]
 
-(Azuma & Matsumoto, "A generalization of forward-backward algorithm"; their Algorithm 2 as printed does not agree with
-finite differences, this does.) E[f c] is found by forward and backward passes that carry the cost of prefixes and
+(Azuma & Matsumoto 2011, equations 17 and 18; their Algorithm 2 computes something else as it is printed, which a test
+shows.) E[f c] is found by forward and backward passes that carry the cost of prefixes and
 suffixes along, in the order of time of forward-backward itself:
 
     A_t(y)     = e_t(y) sum_a w(a, y) (A_{t-1}(a) + alpha_{t-1}(a) d_nu[t, a, y]) / scale_t + alpha_t(y) d_mu[t, y]

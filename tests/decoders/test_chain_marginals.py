@@ -164,3 +164,50 @@ def test_arguments_are_not_changed():
     before = [array.copy() for array in arrays]
     ChainMarginals(arrays[0], arrays[1], np.array([3, 1])).backprop(arrays[2], arrays[3])
     assert all(np.array_equal(*pair) for pair in zip(arrays, before, strict=True))
+
+
+def algorithm_2(scores, trans, d_nodes, d_arcs, *, printed):
+    """Azuma & Matsumoto (2011), Algorithm 2, for one sequence: node -1 is the source, node (t, y) follows (t - 1, a).
+
+    printed (bool): line by line; else with three changes: alpha' and beta' begin with 0 (lines 1 and 7), the arc's own
+    h' in line 14, and E[H'] E[F] taken off the result.
+    """
+    n_tokens, n_labels = scores.shape
+    nodes = [(t, y) for t in range(n_tokens) for y in range(n_labels)]
+    before = {(t, y): [(t - 1, a) for a in range(n_labels)] if t else [-1] for t, y in nodes}
+    arcs = [(u, v) for v in nodes for u in before[v]]
+    phi = {(u, v): np.exp(scores[v] + (trans[u[1], v[1]] if u != -1 else 0)) for u, v in arcs}
+    h = {(u, v): d_nodes[v] + (d_arcs[v[0], u[1], v[1]] if u != -1 else 0) for u, v in arcs}
+    start = 1.0 if printed else 0.0
+    alpha, alpha_h, beta, beta_h = {-1: 1.0}, {-1: start}, {}, {}
+    for v in nodes:
+        alpha[v] = sum(phi[x, v] * alpha[x] for x in before[v])
+        alpha_h[v] = sum(phi[x, v] * (h[x, v] * alpha[x] + alpha_h[x]) for x in before[v])
+    for y in range(n_labels):
+        beta[n_tokens - 1, y], beta_h[n_tokens - 1, y] = 1.0, start
+    for u in [node for node in nodes[::-1] if node[0] < n_tokens - 1]:
+        after = [(u[0] + 1, b) for b in range(n_labels)]
+        beta[u] = sum(phi[u, x] * beta[x] for x in after)
+        beta_h[u] = sum(phi[u, x] * (h[u, x] * beta[x] + beta_h[x]) for x in after)
+    z = sum(alpha[n_tokens - 1, y] for y in range(n_labels))
+    q_scores, q_trans = np.zeros(scores.shape), np.zeros(trans.shape)
+    expected_h = sum(phi[u, v] * alpha[u] * beta[v] * h[u, v] for u, v in arcs) / z
+    for u, v in arcs:
+        p = phi[u, v] * (alpha[u] * beta_h[v] + alpha_h[u] * beta[v]) / z
+        if not printed:
+            p += phi[u, v] * alpha[u] * beta[v] * (h[u, v] - expected_h) / z
+        q_scores[v] += p
+        if u != -1:
+            q_trans[u[1], v[1]] += p
+    return q_scores, q_trans
+
+
+@pytest.mark.parametrize("n_tokens", [1, 2, 5])
+def test_algorithm_2_of_the_paper_needs_three_changes(n_tokens):
+    rng = np.random.default_rng(n_tokens)
+    scores, trans, d_nodes = rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)), rng.normal(size=(n_tokens, 3))
+    d_arcs = rng.normal(size=(n_tokens, 3, 3))
+    found = ChainMarginals(scores, trans, np.array([n_tokens])).backprop(d_nodes, d_arcs)
+    changed, printed = (algorithm_2(scores, trans, d_nodes, d_arcs, printed=p) for p in (False, True))
+    assert found.scores == pytest.approx(changed[0]) and found.trans == pytest.approx(changed[1])
+    assert np.abs(found.scores - printed[0]).max() > 0.5
