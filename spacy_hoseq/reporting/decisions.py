@@ -11,6 +11,7 @@ from spacy.tokens import Doc, Span
 CHARACTER, GAP, STEP, MARGIN, DOT = 8.6, 14, 13, 16, 5  # pixels
 FEWEST = 3  # characters a column is wide at least
 
+PALE, CERTAIN = (176, 201, 228), (37, 91, 141)  # colours of probability 1/2 and 1, as red, green, blue
 PAGE_STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;color:#1c2733;margin:2em auto;max-width:1200px;padding:0 1em}"
     "figure{margin:0 0 2.5em;overflow-x:auto}figcaption{font:13px/1.7 monospace;color:#51606f;margin-top:.4em}"
@@ -95,5 +96,5 @@ def _colour(probability: float) -> str:
     """Blue when certain, paler down to one half, red below."""
     if probability < 0.5:
         return "#c0392b"
-    light = 78 - 43 * (probability - 0.5) / 0.5
-    return f"hsl(211,58%,{light:.0f}%)"
+    share = (probability - 0.5) / 0.5
+    return "#" + "".join(f"{round(p + share * (c - p)):02x}" for p, c in zip(PALE, CERTAIN, strict=True))

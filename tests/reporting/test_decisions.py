@@ -114,8 +114,9 @@ def test_colours():
     """Blue when certain, paler down to one half, red below."""
     found = drawing_of(annotated("a/A/1 b/B/2 c/C/3 d/D/4 e/E/5", [1.0, 0.75, 0.5, 0.4999, 0.0]))
     colours = [circle.get("fill") for circle in found["circle"]]
-    lightness = [int(re.fullmatch(r"hsl\(211,58%,(\d+)%\)", colour).group(1)) for colour in colours[:3]]
-    assert lightness[0] == 35 and lightness[2] == 78 and lightness[0] < lightness[1] < lightness[2]
+    assert (colours[0], colours[2]) == ("#255b8d", "#b0c9e4")
+    amounts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours[:3]]
+    assert all(certain < half < pale for certain, half, pale in zip(*amounts, strict=True))
     assert colours[3:] == ["#c0392b"] * 2
 
 
