@@ -183,3 +183,7 @@ class Errors(metaclass=_WithCodes):
         "Backpropagation through marginals needs transitions that differ by less than {limit}, but they differ by "
         "{got}. Regularise more (l2), or lower `learn_rate`."
     )
+    HS098 = (
+        "Segments must have at least one token each and lie within one sequence; got the first tokens {first} and the "
+        "sizes {sizes}."
+    )

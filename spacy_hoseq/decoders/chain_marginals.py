@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from .forward_backward import MAX_RANGE, sum_by_rank
-from .layout import check_scores, make_layout
+from .layout import check_scores, make_layout, ranges
 from .records import NoPath
 
 Floats = NDArray[np.float64]
@@ -98,6 +98,45 @@ class ChainMarginals:
             message = self._e[here] * self._beta[here]
             packed[here] = self._alpha[self._before(t)][:, :, None] * self._weights * message[:, None, :]
         return self._unpacked(packed)
+
+    def segments(
+        self,
+        first: NDArray[np.integer],
+        sizes: NDArray[np.integer],
+        labels: NDArray[np.integer],
+        goes_on: Optional[NDArray[np.bool_]] = None,
+    ) -> Floats:
+        """The probability that some tokens have these labels, and that what they stand for ends there.
+
+            p(y_first..y_last = labels, not goes_on[y_last, y_{last+1}] | x)
+
+        first, sizes (C,): the tokens of each segment, within one sequence. labels (sum of sizes,): theirs, end to end.
+        goes_on (L, L) bool: pairs of labels across which a segment would go on, such as B-NP, I-NP; None = none.
+        RETURNS (C,). RAISES ValueError [HS098]: a segment that is empty, or not within one sequence.
+        """
+        ends = np.cumsum(self._layout.lengths)
+        sequence = np.searchsorted(ends, first, side="right")
+        if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
+            raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
+        if not len(first):
+            return np.zeros(0)
+        place = np.empty(len(self._e), np.intp)
+        place[self._layout.tokens] = np.arange(len(place))
+        starts = np.cumsum(sizes) - sizes
+        at = place[ranges(first, sizes)]
+        with np.errstate(divide="ignore"):
+            steps = np.log(self._e[at, labels])
+            steps[1:] += np.log(self._weights[labels[:-1], labels[1:]])
+        steps[starts] = 0.0  # alpha holds the first label
+        inside = np.exp(np.add.reduceat(steps, starts)) * self._alpha[at[starts], labels[starts]]
+        final, last = at[starts + sizes - 1], labels[starts + sizes - 1]
+        after = self._beta[final, last]
+        followed = np.flatnonzero(first + sizes < ends[sequence])
+        if goes_on is not None and len(followed):
+            following = place[(first + sizes)[followed]]
+            moves = np.where(goes_on, 0.0, self._weights)[last[followed]]
+            after[followed] = (moves * self._e[following] * self._beta[following]).sum(axis=1)
+        return np.asarray(inside * after)
 
     def backprop(self, d_nodes: NDArray[np.floating], d_arcs: Optional[NDArray[np.floating]] = None) -> ChainGradient:
         """The gradient of a loss, given its gradient with respect to `nodes` (N, L) and `arcs` (N, L, L) or None."""

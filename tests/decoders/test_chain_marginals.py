@@ -136,6 +136,47 @@ def test_long_sequence_agrees_with_forward_backward():
     assert found.arcs.sum(axis=0) == pytest.approx(expected.transitions)
 
 
+@given(case=cases(max_sequences=3), seed=st.integers(0, 99), restricted=st.booleans())
+def test_segments_are_the_enumerated_ones(case, seed, restricted):
+    """All labellings that have the labels there, and no pair across which the segment goes on, are added up."""
+    case = fit(case)
+    rng, n_labels = np.random.default_rng(seed), case.scores.shape[1]
+    goes_on = rng.random((n_labels, n_labels)) < 0.4 if restricted else None
+    first, sizes, labels, expected = [], [], [], []
+    for start, single in zip(case.starts, case.singles(), strict=True):
+        labellings = oracle.all_labellings(len(single.scores), n_labels)
+        scores = oracle.score_of(single, labellings)
+        p = np.exp(scores - scores.max())
+        for _ in range(3):
+            i = int(rng.integers(len(single.scores)))
+            j = int(rng.integers(i, len(single.scores))) + 1
+            string = rng.integers(0, n_labels, size=j - i)
+            found = (labellings[:, i:j] == string).all(axis=1)
+            if goes_on is not None and j < len(single.scores):
+                found &= ~goes_on[labellings[:, j - 1], labellings[:, j]]
+            expected.append(p[found].sum() / p.sum())
+            first, sizes, labels = [*first, start + i], [*sizes, j - i], [*labels, *string]
+    arrays = [np.array(values, np.int64) for values in (first, sizes, labels)]
+    assert chain(case).segments(*arrays, goes_on) == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
+    rng = np.random.default_rng(0)
+    found = ChainMarginals(rng.normal(size=(5, 3)), rng.normal(size=(3, 3)), np.array([2, 3]))
+    tokens, ones, labels = np.repeat(np.arange(5), 3), np.ones(15, int), np.tile(np.arange(3), 5)
+    assert found.segments(tokens, ones, labels).reshape(5, 3) == pytest.approx(found.nodes)
+    pairs = found.segments(np.full(9, 2), np.full(9, 2), np.array(list(np.ndindex(3, 3))).reshape(-1))
+    assert pairs.reshape(3, 3) == pytest.approx(found.arcs[3])
+    assert found.segments(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int)).tolist() == []
+
+
+@pytest.mark.parametrize("first, size", [(0, 0), (1, 2), (4, 2), (5, 1), (-1, 1)])
+def test_segments_lie_within_one_sequence(first, size):
+    found = ChainMarginals(np.zeros((5, 3)), np.zeros((3, 3)), np.array([2, 3]))
+    with pytest.raises(ValueError, match=r"\[HS098\]"):
+        found.segments(np.array([first]), np.array([size]), np.zeros(size, int))
+
+
 def test_forbidden_transitions_have_no_probability_and_no_gradient():
     scores, trans = np.zeros((3, 2)), np.array([[0.0, -np.inf], [1.0, 0.5]])
     found = ChainMarginals(scores, trans, np.array([3]))
