@@ -53,9 +53,7 @@ def pattern_posterior(
     """
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
-    if not is_stable(trans, patterns):
-        got = dict(zip(("trans", "gain", "loss"), _spread(trans, patterns), strict=True))
-        raise ValueError(Errors.HS028.format(limit=MAX_RANGE, least=-MAX_LOSS, **got))
+    check_stable(trans, patterns)
     fired = patterns.fired
     total = Posterior(
         np.zeros(len(layout.lengths)),
@@ -68,7 +66,7 @@ def pattern_posterior(
         inside, entries = patterns.among(tokens, len(scores))
         mask = None if allowed is None else allowed[tokens]
         group = make_layout(layout.lengths[sequences], len(tokens))
-        found = _Walk(scores[tokens], trans, inside, group, mask).posterior()
+        found = PatternWalk(packed_scores(scores[tokens], mask, group), trans, inside, group).posterior()
         total.log_z[sequences] = found.log_z
         total.marginals[tokens] = found.marginals
         total.transitions[:] += found.transitions
@@ -77,6 +75,13 @@ def pattern_posterior(
     if len(total.log_z) and total.log_z.min() == -np.inf:
         raise NoPath(int(total.log_z.argmin()))
     return total
+
+
+def check_stable(trans: NDArray[np.floating], patterns: PatternScores) -> None:
+    """RAISES ValueError [HS028]: weights with which sums over the trie would lose their digits."""
+    if not is_stable(trans, patterns):
+        got = dict(zip(("trans", "gain", "loss"), _spread(trans, patterns), strict=True))
+        raise ValueError(Errors.HS028.format(limit=MAX_RANGE, least=-MAX_LOSS, **got))
 
 
 def is_stable(trans: NDArray[np.floating], patterns: PatternScores) -> bool:
@@ -92,22 +97,21 @@ def _spread(trans: NDArray[np.floating], patterns: PatternScores) -> Tuple[float
     return trans_range, _largest_sum(patterns, 1), -_largest_sum(patterns, -1)
 
 
-class _Walk:
-    """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are scaled."""
+class PatternWalk:
+    """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are scaled.
+
+    emissions (L, N): packed scores. Every step is an analytic function of them, so they may be complex
+    (pattern_gradient.py), and then all results are.
+    """
 
     def __init__(
-        self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
-        patterns: PatternScores,
-        layout: Layout,
-        allowed: Optional[NDArray[np.bool_]],
+        self, emissions: Floats, trans: NDArray[np.floating], patterns: PatternScores, layout: Layout
     ) -> None:
         self.trie, self.layout, self.fired = patterns.trie, layout, patterns.fired
         trie = self.trie
-        emissions = packed_scores(scores, allowed, layout)  # (L, N)
-        self.shift = emissions.max(axis=0, initial=-np.inf)
+        self.shift = emissions.real.max(axis=0, initial=-np.inf)
         self.potentials = np.exp(emissions - self.shift)
+        self.type = emissions.dtype
         self.top = float(np.max(trans, initial=-np.inf)) if trans.size else 0.0
         self.moves: Floats = np.exp(trans.astype(np.float64) - self.top)
         self.deep = slice(trie.n_labels, len(trie))
@@ -123,7 +127,7 @@ class _Walk:
         forward: List[Tuple[Floats, Floats, Floats]] = []  # (Z scaled, w, scale) of each step
         for t in range(len(self.layout.size_at_t)):
             forward.append(self._step(t, forward[-1][0] if forward else None))
-        log_scale = np.concatenate([np.log(scale) for _, _, scale in forward]) if forward else np.zeros(0)
+        log_scale = np.concatenate([np.log(scale.real) for _, _, scale in forward]) if forward else np.zeros(0)
         by_rank = sum_by_rank(log_scale + self.shift, self.layout)
         by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
         log_z = np.empty(len(by_rank))
@@ -142,7 +146,7 @@ class _Walk:
     def _step(self, t: int, before: Optional[Floats]) -> Tuple[Floats, Floats, Floats]:
         potentials = self.potentials[:, self.layout.step(t)]  # (L, n)
         n = potentials.shape[1]
-        w = np.zeros((len(self.trie), n))
+        w = np.zeros((len(self.trie), n), self.type)
         if before is None:
             w[: self.trie.n_labels] = potentials
         else:
@@ -163,15 +167,15 @@ class _Walk:
     def _backward(self, forward: List[Tuple[Floats, Floats, Floats]], log_z: Floats) -> Posterior:
         trie, layout = self.trie, self.layout
         n_labels = trie.n_labels
-        marginals = np.zeros((n_labels, len(layout.tokens)))
-        moved = np.zeros((n_labels, n_labels))
-        at_node, matched = np.zeros(len(trie)), np.zeros(len(trie))
-        fired_counts = np.zeros(0 if self.fired is None else len(self.fired.tokens))
-        adjoint = np.zeros((len(trie), 0))
+        marginals = np.zeros((n_labels, len(layout.tokens)), self.type)
+        moved = np.zeros((n_labels, n_labels), self.type)
+        at_node, matched = np.zeros(len(trie), self.type), np.zeros(len(trie), self.type)
+        fired_counts = np.zeros(0 if self.fired is None else len(self.fired.tokens), self.type)
+        adjoint = np.zeros((len(trie), 0), self.type)
         for t in range(len(forward) - 1, -1, -1):
             z, w, scale = forward[t]
             n_on, n = adjoint.shape[1], z.shape[1]
-            ended = np.zeros((len(trie), n - n_on))
+            ended = np.zeros((len(trie), n - n_on), self.type)
             ended[:n_labels] = 1.0
             adjoint = np.concatenate([adjoint, ended], axis=1) / scale  # of Z_t before scaling
             matchable = trie.levels[: t + 1]  # deeper nodes cannot have matched yet
@@ -200,19 +204,20 @@ class _Walk:
             message = potentials * d_w[:n_labels]  # (L, n)
             moved += before[:n_labels] @ message.T
             at_node += product.sum(axis=1)
-            adjoint = np.zeros((len(trie), n))
+            adjoint = np.zeros((len(trie), n), self.type)
             adjoint[:n_labels] = self.moves @ message
             if len(self.parent):
                 gained = (self.move * potentials[self.label] * d_w[self.deep])[self.by_parent]
                 adjoint[self.parents] += np.add.reduceat(gained, self.parent_starts, axis=0)
-        pairs = trie.label[self.parent] * n_labels + self.label
-        in_nodes = np.bincount(pairs, weights=at_node[self.deep], minlength=n_labels * n_labels)
-        transitions = moved * self.moves + in_nodes.reshape(n_labels, n_labels)
+        transitions = moved * self.moves
+        order, pairs, starts = _grouped(trie.label[self.parent] * n_labels + self.label)
+        if len(pairs):
+            transitions.reshape(-1)[pairs] += np.add.reduceat(at_node[self.deep][order], starts)
         for level in reversed(trie.levels[1:]):  # a match of v is a match of all its suffixes
             targets, starts = np.unique(trie.fail[level], return_index=True)
             matched[targets] += np.add.reduceat(matched[level], starts)
         matched[:n_labels] = 0.0
-        flat = np.empty((len(layout.tokens), n_labels))
+        flat = np.empty((len(layout.tokens), n_labels), self.type)
         flat[layout.tokens] = marginals.T
         return Posterior(log_z, flat, transitions, matched, fired_counts)
 
