@@ -60,6 +60,35 @@ def chunk_bounds(
     return np.flatnonzero(cut[:-1] & inside), np.flatnonzero(cut[1:] & inside) + 1
 
 
+class Grammar(NamedTuple):
+    """Which tags can stand where in a well-formed sequence. first, last (L,) bool: at its ends. pairs (L, L) bool: one
+    after the other, the earlier one first."""
+
+    first: NDArray[np.bool_]
+    last: NDArray[np.bool_]
+    pairs: NDArray[np.bool_]
+
+
+def grammar(tags: Sequence[str], representation: str) -> Grammar:
+    """A sequence of these tags is well formed if and only if its ends and its pairs are permitted.
+
+    representation: "iob2", "bilou" or "start_end": those in which a tag says whether it begins a chunk.
+    RAISES ValueError [HS080, HS081]; [HS084]: another representation.
+    """
+    check_representation(representation)
+    if representation not in ("iob2", "bilou", "start_end"):
+        raise ValueError(Errors.HS084.format(representation=representation))
+    _, start, middle, last = list(LETTERS[representation])
+    split = [_split(tag) for tag in tags]
+    letters, types = np.array([letter for letter, _ in split], str), np.array([name for _, name in split], str)
+    goes_on = np.isin(letters, [middle, last])  # continues the chunk of the tag before
+    unfinished = np.isin(letters, [start, middle]) & (middle != last)  # has to be continued
+    may_go_on = np.isin(letters, [start, middle])
+    same = types[:, None] == types[None, :]
+    pairs = np.where(goes_on[None, :], may_go_on[:, None] & same, ~unfinished[:, None])
+    return Grammar(~goes_on, ~unfinished, pairs)
+
+
 class TagTable:
     """Tags by id, as the arrays that `chunk_bounds` needs: for tags that come as numbers.
 

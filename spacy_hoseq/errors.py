@@ -152,6 +152,10 @@ class Errors(metaclass=_WithCodes):
         "The gold span {span} of doc.spans[\"{key}\"] {problem}. Chunks do not overlap, have a label each, and lie "
         "within a sentence; mend the span, or the sentence boundary."
     )
+    HS084 = (
+        "Which tags can follow each other cannot be told from pairs in the representation \"{representation}\". Use "
+        "\"iob2\", \"bilou\" or \"start_end\"."
+    )
 
     HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
     HS091 = (

@@ -1,11 +1,13 @@
 """Chunks: from spans to tags and back in every representation, and how sequences that are not well formed are read."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.chunks import LETTERS, Chunks, is_well_formed, read_chunks, tag_names, write_chunks
+from spacy_hoseq.chunks import LETTERS, Chunks, grammar, is_well_formed, read_chunks, tag_names, write_chunks
 
 REPRESENTATIONS = sorted(LETTERS)
 
@@ -127,3 +129,25 @@ def test_unknown_representation():
 def test_chunks_that_cannot_be_written(spans):
     with pytest.raises(ValueError, match=r"\[HS082\] The chunk A from token \d to \d"):
         write_chunks(chunks_of(spans), 4, "iob2")
+
+
+@pytest.mark.parametrize("representation", ["iob2", "bilou", "start_end"])
+@pytest.mark.parametrize("types, longest", [(["A"], 5), (["A", "B"], 4), ([], 3)])
+def test_grammar_permits_the_well_formed_sequences_and_no_others(representation, types, longest):
+    tags = tag_names(types, representation)
+    rules = grammar(tags, representation)
+    for n in range(1, longest + 1):
+        for ids in itertools.product(range(len(tags)), repeat=n):
+            pairs = all(rules.pairs[pair] for pair in itertools.pairwise(ids))
+            permitted = bool(rules.first[ids[0]] and rules.last[ids[-1]] and pairs)
+            assert permitted == is_well_formed([tags[i] for i in ids], representation), [tags[i] for i in ids]
+
+
+def test_grammar_of_other_tags():
+    assert grammar([], "iob2").pairs.shape == (0, 0)
+    with pytest.raises(ValueError, match=r"\[HS084\].*\"ioe1\""):
+        grammar(["O"], "ioe1")
+    with pytest.raises(ValueError, match=r"\[HS081\]"):
+        grammar(["O"], "iob3")
+    with pytest.raises(ValueError, match=r"\[HS080\]"):
+        grammar(["X"], "iob2")
