@@ -29,6 +29,7 @@ STRATEGIES = (
     "easiest_first",
     "full_bidirectional",
 )
+EXACT = ("left_to_right", "right_to_left")  # without pruning these are still quick at order 1
 PASSES = 3
 
 
@@ -49,6 +50,9 @@ def main(model: Path, test: Path, output: Path) -> None:
         scores = nlp.get_pipe(NAME).score([Example(d, g) for d, g in zip(docs[-1], gold, strict=True)])
         n_tokens = sum(map(len, gold))
         measured = {key: value for key, value in scores.items() if not key.endswith("per_type")}
+        if strategy in EXACT and component.model.attrs["order"] == 1:
+            exact = spacy.load(model, config={"components": {NAME: {"strategy": strategy, "prune": 0.0}}})
+            measured["changed_by_pruning"] = differences(docs[-1], timed(exact, gold, makes_chunks)[1])
         result["strategies"][strategy] = {**measured, "tokens_per_second": n_tokens / statistics.median(seconds)}
         result["tokens"] = n_tokens
     result["measuring_peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
@@ -65,6 +69,15 @@ def timed(nlp: Language, gold: List[Doc], with_tags: bool) -> "tuple[float, List
     start = time.perf_counter()
     annotated = list(nlp.pipe(docs))
     return time.perf_counter() - start, annotated
+
+
+def differences(docs: List[Doc], others: List[Doc]) -> int:
+    """Tokens with another tag, and chunks that only one side has."""
+    n = 0
+    for doc, other in zip(docs, others, strict=True):
+        chunks = [{(s.start, s.end, s.label_) for s in d.spans.get("chunks", [])} for d in (doc, other)]
+        n += len(chunks[0] ^ chunks[1]) + sum(t.tag_ != o.tag_ for t, o in zip(doc, other, strict=True))
+    return n
 
 
 def given(doc: Doc, with_tags: bool) -> Doc:

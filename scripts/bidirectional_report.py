@@ -80,6 +80,13 @@ def main(
             page.add(page.title(2, title))
             page.add(page.table(rows, header, aligns=aligns))
             print(table(rows, header=header, divider=True, aligns=aligns))
+    changed = [
+        f"{values['representation'] or values['task']} {strategy} {found['changed_by_pruning']}"
+        for values in measured
+        for strategy, found in values["strategies"].items()
+        if "changed_by_pruning" in found
+    ]
+    page.add(f"Labels that pruning changes, compared with exact search at order 1: {'; '.join(changed)}.")
     page.add(f"The paper's figures are of its development sets (Tables 2 and 5) and 2005 hardware. {PAPER_TESTS}")
     page.add(
         f"tokens/s: `nlp.pipe` over ready Docs, one process, median of three passes. "

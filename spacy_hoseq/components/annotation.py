@@ -78,6 +78,14 @@ def write_values(doc: Doc, attribute: str, values: Values) -> None:
         setattr(token._, attribute[2:], doc.vocab.strings[value] if value else "")
 
 
+def write_labels(doc: Doc, attribute: str, values: Values, *, overwrite: bool) -> None:
+    """Write labels; those that are set already stay, unless `overwrite`."""
+    if not overwrite:
+        preset = read_values(doc, attribute)
+        values = np.where(preset != 0, preset, values)
+    write_values(doc, attribute, values)
+
+
 def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: NDArray[np.float32]) -> None:
     """Keep the marginals of the component `name` on the Doc, beside those of others."""
     _keep(doc, MARGINALS, name, {"labels": list(labels), "probabilities": probabilities})

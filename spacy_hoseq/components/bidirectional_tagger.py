@@ -36,7 +36,7 @@ from .annotation import (
     permitted_labels,
     read_values,
     write_decisions,
-    write_values,
+    write_labels,
 )
 from .chunk_annotation import ChunkTags
 from .constraints import TagDictionary, allowed_labels
@@ -345,8 +345,4 @@ class HoseqBidirectionalTagger(TrainablePipe):
             if self.cfg["overwrite"] or self.cfg["spans_key"] not in doc.spans:
                 self._chunks.write(doc, labels, tags)
             return
-        values = table.ids[labels]
-        if not self.cfg["overwrite"]:
-            preset = read_values(doc, self.cfg["attribute"])
-            values = np.where(preset != 0, preset, values)
-        write_values(doc, self.cfg["attribute"], values)
+        write_labels(doc, self.cfg["attribute"], table.ids[labels], overwrite=self.cfg["overwrite"])

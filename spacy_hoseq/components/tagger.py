@@ -37,9 +37,8 @@ from .annotation import (
     check_label,
     gold_mask,
     label_names,
-    read_values,
+    write_labels,
     write_marginals,
-    write_values,
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
@@ -228,11 +227,7 @@ class HoseqTagger(TrainablePipe):
         table, _ = self._lookup()
         attribute = self.cfg["attribute"]
         for i, doc in enumerate(docs):
-            values = table.ids[guesses.labels[i]]
-            if not self.cfg["overwrite"]:
-                preset = read_values(doc, attribute)
-                values = np.where(preset != 0, preset, values)
-            write_values(doc, attribute, values)
+            write_labels(doc, attribute, table.ids[guesses.labels[i]], overwrite=self.cfg["overwrite"])
             if guesses.marginals is not None:
                 write_marginals(doc, self.name, self.labels, guesses.marginals[i])
 

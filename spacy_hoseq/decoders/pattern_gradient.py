@@ -50,7 +50,7 @@ def pattern_gradient(
     """The gradient of a loss, given its gradient with respect to the marginals.
 
     d_marginals (N, L). All else as in `pattern_posterior`, with its errors; RAISES ValueError [HS024]: the shape of
-    d_marginals. Time and memory: about twice those of `pattern_posterior`.
+    d_marginals. Time and memory: those of `pattern_posterior`, in complex numbers.
     """
     check_scores(scores, trans, allowed)
     if d_marginals.shape != scores.shape:
