@@ -94,8 +94,13 @@ def test_metrics(system, project, corpora):
     assert 0.1 < found["training_seconds"] < 300
     assert all(2**25 < found[name] < 2**34 for name in ("peak_bytes", "measuring_peak_bytes"))
     assert list(found["strategies"]) == STRATEGIES
-    for scores in found["strategies"].values():
+    for strategy, scores in found["strategies"].items():
         assert scores["tokens_per_second"] > 1
+        if order == "1" and strategy in ("left_to_right", "right_to_left"):
+            changed = scores.pop("changed_by_pruning")
+            assert 0 <= changed < found["tokens"] / 10
+            page = (project / "reports" / "bidirectional.md").read_text(encoding="utf8")
+            assert f" {representation} {strategy} {changed}" in page
         keys = ["tag_acc"] if task == "tags" else [f"spans_chunks_{key}" for key in "rpf"]
         assert set(scores) == {*keys, "tokens_per_second"}
         assert all(FLOOR[task] < scores[key] <= 1 for key in keys)
