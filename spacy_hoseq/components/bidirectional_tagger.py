@@ -304,13 +304,13 @@ class HoseqBidirectionalTagger(TrainablePipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqBidirectionalTagger":
         """RAISES ValueError [HS064]: the data cannot be read."""
-        with checked_loading(self, "bytes"):
+        with checked_loading(self, "bytes", shim_of(self.model).is_of):
             super().from_bytes(bytes_data, exclude=exclude)
         return self
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "HoseqBidirectionalTagger":
         """RAISES ValueError [HS064]: a file cannot be read."""
-        with checked_loading(self, str(path)):
+        with checked_loading(self, str(path), shim_of(self.model).is_of):
             super().from_disk(path, exclude=exclude)
         return self
 

@@ -1,7 +1,7 @@
 """What every component checks when it was read from bytes or from disk."""
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, Protocol
+from typing import Any, Callable, Dict, Iterator, Optional, Protocol, Sequence
 
 from spacy.vocab import Vocab
 from thinc.api import Model
@@ -21,8 +21,13 @@ class Loadable(Protocol):
 
 
 @contextmanager
-def checked_loading(component: Loadable, where: str) -> Iterator[None]:
-    """Read the component within. RAISES ValueError [HS064]: it cannot be read, or its labels do not fit its weights."""
+def checked_loading(
+    component: Loadable, where: str, is_of: Optional[Callable[[Sequence[str]], bool]] = None
+) -> Iterator[None]:
+    """Read the component within. is_of: whether the weights are of some labels; None = the number of columns tells.
+
+    RAISES ValueError [HS064]: it cannot be read, or its labels do not fit its weights.
+    """
     settings = {key: value for key, value in component.cfg.items() if key not in ("labels", "tag_dictionary")}
     try:
         yield
@@ -35,6 +40,8 @@ def checked_loading(component: Loadable, where: str) -> Iterator[None]:
     width = component.model.get_dim("nO") if component.model.has_dim("nO") else None
     if not problem and width not in (None, len(labels)):
         problem = f"{width} columns of weights, but {len(labels)} labels"
+    if not problem and is_of is not None and not is_of(labels):
+        problem = "the weights are of other labels, or of these in another order"
     if problem:
         raise ValueError(Errors.HS064.format(name=component.name, where=where, problem=problem))
     for label in labels:

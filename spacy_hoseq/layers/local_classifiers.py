@@ -151,6 +151,10 @@ class ClassifiersShim(Shim):
         values: Keys = self._extra["values"]
         return values
 
+    def is_of(self, labels: Sequence[str]) -> bool:
+        """Whether the weights are of these labels, in this order; true if there are no weights yet."""
+        return not self._extra or np.array_equal(self.values(), label_values(labels))
+
     def stacked(self) -> StackedWeights:
         """Finished weights, from which labels are predicted."""
         if self._stacked is None:

@@ -233,6 +233,8 @@ CFG = {
     "one label less": {"labels": list(LABELS[:-1])},
     "label twice": {"labels": [*LABELS[:-1], LABELS[0]]},
     "text for labels": {"labels": "ADNRV."},
+    "labels in another order": {"labels": list(LABELS[::-1])},
+    "another label": {"labels": [*LABELS[:-1], "X"]},
     "list for dictionary": {"tag_dictionary": ["the"]},
     "dictionary of unknown labels": {"tag_dictionary": {"the": ["UNKNOWN"]}},
 }
