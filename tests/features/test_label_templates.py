@@ -8,6 +8,12 @@ from spacy.strings import get_string_id
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.label_templates import label_keys, label_values, split_templates
+from spacy_hoseq.features.template_sets import (
+    bidirectional_chunk_templates,
+    bidirectional_pos_templates,
+    paper_chunk_templates,
+    paper_pos_templates,
+)
 from spacy_hoseq.features.templates import parse_templates
 
 from ..layers.helpers import doc_of
@@ -121,3 +127,25 @@ def test_no_feature_where_the_word_part_has_no_value():
         ("label[-1]+bias", [True] * 4),
     ]:
         assert [key != 0 for key in keys_of(text, doc, [[1]] * 4)] == fires, text
+
+
+TABLE_1_LABELS = ["-2", "-1", "1", "2", "-2 -1", "-1 1", "1 2", "-2 -1 1", "-1 1 2", "-2 -1 1 2"]
+
+
+def test_template_sets_of_the_paper():
+    """Tsuruoka & Tsujii (2005), Tables 1 and 4: templates about words, labels with and without one."""
+    tags = split_templates(parse_templates(paper_pos_templates()))
+    assert len(tags.plain) == 3 + 2 + 10 + 10 + 4 and [str(word) for word in tags.words] == ["orth[0]"]
+    found = [(" ".join(map(str, template.offsets)), template.word >= 0) for template in tags.labels]
+    assert found == [(text, False) for text in TABLE_1_LABELS] + [("-1", True), ("1", True), ("-1 1", True)]
+    chunks = split_templates(parse_templates(paper_chunk_templates()))
+    assert len(chunks.plain) == (5 + 4) + (5 + 4 + 3) and chunks.words == []
+    assert [" ".join(map(str, template.offsets)) for template in chunks.labels] == TABLE_1_LABELS[:7]
+
+
+SETS = [(bidirectional_pos_templates, paper_pos_templates), (bidirectional_chunk_templates, paper_chunk_templates)]
+
+
+@pytest.mark.parametrize("ours, papers", SETS)
+def test_our_template_sets_hold_those_of_the_paper(ours, papers):
+    assert set(parse_templates(papers())) < set(parse_templates(ours()))
