@@ -24,7 +24,7 @@ class Warnings(metaclass=_WithCodes):
 class Errors(metaclass=_WithCodes):
     """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and
-    backpropagation through marginals."""
+    backpropagation through marginals, HS10x components that listen to others."""
 
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
@@ -48,6 +48,11 @@ class Errors(metaclass=_WithCodes):
         "such as \"label[-1]\"."
     )
 
+    HS019 = (
+        "The template \"{template}\" must look at labels of the earlier component, each place once, such as "
+        "\"upstream[-1]+upstream[0]\". Templates about words alone belong to `spacy_hoseq.SparseLinear.v1`."
+    )
+
     HS020 = (
         "Emission scores must be finite, but {n} of {size} are NaN or infinite (first at token {token}, label "
         "{label}). "
@@ -65,8 +70,8 @@ class Errors(metaclass=_WithCodes):
     HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
 
     HS028 = (
-        "Probabilities with label patterns need transitions that are finite and differ, together with the weights of "
-        "patterns at one token, by less than {limit}, and negative weights that add up to more than {least}; got "
+        "Probabilities with label patterns need transitions that differ, together with the weights of patterns at one "
+        "token, by less than {limit}, and negative weights that add up to more than {least}; got "
         "{trans}, {gain} and {loss}. Regularise more (l2), or lower `learn_rate`."
     )
 
@@ -136,6 +141,11 @@ class Errors(metaclass=_WithCodes):
 
     HS067 = "The setting `{name}` is {value}, which is no {kind}. Use a registered one, such as \"{example}\"."
 
+    HS068 = (
+        "The pipeline {path} has no component \"{name}\", so its weights cannot be taken from there. Give a directory "
+        "saved by `nlp.to_disk` or `spacy train`, with a component of that name."
+    )
+
     HS070 = "Cannot read line {line} of {path}: {problem}."
     HS071 = "There are no words in {folds} of {path}. Give folds that the file has, or another file."
     HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
@@ -184,10 +194,22 @@ class Errors(metaclass=_WithCodes):
         "\"easiest_last\", or switch it off."
     )
     HS097 = (
-        "Backpropagation through marginals needs transitions that differ by less than {limit}, but they differ by "
-        "{got}. Regularise more (l2), or lower `learn_rate`."
+        "Probabilities vanish beside each other: transitions must differ by less than {limit} (they differ by {got}), "
+        "and where some are forbidden the scores of a token must not differ by more than that. Regularise more (l2), "
+        "or lower `learn_rate`."
     )
     HS098 = (
         "Segments must have at least one token each and lie within one sequence; got the first tokens {first} and the "
         "sizes {sizes}."
+    )
+
+    HS100 = (
+        "The Doc {text} has no labels of the component \"{name}\" ({output}), to which a later one listens. Put "
+        "\"{name}\" before it and do not disable it; in training, a frozen component must be in "
+        "[training.annotating_components]."
+    )
+    HS101 = "`grad_factor` must be 0 or a positive number, got {grad_factor}."
+    HS102 = (
+        "The component \"{name}\" listens to \"{upstream}\", but {problem}. Give a `hoseq_tagger` that comes before "
+        "it, by its name in the pipeline."
     )

@@ -24,11 +24,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .forward_backward import MAX_RANGE, sum_by_rank
+from .forward_backward import finite_range, forward_backward, packed_emissions, scaled_prefixes
 from .layout import check_scores, make_layout, ranges
-from .records import NoPath
+from .records import LostDigits
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class Arcs(NamedTuple):
+    """Pairs of labels at neighbouring tokens. tokens (A,): of the later label. earlier, later (A,): the labels."""
+
+    tokens: Ints
+    earlier: Ints
+    later: Ints
 
 
 class ChainGradient(NamedTuple):
@@ -42,7 +52,7 @@ class ChainMarginals:
     """Forward-backward over a batch, kept for the way back.
 
     Arguments as in `forward_backward`; trans may forbid transitions (-inf).
-    RAISES ValueError [HS020-HS025]; [HS097]: transitions that differ by MAX_RANGE or more.
+    RAISES ValueError [HS020-HS025]; [HS097]: scores or transitions that differ by too much.
     """
 
     def __init__(
@@ -51,53 +61,35 @@ class ChainMarginals:
         trans: NDArray[np.floating],
         lengths: NDArray[np.integer],
         *,
-        allowed: Optional[NDArray[np.bool_]] = None,
+        allowed: Optional[Mask] = None,
     ) -> None:
         check_scores(scores, trans, allowed)
-        open_moves = trans[np.isfinite(trans)].astype(np.float64)
-        top = float(open_moves.max()) if len(open_moves) else 0.0
-        if len(open_moves) and np.ptp(open_moves) >= MAX_RANGE:
-            raise ValueError(Errors.HS097.format(limit=MAX_RANGE, got=f"{np.ptp(open_moves):.3g}"))
         self._layout = layout = make_layout(lengths, len(scores))
-        emissions = scores[layout.tokens].astype(np.float64)
-        if allowed is not None:
-            emissions[~allowed[layout.tokens]] = -np.inf
-        self._weights: Floats = np.exp(trans.astype(np.float64) - top)
-        shift = emissions.max(axis=1, keepdims=True, initial=-np.inf)
-        self._e = np.exp(emissions - shift)  # (N, L), divided by the scale below
-        self._alpha, self._beta = np.empty_like(self._e), np.ones_like(self._e)
-        scale = np.empty(len(self._e))
-        for t in range(len(layout.size_at_t)):
-            here = layout.step(t)
-            current = self._e[here]
-            if t > 0:
-                current = current * (self._alpha[self._before(t)] @ self._weights)
-            scale[here] = current.sum(axis=1)
-            if (scale[here] == 0).any():
-                raise NoPath(int(layout.order[np.argmax(scale[here] == 0)]))
-            self._alpha[here] = current / scale[here, None]
-        self._e /= scale[:, None]
+        found = scaled_prefixes(packed_emissions(scores, allowed, layout), trans.astype(np.float64), layout)
+        if found is None:
+            forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
+            raise LostDigits(finite_range(trans))
+        self._weights, self._alpha, self._beta = found.weights, found.alpha, np.ones_like(found.alpha)
+        self._e = found.potentials / found.scale[:, None]  # (N, L)
         for t in range(len(layout.size_at_t) - 1, 0, -1):
             here = layout.step(t)
             self._beta[self._before(t)] = (self._e[here] * self._beta[here]) @ self._weights.T
         self.log_z = np.empty(len(layout.lengths))
-        steps = layout.lengths[layout.order] - 1
-        self.log_z[layout.order] = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * steps
+        self.log_z[layout.order] = found.log_z
+        self._place = np.empty(len(scores), np.intp)
+        self._place[layout.tokens] = np.arange(len(scores))
 
     @property
     def nodes(self) -> Floats:
         """mu. RETURNS (N, L), rows sum to 1."""
         return self._unpacked(self._alpha * self._beta)
 
-    @property
-    def arcs(self) -> Floats:
-        """nu. RETURNS (N, L, L), first index the earlier label: the arc into each token; 0 for first tokens."""
-        packed = np.zeros((*self._e.shape, self._e.shape[1]))
-        for t in range(1, len(self._layout.size_at_t)):
-            here = self._layout.step(t)
-            message = self._e[here] * self._beta[here]
-            packed[here] = self._alpha[self._before(t)][:, :, None] * self._weights * message[:, None, :]
-        return self._unpacked(packed)
+    def arcs(self, arcs: Arcs) -> Floats:
+        """nu of some pairs, 0 at the first token of a sequence. RETURNS (A,)."""
+        here, before = self._sides(arcs)
+        _, earlier, later = arcs
+        message = self._e[here, later] * self._beta[here, later]
+        return np.asarray(self._alpha[before, earlier] * self._weights[earlier, later] * message * (before >= 0))
 
     def segments(
         self,
@@ -114,16 +106,11 @@ class ChainMarginals:
         goes_on (L, L) bool: pairs of labels across which a segment would go on, such as B-NP, I-NP; None = none.
         RETURNS (C,). RAISES ValueError [HS098]: a segment that is empty, or not within one sequence.
         """
-        ends = np.cumsum(self._layout.lengths)
-        sequence = np.searchsorted(ends, first, side="right")
-        if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
-            raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
+        sequence, ends = check_segments(first, sizes, self._layout.lengths), np.cumsum(self._layout.lengths)
         if not len(first):
             return np.zeros(0)
-        place = np.empty(len(self._e), np.intp)
-        place[self._layout.tokens] = np.arange(len(place))
         starts = np.cumsum(sizes) - sizes
-        at = place[ranges(first, sizes)]
+        at = self._place[ranges(first, sizes)]
         with np.errstate(divide="ignore"):
             steps = np.log(self._e[at, labels])
             steps[1:] += np.log(self._weights[labels[:-1], labels[1:]])
@@ -133,40 +120,63 @@ class ChainMarginals:
         after = self._beta[final, last]
         followed = np.flatnonzero(first + sizes < ends[sequence])
         if goes_on is not None and len(followed):
-            following = place[(first + sizes)[followed]]
+            following = self._place[(first + sizes)[followed]]
             moves = np.where(goes_on, 0.0, self._weights)[last[followed]]
             after[followed] = (moves * self._e[following] * self._beta[following]).sum(axis=1)
         return np.asarray(inside * after)
 
-    def backprop(self, d_nodes: NDArray[np.floating], d_arcs: Optional[NDArray[np.floating]] = None) -> ChainGradient:
-        """The gradient of a loss, given its gradient with respect to `nodes` (N, L) and `arcs` (N, L, L) or None."""
+    def backprop(
+        self, d_nodes: NDArray[np.floating], arcs: Optional[Arcs] = None, d_arcs: Optional[NDArray[np.floating]] = None
+    ) -> ChainGradient:
+        """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to those of some arcs (A,).
+        RAISES ValueError [HS024]: the shape of d_nodes."""
+        check_gradient(d_nodes, self._alpha.shape)
         layout, weights, alpha, beta, e = self._layout, self._weights, self._alpha, self._beta, self._e
         node = d_nodes[layout.tokens].astype(np.float64)
-        arc = None if d_arcs is None else d_arcs[layout.tokens].astype(np.float64)
-        forward, backward = alpha * node, np.zeros_like(alpha)  # A, B
+        message = e * beta
+        into, out_of, d_weights = np.zeros_like(alpha), np.zeros_like(alpha), np.zeros_like(weights)
+        if arcs is not None and d_arcs is not None and len(d_arcs):
+            into, out_of, d_weights = self._arc_costs(arcs, d_arcs, message)
+        forward, backward = alpha * node, out_of  # A, B
         for t in range(1, len(layout.size_at_t)):
-            here, before = layout.step(t), self._before(t)
-            moved = forward[before] @ weights
-            if arc is not None:
-                moved += np.einsum("na,ab,nab->nb", alpha[before], weights, arc[here], optimize=True)
-            forward[here] += e[here] * moved
+            here = layout.step(t)
+            forward[here] += e[here] * (forward[self._before(t)] @ weights + into[here])
         for t in range(len(layout.size_at_t) - 1, 0, -1):
-            here, before = layout.step(t), self._before(t)
-            backward[before] = (e[here] * (backward[here] + beta[here] * node[here])) @ weights.T
-            if arc is not None:
-                message = e[here] * beta[here]
-                backward[before] += np.einsum("nb,ab,nab->na", message, weights, arc[here], optimize=True)
+            here = layout.step(t)
+            backward[self._before(t)] += (e[here] * backward[here] + message[here] * node[here]) @ weights.T
         with_cost = forward * beta + alpha * backward  # E[I(y_t = y) c]
         cost = with_cost.sum(axis=1, keepdims=True)  # E[c], the same at every token of a sequence
-        d_trans = np.zeros_like(weights)
         for t in range(1, len(layout.size_at_t)):
             here, before = layout.step(t), self._before(t)
-            message = e[here] * beta[here]
-            d_trans += forward[before].T @ message
-            d_trans += alpha[before].T @ (message * (node[here] - cost[here]) + e[here] * backward[here])
-            if arc is not None:
-                d_trans += np.einsum("na,nab,nb->ab", alpha[before], arc[here], message, optimize=True)
-        return ChainGradient(self._unpacked(with_cost - alpha * beta * cost), d_trans * weights)
+            d_weights += forward[before].T @ message[here]
+            d_weights += alpha[before].T @ (message[here] * (node[here] - cost[here]) + e[here] * backward[here])
+        return ChainGradient(self._unpacked(with_cost - alpha * beta * cost), d_weights * weights)
+
+    def _arc_costs(self, arcs: Arcs, d_arcs: NDArray[np.floating], message: Floats) -> "tuple[Floats, Floats, Floats]":
+        """Costs of arcs on the way forward and on the way back (N, L), and by pair of labels (L, L)."""
+        n, n_labels = self._e.shape
+        here, before = self._sides(arcs)
+        follows = before >= 0
+        here, before, earlier, later = here[follows], before[follows], arcs.earlier[follows], arcs.later[follows]
+        cost = d_arcs[follows].astype(np.float64)
+        moved = cost * self._weights[earlier, later]
+        came, goes = self._alpha[before, earlier], message[here, later]
+        into: Floats = np.zeros((n, n_labels))
+        out_of: Floats = np.zeros((n, n_labels))
+        by_pair: Floats = np.zeros((n_labels, n_labels))
+        into += np.bincount(here * n_labels + later, moved * came, minlength=into.size).reshape(into.shape)
+        out_of += np.bincount(before * n_labels + earlier, moved * goes, minlength=into.size).reshape(into.shape)
+        by_pair += np.bincount(earlier * n_labels + later, cost * came * goes, minlength=by_pair.size).reshape(
+            by_pair.shape
+        )
+        return into, out_of, by_pair
+
+    def _sides(self, arcs: Arcs) -> "tuple[Ints, Ints]":
+        """Packed places of the later and the earlier token of each arc; -1 where there is no earlier one."""
+        is_first = np.zeros(len(self._e), bool)
+        is_first[np.cumsum(self._layout.lengths) - self._layout.lengths] = True
+        before = np.where(is_first[arcs.tokens], -1, self._place[arcs.tokens - 1])
+        return self._place[arcs.tokens], before
 
     def _before(self, t: int) -> slice:
         """The tokens before those of step t."""
@@ -177,3 +187,18 @@ class ChainMarginals:
         result = np.empty_like(packed)
         result[self._layout.tokens] = packed
         return result
+
+
+def check_gradient(d_nodes: NDArray[np.floating], shape: "tuple[int, ...]") -> None:
+    """RAISES ValueError [HS024]."""
+    if d_nodes.shape != shape:
+        raise ValueError(Errors.HS024.format(name="d_nodes", got=d_nodes.shape, expected=shape))
+
+
+def check_segments(first: NDArray[np.integer], sizes: NDArray[np.integer], lengths: NDArray[np.integer]) -> Ints:
+    """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not within a sequence."""
+    ends = np.cumsum(lengths)
+    sequence: Ints = np.searchsorted(ends, first, side="right")
+    if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
+        raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
+    return sequence

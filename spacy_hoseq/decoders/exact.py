@@ -8,7 +8,7 @@
 The first two decode what pruning leaves. Sums keep to inclusive messages as long as these do not cancel.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Iterator, Optional, Tuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from .longest_match import any_sign_posterior, check_finite, decode_any_sign
 from .pattern_posterior import is_stable, pattern_posterior
 from .potentials import OneSequence, Potentials
 from .pruning import decode_pruned
-from .records import NoPath, Paths, Posterior
+from .records import LostDigits, NoPath, Paths, Posterior
 
 Ints = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -150,7 +150,8 @@ def _sum_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Posterio
     if patterns is None:
         return forward_backward(scores, trans, lengths, allowed=allowed)
     if is_stable(trans, patterns):
-        return pattern_posterior(scores, trans, patterns, lengths, allowed=allowed)
+        with suppress(LostDigits):
+            return pattern_posterior(scores, trans, patterns, lengths, allowed=allowed)
     return any_sign_posterior(scores, trans, patterns, lengths, allowed=allowed)
 
 

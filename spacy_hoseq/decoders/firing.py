@@ -23,7 +23,10 @@ def expand_fired(
     place[layout.tokens] = np.arange(len(layout.tokens))
     packed = np.repeat(place[fired.tokens], counts)
     keys, inverse = np.unique(packed * len(trie) + nodes, return_inverse=True)
-    weights = np.asarray(np.bincount(inverse, weights=np.repeat(fired.weights, counts)), np.float64)
+    repeated = np.repeat(fired.weights, counts)
+    weights = np.asarray(np.bincount(inverse, weights=repeated.real), np.float64)
+    if np.iscomplexobj(repeated):
+        weights = weights + 1j * np.bincount(inverse, weights=repeated.imag)
     packed, nodes = np.divmod(keys, len(trie))
     steps = np.searchsorted(layout.offset, packed, side="right") - 1
     cuts = np.flatnonzero(np.diff(steps, prepend=-1))

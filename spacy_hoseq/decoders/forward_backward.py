@@ -6,13 +6,14 @@
 
 Two walks compute it. The usual one works with probabilities that are scaled to sum to 1 at every step: a step is one
 matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never
-be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Otherwise (very large weights, forbidden
-transitions) the same recurrences run on logarithms.
+be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Where some transitions are forbidden there is no
+such bound: there no label that a prefix can end with may have a share below LEAST. Otherwise (very large weights) the
+same recurrences run on logarithms.
 
 Checked against enumeration in tests/decoders/test_forward_backward.py.
 """
 
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,23 @@ from .layout import Layout, check_scores, make_layout
 from .records import NoPath, Posterior
 
 MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
+LEAST = 1e-150  # share of alpha that keeps its digits through the next step, with MAX_RANGE below it
+NORMAL = 1e-290  # number that has all its digits
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class ScaledPrefixes(NamedTuple):
+    """The way forward in scaled probabilities, packed. potentials (N, L): e^scores, the largest at each token 1.
+    weights (L, L): e^trans, the largest 1. alpha (N, L): rows sum to 1. scale (N,): sums before scaling.
+    log_z (S,) by rank."""
+
+    potentials: Floats
+    weights: Floats
+    alpha: Floats
+    scale: Floats
+    log_z: Floats
 
 
 def forward_backward(
@@ -30,7 +46,7 @@ def forward_backward(
     trans: NDArray[np.floating],
     lengths: NDArray[np.integer],
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> Posterior:
     """log Z, label marginals and expected transition counts of a first-order chain, for a batch of sequences.
 
@@ -41,13 +57,13 @@ def forward_backward(
     """
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
-    emissions = scores[layout.tokens].astype(np.float64)  # (N, L), packed
-    if allowed is not None:
-        emissions[~allowed[layout.tokens]] = -np.inf
+    emissions = packed_emissions(scores, allowed, layout)
     moves = trans.astype(np.float64)
-    in_range = np.isfinite(trans).all() and np.ptp(trans) < MAX_RANGE if trans.size else True
-    walk = _scaled if in_range else _logarithmic
-    log_z, packed, transitions = walk(emissions, moves, layout)
+    prefixes = scaled_prefixes(emissions, moves, layout)
+    if prefixes is None:
+        log_z, packed, transitions = _logarithmic(emissions, moves, layout)
+    else:
+        log_z, packed, transitions = _scaled(prefixes, layout)
     if len(log_z) and log_z.min() == -np.inf:
         raise NoPath(int(layout.order[log_z.argmin()]))
     marginals = np.empty_like(packed)
@@ -57,11 +73,33 @@ def forward_backward(
     return Posterior(ordered, marginals, transitions, np.zeros(0), np.zeros(0))
 
 
-def _scaled(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, Floats, Floats]:
-    """Probabilities scaled to sum to 1. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
+def packed_emissions(scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout) -> Floats:
+    """Emission scores in packed order. RETURNS (N, L) float64, -inf where a label is not allowed."""
+    emissions: Floats = scores[layout.tokens].astype(np.float64)
+    if allowed is not None:
+        emissions[~allowed[layout.tokens]] = -np.inf
+    return emissions
+
+
+def finite_range(trans: NDArray[np.floating]) -> float:
+    """By how much the transitions that are not forbidden differ."""
+    finite = trans[np.isfinite(trans)]
+    return float(np.ptp(finite)) if finite.size else 0.0
+
+
+def scaled_prefixes(emissions: Floats, trans: Floats, layout: Layout) -> Optional[ScaledPrefixes]:
+    """RETURNS None if digits would be lost, or if a sequence has no path."""
+    if finite_range(trans) >= MAX_RANGE:
+        return None
+    reached = reached_labels(emissions > -np.inf, trans, layout)
+    if reached is not None:
+        emissions = np.where(reached, emissions, -np.inf)
     shift = emissions.max(axis=1, keepdims=True, initial=-np.inf)
+    if not np.isfinite(shift).all():
+        return None
     potentials = np.exp(emissions - shift)  # (N, L)
-    top = float(trans.max()) if trans.size else 0.0
+    top = float(trans.max(initial=-np.inf))
+    top = top if np.isfinite(top) else 0.0
     weights = np.exp(trans - top)  # (L, L)
     alpha = np.empty_like(potentials)
     scale = np.empty(len(potentials))
@@ -72,15 +110,45 @@ def _scaled(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, F
             start = layout.offset[t - 1]
             current = current * (alpha[start : start + len(current)] @ weights)
         scale[here] = current.sum(axis=1)
+        if not scale[here].all():
+            return None
         alpha[here] = current / scale[here, None]
+        if reached is not None and vanished(current, alpha[here], reached[here]):
+            return None
     log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
-    marginals = alpha  # times beta, written over alpha on the way back
-    transitions = np.zeros_like(trans)
-    beta = np.ones((0, len(trans)))
+    return ScaledPrefixes(potentials, weights, alpha, scale, log_z)
+
+
+def reached_labels(allowed: Mask, trans: NDArray[np.floating], layout: Layout) -> Optional[Mask]:
+    """Labels with which a prefix can end, where transitions are forbidden: others, however high their scores, count for
+    nothing. allowed (N, L), packed. RETURNS (N, L), or None if nothing is forbidden: then all that are allowed."""
+    opened = trans > -np.inf
+    if opened.all():
+        return None
+    reached: Mask = allowed.copy()
+    moves = opened.astype(np.float32)
+    for t in range(1, len(layout.size_at_t)):
+        here, start = layout.step(t), int(layout.offset[t - 1])
+        before = reached[start : start + here.stop - here.start]
+        reached[here] &= before.astype(np.float32) @ moves > 0
+    return reached
+
+
+def vanished(current: Floats, share: Floats, reached: Mask) -> bool:
+    """Whether digits were lost in a step, or may be in the next. current, share (n, L): before and after scaling."""
+    return bool((current[reached] < NORMAL).any() or (share[reached] < LEAST).any())
+
+
+def _scaled(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats, Floats]:
+    """The way back. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
+    potentials, weights, alpha, scale, log_z = prefixes
+    marginals = alpha  # times beta, written over alpha
+    transitions = np.zeros_like(weights)
+    beta = np.ones((0, len(weights)))
     for t in range(len(layout.size_at_t) - 1, 0, -1):
         here, n = layout.step(t), int(layout.size_at_t[t])
         start = int(layout.offset[t - 1])
-        beta = np.concatenate([beta, np.ones((n - len(beta), len(trans)))])
+        beta = np.concatenate([beta, np.ones((n - len(beta), len(weights)))])
         message = potentials[here] * beta / scale[here, None]  # (n, L)
         transitions += alpha[start : start + n].T @ message
         beta = message @ weights.T

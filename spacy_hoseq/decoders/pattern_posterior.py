@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from .firing import expand_fired
-from .forward_backward import MAX_RANGE, sum_by_rank
+from .forward_backward import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
 from .layout import Layout, check_scores, make_layout, packed_scores, parts_of
-from .records import NoPath, Posterior
+from .records import LostDigits, NoPath, Posterior
 from .trie import PatternScores
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,8 @@ def pattern_posterior(
     RETURNS (Posterior): the gradient of sum(log_z) with respect to `scores`, `trans`, `patterns.weights` and
         `patterns.fired.weights` is `marginals`, `transitions`, `node_counts` and `fired_counts`.
     RAISES ValueError [HS020-HS025]; [HS028]: transitions and pattern weights at a token differ by more than MAX_RANGE,
-        a transition is forbidden, or negative weights at a token add up to less than -MAX_LOSS.
+        or negative weights at a token add up to less than -MAX_LOSS; [HS097]: some transitions are forbidden, and a
+        probability vanishes that may count later (or no sequence of labels is left).
 
     Time O(N (L^2 + U)), memory O(T U) for the longest sequence, O(CELLS) for shorter ones.
     """
@@ -87,21 +88,20 @@ def check_stable(trans: NDArray[np.floating], patterns: PatternScores) -> None:
 def is_stable(trans: NDArray[np.floating], patterns: PatternScores) -> bool:
     """Whether `pattern_posterior` keeps its digits with these weights; if not, use `any_sign_posterior`."""
     trans_range, gain, loss = _spread(trans, patterns)
-    return trans_range + gain - loss < MAX_RANGE and -loss < MAX_LOSS  # False for NaN and infinite ranges
+    return trans_range + gain - loss < MAX_RANGE and -loss < MAX_LOSS  # False for NaN
 
 
 def _spread(trans: NDArray[np.floating], patterns: PatternScores) -> Tuple[float, float, float]:
-    """How far transitions differ, and the most that patterns can add and take away (<= 0) at one token."""
-    with np.errstate(invalid="ignore"):
-        trans_range = float(np.ptp(trans)) if trans.size else 0.0
-    return trans_range, _largest_sum(patterns, 1), -_largest_sum(patterns, -1)
+    """How far transitions that are not forbidden differ, and the most that patterns can add and take away (<= 0) at a
+    token."""
+    return finite_range(trans), _largest_sum(patterns, 1), -_largest_sum(patterns, -1)
 
 
 class PatternWalk:
     """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are scaled.
 
-    emissions (L, N): packed scores. Every step is an analytic function of them, so they may be complex
-    (pattern_gradient.py), and then all results are.
+    emissions (L, N): packed scores. Every step is an analytic function of them and of the fired weights, so both may be
+    complex (pattern_marginals.py), and then all results are.
     """
 
     def __init__(
@@ -109,10 +109,17 @@ class PatternWalk:
     ) -> None:
         self.trie, self.layout, self.fired = patterns.trie, layout, patterns.fired
         trie = self.trie
+        reached = reached_labels(emissions.real.T > -np.inf, trans, layout)
+        self.reached, self.range = None if reached is None else reached.T, finite_range(trans)
+        if self.reached is not None:
+            emissions = np.where(self.reached, emissions, -np.inf)
         self.shift = emissions.real.max(axis=0, initial=-np.inf)
+        if not np.isfinite(self.shift).all():
+            raise LostDigits(self.range)
         self.potentials = np.exp(emissions - self.shift)
         self.type = emissions.dtype
-        self.top = float(np.max(trans, initial=-np.inf)) if trans.size else 0.0
+        top = float(np.max(trans, initial=-np.inf))
+        self.top = top if np.isfinite(top) else 0.0
         self.moves: Floats = np.exp(trans.astype(np.float64) - self.top)
         self.deep = slice(trie.n_labels, len(trie))
         self.label, self.parent = trie.label[self.deep], trie.parent[self.deep]
@@ -138,7 +145,7 @@ class PatternWalk:
         """e^psi of all nodes, (U, n) or (U, 1)."""
         if t not in self.extra:
             return np.exp(self.psi)[:, None]
-        psi = np.repeat(self.psi[:, None], n, axis=1)
+        psi = np.repeat(self.psi[:, None], n, axis=1).astype(self.type, copy=False)
         nodes, columns, weights = self.extra[t]
         psi[nodes, columns] += weights
         return np.exp(psi)
@@ -162,7 +169,13 @@ class PatternWalk:
             below[targets] += np.add.reduceat(surplus, starts, axis=0)
         z += below
         scale = z[: self.trie.n_labels].sum(axis=0)
-        return z / scale, w, scale
+        with np.errstate(invalid="ignore"):
+            scaled = z / scale
+        if self.reached is not None:
+            singles, reached = slice(0, self.trie.n_labels), self.reached[:, self.layout.step(t)]
+            if not scale.all() or vanished(z[singles].real, scaled[singles].real, reached):
+                raise LostDigits(self.range)
+        return scaled, w, scale
 
     def _backward(self, forward: List[Tuple[Floats, Floats, Floats]], log_z: Floats) -> Posterior:
         trie, layout = self.trie, self.layout
@@ -248,4 +261,4 @@ def _largest_sum(patterns: PatternScores, sign: int) -> float:
     psi = float(patterns.trie.suffix_sums(np.maximum(sign * patterns.weights, 0.0)).max(initial=0.0))
     if patterns.fired is None or not len(patterns.fired.tokens):
         return psi
-    return psi + float(np.bincount(patterns.fired.tokens, np.maximum(sign * patterns.fired.weights, 0.0)).max())
+    return psi + float(np.bincount(patterns.fired.tokens, np.maximum(sign * patterns.fired.weights.real, 0.0)).max())

@@ -54,3 +54,10 @@ class NoPath(ValueError):
     def __init__(self, sequence: int) -> None:
         super().__init__(Errors.HS023.format(sequence=sequence))
         self.sequence = sequence
+
+
+class LostDigits(ValueError):
+    """[HS097]: scaled probabilities would lose their digits. trans_range (float): by how much transitions differ."""
+
+    def __init__(self, trans_range: float) -> None:
+        super().__init__(Errors.HS097.format(limit=300, got=f"{trans_range:.3g}"))

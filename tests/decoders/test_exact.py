@@ -26,6 +26,7 @@ from .test_longest_match import is_feasible
 
 ALGORITHMS = ["decode_pruned", "decode_any_sign", "configuration_paths",
               "forward_backward", "pattern_posterior", "any_sign_posterior", "configuration_posterior"]  # fmt: skip
+VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
 
 
@@ -104,7 +105,9 @@ def called(function, case):
     ({"patterns": (((0, 1), -16.0),)}, ["decode_any_sign"], ["any_sign_posterior"]),
     ({"patterns": (((0, 1), 300.0),)}, ["decode_pruned"], ["any_sign_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
-     ["decode_pruned"], ["any_sign_posterior"]),
+     ["decode_pruned"], ["pattern_posterior"]),
+    ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]]), "scores": VANISHING},
+     ["decode_pruned"], ["pattern_posterior", "any_sign_posterior"]),
     ({"configurations": (SPAN,)},
      ["decode_pruned", "configuration_paths"], ["forward_backward", "configuration_posterior"]),
     ({"configurations": ((*SPAN[:2], 0.0),)}, ["decode_pruned"], ["forward_backward", "configuration_posterior"]),

@@ -11,15 +11,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.chunks import grammar, is_well_formed, tag_names
 from spacy_hoseq.decoders import forward_backward as module
 from spacy_hoseq.decoders.forward_backward import forward_backward
 from spacy_hoseq.decoders.pattern_posterior import pattern_posterior
 
 from .. import oracle
 from ..cases import Case
-from ..strategies import cases
+from ..strategies import cases, random_mask
 
 WALKS = ["scaled", "logarithmic", "patterns"]
+NEVER = -np.inf
 
 
 def posterior(case, walk=None):
@@ -88,13 +90,131 @@ def test_walks_agree_up_to_the_range_of_the_scaled_one(case, data):
         np.testing.assert_allclose(got.transitions, expected.transitions, atol=1e-9 * len(case.scores))
 
 
-@pytest.mark.parametrize("trans", [[[0, 299.0], [0, 0]], [[0, 301.0], [0, 0]], [[0, -np.inf], [0, 0]]])
-def test_walk_is_chosen_by_the_range(trans):
-    case = Case(np.zeros((3, 2)), np.array(trans), np.array([3]))
-    wanted = "_scaled" if np.ptp(case.trans) < 300 else "_logarithmic"
+def assert_walks(case, wanted):
+    """The result is right, and "_scaled" or "_logarithmic" found it."""
     with mock.patch.object(module, wanted, wraps=getattr(module, wanted)) as walk:
         assert_enumerated(posterior(case), case)
     walk.assert_called_once()
+
+
+@pytest.mark.parametrize("wanted, trans", [
+    ("_scaled", [[0, 299.0], [0, 0]]),
+    ("_logarithmic", [[0, 301.0], [0, 0]]),
+    ("_scaled", [[0, NEVER], [0, 0]]),
+    ("_scaled", [[0, NEVER], [-299, 0]]),
+    ("_logarithmic", [[0, NEVER], [-301, 0]]),
+])  # fmt: skip
+def test_walk_is_chosen_by_the_range(wanted, trans):
+    """That of the transitions which are not forbidden."""
+    assert_walks(Case(np.zeros((3, 2)), np.array(trans), np.array([3])), wanted)
+
+
+@pytest.mark.parametrize("walk", ["scaled", "logarithmic"])
+@given(case=cases(max_sequences=5, min_labels=2), share=st.sampled_from([0.2, 0.5]), masked=st.booleans())
+def test_both_walks_permit_forbidden_transitions_and_masks(walk, case, share, masked):
+    rng = np.random.default_rng(len(case.scores))
+    trans = np.where(rng.random(case.trans.shape) < share, NEVER, case.trans)
+    allowed = random_mask(rng, *case.scores.shape) if masked else case.allowed
+    case = fit(replace(case, trans=trans, allowed=allowed))
+    other = {"scaled": "_logarithmic", "logarithmic": "_scaled"}[walk]
+    with mock.patch.object(module, other, side_effect=AssertionError):
+        got = posterior(case, walk)
+    assert_enumerated(got, case)
+    assert (got.transitions[trans == NEVER] == 0).all()
+
+
+def only_way_on(score):
+    """From label 1 no transition leads to label 2, the only one that is allowed at the end: 0 or 2 come before it,
+    `score` below label 1."""
+    trans = np.array([[0.5, 0, 1], [0, 1, NEVER], [0.5, 0, 0]])
+    scores = np.array([[0.0, 1, 2], [score, 0, score - 1], [0, 0, 0]])
+    allowed = np.array([[True] * 3, [True] * 3, [False, False, True]])
+    return Case(scores, trans, np.array([3]), allowed=allowed)
+
+
+@pytest.mark.parametrize("score, wanted", [
+    (-300.0, "_scaled"), (-330.0, "_scaled"), (-600.0, "_logarithmic"), (-800.0, "_logarithmic"),
+])  # fmt: skip
+def test_share_that_vanishes_where_it_is_the_only_way_on(score, wanted):
+    case = only_way_on(score)
+    assert_walks(case, wanted)
+    assert posterior(case).marginals[1, 1] == 0
+
+
+def test_share_that_vanishes_in_one_sequence_of_several():
+    """The hard one in any place of the batch, among shorter and longer ones."""
+    hard, rng = only_way_on(-600.0), np.random.default_rng(0)
+    for place in range(3):
+        lengths = np.insert([2, 5], place, 3)
+        scores, allowed = rng.normal(size=(10, 3)), np.ones((10, 3), bool)
+        own = slice(lengths[:place].sum(), lengths[:place].sum() + 3)
+        scores[own], allowed[own] = hard.scores, hard.allowed
+        assert_walks(Case(scores, hard.trans, lengths, allowed=allowed), "_logarithmic")
+
+
+def test_label_that_cannot_be_reached_may_be_0():
+    """A share of 0 is no loss of digits where no prefix can end with the label."""
+    trans = np.array([[0.0, NEVER], [0.3, NEVER]])
+    assert_walks(Case(np.array([[0.0, 1], [0, 0.5], [0.2, 0]]), trans, np.array([3])), "_scaled")
+
+
+
+
+@pytest.mark.parametrize("walk", [None, "patterns"])
+@pytest.mark.parametrize("n_tokens, score", [(4, 400.0), (800, 1.0)])
+def test_label_that_cannot_be_reached_and_has_high_scores(n_tokens, score, walk):
+    """Label 1 can only follow itself and not begin: what comes after it may not overflow."""
+    scores, allowed = np.tile([0.0, score], (n_tokens, 1)), np.ones((n_tokens, 2), bool)
+    allowed[0, 1] = False
+    case = Case(scores, np.array([[0.0, NEVER], [0, 0]]), np.array([n_tokens]), allowed=allowed)
+    got = posterior(case, walk)
+    assert got.log_z == pytest.approx([0], abs=1e-12)
+    np.testing.assert_allclose(got.marginals, np.tile([1.0, 0], (n_tokens, 1)))
+    np.testing.assert_allclose(got.transitions, [[n_tokens - 1, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("low", [
+    -300.0, -500.0, -735.0, -741.0, -2000.0,
+])  # fmt: skip
+def test_label_that_cannot_be_reached_far_above_all_others(low):
+    """Labels 0 and 1 are all there is, and keep their digits beside label 2."""
+    case = Case(np.array([[0.0, 0, 0], [low, low - 1, 0]]), np.zeros((3, 3)), np.array([2]))
+    case.trans[:, 2] = NEVER
+    assert_enumerated(posterior(case), case)
+
+
+def test_low_share_and_low_transition_one_after_the_other():
+    """Label 0 has a share of e^-440, and the only way on is from there, by a transition of -295."""
+    trans = np.array([[-295.0, -296, 0], [NEVER, NEVER, 0], [NEVER, NEVER, 0]])
+    case = Case(np.array([[-440.0, 0, 0], [0, 0, 0]]), trans, np.array([2]))
+    case = replace(case, allowed=np.array([[True, True, True], [True, True, False]]))
+    assert_enumerated(posterior(case), case)
+
+
+@pytest.mark.parametrize("walk", ["scaled", "logarithmic"])
+@pytest.mark.parametrize("representation", ["iob2", "bilou"])
+@given(seed=st.integers(0, 99), lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_grammar_of_chunks_leaves_the_well_formed_sequences(walk, representation, seed, lengths):
+    """The sum over all sequences of tags that are well formed, by their own definition."""
+    tags = tag_names(["A", "C"] if representation == "iob2" else ["A"], representation)
+    rng = np.random.default_rng(seed)
+    n_tokens, n_tags = sum(lengths), len(tags)
+    case = Case(rng.normal(0, 2, (n_tokens, n_tags)), rng.normal(size=(n_tags, n_tags)), np.array(lengths))
+    rules, allowed = grammar(tags, representation), np.ones(case.scores.shape, bool)
+    allowed[case.starts] &= rules.first
+    allowed[case.starts + lengths - 1] &= rules.last
+    got = posterior(replace(case, trans=np.where(rules.pairs, case.trans, NEVER), allowed=allowed), walk)
+    marginals, transitions, log_z = np.zeros(case.scores.shape), np.zeros(case.trans.shape), []
+    for start, single in zip(case.starts, case.singles(), strict=True):
+        table = oracle.joint_table(single)
+        formed = [is_well_formed([tags[y] for y in labels], representation) for labels in table.labellings]
+        table = table._replace(scores=np.where(formed, table.scores, NEVER))
+        log_z.append(table.log_z)
+        marginals[start : start + len(single.scores)] = table.marginals
+        transitions += table.transitions
+    np.testing.assert_allclose(got.log_z, log_z)
+    np.testing.assert_allclose(got.marginals, marginals, atol=1e-12)
+    np.testing.assert_allclose(got.transitions, transitions, atol=1e-12)
 
 
 @pytest.mark.parametrize("walk", WALKS)
