@@ -11,6 +11,7 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ..errors import Errors, Warnings
+from ..layers.upstream import Output, UpstreamLabels
 
 Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
 WRITABLE = ("tag", "pos")
@@ -19,10 +20,12 @@ DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,
 
 
 class Guesses(NamedTuple):
-    """Predictions for docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for."""
+    """Predictions for docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for.
+    handed: what listeners of later components have asked for, of all docs."""
 
     labels: List[NDArray[np.int32]]
     marginals: Optional[List[NDArray[np.float32]]]
+    handed: List[Tuple[Output, UpstreamLabels]]
 
 
 class ScoredLabels(NamedTuple):

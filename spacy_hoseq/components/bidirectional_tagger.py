@@ -5,9 +5,8 @@ sides, the tokens of a sentence are labelled (Tsuruoka & Tsujii 2005). Labels go
 chunks, to a span group.
 """
 
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, ContextManager, Dict, Iterable, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +41,7 @@ from .chunk_annotation import ChunkTags
 from .constraints import TagDictionary, allowed_labels
 from .initialization import after_earlier_components, context_batches
 from .loading import checked_loading
+from .memory import forgetting_words
 from .strategies import Decided, check_strategy, infer, nothing_decided
 
 DEFAULT_MODEL = """
@@ -294,23 +294,19 @@ class HoseqBidirectionalTagger(TrainablePipe):
         contexts = self._contexts([eg.predicted for eg in examples], gold)
         return mean_loss(scores, shim_of(self.model).masks, gold, contexts), None
 
-    @contextmanager
-    def memory_zone(self, mem: Any = None) -> Iterator[Any]:
+    def memory_zone(self, mem: Any = None) -> ContextManager[Any]:
         """At the end of a zone, forget what was remembered of its words."""
-        try:
-            yield mem
-        finally:
-            self.model.attrs["forget_words"](self.model)
+        return forgetting_words(self.model, mem)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqBidirectionalTagger":
         """RAISES ValueError [HS064]: the data cannot be read."""
-        with checked_loading(self, "bytes", shim_of(self.model).is_of):
+        with checked_loading(self, "bytes", is_of=shim_of(self.model).is_of):
             super().from_bytes(bytes_data, exclude=exclude)
         return self
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "HoseqBidirectionalTagger":
         """RAISES ValueError [HS064]: a file cannot be read."""
-        with checked_loading(self, str(path), shim_of(self.model).is_of):
+        with checked_loading(self, str(path), is_of=shim_of(self.model).is_of):
             super().from_disk(path, exclude=exclude)
         return self
 

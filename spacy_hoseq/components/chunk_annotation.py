@@ -1,6 +1,6 @@
 """Chunks on Docs: gold spans as one tag a token, guessed tags as spans."""
 
-from typing import List, Sequence
+from typing import Iterable, List, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +11,28 @@ from ..chunks import Chunks, TagTable, check_representation, write_chunks
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 from .annotation import Values
+from .entities import gold_entity_values
 
 
 class ChunkTags:
     """Reads and writes `doc.spans[spans_key]` as tags of a representation (chunks.py).
 
+    with_entities (bool): where a reference has no such span group, its entities are the gold chunks.
     RAISES ValueError [HS081]: no such representation.
     """
 
-    def __init__(self, spans_key: str, representation: str) -> None:
+    def __init__(self, spans_key: str, representation: str, *, with_entities: bool = False) -> None:
         check_representation(representation)
-        self.spans_key, self.representation = spans_key, representation
+        self.spans_key, self.representation, self.with_entities = spans_key, representation, with_entities
+
+    def types(self, examples: Iterable[Example]) -> List[str]:
+        """All types of gold chunks, sorted."""
+        found: Set[str] = set()
+        for example in examples:
+            doc = example.reference
+            spans = doc.spans.get(self.spans_key, doc.ents if self.with_entities else ())
+            found.update(span.label_ for span in spans)
+        return sorted(found - {""})
 
     def gold_values(self, example: Example) -> Values:
         """Gold tags of the predicted tokens as string-store ids; 0 where nothing is known: everywhere if there is no
@@ -30,6 +41,8 @@ class ChunkTags:
         RAISES ValueError [HS083]: gold spans that are no chunks.
         """
         predicted, reference = example.predicted, example.reference
+        if self.with_entities and self.spans_key not in reference.spans:
+            return gold_entity_values(example, self.representation)
         values = self.read_values(reference)
         if np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
             return values

@@ -28,9 +28,9 @@ def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optiona
         predicted = [eg.predicted for eg in examples]
         if node.attrs["reads_annotation"]:
             annotated = after_earlier_components(predicted, nlp, component)
-            node.attrs["index_features"](node, _batches([eg.reference for eg in examples]), _batches(annotated))
+            node.attrs["index_features"](node, batches([eg.reference for eg in examples]), batches(annotated))
         else:
-            node.attrs["index_features"](node, _batches(predicted))
+            node.attrs["index_features"](node, batches(predicted))
 
 
 def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -> List[NDArray[np.int32]]:
@@ -63,6 +63,7 @@ def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component
     return copies
 
 
-def _batches(docs: List[Doc]) -> Iterator[List[Doc]]:
+def batches(docs: List[Doc]) -> Iterator[List[Doc]]:
+    """Docs in batches, in order."""
     for start in range(0, len(docs), BATCH):
         yield docs[start : start + BATCH]

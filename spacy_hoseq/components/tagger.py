@@ -6,9 +6,8 @@ The component owns its learning: the update rule and the averaging in its config
 during training and the saved model give the same labels.
 """
 
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, ContextManager, Dict, Iterable, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,10 @@ from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, samples_of
+from ..layers.marginal_listener import MarginalListener
 from ..layers.structured import TaggerModel, define_patterns
-from ..layers.weights import WeightsShim
+from ..layers.upstream import Upstream, write_upstream
+from ..layers.weights import weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import (
@@ -42,7 +43,9 @@ from .annotation import (
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
-from .loading import checked_loading
+from .listening import listeners_in, to_hand_over
+from .loading import checked_loading, weights_from_disk
+from .memory import forgetting_words
 from .settings import check_settings
 
 DEFAULT_MODEL = """
@@ -148,9 +151,10 @@ class HoseqTagger(TrainablePipe):
             "save_marginals": save_marginals,
             "tag_dictionary": {},
         }
-        for i, shim in enumerate(self._weights()):
+        for i, shim in enumerate(weights_in(model)):
             shim.configure(update_rule, averaged=average, seed=seed + i)
         self._tables: Optional[Tuple[LabelTable, Optional[TagDictionary]]] = None
+        self.listener_map: Dict[str, List[MarginalListener]] = {}
 
     def initialize(
         self,
@@ -159,6 +163,7 @@ class HoseqTagger(TrainablePipe):
         nlp: Optional[Language] = None,
         labels: Optional[Sequence[str]] = None,
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
+        weights_from: Optional[str] = None,
     ) -> None:
         """Find labels, features and label patterns in the training data, and set all weights to zero.
 
@@ -166,8 +171,12 @@ class HoseqTagger(TrainablePipe):
         nlp (Language): the current pipeline.
         labels (Sequence[str]): the labels, from `spacy init labels`; None = those in the examples.
         tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
+        weights_from (str): a trained pipeline, whose component of this name gives labels, features and weights instead.
         """
         validate_get_examples(get_examples, "HoseqTagger.initialize")
+        if weights_from is not None:
+            weights_from_disk(self, weights_from)
+            return
         examples = list(get_examples())  # reading a corpus costs more than all that is done with it here
         for label in label_names(examples, self.cfg["attribute"], self.cfg["neg_prefix"]) if labels is None else labels:
             self.add_label(label)
@@ -212,14 +221,17 @@ class HoseqTagger(TrainablePipe):
         with_marginals = self.cfg["save_marginals"]
         if not any(len(doc) for doc in docs):
             nothing = [np.zeros((0, len(self.labels)), np.float32) for _ in docs] if with_marginals else None
-            return Guesses([np.zeros(0, np.int32) for _ in docs], nothing)
+            return Guesses([np.zeros(0, np.int32) for _ in docs], nothing, [])
         potentials, allowed = self._potentials(docs)
         ends = np.cumsum([len(doc) for doc in docs])[:-1]
-        labels = np.split(self.decoder(potentials, allowed=allowed).labels, ends)
-        if not with_marginals:
-            return Guesses(labels, None)
-        marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)
-        return Guesses(labels, np.split(marginals, ends))
+        labels = self.decoder(potentials, allowed=allowed).labels
+        handed = to_hand_over(self.listeners, potentials, allowed, labels, self.labels)
+        marginals = exact_posterior(potentials, allowed=allowed).marginals if with_marginals else None
+        return Guesses(
+            np.split(labels, ends),
+            None if marginals is None else np.split(marginals.astype(np.float32), ends),
+            handed,
+        )
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
         """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
@@ -230,6 +242,8 @@ class HoseqTagger(TrainablePipe):
             write_labels(doc, attribute, table.ids[guesses.labels[i]], overwrite=self.cfg["overwrite"])
             if guesses.marginals is not None:
                 write_marginals(doc, self.name, self.labels, guesses.marginals[i])
+        for output, found in guesses.handed:
+            write_upstream(docs, self.name, output, found)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as `predict`."""
@@ -268,9 +282,14 @@ class HoseqTagger(TrainablePipe):
             return losses
         self._require_labels()
         set_dropout_rate(self.model, drop)
-        potentials, backprop = self.model.begin_update([eg.predicted for eg in examples])
+        docs = [eg.predicted for eg in examples]
+        potentials, backprop = self.model.begin_update(docs)
         loss, gradient = self.get_loss(examples, potentials)
         backprop(gradient)
+        if self.listeners:
+            upstream = Upstream(docs, potentials, self.labels, self.decoder, backprop)
+            for listener in self.listeners:
+                listener.receive(upstream)
         if sgd not in (None, False):
             self.finish_update(sgd)
         losses[self.name] += loss
@@ -286,15 +305,46 @@ class HoseqTagger(TrainablePipe):
             raise ValueError(SpacyErrors.E910.format(name=self.name))
         return loss, gradient
 
-    @contextmanager
-    def memory_zone(self, mem: Any = None) -> Iterator[Any]:
+    def memory_zone(self, mem: Any = None) -> ContextManager[Any]:
         """At the end of a zone, forget what was remembered of its words."""
-        try:
-            yield mem
-        finally:
-            for node in self.model.walk():
-                if "forget_words" in node.attrs:
-                    node.attrs["forget_words"](node)
+        return forgetting_words(self.model, mem)
+
+    @property
+    def listeners(self) -> List[MarginalListener]:
+        """Layers of later components that listen to this one (spaCy's protocol, as with Tok2Vec)."""
+        return [listener for name in self.listener_map for listener in self.listener_map[name]]
+
+    @property
+    def listening_components(self) -> List[str]:
+        """Their names."""
+        return list(self.listener_map)
+
+    def add_listener(self, listener: MarginalListener, component_name: str) -> None:
+        """Called by spaCy."""
+        known = self.listener_map.setdefault(component_name, [])
+        if listener not in known:
+            known.append(listener)
+
+    def remove_listener(self, listener: MarginalListener, component_name: str) -> bool:
+        """Called by spaCy. RETURNS (bool): whether it was there."""
+        known = self.listener_map.get(component_name, [])
+        if listener not in known:
+            return False
+        known.remove(listener)
+        if not known:
+            del self.listener_map[component_name]
+        return True
+
+    def find_listeners(self, component: Any) -> None:
+        """Add the listeners in a later component's model that name this one. Called by spaCy."""
+        for listener in listeners_in(component):
+            if listener.upstream_name == self.name:
+                self.add_listener(listener, component.name)
+
+    def gold_labels(self, examples: Sequence[Example]) -> NDArray[np.int32]:
+        """Gold label ids of the predicted docs, end to end, -1 where not known: for a listener's features."""
+        found = gold_sequences(list(examples), self.cfg["attribute"], self._lookup()[0])
+        return np.concatenate(found) if found else np.zeros(0, np.int32)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqTagger":
         """RAISES ValueError [HS064]: the data cannot be read."""
@@ -307,9 +357,6 @@ class HoseqTagger(TrainablePipe):
         with checked_loading(self, str(path)):
             super().from_disk(path, exclude=exclude)
         return self
-
-    def _weights(self) -> List[WeightsShim]:
-        return [shim for node in self.model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
 
     def _lookup(self) -> Tuple[LabelTable, Optional[TagDictionary]]:
         if self._tables is None:

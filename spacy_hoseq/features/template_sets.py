@@ -163,6 +163,49 @@ def paper_chunk_templates() -> List[str]:
     ]
 
 
+def chunk_word_templates() -> List[str]:
+    """Chunking from words: forms, word pairs, affixes and shapes around."""
+    return [
+        "bias",
+        "orth[-2..2]",
+        "lower[-2..2]",
+        "orth[-2]+orth[-1]",
+        "orth[-1]+orth[0]",
+        "orth[0]+orth[1]",
+        "orth[1]+orth[2]",
+        "lower[-1]+lower[0]",
+        "lower[0]+lower[1]",
+        "orth[-1]+orth[1]",
+        "orth[-1]+orth[0]+orth[1]",
+        "prefix1..3[0]",
+        "suffix1..4[0]",
+        "suffix3[-1]",
+        "suffix3[1]",
+        "shape[-1..1]",
+        "has_digit[0]",
+        "has_upper[0]",
+    ]
+
+
+def chunk_templates() -> List[str]:
+    """Chunking from words and parts of speech that are given: those for words, strings of tags, words with tags."""
+    return [*chunk_word_templates(), *_tag_strings("tag")]
+
+
+def upstream_chunk_templates() -> List[str]:
+    """What `chunk_templates` says of tags, of the labels of an earlier component (features/upstream_templates.py)."""
+    return _tag_strings("upstream")
+
+
+def _tag_strings(tag: str) -> List[str]:
+    places = [(-2,), (-1,), (0,), (1,), (2,), (-3,), (3,), (-2, -1), (-1, 0), (0, 1), (1, 2)]
+    places += [(-2, -1, 0), (-1, 0, 1), (0, 1, 2), (-3, -2, -1), (1, 2, 3)]
+    places += [(-2, -1, 0, 1), (-1, 0, 1, 2), (-2, -1, 0, 1, 2)]
+    strings = ["+".join(f"{tag}[{offset}]" for offset in offsets) for offsets in places]
+    words = [f"{tag}[0]+{word}" for word in ("orth[-1..1]", "lower[-1]", "lower[1]")]
+    return [*strings, *words, f"{tag}[-1]+orth[0]", f"{tag}[1]+orth[0]"]
+
+
 def pixel_templates() -> List[str]:
     """Handwritten letters (features/pixels.py): black pixels, and pairs of black pixels beside or above each other
     (Qian & Liu, "Optical Character Recognition")."""

@@ -15,6 +15,7 @@ from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..learning.parameter import Parameter
 from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource, check_features, check_source
+from .marginal_listener import replace_listener
 from .weights import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -45,7 +46,11 @@ def HigherOrderTagger(
         init=init,
         layers=[emissions],
         dims={"nO": None},
-        attrs={"source": patterns, "structure": _Structure(nonnegative, max_states)},
+        attrs={
+            "source": patterns,
+            "structure": _Structure(nonnegative, max_states),
+            "replace_listener": replace_listener,
+        },
         shims=[WeightsShim("higher_order_tagger", _problem)],
     )
     for node in emissions.walk():

@@ -118,6 +118,11 @@ def weights_of(model: Model) -> WeightsShim:
     return shim
 
 
+def weights_in(model: Model) -> List[WeightsShim]:
+    """The weights of all layers."""
+    return [shim for node in model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
+
+
 def compress_table(values: NDArray[Any]) -> Dict[str, Any]:
     """Non-zero weights, row by row: how many, in which columns, the values in half precision."""
     table = values.reshape(len(values), int(np.prod(values.shape[1:])))

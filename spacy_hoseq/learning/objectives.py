@@ -12,7 +12,7 @@ Each is zero for a sequence without annotation. Where the mask leaves a choice, 
 versions (the best permitted labelling stands for the gold one), the third sums over all permitted ones.
 """
 
-from typing import Callable, Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.path_score import path_score
 from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.records import Posterior
+from ..decoders.records import NoPath, Posterior
 from ..errors import Errors
 
 MARGIN = 1.0  # score by which a wrong label has to lose; AdaGrad's step adapts to its scale, so it is no setting
@@ -37,25 +37,38 @@ class Loss(NamedTuple):
     gradient: PotentialsGradient
 
 
-Objective = Callable[[Potentials, Mask, Decoder], Loss]
+class Objective(Protocol):
+    """gold (N, L) bool: labels that the annotation permits. allowed (N, L) bool: labels that can be chosen at all (None
+    = all); gold labels are among them. RAISES ValueError [HS023]: no gold labelling is possible, since the potentials
+    forbid a transition."""
+
+    def __call__(
+        self, potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
+    ) -> Loss: ...
 
 
-def perceptron(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
+def perceptron(
+    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
+) -> Loss:
     """score(best) - score(gold). Zero, with no update, where the best labelling is right."""
-    return _difference(potentials, gold, decode, margin=0.0)
+    return _difference(potentials, gold, decode, allowed, margin=0.0)
 
 
-def max_margin(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
+def max_margin(
+    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
+) -> Loss:
     """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong labels + MARGIN."""
-    return _difference(potentials, gold, decode, margin=MARGIN)
+    return _difference(potentials, gold, decode, allowed, margin=MARGIN)
 
 
-def log_likelihood(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
+def log_likelihood(
+    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
+) -> Loss:
     """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009).
 
     Sums over all labellings, exactly: `decode` is not used.
     """
-    free = exact_posterior(potentials)
+    free = exact_posterior(potentials, allowed=allowed)
     expected = _expected(free)
     if (gold.sum(axis=1) == 1).all():
         labels = gold_labels(potentials, gold)
@@ -72,7 +85,9 @@ OBJECTIVES: Dict[str, Objective] = {
 }
 
 
-def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: float) -> Loss:
+def _difference(
+    potentials: Potentials, gold: Mask, decode: Decoder, allowed: Optional[Mask], *, margin: float
+) -> Loss:
     """max_y [score(y) + margin * cost(y)] - score(best permitted y), with its subgradient.
 
     A decoder that is not exact may find a guess below the reference; such a sequence teaches nothing and is left out
@@ -81,7 +96,7 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: 
     augmented = potentials
     if margin:
         augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
-    found = decode(augmented)
+    found = decode(augmented, allowed=allowed)
     guess, reference = found.labels, gold_labels(potentials, gold)
     if decode is not decode_exact:
         below = found.scores < _score(potentials, reference)  # (S,)
@@ -128,8 +143,21 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     """The gold labelling, or where the mask leaves a choice the best one that it permits. RETURNS (N,) int32."""
     if (gold.sum(axis=1) == 1).all():
         only: Labels = gold.argmax(axis=1).astype(np.int32)
+        check_possible(potentials, only)
         return only
     return decode_exact(potentials, allowed=gold).labels
+
+
+def check_possible(potentials: Potentials, labels: Labels) -> None:
+    """RAISES NoPath [HS023]: the labels use a forbidden transition."""
+    if np.isfinite(potentials.trans).all() or not len(labels):
+        return
+    follows = np.ones(len(labels), bool)
+    follows[np.cumsum(potentials.lengths) - potentials.lengths] = False
+    later = np.flatnonzero(follows)
+    closed = later[potentials.trans[labels[later - 1], labels[later]] == -np.inf]
+    if len(closed):
+        raise NoPath(int(np.searchsorted(np.cumsum(potentials.lengths), closed[0], side="right")))
 
 
 def _score(potentials: Potentials, labels: Labels) -> NDArray[np.float64]:

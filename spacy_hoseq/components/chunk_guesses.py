@@ -1,0 +1,76 @@
+"""Chunks that a chunker has found in a batch, each with its exact probability."""
+
+from typing import List, NamedTuple, Optional, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc, Span, SpanGroup
+
+from ..chunks import Grammar, TagTable
+from ..decoders.layout import ranges
+from ..decoders.marginals import Marginals
+from ..features.sequences import sentence_starts
+
+Ints = NDArray[np.intp]
+
+
+class FoundChunks(NamedTuple):
+    """Chunks of one Doc. first, end (C,): tokens first <= i < end. types (C,). probabilities (C,) float32.
+    marginals (n, L) float32: of the tags, if asked for."""
+
+    first: Ints
+    end: Ints
+    types: List[str]
+    probabilities: NDArray[np.float32]
+    marginals: Optional[NDArray[np.float32]]
+
+
+class ScoredChunks(NamedTuple):
+    """One of the best ways to chunk a Doc. spans: (first, end, type). score: of its tags, in score units."""
+
+    spans: "list[tuple[int, int, str]]"
+    score: float
+
+
+def found_chunks(
+    docs: Sequence[Doc],
+    labels: NDArray[np.int32],
+    marginals: Marginals,
+    tags: TagTable,
+    grammar: Grammar,
+    *,
+    with_marginals: bool,
+) -> List[FoundChunks]:
+    """The chunks that tags stand for, and the probability that a chunk is there: begins, goes on and ends as it does.
+
+    labels (N,): ids of the tags of all docs, well formed. marginals: of the same tokens.
+    """
+    starts = np.concatenate([sentence_starts(doc) for doc in docs])
+    first, end, types = tags.chunks(labels, starts)
+    goes_on = grammar.pairs & ~grammar.first  # a tag that cannot be first continues the one before
+    p = marginals.segments(first, end - first, labels[ranges(first, end - first)], goes_on).astype(np.float32)
+    ends = np.cumsum([len(doc) for doc in docs])
+    by_doc = np.searchsorted(first, [0, *ends.tolist()])
+    rows = np.split(marginals.nodes.astype(np.float32), ends[:-1]) if with_marginals else [None] * len(docs)
+    result, shift = [], 0
+    for i, doc in enumerate(docs):
+        at = slice(int(by_doc[i]), int(by_doc[i + 1]))
+        result.append(FoundChunks(first[at] - shift, end[at] - shift, types[at], p[at], rows[i]))
+        shift += len(doc)
+    return result
+
+
+def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
+    """Of an empty Doc."""
+    nothing, marginals = np.zeros(0, np.intp), np.zeros((0, n_labels), np.float32)
+    return FoundChunks(nothing, nothing, [], np.zeros(0, np.float32), marginals if with_marginals else None)
+
+
+def spans_of(doc: Doc, found: FoundChunks) -> List[Span]:
+    bounds = zip(found.first.tolist(), found.end.tolist(), found.types, strict=True)
+    return [Span(doc, first, end, name) for first, end, name in bounds]
+
+
+def write_spans(doc: Doc, key: str, spans: List[Span], probabilities: NDArray[np.float32]) -> None:
+    """As spaCy's SpanCategorizer does: a span group with the scores beside it."""
+    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs={"scores": probabilities})

@@ -1,0 +1,98 @@
+"""Components that listen to a tagger, and what they hear of it when it predicts."""
+
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Model
+
+from ..decoders.marginals import marginals_of
+from ..decoders.potentials import Potentials
+from ..decoders.probable_labels import certain_labels, probable_labels
+from ..errors import Errors
+from ..features.label_templates import label_values
+from ..features.sequences import sequence_lengths
+from ..layers.marginal_listener import MarginalListener
+from ..layers.upstream import Output, UpstreamLabels
+from .initialization import after_earlier_components, batches
+
+Handed = List[Tuple[Output, UpstreamLabels]]
+
+
+def listeners_in(component: Any) -> List[MarginalListener]:
+    """The listeners in the model of any component."""
+    model = getattr(component, "model", None)
+    return [node for node in model.walk() if isinstance(node, MarginalListener)] if isinstance(model, Model) else []
+
+
+def index_upstream(component: Any, examples: Sequence[Example], nlp: Optional[Language]) -> None:
+    """Number the features made of labels of an earlier component: of its gold labels, or if there are none, of those
+    that it finds. RAISES ValueError [HS102]: it is missing, comes later, or cannot be listened to."""
+    for node in component.model.walk():
+        if "index_upstream" not in node.attrs:
+            continue
+        source = node.layers[0]
+        if isinstance(source, MarginalListener):
+            tagger = upstream_of(component, source.upstream_name, nlp)
+            node.attrs["index_upstream"](node, _labelled(tagger, source, examples, nlp))
+        else:
+            docs = [eg.predicted for eg in examples]
+            node.attrs["index_upstream"](node, ((batch, source.predict(batch)) for batch in batches(docs)))
+
+
+def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:
+    """The component of this name before another. RAISES ValueError [HS102]."""
+    pipes = list(nlp.pipeline) if nlp is not None else []
+    names = [other for other, _ in pipes]
+    places = [i for i, (_, pipe) in enumerate(pipes) if pipe is component]
+    problem = ""
+    if name not in names:
+        problem = f"the pipeline has no such component ({', '.join(names) or 'it is empty'})"
+    elif places and names.index(name) > places[0]:
+        problem = "that one comes later in the pipeline"
+    elif not hasattr(dict(pipes)[name], "gold_labels"):
+        problem = "that one has no exact marginals to hand over"
+    if problem:
+        raise ValueError(Errors.HS102.format(name=component.name, upstream=name, problem=problem))
+    return dict(pipes)[name]
+
+
+def _labelled(
+    tagger: Any, listener: MarginalListener, examples: Sequence[Example], nlp: Optional[Language]
+) -> Iterator[Tuple[List[Doc], UpstreamLabels]]:
+    docs = [eg.predicted for eg in examples]
+    gold = tagger.gold_labels(examples)
+    if (gold >= 0).any():
+        keys, start = label_values(tagger.labels), 0
+        for batch in batches(docs):
+            ids = gold[start : start + sum(map(len, batch))]
+            start += len(ids)
+            yield batch, UpstreamLabels(certain_labels(ids, sequence_lengths(batch)), keys, 0.0)
+        return
+    copies = after_earlier_components(docs, nlp, tagger)
+    for batch in batches(list(tagger.pipe(copies))):
+        yield batch, listener.predict(batch)
+
+
+def to_hand_over(
+    listeners: Sequence[MarginalListener],
+    potentials: Potentials,
+    allowed: Optional[NDArray[np.bool_]],
+    best: NDArray[np.int32],
+    labels: Sequence[str],
+) -> Handed:
+    """What the listeners ask for, in each output once. best (N,): the labels found. labels: all, by id."""
+    wanted = {listener.output for listener in listeners}
+    handed: Handed = []
+    if "one_best" in wanted:
+        handed.append(
+            ("one_best", UpstreamLabels(certain_labels(best, potentials.lengths), label_values(labels), 0.0))
+        )
+    if "marginals" in wanted:
+        threshold = min(listener.threshold for listener in listeners if listener.output == "marginals")
+        found = probable_labels(marginals_of(potentials, allowed=allowed), potentials.lengths, threshold)
+        handed.append(("marginals", UpstreamLabels(found, label_values(labels), threshold)))
+    return handed
