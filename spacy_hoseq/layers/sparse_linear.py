@@ -170,7 +170,7 @@ def forward(
 
 def add_rows(table: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
     """scores[n] = sum_k table[rows[k, n]], template by template (faster than gathering all rows). RETURNS (n, L)."""
-    scores = np.zeros((rows.shape[1], table.shape[1]), np.float32)
+    scores = np.zeros((rows.shape[1], table.shape[1]), table.dtype)
     buffer = np.empty_like(scores)
     for row in rows:
         np.take(table, row, axis=0, out=buffer, mode="clip")
@@ -185,7 +185,7 @@ def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tup
     """
     unique, inverse = np.unique(rows, return_inverse=True)
     inverse = inverse.reshape(rows.shape).astype(np.int32)
-    summed = np.zeros((len(unique), gradient.shape[1]), np.float32)
+    summed = np.zeros((len(unique), gradient.shape[1]), gradient.dtype)
     ops = NumpyOps()
     for row in inverse:
         ops.scatter_add(summed, row, gradient)
@@ -198,7 +198,7 @@ def _predict_scores(
 ) -> NDArray[np.float32]:
     """Scores of all tokens of all docs, computed in blocks of tokens. RETURNS (N, L)."""
     columns = extractor.columns(docs)
-    scores = np.empty((columns.n_tokens, table.shape[1]), np.float32)
+    scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     for start in range(0, columns.n_tokens, BLOCK_TOKENS):
         keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS)
         scores[start : start + BLOCK_TOKENS] = add_rows(table, index.lookup(keys))

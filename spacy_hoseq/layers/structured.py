@@ -121,7 +121,8 @@ def forward(
             shim.add_gradient("patterns", *_pattern_gradient(model.attrs["structure"], found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         ops = model.layers[0].ops
-        d_emissions = [ops.asarray2f(cast(Floats2d, part)) for part in np.split(gradient.scores, ends)]
+        d_scores = gradient.scores.astype(scores.dtype, copy=False)
+        d_emissions = [cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_scores, ends)]
         result: List[Doc] = backprop_emissions(d_emissions)
         return result
 
@@ -161,12 +162,16 @@ def _configurations_fit(features: Optional[ConfigurationFeatures], n_labels: int
 
 
 def _concatenate(emissions: List[Floats2d], ops: Ops, n_labels: int) -> NDArray[np.float32]:
-    """RETURNS (N, L) float32. RAISES ValueError [HS053]: the emissions do not fit the labels."""
+    """RETURNS (N, L) float32, or float64 if that is what they are. RAISES ValueError [HS053]: they do not fit the
+    labels."""
     arrays: List[NDArray[Any]] = [ops.to_numpy(e) for e in emissions]
     for array in arrays:
         if array.shape[1] != n_labels:
             raise ValueError(Errors.HS053.format(got=array.shape[1], expected=n_labels))
-    return np.concatenate(arrays).astype(np.float32, copy=False) if arrays else np.zeros((0, n_labels), np.float32)
+    if not arrays:
+        return np.zeros((0, n_labels), np.float32)
+    scores = np.concatenate(arrays)
+    return scores if scores.dtype == np.float64 else scores.astype(np.float32, copy=False)
 
 
 class _Found(NamedTuple):

@@ -12,7 +12,7 @@ Each is zero for a sequence without annotation. Where the mask leaves a choice, 
 versions (the best permitted labelling stands for the gold one), the third sums over all permitted ones.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Protocol
+from typing import Any, Dict, List, NamedTuple, Optional, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,13 +69,13 @@ def log_likelihood(
     Sums over all labellings, exactly: `decode` is not used.
     """
     free = exact_posterior(potentials, allowed=allowed)
-    expected = _expected(free)
+    expected = _expected(free, potentials.scores.dtype)
     if (gold.sum(axis=1) == 1).all():
         labels = gold_labels(potentials, gold)
         (counts,) = _counts(potentials, labels)
         return Loss(float(free.log_z.sum() - _score(potentials, labels).sum()), expected - counts)
     clamped = exact_posterior(potentials, allowed=gold)
-    return Loss(float((free.log_z - clamped.log_z).sum()), expected - _expected(clamped))
+    return Loss(float((free.log_z - clamped.log_z).sum()), expected - _expected(clamped, potentials.scores.dtype))
 
 
 OBJECTIVES: Dict[str, Objective] = {
@@ -165,10 +165,10 @@ def _score(potentials: Potentials, labels: Labels) -> NDArray[np.float64]:
     return path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations)
 
 
-def _expected(found: Posterior) -> PotentialsGradient:
+def _expected(found: Posterior, dtype: Any) -> PotentialsGradient:
     """Expected feature counts: the gradient of the summed log Z."""
     log_z, marginals, *counts = found
-    return PotentialsGradient(marginals.astype(np.float32), *counts)
+    return PotentialsGradient(marginals.astype(dtype), *counts)
 
 
 def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradient]:
@@ -183,7 +183,7 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
         found = potentials.patterns.trie.occurrences(np.concatenate(labellings), lengths)
     result = []
     for i, labels in enumerate(labellings):
-        scores = np.zeros((n_tokens, n_labels), np.float32)
+        scores = np.zeros((n_tokens, n_labels), potentials.scores.dtype)
         scores[np.arange(n_tokens), labels] = 1
         pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
         trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
