@@ -202,6 +202,10 @@ class Errors(metaclass=_WithCodes):
         "Segments must have at least one token each and lie within one sequence; got the first tokens {first} and the "
         "sizes {sizes}."
     )
+    HS099 = (
+        "Scores of label pairs that depend on the text (`transitions` of the model) cannot be used with {decoder}. Use "
+        "`spacy_hoseq.exact_decoder.v1` or `spacy_hoseq.max_marginal_decoder.v1`, without label patterns."
+    )
 
     HS100 = (
         "The Doc {text} has no labels of the component \"{name}\" ({output}), to which a later one listens. Put "

@@ -54,7 +54,7 @@ def algorithm_1(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Pa
         if found.score == -np.inf:
             raise NoPath(i)
         parts.append(_labels(found))
-    scores, trans, lengths, patterns, _ = potentials
+    scores, trans, lengths, patterns = potentials[:4]
     labels = np.concatenate(parts)
     return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns))
 

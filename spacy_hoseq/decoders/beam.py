@@ -41,7 +41,7 @@ class BeamSearch:
         Time O(N width L log(width L)), memory O(N width).
         """
         potentials.refuse_configurations("beam_decoder")
-        scores, trans, lengths, patterns, _ = potentials
+        scores, trans, lengths, patterns = potentials[:4]
         check_scores(scores, trans, allowed)
         layout = make_layout(lengths, len(scores))
         patterns = patterns or no_patterns(scores.shape[1])

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .forward_backward import finite_range, forward_backward, packed_emissions, scaled_prefixes
-from .layout import check_scores, make_layout, ranges
+from .forward_backward import finite_range, forward_backward, moved_back, packed_emissions, scaled_prefixes
+from .layout import Layout, check_scores, make_layout, ranges
 from .records import LostDigits
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,8 @@ class ChainGradient(NamedTuple):
 class ChainMarginals:
     """Forward-backward over a batch, kept for the way back.
 
-    Arguments as in `forward_backward`; trans may forbid transitions (-inf).
+    Arguments as in `forward_backward`; trans may forbid transitions (-inf). moves (N, L, L): scores of pairs of labels
+    at each token, on top of trans; there is no way back through marginals then.
     RAISES ValueError [HS020-HS025]; [HS097]: scores or transitions that differ by too much.
     """
 
@@ -62,10 +63,12 @@ class ChainMarginals:
         lengths: NDArray[np.integer],
         *,
         allowed: Optional[Mask] = None,
+        moves: Optional[NDArray[np.floating]] = None,
     ) -> None:
         check_scores(scores, trans, allowed)
         self._layout = layout = make_layout(lengths, len(scores))
-        found = scaled_prefixes(packed_emissions(scores, allowed, layout), trans.astype(np.float64), layout)
+        emissions, base = packed_emissions(scores, allowed, layout), trans.astype(np.float64)
+        found = scaled_prefixes(emissions, base, layout, None if moves is None else packed_moves(moves, scores, layout))
         if found is None:
             forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
             raise LostDigits(finite_range(trans))
@@ -73,7 +76,7 @@ class ChainMarginals:
         self._e = found.potentials / found.scale[:, None]  # (N, L)
         for t in range(len(layout.size_at_t) - 1, 0, -1):
             here = layout.step(t)
-            self._beta[self._before(t)] = (self._e[here] * self._beta[here]) @ self._weights.T
+            self._beta[self._before(t)] = moved_back(self._e[here] * self._beta[here], self._weights, here)
         self.log_z = np.empty(len(layout.lengths))
         self.log_z[layout.order] = found.log_z
         self._place = np.empty(len(scores), np.intp)
@@ -89,7 +92,18 @@ class ChainMarginals:
         here, before = self._sides(arcs)
         _, earlier, later = arcs
         message = self._e[here, later] * self._beta[here, later]
-        return np.asarray(self._alpha[before, earlier] * self._weights[earlier, later] * message * (before >= 0))
+        weights = self._weight(here, earlier, later)
+        return np.asarray(self._alpha[before, earlier] * weights * message * (before >= 0))
+
+    def every_arc(self) -> Floats:
+        """nu of all pairs of labels. RETURNS (N, L, L), 0 at the first token of a sequence."""
+        packed = np.zeros((*self._e.shape, self._e.shape[1]))
+        for t in range(1, len(self._layout.size_at_t)):
+            here = self._layout.step(t)
+            weights = self._weights if self._weights.ndim == 2 else self._weights[here]
+            message = self._e[here] * self._beta[here]
+            packed[here] = self._alpha[self._before(t)][:, :, None] * weights * message[:, None, :]
+        return self._unpacked(packed)
 
     def segments(
         self,
@@ -113,7 +127,7 @@ class ChainMarginals:
         at = self._place[ranges(first, sizes)]
         with np.errstate(divide="ignore"):
             steps = np.log(self._e[at, labels])
-            steps[1:] += np.log(self._weights[labels[:-1], labels[1:]])
+            steps[1:] += np.log(self._weight(at[1:], labels[:-1], labels[1:]))
         steps[starts] = 0.0  # alpha holds the first label
         inside = np.exp(np.add.reduceat(steps, starts)) * self._alpha[at[starts], labels[starts]]
         final, last = at[starts + sizes - 1], labels[starts + sizes - 1]
@@ -121,16 +135,20 @@ class ChainMarginals:
         followed = np.flatnonzero(first + sizes < ends[sequence])
         if goes_on is not None and len(followed):
             following = self._place[(first + sizes)[followed]]
-            moves = np.where(goes_on, 0.0, self._weights)[last[followed]]
-            after[followed] = (moves * self._e[following] * self._beta[following]).sum(axis=1)
+            every = np.arange(self._e.shape[1])
+            weights = self._weight(following[:, None], last[followed, None], every)
+            leaves = np.where(goes_on[last[followed]], 0.0, weights)
+            after[followed] = (leaves * self._e[following] * self._beta[following]).sum(axis=1)
         return np.asarray(inside * after)
 
     def backprop(
         self, d_nodes: NDArray[np.floating], arcs: Optional[Arcs] = None, d_arcs: Optional[NDArray[np.floating]] = None
     ) -> ChainGradient:
         """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to those of some arcs (A,).
-        RAISES ValueError [HS024]: the shape of d_nodes."""
+        RAISES ValueError [HS024]: the shape of d_nodes; [HS099]: pairs of labels have scores at each token."""
         check_gradient(d_nodes, self._alpha.shape)
+        if self._weights.ndim == 3:
+            raise ValueError(Errors.HS099.format(decoder="backpropagation through marginals"))
         layout, weights, alpha, beta, e = self._layout, self._weights, self._alpha, self._beta, self._e
         node = d_nodes[layout.tokens].astype(np.float64)
         message = e * beta
@@ -178,6 +196,11 @@ class ChainMarginals:
         before = np.where(is_first[arcs.tokens], -1, self._place[arcs.tokens - 1])
         return self._place[arcs.tokens], before
 
+    def _weight(self, places: Ints, earlier: NDArray[np.integer], later: NDArray[np.integer]) -> Floats:
+        """e^score of pairs of labels, the later one at these packed places."""
+        weights = self._weights
+        return np.asarray(weights[earlier, later] if weights.ndim == 2 else weights[places, earlier, later])
+
     def _before(self, t: int) -> slice:
         """The tokens before those of step t."""
         start = int(self._layout.offset[t - 1])
@@ -187,6 +210,18 @@ class ChainMarginals:
         result = np.empty_like(packed)
         result[self._layout.tokens] = packed
         return result
+
+
+def packed_moves(moves: NDArray[np.floating], scores: NDArray[np.floating], layout: Layout) -> Floats:
+    """RETURNS (N, L, L) float64. RAISES ValueError [HS024]: their shape; [HS021]: NaN or infinite ones."""
+    expected = (*scores.shape, scores.shape[1])
+    if moves.shape != expected:
+        raise ValueError(Errors.HS024.format(name="moves", got=moves.shape, expected=expected))
+    finite = np.isfinite(moves)
+    if not finite.all():
+        raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=moves.size))
+    packed: Floats = moves[layout.tokens].astype(np.float64)
+    return packed
 
 
 def check_gradient(d_nodes: NDArray[np.floating], shape: "tuple[int, ...]") -> None:

@@ -44,6 +44,6 @@ def algorithm_1_decoder() -> Decoder:
 def decode_longest_match(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
     """`decode_any_sign` of potentials. RAISES ValueError as there; [HS039]: general configurations."""
     potentials.refuse_configurations("any_sign_decoder")
-    scores, trans, lengths, patterns, _ = potentials
+    scores, trans, lengths, patterns = potentials[:4]
     patterns = patterns or no_patterns(scores.shape[1])
     return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)

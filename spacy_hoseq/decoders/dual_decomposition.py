@@ -74,7 +74,7 @@ class DualDecomposition:
         Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their positions.
         """
         potentials.refuse_configurations("dual_decomposition_decoder")
-        scores, trans, lengths, patterns, _ = potentials
+        scores, trans, lengths, patterns = potentials[:4]
         check_scores(scores, trans, allowed)
         make_layout(lengths, len(scores))
         n = len(lengths)
@@ -108,7 +108,7 @@ def _parts(lengths: NDArray[np.integer], max_tokens: int) -> "list[Ints]":
 def _solve(
     potentials: Potentials, patterns: PatternScores, allowed: Optional[Mask], max_iterations: int
 ) -> Certified:
-    scores, trans, lengths, _, _ = potentials
+    scores, trans, lengths = potentials[:3]
     n_tokens, n_labels = scores.shape
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     z = make_instances(patterns, lengths)

@@ -4,6 +4,7 @@
     label patterns, no weight negative          inclusive messages                 O(U + L^2)
     label patterns, some weight negative        longest matches                    O(U L)
     sequences in which configurations fire      states made on the fly             O(S L)
+    scores of label pairs at each token         the chain's, step by step          O(L^2)
 
 The first two decode what pruning leaves. Sums keep to inclusive messages as long as these do not cancel.
 """
@@ -14,6 +15,8 @@ from typing import Iterator, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Errors
+from .chain_marginals import ChainMarginals
 from .configurations import (
     ConfigurationLattice,
     Configurations,
@@ -23,6 +26,7 @@ from .configurations import (
 )
 from .forward_backward import forward_backward
 from .layout import check_scores, make_layout
+from .local_viterbi import local_viterbi
 from .longest_match import any_sign_posterior, check_finite, decode_any_sign
 from .pattern_posterior import is_stable, pattern_posterior
 from .potentials import OneSequence, Potentials
@@ -39,6 +43,10 @@ def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> P
     allowed (N, L) bool: labels permitted at each token. RETURNS (Paths). Ties: as the algorithm used.
     RAISES ValueError [HS020-HS025, HS036-HS038].
     """
+    if potentials.moves is not None:
+        check_chain(potentials)
+        scores, trans, lengths = potentials[:3]
+        return local_viterbi(scores, trans, potentials.moves, lengths, allowed=allowed)
     spanned, rest = _split(potentials, allowed, with_zero=False)
     if not len(spanned):
         return _decode_contiguous(potentials, allowed)
@@ -63,6 +71,8 @@ def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -
     allowed (N, L) bool. RETURNS (Posterior): the gradient of sum(log_z) with respect to every field of `potentials`.
     RAISES ValueError as `decode_exact`.
     """
+    if potentials.moves is not None:
+        return _sum_moves(potentials, potentials.moves, allowed)
     spanned, rest = _split(potentials, allowed, with_zero=True)
     if not len(spanned):
         found = _sum_contiguous(potentials, allowed)
@@ -90,6 +100,20 @@ def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -
             found = configuration_posterior(lattice, one.patterns)
         _add(total, found, np.array([i]), np.arange(at.start, at.stop), one.entries)
     return total
+
+
+def check_chain(potentials: Potentials) -> None:
+    """RAISES ValueError [HS099]: pairs of labels have scores at each token, and there are label patterns, too."""
+    if potentials.patterns is not None or potentials.configurations is not None:
+        raise ValueError(Errors.HS099.format(decoder="label patterns"))
+
+
+def _sum_moves(potentials: Potentials, moves: NDArray[np.floating], allowed: Optional[Mask]) -> Posterior:
+    check_chain(potentials)
+    scores, trans, lengths = potentials[:3]
+    chain = ChainMarginals(scores, trans, lengths, allowed=allowed, moves=moves)
+    arcs = chain.every_arc()
+    return Posterior(chain.log_z, chain.nodes, arcs.sum(axis=0), np.zeros(0), np.zeros(0), moves=arcs)
 
 
 def _split(potentials: Potentials, allowed: Optional[Mask], *, with_zero: bool) -> Tuple[Ints, Ints]:
@@ -121,7 +145,7 @@ def _spanned(
 
 def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths:
     """Sequences without configurations; each by the signs of its own patterns, so that ties do not depend on others."""
-    scores, trans, lengths, patterns, _ = potentials
+    scores, trans, lengths, patterns = potentials[:4]
     if patterns is None:
         return decode_pruned(scores, trans, lengths, allowed=allowed)
     check_finite(patterns)
@@ -134,7 +158,8 @@ def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
     for sequences in (signed, np.setdiff1d(np.arange(len(lengths)), signed, assume_unique=True)):
         if len(sequences):
-            (scores, trans, own_lengths, inside, _), tokens, _ = potentials.chain_of(sequences)
+            chain, tokens, _ = potentials.chain_of(sequences)
+            scores, trans, own_lengths, inside = chain[:4]
             mask = None if allowed is None else allowed[tokens]
             with _numbered(sequences):
                 if sequences is signed and inside is not None:
@@ -146,7 +171,7 @@ def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths
 
 
 def _sum_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Posterior:
-    scores, trans, lengths, patterns, _ = potentials
+    scores, trans, lengths, patterns = potentials[:4]
     if patterns is None:
         return forward_backward(scores, trans, lengths, allowed=allowed)
     if is_stable(trans, patterns):

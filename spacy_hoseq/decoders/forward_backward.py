@@ -31,8 +31,8 @@ Mask = NDArray[np.bool_]
 
 class ScaledPrefixes(NamedTuple):
     """The way forward in scaled probabilities, packed. potentials (N, L): e^scores, the largest at each token 1.
-    weights (L, L): e^trans, the largest 1. alpha (N, L): rows sum to 1. scale (N,): sums before scaling.
-    log_z (S,) by rank."""
+    weights (L, L), or (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha (N, L): rows sum to
+    1. scale (N,): sums before scaling. log_z (S,) by rank."""
 
     potentials: Floats
     weights: Floats
@@ -87,9 +87,12 @@ def finite_range(trans: NDArray[np.floating]) -> float:
     return float(np.ptp(finite)) if finite.size else 0.0
 
 
-def scaled_prefixes(emissions: Floats, trans: Floats, layout: Layout) -> Optional[ScaledPrefixes]:
-    """RETURNS None if digits would be lost, or if a sequence has no path."""
-    if finite_range(trans) >= MAX_RANGE:
+def scaled_prefixes(
+    emissions: Floats, trans: Floats, layout: Layout, moves: Optional[Floats] = None
+) -> Optional[ScaledPrefixes]:
+    """moves (N, L, L): packed, on top of trans. RETURNS None if digits would be lost, or if a sequence has no path."""
+    both = trans if moves is None else trans + moves
+    if finite_range(both) >= MAX_RANGE:
         return None
     reached = reached_labels(emissions > -np.inf, trans, layout)
     if reached is not None:
@@ -98,9 +101,9 @@ def scaled_prefixes(emissions: Floats, trans: Floats, layout: Layout) -> Optiona
     if not np.isfinite(shift).all():
         return None
     potentials = np.exp(emissions - shift)  # (N, L)
-    top = float(trans.max(initial=-np.inf))
+    top = float(both.max(initial=-np.inf))
     top = top if np.isfinite(top) else 0.0
-    weights = np.exp(trans - top)  # (L, L)
+    weights = np.exp(both - top)
     alpha = np.empty_like(potentials)
     scale = np.empty(len(potentials))
     for t in range(len(layout.size_at_t)):
@@ -108,7 +111,7 @@ def scaled_prefixes(emissions: Floats, trans: Floats, layout: Layout) -> Optiona
         current = potentials[here]  # (n, L)
         if t > 0:
             start = layout.offset[t - 1]
-            current = current * (alpha[start : start + len(current)] @ weights)
+            current = current * moved_on(alpha[start : start + len(current)], weights, here)
         scale[here] = current.sum(axis=1)
         if not scale[here].all():
             return None
@@ -117,6 +120,20 @@ def scaled_prefixes(emissions: Floats, trans: Floats, layout: Layout) -> Optiona
             return None
     log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
     return ScaledPrefixes(potentials, weights, alpha, scale, log_z)
+
+
+def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
+    """sum_a before[n, a] weights[a, b] for the tokens of a step, packed. RETURNS (n, L)."""
+    if weights.ndim == 2:
+        return np.asarray(before @ weights)
+    return np.asarray((before[:, None, :] @ weights[here])[:, 0])
+
+
+def moved_back(after: Floats, weights: Floats, here: slice) -> Floats:
+    """sum_b weights[a, b] after[n, b]. RETURNS (n, L)."""
+    if weights.ndim == 2:
+        return np.asarray(after @ weights.T)
+    return np.asarray((weights[here] @ after[:, :, None])[:, :, 0])
 
 
 def reached_labels(allowed: Mask, trans: NDArray[np.floating], layout: Layout) -> Optional[Mask]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .chain_marginals import Arcs, ChainMarginals
+from .exact import check_chain
 from .pattern_marginals import PatternMarginals
 from .potentials import Potentials, PotentialsGradient
 
@@ -13,9 +14,13 @@ Marginals = Union[ChainMarginals, PatternMarginals]
 
 
 def marginals_of(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Marginals:
-    """allowed (N, L). RAISES ValueError as the two classes; [HS039]: general configurations."""
+    """allowed (N, L). RAISES ValueError as the two classes; [HS039]: general configurations; [HS099]: scores
+    of label pairs at each token beside label patterns."""
+    scores, trans, lengths, patterns = potentials[:4]
+    if potentials.moves is not None:
+        check_chain(potentials)
+        return ChainMarginals(scores, trans, lengths, allowed=allowed, moves=potentials.moves)
     potentials.refuse_configurations("marginals")
-    scores, trans, lengths, patterns, _ = potentials
     if patterns is None:
         return ChainMarginals(scores, trans, lengths, allowed=allowed)
     return PatternMarginals(scores, trans, patterns, lengths, allowed=allowed)

@@ -18,11 +18,13 @@ def path_score(
     *,
     patterns: Optional[PatternScores] = None,
     configurations: Optional[Configurations] = None,
+    moves: Optional[NDArray[np.floating]] = None,
 ) -> NDArray[np.float64]:
     """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all features matched by y.
 
     scores (N, L), trans (L, L), labels (N,) int, lengths (S,): sequences end to end. patterns, configurations: weights
-    of any sign. RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
+    of any sign. moves (N, L, L): scores of label pairs at each token. RETURNS (S,) float64.
+    RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
     """
     check_scores(scores, trans, None)
     lengths = make_layout(lengths, len(scores)).lengths
@@ -30,6 +32,8 @@ def path_score(
     here = scores[np.arange(len(labels)), labels].astype(np.float64)
     inside = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
     here[inside] += trans[labels[inside - 1], labels[inside]]
+    if moves is not None:
+        here[inside] += moves[inside, labels[inside - 1], labels[inside]]
     if patterns is not None:
         trie, fired = patterns.trie, patterns.fired
         found = trie.occurrences(labels, lengths)

@@ -33,7 +33,8 @@ class Potentials(NamedTuple):
 
     scores (N, L) float32: emissions. trans (L, L): first index is the earlier token. lengths (S,) int.
     patterns: higher-order features of single labels, None for a plain chain. configurations: those with label sets and
-    gaps, None if there are none.
+    gaps, None if there are none. moves (N, L, L): what the text says of pairs of labels, the one before each token and
+    the one at it, on top of trans; None if nothing.
     """
 
     scores: NDArray[np.float32]
@@ -41,11 +42,19 @@ class Potentials(NamedTuple):
     lengths: NDArray[np.int32]
     patterns: Optional[PatternScores] = None
     configurations: Optional[Configurations] = None
+    moves: Optional[NDArray[np.floating]] = None
 
     def refuse_configurations(self, decoder: str) -> None:
-        """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations."""
+        """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations; as
+        `refuse_moves`."""
+        self.refuse_moves(decoder)
         if self.configurations is not None and len(self.configurations.first):
             raise ValueError(Errors.HS039.format(decoder=decoder))
+
+    def refuse_moves(self, decoder: str) -> None:
+        """RAISES ValueError [HS099]: pairs of labels have scores that depend on the text."""
+        if self.moves is not None:
+            raise ValueError(Errors.HS099.format(decoder=decoder))
 
     def tokens_of(self, sequence: int) -> slice:
         """Where one sequence lies among the tokens."""
@@ -67,7 +76,8 @@ class Potentials(NamedTuple):
         return OneSequence(self.scores[at], self.trans, patterns, configurations, mask, (fired_entries, spans))
 
     def sequences(self, allowed: Optional[Mask] = None) -> Iterator[OneSequence]:
-        """All sequences, one by one."""
+        """All sequences, one by one. RAISES as `refuse_moves`."""
+        self.refuse_moves("one sequence at a time")
         for i in range(len(self.lengths)):
             yield self.one(i, allowed)
 
@@ -85,8 +95,8 @@ class PotentialsGradient(NamedTuple):
     """Gradient of a loss with respect to `Potentials`, field by field.
 
     scores (N, L) float32, trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
-    `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; the last three are empty if there
-    is no such part.
+    `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; these three are empty if there
+    is no such part. moves (N, L, L), or None.
     """
 
     scores: NDArray[np.float32]
@@ -94,6 +104,7 @@ class PotentialsGradient(NamedTuple):
     node_weights: NDArray[np.float64]
     fired_weights: NDArray[np.float64]
     configuration_weights: NDArray[np.float64] = np.zeros(0)
+    moves: Optional[NDArray[np.floating]] = None
 
     def __sub__(self, other: "PotentialsGradient") -> "PotentialsGradient":
         return PotentialsGradient(
@@ -102,4 +113,5 @@ class PotentialsGradient(NamedTuple):
             self.node_weights - other.node_weights,
             self.fired_weights - other.fired_weights,
             self.configuration_weights - other.configuration_weights,
+            None if self.moves is None or other.moves is None else self.moves - other.moves,
         )

@@ -1,6 +1,6 @@
 """What decoders return."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ class Posterior(NamedTuple):
         of two or more labels (0 for single labels); empty without patterns.
     fired_counts (M,) float64: p(y_1..y_t ends with the node of the fired entry | x), t its last token; or empty.
     configuration_counts (M,) float64: p(all labels of the configuration's span lie in its sets | x); or empty.
+    moves (N, L, L): p(y_{t-1} = a, y_t = b | x) where pairs of labels have scores at each token, else None.
     """
 
     log_z: NDArray[np.float64]
@@ -46,6 +47,7 @@ class Posterior(NamedTuple):
     node_counts: NDArray[np.float64]
     fired_counts: NDArray[np.float64]
     configuration_counts: NDArray[np.float64] = np.zeros(0)
+    moves: Optional[NDArray[np.float64]] = None
 
 
 class NoPath(ValueError):

@@ -24,6 +24,7 @@ TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a Po
 def HigherOrderTagger(
     emissions: Model[List[Doc], List[Floats2d]],
     patterns: Optional[PatternSource] = None,
+    transitions: Optional[Model[List[Doc], List[Floats2d]]] = None,
     nonnegative: bool = True,
     max_states: int = MAX_STATES,
 ) -> TaggerModel:
@@ -31,11 +32,16 @@ def HigherOrderTagger(
 
     emissions: one score per label and token: sparse linear, neural, a sum of both, your own.
     patterns: where higher-order features come from; None = first order.
+    transitions: what the text says of pairs of labels, one score per pair and token (L * L columns, the earlier label
+        first), on top of those that are the same everywhere; None = nothing. Not together with patterns.
     nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the nodes of their trie;
         False = any sign, decoded by longest matches at the cost of U L a token.
     max_states (int): limit on the states of a token that configurations (label sets, gaps) may need.
-    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1.
+    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1; [HS099]: both patterns
+        and transitions.
     """
+    if patterns is not None and transitions is not None:
+        raise ValueError(Errors.HS099.format(decoder="label patterns"))
     if patterns is not None:
         check_source(patterns)
     if max_states < 1:
@@ -44,7 +50,7 @@ def HigherOrderTagger(
         "higher_order_tagger",
         forward,
         init=init,
-        layers=[emissions],
+        layers=[emissions] if transitions is None else [emissions, transitions],
         dims={"nO": None},
         attrs={
             "source": patterns,
@@ -86,6 +92,8 @@ def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Flo
         return
     n_labels = Y[0].shape[1]
     model.set_dim("nO", n_labels)
+    for layer in model.layers[1:]:
+        layer.initialize(X, [cast(Floats2d, np.zeros((len(y), n_labels**2), np.float32)) for y in Y])
     shim = weights_of(model)
     shim.set(Parameter("trans", np.zeros((n_labels, n_labels))))
     features = PatternFeatures.from_arrays(shim.extra["patterns"]) if "patterns" in shim.extra else None
@@ -113,13 +121,20 @@ def forward(
     emissions, backprop_emissions = model.layers[0](docs, is_train)
     scores = _concatenate(emissions, model.layers[0].ops, len(trans))
     found = _pattern_scores(model, docs, is_train)
-    potentials = Potentials(scores, trans, sequence_lengths(docs), found.patterns, found.configurations)
+    moves, backprop_moves = None, None
+    for layer in model.layers[1:]:
+        pairs, backprop_moves = layer(docs, is_train)
+        moves = _concatenate(pairs, layer.ops, len(trans) ** 2).reshape(len(scores), len(trans), len(trans))
+    potentials = Potentials(scores, trans, sequence_lengths(docs), found.patterns, found.configurations, moves)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         shim.add_gradient("trans", np.arange(len(trans)), gradient.trans)
         if "patterns" in shim.parameters:
             shim.add_gradient("patterns", *_pattern_gradient(model.attrs["structure"], found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
+        if backprop_moves is not None and gradient.moves is not None and moves is not None:
+            d_moves = gradient.moves.reshape(len(scores), len(trans) ** 2).astype(moves.dtype, copy=False)
+            backprop_moves([cast(Floats2d, part) for part in np.split(d_moves, ends)])
         ops = model.layers[0].ops
         d_scores = gradient.scores.astype(scores.dtype, copy=False)
         d_emissions = [cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_scores, ends)]

@@ -110,7 +110,7 @@ def _difference(
 
 def _nothing(potentials: Potentials) -> PotentialsGradient:
     """The gradient where nothing is to be learnt."""
-    scores, trans, _, patterns, configurations = potentials
+    scores, trans, _, patterns, configurations, moves = potentials
     n_fired = 0 if patterns is None or patterns.fired is None else len(patterns.fired.tokens)
     return PotentialsGradient(
         np.zeros(scores.shape, np.float32),
@@ -118,12 +118,13 @@ def _nothing(potentials: Potentials) -> PotentialsGradient:
         np.zeros(0 if patterns is None else len(patterns.trie)),
         np.zeros(n_fired),
         np.zeros(0 if configurations is None else len(configurations.first)),
+        None if moves is None else np.zeros(moves.shape, moves.dtype),
     )
 
 
 def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
     """The score that these feature counts have."""
-    scores, trans, _, patterns, configurations = potentials
+    scores, trans, _, patterns, configurations, moves = potentials
     total = _sum_product(counts.scores, scores) + _sum_product(counts.trans, trans)
     if patterns is not None:
         total += _sum_product(counts.node_weights, patterns.weights)
@@ -131,6 +132,8 @@ def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
             total += _sum_product(counts.fired_weights, patterns.fired.weights)
     if configurations is not None:
         total += _sum_product(counts.configuration_weights, configurations.weights)
+    if moves is not None and counts.moves is not None:
+        total += _sum_product(counts.moves, moves)
     return total
 
 
@@ -161,14 +164,16 @@ def check_possible(potentials: Potentials, labels: Labels) -> None:
 
 
 def _score(potentials: Potentials, labels: Labels) -> NDArray[np.float64]:
-    scores, trans, lengths, patterns, configurations = potentials
-    return path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations)
+    scores, trans, lengths, patterns, configurations, moves = potentials
+    return path_score(
+        scores, trans, labels, lengths, patterns=patterns, configurations=configurations, moves=moves
+    )
 
 
 def _expected(found: Posterior, dtype: Any) -> PotentialsGradient:
     """Expected feature counts: the gradient of the summed log Z."""
-    log_z, marginals, *counts = found
-    return PotentialsGradient(marginals.astype(dtype), *counts)
+    _, marginals, transitions, nodes, fired, configurations, moves = found
+    return PotentialsGradient(marginals.astype(dtype), transitions, nodes, fired, configurations, moves)
 
 
 def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradient]:
@@ -187,6 +192,10 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
         scores[np.arange(n_tokens), labels] = 1
         pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
         trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
+        moves = None
+        if potentials.moves is not None:
+            moves = np.zeros(potentials.moves.shape, potentials.moves.dtype)
+            moves[later, labels[later - 1], labels[later]] = 1
         nodes = present = matched = np.zeros(0)
         if potentials.configurations is not None:
             matched = potentials.configurations.matched(labels).astype(np.float64)
@@ -197,7 +206,7 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
             if fired is not None:
                 known = (found.tokens[own] - i * n_tokens) * len(trie) + found.nodes[own]
                 present = np.isin(fired.tokens * len(trie) + fired.nodes, known).astype(np.float64)
-        result.append(PotentialsGradient(scores, trans, nodes, present, matched))
+        result.append(PotentialsGradient(scores, trans, nodes, present, matched, moves))
     return result
 
 

@@ -97,7 +97,7 @@ def test_long_pattern_that_cannot_match_yet(n_tokens):
 @given(case=cases(forbidden=False, max_labels=3, max_tokens=4, max_sequences=2, signed=True, strong=False))
 def test_results_are_finite_differences_of_log_z(case):
     def posterior_of(potentials):
-        scores, trans, lengths, patterns, _ = potentials
+        scores, trans, lengths, patterns = potentials[:4]
         return module.pattern_posterior(scores, trans, patterns, lengths, allowed=case.allowed)
 
     case = case.doubles()
@@ -115,7 +115,7 @@ def test_results_are_finite_differences_of_log_z_with_forbidden_transitions(mask
     case = Case(rng.normal(size=(9, 3)), trans, np.array([5, 1, 3]), patterns, fired, allowed)
 
     def posterior_of(potentials):
-        scores, moves, lengths, patterns, _ = potentials
+        scores, moves, lengths, patterns = potentials[:4]
         moves = np.where(trans == NEVER, NEVER, moves)
         got = module.pattern_posterior(scores, moves, patterns, lengths, allowed=allowed)
         assert (got.transitions[trans == NEVER] == 0).all()
