@@ -22,10 +22,14 @@ class Warnings(metaclass=_WithCodes):
 
 
 class Errors(metaclass=_WithCodes):
-    """HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
+    """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and
     backpropagation through marginals, HS10x components that listen to others."""
 
+    HS009 = (
+        "The words of the training data have {n} different tags; templates can ask for at most {limit}. Use a smaller "
+        "tag set, or do without `known_tag`."
+    )
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
         "A template is a conjunction of attributes at offsets, such as \"lower[-1]+lower[0]\" or \"suffix1..3[0]\"."

@@ -17,6 +17,7 @@ from spacy.tokens import Doc, Token
 
 from ..errors import Errors
 from .keys import Keys
+from .known_tags import known_tag
 from .pixels import COLUMNS, ROWS, pixel
 
 LexicalAttribute = Callable[[Lexeme], int]
@@ -48,6 +49,15 @@ def _has_digit(lexeme: Lexeme) -> int:
 
 def _has_upper(lexeme: Lexeme) -> int:
     return int(any(c.isupper() for c in lexeme.text))
+
+
+def _initial_upper(lexeme: Lexeme) -> int:
+    return int(lexeme.text[:1].isupper())
+
+
+def _edge(lexeme: Lexeme) -> int:
+    """No word has it, only the places before and after a sentence: "edge[-1]" fires at first words."""
+    return 0
 
 
 def _has_hyphen(lexeme: Lexeme) -> int:
@@ -82,6 +92,8 @@ _COMPUTED: Dict[str, LexicalAttribute] = {
     "has_digit": _has_digit,
     "has_upper": _has_upper,
     "has_hyphen": _has_hyphen,
+    "initial_upper": _initial_upper,
+    "edge": _edge,
     "length": _length,
     "short_shape": _short_shape,
     "char_classes": _char_classes,
@@ -98,13 +110,15 @@ def lexical_attribute(name: str) -> Optional[LexicalAttribute]:
             return partial(function, int(name[len(affix) :]))
     if name.startswith("pixel") and name[5:].isdigit() and int(name[5:]) < ROWS * COLUMNS:
         return partial(pixel, int(name[5:]))
+    if name.startswith("known_tag") and name[9:].isdigit():
+        return partial(known_tag, int(name[9:]))
     return _COMPUTED.get(name)
 
 
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
     if name != "bias" and not name.startswith("_.") and not lexical_attribute(name) and name.upper() not in IDS:
-        others = ["prefixN", "suffixN", "pixelN", "bias", "_.extension", "tag", "pos", "lemma"]
+        others = ["prefixN", "suffixN", "pixelN", "known_tagN", "bias", "_.extension", "tag", "pos", "lemma"]
         known = sorted([*_STRINGS, *_FLAGS, *_COMPUTED, *others])
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
 

@@ -206,6 +206,21 @@ def _tag_strings(tag: str) -> List[str]:
     return [*strings, *words, f"{tag}[-1]+orth[0]", f"{tag}[1]+orth[0]"]
 
 
+def multilayer_templates(n_tags: int = 45) -> List[str]:
+    """Words in both layers of Azuma & Matsumoto (2011), Table 1. n_tags (int): parts of speech in the training data;
+    words are looked up in the table of `spacy_hoseq.known_tags.v1`."""
+    return [
+        "edge[-1]",
+        "edge[1]",
+        "orth[0]",
+        "suffix1..3[0]",
+        "initial_upper[-2..2]",
+        "is_upper[-2..2]",
+        "has_digit[-2..2]",
+        f"known_tag0..{n_tags - 1}[-2..2]",
+    ]
+
+
 def pixel_templates() -> List[str]:
     """Handwritten letters (features/pixels.py): black pixels, and pairs of black pixels beside or above each other
     (Qian & Liu, "Optical Character Recognition")."""

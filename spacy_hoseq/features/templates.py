@@ -2,10 +2,12 @@
 
     template    := part ("+" part)*                      a conjunction fires when all of its parts do
     part        := name "[" offset [".." offset] "]" | "bias"
-    name        := spaCy token attribute | "_." extension | ("prefix" | "suffix" | "pixel") number [".." number]
+    name        := spaCy token attribute | "_." extension | numbered number [".." number]
+    numbered    := "prefix" | "suffix" | "pixel" | "known_tag"
 
-The number of an affix is its length in characters, that of a pixel its place in the image (features/pixels.py). A range
-stands for one template per value: "prefix1..3[0]" is three templates, "lower[-2..2]" is five.
+The number of an affix is its length in characters, that of a pixel its place in the image (features/pixels.py), that of
+a known tag its place among the tags of the training data (features/known_tags.py). A range stands for one template per
+value: "prefix1..3[0]" is three templates, "lower[-2..2]" is five.
 """
 
 import itertools
@@ -17,7 +19,7 @@ from ..errors import Errors
 _NAME = re.compile(r"_\.[A-Za-z]\w*|[A-Za-z_]+")
 _LENGTHS = re.compile(r"(\d+)(?:\.\.(\d+))?")
 _OFFSETS = re.compile(r"\[([+-]?\d+)(?:\.\.([+-]?\d+))?\]")
-_LEAST_NUMBER = {"prefix": 1, "suffix": 1, "pixel": 0}
+_LEAST_NUMBER = {"prefix": 1, "suffix": 1, "pixel": 0, "known_tag": 0}
 MAX_OFFSET, MAX_NUMBER = 100, 127
 
 
@@ -87,7 +89,7 @@ def _parse_part(text: str, at: int) -> Tuple[List[Part], int]:
             numbers = _range(text, lengths, least=_LEAST_NUMBER[name.group()], most=MAX_NUMBER)
             attributes = [f"{name.group()}{n}" for n in numbers]
     elif lengths and not name.group().startswith("_."):
-        raise ValueError(_message(text, at, "\"[\" (only prefix, suffix and pixel take a number)"))
+        raise ValueError(_message(text, at, "\"[\" (only prefix, suffix, pixel and known_tag take a number)"))
     at = lengths.end() if lengths else at
     offsets = _OFFSETS.match(text, at)
     if not offsets:

@@ -48,7 +48,7 @@ MISTAKES = {
     "lower[0..]": (6, "an offset"),
     "lower[0.5]": (6, "an offset"),
     "lower[ 0]": (6, "an offset"),
-    "lower3[0]": (6, "only prefix, suffix and pixel take a number"),
+    "lower3[0]": (6, "only prefix, suffix, pixel and known_tag take a number"),
     "3lower[0]": (1, "an attribute name"),
     "+lower[0]": (1, "an attribute name"),
     " lower[0]": (1, "an attribute name"),
