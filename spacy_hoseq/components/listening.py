@@ -45,7 +45,7 @@ def index_upstream(component: Any, examples: Sequence[Example], nlp: Optional[La
 
 def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:
     """The component of this name before another. RAISES ValueError [HS102]."""
-    pipes = list(nlp.pipeline) if nlp is not None else []
+    pipes = list(nlp.components) if nlp is not None else []  # frozen ones are disabled while spaCy initializes
     names = [other for other, _ in pipes]
     places = [i for i, (_, pipe) in enumerate(pipes) if pipe is component]
     problem = ""

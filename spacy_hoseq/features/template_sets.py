@@ -187,21 +187,48 @@ def chunk_word_templates() -> List[str]:
     ]
 
 
+def entity_templates() -> List[str]:
+    """Named entities from words: forms, affixes and shapes of five words, and pairs of words and shapes."""
+    return [
+        "bias",
+        "orth[-2..2]",
+        "lower[-2..2]",
+        "lower[-1]+lower[0]",
+        "lower[0]+lower[1]",
+        "prefix1..4[0]",
+        "suffix1..4[0]",
+        "prefix3[-1]",
+        "prefix3[1]",
+        "suffix3[-1]",
+        "suffix3[1]",
+        "shape[-2..2]",
+        "short_shape[-1]+short_shape[0]",
+        "short_shape[0]+short_shape[1]",
+        "short_shape[-1]+short_shape[0]+short_shape[1]",
+        "lower[-1]+short_shape[0]",
+        "short_shape[0]+lower[1]",
+        "has_digit[0]",
+        "has_hyphen[0]",
+        "is_upper[0]",
+    ]
+
+
 def chunk_templates() -> List[str]:
     """Chunking from words and parts of speech that are given: those for words, strings of tags, words with tags."""
-    return [*chunk_word_templates(), *_tag_strings("tag")]
+    return [*chunk_word_templates(), *_tag_strings("tag", longest=5)]
 
 
 def upstream_chunk_templates() -> List[str]:
-    """What `chunk_templates` says of tags, of the labels of an earlier component (features/upstream_templates.py)."""
-    return _tag_strings("upstream")
+    """What `chunk_templates` says of tags, of the labels of an earlier component (features/upstream_templates.py), up
+    to three in a row: longer strings cost time and gain nothing here."""
+    return _tag_strings("upstream", longest=3)
 
 
-def _tag_strings(tag: str) -> List[str]:
+def _tag_strings(tag: str, longest: int) -> List[str]:
     places = [(-2,), (-1,), (0,), (1,), (2,), (-3,), (3,), (-2, -1), (-1, 0), (0, 1), (1, 2)]
     places += [(-2, -1, 0), (-1, 0, 1), (0, 1, 2), (-3, -2, -1), (1, 2, 3)]
     places += [(-2, -1, 0, 1), (-1, 0, 1, 2), (-2, -1, 0, 1, 2)]
-    strings = ["+".join(f"{tag}[{offset}]" for offset in offsets) for offsets in places]
+    strings = ["+".join(f"{tag}[{offset}]" for offset in place) for place in places if len(place) <= longest]
     words = [f"{tag}[0]+{word}" for word in ("orth[-1..1]", "lower[-1]", "lower[1]")]
     return [*strings, *words, f"{tag}[-1]+orth[0]", f"{tag}[1]+orth[0]"]
 
