@@ -9,7 +9,6 @@ from spacy.tokens import Doc, Span, SpanGroup
 from ..chunks import Grammar, TagTable
 from ..decoders.layout import ranges
 from ..decoders.marginals import Marginals
-from ..features.sequences import sentence_starts
 
 Ints = NDArray[np.intp]
 
@@ -34,6 +33,7 @@ class ScoredChunks(NamedTuple):
 
 def found_chunks(
     docs: Sequence[Doc],
+    lengths: NDArray[np.integer],
     labels: NDArray[np.int32],
     marginals: Marginals,
     tags: TagTable,
@@ -43,10 +43,12 @@ def found_chunks(
 ) -> List[FoundChunks]:
     """The chunks that tags stand for, and the probability that a chunk is there: begins, goes on and ends as it does.
 
-    labels (N,): ids of the tags of all docs, well formed. marginals: of the same tokens.
+    lengths (S,): of the sequences in all docs. labels (N,): ids of their tags, well formed. marginals: of the same
+    tokens.
     """
-    starts = np.concatenate([sentence_starts(doc) for doc in docs])
-    first, end, types = tags.chunks(labels, starts)
+    begins = np.zeros(len(labels), bool)
+    begins[np.cumsum(lengths) - lengths] = True
+    first, end, types = tags.chunks(labels, begins)
     goes_on = grammar.pairs & ~grammar.first  # a tag that cannot be first continues the one before
     p = marginals.segments(first, end - first, labels[ranges(first, end - first)], goes_on).astype(np.float32)
     ends = np.cumsum([len(doc) for doc in docs])
@@ -67,8 +69,9 @@ def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
 
 
 def spans_of(doc: Doc, found: FoundChunks) -> List[Span]:
+    ids = {name: doc.vocab.strings.add(name) for name in set(found.types)}
     bounds = zip(found.first.tolist(), found.end.tolist(), found.types, strict=True)
-    return [Span(doc, first, end, name) for first, end, name in bounds]
+    return [Span(doc, first, end, ids[name]) for first, end, name in bounds]
 
 
 def write_spans(doc: Doc, key: str, spans: List[Span], probabilities: NDArray[np.float32]) -> None:

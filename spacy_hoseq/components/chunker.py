@@ -215,7 +215,7 @@ class HoseqChunker(TrainablePipe):
         potentials, allowed = self._potentials(docs)
         labels = decode_exact(potentials, allowed=allowed).labels
         marginals = marginals_of(potentials, allowed=allowed)
-        return found_chunks(docs, labels, marginals, tags, rules, with_marginals=with_marginals)
+        return found_chunks(docs, potentials.lengths, labels, marginals, tags, rules, with_marginals=with_marginals)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: List[FoundChunks]) -> None:
         """Write spans with their scores, and what else is asked for. Spans that are set already stay, unless

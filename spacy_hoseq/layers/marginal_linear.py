@@ -30,6 +30,7 @@ from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
 
 Ints = NDArray[np.intp]
+Rows = NDArray[np.int32]
 Floats = NDArray[np.floating]
 Emissions = Model[List[Doc], List[Floats2d]]
 
@@ -161,42 +162,56 @@ class Active(NamedTuple):
     """Features of one template that have a weight. rows (M,): of all n-grams. kept (m,): those with a weight."""
 
     ngrams: NGrams
-    rows: NDArray[np.int32]
+    rows: Rows
     kept: Ints
 
 
 def _scores(table: Floats, active: List[Active], n_tokens: int) -> Floats:
-    """RETURNS (N, L). In blocks of tokens, which stay in the processor's cache."""
+    """RETURNS (N, L). Most tokens have one n-gram of a template; these are added template by template, and what else a
+    token has as one sum. In blocks of tokens, which stay in the processor's cache."""
+    first, others = _split(table, active, n_tokens)
     scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
-    parts = []
-    for found, rows, kept in active:
-        tokens, values = found.tokens[kept], found.values[kept].astype(table.dtype)
-        again = np.diff(tokens, prepend=-1) == 0  # most tokens have one n-gram; only for the others is there a sum
-        for some in (np.flatnonzero(~again), np.flatnonzero(again)):
-            if len(some):
-                parts.append((tokens[some], rows[kept[some]], values[some, None]))
-    limits = np.arange(0, n_tokens + BLOCK_TOKENS, BLOCK_TOKENS)
-    bounds = [np.searchsorted(tokens, limits).tolist() for tokens, _, _ in parts]
-    for block in range(len(limits) - 1):
-        for (tokens, rows, values), bound in zip(parts, bounds, strict=True):
-            at = slice(bound[block], bound[block + 1])
-            if at.start < at.stop:
-                weighted = table.take(rows[at], axis=0)
-                weighted *= values[at]
-                _add(scores, tokens[at], weighted)
+    buffer = np.empty((min(BLOCK_TOKENS, n_tokens), table.shape[1]), table.dtype)
+    for start in range(0, n_tokens, BLOCK_TOKENS):
+        block = scores[start : start + BLOCK_TOKENS]
+        weighted = buffer[: len(block)]
+        for rows, values in first:
+            np.take(table, rows[start : start + BLOCK_TOKENS], axis=0, out=weighted, mode="clip")
+            weighted *= values[start : start + BLOCK_TOKENS]
+            block += weighted
+        at = slice(*np.searchsorted(others.tokens, [start, start + BLOCK_TOKENS]).tolist())
+        if at.start < at.stop:
+            several = table.take(others.rows[at], axis=0)
+            several *= others.values[at]
+            starts = np.flatnonzero(np.diff(others.tokens[at], prepend=-1))
+            scores[others.tokens[at][starts]] += np.add.reduceat(several, starts, axis=0)
     return scores
 
 
-def _add(scores: Floats, tokens: Ints, weighted: Floats) -> None:
-    """scores[tokens] += weighted, for tokens in order."""
-    first, last = int(tokens[0]), int(tokens[-1])
-    if last - first + 1 == len(tokens) and (len(tokens) == 1 or tokens[1] > first):
-        scores[first : last + 1] += weighted
-        return
-    starts = np.flatnonzero(np.diff(tokens, prepend=-1))
-    if len(starts) < len(tokens):
-        weighted, tokens = np.add.reduceat(weighted, starts, axis=0), tokens[starts]
-    scores[tokens] += weighted
+class Others(NamedTuple):
+    """N-grams beside the first of their template and token, in order of tokens. values (M, 1)."""
+
+    tokens: Ints
+    rows: Rows
+    values: Floats
+
+
+def _split(table: Floats, active: List[Active], n_tokens: int) -> "Tuple[List[Tuple[Rows, Floats]], Others]":
+    """For each template the row (N,) and value (N, 1) of the first n-gram at each token, the last row of the table
+    where there is none; and all others."""
+    first, tokens, rows, values = [], [], [], []
+    for found, own_rows, kept in active:
+        at, row, value = found.tokens[kept], own_rows[kept], found.values[kept].astype(table.dtype)
+        again = np.flatnonzero(np.diff(at, prepend=-1) == 0)
+        first_rows, first_values = np.full(n_tokens, len(table) - 1, np.int32), np.zeros((n_tokens, 1), table.dtype)
+        first_rows[at[::-1]], first_values[at[::-1], 0] = row[::-1], value[::-1]  # of several the first is written last
+        first.append((first_rows, first_values))
+        tokens.append(at[again])
+        rows.append(row[again])
+        values.append(value[again])
+    together = np.concatenate(tokens)
+    order = np.argsort(together, kind="stable")
+    return first, Others(together[order], np.concatenate(rows)[order], np.concatenate(values)[order, None])
 
 
 def _backprop(

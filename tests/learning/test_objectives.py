@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders.beam import BeamSearch
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.path_score import path_score
-from spacy_hoseq.decoders.records import Paths
+from spacy_hoseq.decoders.records import NoPath, Paths
 from spacy_hoseq.learning import objectives
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.objectives import gold_labels, log_likelihood, max_margin, objective_named, perceptron
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..cases import Case
-from ..oracle import score_of_one
+from ..oracle import joint_table, score_of_one
 from ..strategies import cases
 from .gold import KINDS, gold_mask, tables
 
@@ -81,7 +81,7 @@ def matched(labels, first, sets):
 
 def decode_label_0(potentials, *, allowed=None):
     """A decoder that finds label 0 everywhere."""
-    scores, trans, lengths, patterns, configurations = potentials
+    scores, trans, lengths, patterns, configurations = potentials[:5]
     labels = np.zeros(len(scores), np.int32)
     return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations))
 
@@ -234,3 +234,89 @@ def test_token_at_which_no_label_is_right(objective):
     gold[2] = False
     with pytest.raises(ValueError, match=r"\[HS022\] No label is allowed at token 2"):
         objective(four_token_case().potentials(), gold)
+
+
+def possible(case, kind, seed):
+    """Gold within `allowed`, with at least one labelling that uses no forbidden transition."""
+    rng = np.random.default_rng(seed)
+    gold = gold_mask(case, kind, seed) & (kind != "complete")
+    if case.allowed is not None:
+        gold &= case.allowed
+    for start, single in zip(case.starts.tolist(), case.singles(), strict=True):
+        table = joint_table(single)
+        ways = table.labellings[np.isfinite(table.scores)]
+        assume(len(ways))
+        way = ways[rng.integers(len(ways))]
+        gold[start + np.arange(len(way)), way] = True
+    return gold
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
+@given(case=cases(configurations=2, max_tokens=4), seed=st.integers(0, 10**6))
+def test_only_allowed_labellings_compete(objective, margin, kind, case, seed):
+    """Value and gradient, with forbidden transitions too."""
+    gold = possible(case, kind, seed)
+    pairs = list(tables(case, gold, margin))
+    got = objective(case.potentials(), gold, allowed=case.allowed)
+    assert got.value == pytest.approx(sum(free.best - permitted.best for free, permitted in pairs), abs=1e-4)
+    assert got.value >= 0 and all(np.isfinite(part).all() for part in got.gradient)
+    assume(all(free.is_unique and permitted.is_unique for free, permitted in pairs))
+    plus = np.concatenate([free.best_labels for free, _ in pairs])
+    minus = np.concatenate([permitted.best_labels for _, permitted in pairs])
+    assert got.gradient.scores.tolist() == (np.eye(case.n_labels)[plus] - np.eye(case.n_labels)[minus]).tolist()
+    every = [(a, b) for a in range(case.n_labels) for b in range(case.n_labels)]
+    assert got.gradient.trans.reshape(-1).tolist() == [count(case, plus, p) - count(case, minus, p) for p in every]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(case=cases(configurations=2, max_tokens=4, strong=False, signed=True), seed=st.integers(0, 10**6))
+def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
+    case = case.doubles()
+    gold = possible(case, kind, seed)
+    pairs = list(tables(case, gold))
+    got = log_likelihood(case.potentials(), gold, allowed=case.allowed)
+    expected = sum(free.log_z - permitted.log_z for free, permitted in pairs)
+    assert got.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    marginals = np.concatenate([free.marginals - permitted.marginals for free, permitted in pairs])
+    np.testing.assert_allclose(got.gradient.scores, marginals, atol=1e-8)
+    transitions = sum(free.transitions - permitted.transitions for free, permitted in pairs)
+    np.testing.assert_allclose(got.gradient.trans, transitions, atol=1e-8)
+    assert not got.gradient.trans[case.trans == -np.inf].any()
+
+
+def test_allowed_labels_worked_out_by_hand():
+    """Gold 0, 2, 1, 2 has 7.25. Without label 1 at token 1 nothing is better; with the margin 0, 0, 1, 2 has 6 + 1."""
+    allowed = np.ones((4, 3), bool)
+    allowed[1, 1] = False
+    potentials, gold = four_token_case().potentials(), mask_of([0, 2, 1, 2])
+    assert perceptron(potentials, gold).value == pytest.approx(1.25)
+    assert perceptron(potentials, gold, allowed=allowed).value == 0
+    assert max_margin(potentials, gold).value == pytest.approx(9.5 + 0.75 - 7.25)  # 0, 1, 1, 1: 7.75 + 0.5 + 2
+    assert max_margin(potentials, gold, allowed=allowed).value == pytest.approx(0.25)  # 0, 2, 1, 1: 6.5 + 1
+
+
+@pytest.mark.parametrize("objective", [perceptron, max_margin, log_likelihood])
+def test_gold_that_uses_a_forbidden_transition(objective):
+    """In the second sequence; complete, or with a choice that does not help."""
+    trans = np.zeros((3, 3))
+    trans[1, 2] = trans[0, 2] = -np.inf
+    potentials = Case(np.zeros((5, 3)), trans, np.array([2, 3])).potentials()
+    gold = mask_of([1, 1, 2, 1, 2])
+    for choice in (1, 0):
+        gold[3, choice] = True
+        with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
+            objective(potentials, gold)
+    gold[3, 2] = True
+    assert np.isfinite(objective(potentials, gold).value)
+
+
+@pytest.mark.parametrize("objective", [perceptron, max_margin, log_likelihood])
+def test_forbidden_transition_between_sequences_is_none(objective):
+    """Gold 1 | 2, where 1 -> 2 is forbidden."""
+    trans = np.zeros((3, 3))
+    trans[1, 2] = -np.inf
+    potentials = Case(np.zeros((2, 3)), trans, np.array([1, 1])).potentials()
+    loss = objective(potentials, mask_of([1, 2]))
+    expected = {perceptron: 0.0, max_margin: 2.0, log_likelihood: 2 * np.log(3)}
+    assert loss.value == pytest.approx(expected[objective]) and not loss.gradient.trans.any()
