@@ -5,6 +5,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.errors import Errors as SpacyErrors
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.strings import StringStore
 from spacy.tokens import Doc, Token
@@ -35,6 +36,14 @@ class ScoredLabels(NamedTuple):
     score: float
 
 
+def scored_labels(
+    labels: NDArray[np.int32], scores: NDArray[np.float64], names: Sequence[str]
+) -> List[ScoredLabels]:
+    """labels (k, n): ids, best first. scores (k,). names: of the labels, by id."""
+    rows = [[names[y] for y in row] for row in labels.tolist()]
+    return [ScoredLabels(row, score) for row, score in zip(rows, scores.tolist(), strict=True)]
+
+
 def check_attribute(attribute: str) -> None:
     """RAISES ValueError [HS062]: a token attribute that cannot be labelled."""
     if attribute not in WRITABLE and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
@@ -42,8 +51,10 @@ def check_attribute(attribute: str) -> None:
     _register(attribute)
 
 
-def check_label(label: str, attribute: str) -> None:
-    """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list."""
+def check_label(label: Any, attribute: str) -> None:
+    """RAISES ValueError [E187]: no string; [HS065]: spaCy's parts of speech are a closed list."""
+    if not isinstance(label, str):
+        raise ValueError(SpacyErrors.E187)
     if attribute == "pos" and label not in PARTS_OF_SPEECH:
         raise ValueError(Errors.HS065.format(label=label, known=", ".join(filter(None, PARTS_OF_SPEECH))))
 

@@ -1,6 +1,6 @@
 """Components that listen to a tagger, and what they hear of it when it predicts."""
 
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,17 @@ def listeners_in(component: Any) -> List[MarginalListener]:
     """The listeners in the model of any component."""
     model = getattr(component, "model", None)
     return [node for node in model.walk() if isinstance(node, MarginalListener)] if isinstance(model, Model) else []
+
+
+def removed(listener_map: Dict[str, List[MarginalListener]], listener: MarginalListener, name: str) -> bool:
+    """Take the listener of the component `name` out of the map. RETURNS (bool): whether it was there."""
+    known = listener_map.get(name, [])
+    if listener not in known:
+        return False
+    known.remove(listener)
+    if not known:
+        del listener_map[name]
+    return True
 
 
 def index_upstream(component: Any, examples: Sequence[Example], nlp: Optional[Language]) -> None:

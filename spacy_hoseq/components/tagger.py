@@ -1,9 +1,8 @@
 """`hoseq_tagger`: exact higher-order tagging, trained through `spacy train`.
 
-The component owns its learning: the update rule and the averaging in its config act on the linear weights at every
-`finish_update`, whatever `[training.optimizer]` says; that optimizer trains neural emissions, if there are any.
-`update` works on raw weights, `predict` and saving on finished ones (averaged, half precision), so an evaluation
-during training and the saved model give the same labels.
+The component owns its learning: update rule and averaging of its config act on the linear weights at every
+`finish_update`; `[training.optimizer]` trains neural emissions only. `update` works on raw weights, `predict` and
+saving on finished ones (averaged, half precision).
 """
 
 from pathlib import Path
@@ -38,12 +37,13 @@ from .annotation import (
     check_label,
     gold_mask,
     label_names,
+    scored_labels,
     write_labels,
     write_marginals,
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
-from .listening import listeners_in, to_hand_over
+from .listening import listeners_in, removed, to_hand_over
 from .loading import checked_loading, weights_from_disk
 from .memory import forgetting_words
 from .settings import check_settings
@@ -118,8 +118,7 @@ def make_hoseq_tagger(
 class HoseqTagger(TrainablePipe):
     """Labels every token with the best label sequence of its sentence.
 
-    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): its name in
-    the pipeline. All other settings: docs/components.md.
+    model (Model): `spacy_hoseq.HigherOrderTagger.v1`. All settings: docs/components.md.
     """
 
     def __init__(
@@ -169,7 +168,7 @@ class HoseqTagger(TrainablePipe):
 
         get_examples (Callable): returns the training examples.
         nlp (Language): the current pipeline.
-        labels (Sequence[str]): the labels, from `spacy init labels`; None = those in the examples.
+        labels (Sequence[str]): from `spacy init labels`; None = those in the examples.
         tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
         weights_from (str): a trained pipeline, whose component of this name gives labels, features and weights instead.
         """
@@ -194,7 +193,7 @@ class HoseqTagger(TrainablePipe):
 
     @property
     def labels(self) -> Tuple[str, ...]:
-        """The labels, by id."""
+        """By id."""
         return tuple(self.cfg["labels"])
 
     @property
@@ -204,8 +203,6 @@ class HoseqTagger(TrainablePipe):
 
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0."""
-        if not isinstance(label, str):
-            raise ValueError(SpacyErrors.E187)
         check_label(label, self.cfg["attribute"])
         if label in self.cfg["labels"]:
             return 0
@@ -226,12 +223,10 @@ class HoseqTagger(TrainablePipe):
         ends = np.cumsum([len(doc) for doc in docs])[:-1]
         labels = self.decoder(potentials, allowed=allowed).labels
         handed = to_hand_over(self.listeners, potentials, allowed, labels, self.labels)
-        marginals = exact_posterior(potentials, allowed=allowed).marginals if with_marginals else None
-        return Guesses(
-            np.split(labels, ends),
-            None if marginals is None else np.split(marginals.astype(np.float32), ends),
-            handed,
-        )
+        if not with_marginals:
+            return Guesses(np.split(labels, ends), None, handed)
+        marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)
+        return Guesses(np.split(labels, ends), np.split(marginals, ends), handed)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
         """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
@@ -247,23 +242,16 @@ class HoseqTagger(TrainablePipe):
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as `predict`."""
-        result = []
-        for doc in docs:
-            best = k_best_of(*self._potentials([doc]), k) if len(doc) else combine([], k)
-            names = [[self.labels[y] for y in labels] for labels in best.labels.tolist()]
-            result.append([ScoredLabels(*pair) for pair in zip(names, best.scores.tolist(), strict=True)])
-        return result
+        found = (k_best_of(*self._potentials([doc]), k) if len(doc) else combine([], k) for doc in docs)
+        return [scored_labels(best.labels, best.scores, self.labels) for best in found]
 
     def sample(self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0) -> List[List[List[str]]]:
         """Label sequences of each Doc drawn from the posterior, under the same constraints as `predict`."""
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
-        result = []
-        for doc in docs:
-            nothing = np.zeros((n_samples, 0), np.int32)
-            drawn = samples_of(*self._potentials([doc]), n_samples, rng) if len(doc) else nothing
-            result.append([[self.labels[y] for y in row] for row in drawn.tolist()])
-        return result
+        nothing = np.zeros((n_samples, 0), np.int32)
+        drawn = (samples_of(*self._potentials([doc]), n_samples, rng) if len(doc) else nothing for doc in docs)
+        return [[[self.labels[y] for y in row] for row in rows.tolist()] for rows in drawn]
 
     def update(
         self,
@@ -321,19 +309,12 @@ class HoseqTagger(TrainablePipe):
 
     def add_listener(self, listener: MarginalListener, component_name: str) -> None:
         """Called by spaCy."""
-        known = self.listener_map.setdefault(component_name, [])
-        if listener not in known:
-            known.append(listener)
+        if listener not in self.listeners:
+            self.listener_map.setdefault(component_name, []).append(listener)
 
     def remove_listener(self, listener: MarginalListener, component_name: str) -> bool:
         """Called by spaCy. RETURNS (bool): whether it was there."""
-        known = self.listener_map.get(component_name, [])
-        if listener not in known:
-            return False
-        known.remove(listener)
-        if not known:
-            del self.listener_map[component_name]
-        return True
+        return removed(self.listener_map, listener, component_name)
 
     def find_listeners(self, component: Any) -> None:
         """Add the listeners in a later component's model that name this one. Called by spaCy."""

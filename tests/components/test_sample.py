@@ -25,7 +25,7 @@ def ready(kind="spans", n_updates=2, **settings):
 
 def probabilities(nlp, doc, keep=lambda labels: True):
     """p(labels | doc), of the labellings that may be, by enumeration."""
-    scores, trans, lengths, patterns, configurations = tagger_of(nlp).model.predict([doc])
+    scores, trans, lengths, patterns, configurations = tagger_of(nlp).model.predict([doc])[:5]
     table = {}
     for y in itertools.product(range(L), repeat=len(doc)):
         if keep(tuple(LABELS[label] for label in y)):
