@@ -60,22 +60,25 @@ def main(
         msg.fail(f"No measurements in {metrics}", "Run scripts/chunking.py first.", exits=1)
     quality = {name: reliability(values["probabilities"], values["right"]) for name, values in measured.items()}
     rows = [row(name, values, quality[name]) for name, values in measured.items()]
-    aligns = ("l", "l", *["r"] * (len(HEADER) - 2))
+    used = [i for i in range(len(HEADER)) if any(cells[i] for cells in rows)]  # the paper has figures for its own only
+    header, rows = [HEADER[i] for i in used], [[cells[i] for i in used] for cells in rows]
+    aligns = ("l", "l", *["r"] * (len(header) - 2))
     page = MarkdownRenderer()
     page.add(page.title(1, "Chunking"))
     page.add(f"{next(iter(measured.values()))['tokens']:,} test tokens. {note}".strip())
-    page.add(page.table(rows, HEADER, aligns=aligns))
+    page.add(page.table(rows, header, aligns=aligns))
     page.add(
-        "Paper: Azuma & Matsumoto (2011), Table 2. ECE: expected calibration error of the probabilities of chunks, 15 "
+        ("Paper: Azuma & Matsumoto (2011), Table 2. " if "paper: F" in header else "")
+        + "ECE: expected calibration error of the probabilities of chunks, 15 "
         "bins. Training: `spacy train` with its evaluations; that of a chunker on a trained tagger without the "
         f"tagger's. tokens/s: `nlp.pipe` over ready Docs, median. Python {platform.python_version()}, NumPy "
         f"{np.__version__}, spaCy {spacy.__version__}, {platform.machine()}, {platform.system()}."
     )
     compared = [comparison(a, b, measured) for group in GROUPS for a, b in pairwise(n for n in group if n in measured)]
     if compared:
-        header = ("Features", "Systems", "F", "p", "Tags", "p")
+        names = ("Features", "Systems", "F", "p", "Tags", "p")
         page.add(page.title(2, "Differences"))
-        page.add(page.table(compared, header, aligns=("l", "l", "r", "r", "r", "r")))
+        page.add(page.table(compared, names, aligns=("l", "l", "r", "r", "r", "r")))
         page.add(
             f"p of F: paired bootstrap over sentences, {RESAMPLES:,} resamples, one-sided: how often the second "
             "system is not better. p of tags: the same for their accuracy."
@@ -94,7 +97,7 @@ def main(
         page.add(f"With their probabilities in [{view.name}]({view.name}).")
         page.add("\n".join(f"- {text_of(doc)}" for doc in docs))
     output.write_text(page.text + "\n", encoding="utf8")
-    print(table(rows, header=HEADER, divider=True, aligns=aligns))
+    print(table(rows, header=header, divider=True, aligns=aligns))
     msg.good(f"Report: {output}")
 
 

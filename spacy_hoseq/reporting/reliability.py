@@ -1,11 +1,12 @@
 """Are probabilities right? Expected against observed, in bins of probability."""
 
+from html import escape
 from typing import List, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-SIDE, MARGIN = 360, 46  # pixels
+SIDE, MARGIN, TOP = 360, 46, 70  # pixels
 BLUE, GREY = "#2f6fb3", "#51606f"
 
 
@@ -41,27 +42,27 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
     for i, (count, expected, observed) in enumerate(zip(found.counts, found.expected, found.observed, strict=True)):
         if not count:
             continue
-        x, top = MARGIN + i * width, MARGIN + SIDE * (1 - observed)
+        x, top = MARGIN + i * width, TOP + SIDE * (1 - observed)
         told = f"{count} predictions of {i / n:.2f} to {(i + 1) / n:.2f}: expected {expected:.3f}, right {observed:.3f}"
         shapes.append(
             f'<rect x="{x + 1:.1f}" y="{top:.1f}" width="{width - 2:.1f}" height="{SIDE * observed:.1f}" fill="{BLUE}" '
             f'fill-opacity="0.55"><title>{told}</title></rect>'
-            f'<circle cx="{x + width / 2:.1f}" cy="{MARGIN + SIDE * (1 - expected):.1f}" r="3.5" fill="#c0392b"/>'
-            f'<rect x="{x + 1:.1f}" y="{MARGIN + SIDE + 24:.1f}" width="{width - 2:.1f}" '
+            f'<circle cx="{x + width / 2:.1f}" cy="{TOP + SIDE * (1 - expected):.1f}" r="3.5" fill="#c0392b"/>'
+            f'<rect x="{x + 1:.1f}" y="{TOP + SIDE + 24:.1f}" width="{width - 2:.1f}" '
             f'height="{40 * count / largest:.1f}" fill="{GREY}" fill-opacity="0.5"><title>{told}</title></rect>'
         )
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = MARGIN + SIDE * tick, MARGIN + SIDE * (1 - tick)
-        shapes.append(f'<text x="{x:.0f}" y="{MARGIN + SIDE + 16}" text-anchor="middle">{tick:g}</text>')
+        x, y = MARGIN + SIDE * tick, TOP + SIDE * (1 - tick)
+        shapes.append(f'<text x="{x:.0f}" y="{TOP + SIDE + 16}" text-anchor="middle">{tick:g}</text>')
         shapes.append(f'<text x="{MARGIN - 6}" y="{y + 4:.0f}" text-anchor="end">{tick:g}</text>')
-    box = f'x="{MARGIN}" y="{MARGIN}" width="{SIDE}" height="{SIDE}"'
-    height = MARGIN + SIDE + 86
+    box = f'x="{MARGIN}" y="{TOP}" width="{SIDE}" height="{SIDE}"'
+    height = TOP + SIDE + 86
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE + 2 * MARGIN}" height="{height}" '
         f'viewBox="0 0 {SIDE + 2 * MARGIN} {height}"><style>text{{font:12px system-ui,sans-serif;fill:{GREY}}}</style>'
-        f'<rect width="100%" height="100%" fill="#ffffff"/><text x="{MARGIN}" y="18" font-weight="bold">{title}</text>'
-        f'<text x="{MARGIN}" y="36">bars: share that is right; dots: mean probability; expected calibration error '
-        f"{found.error:.4f}</text>"
-        f'<rect {box} fill="none" stroke="#cfd6dd"/><line x1="{MARGIN}" y1="{MARGIN + SIDE}" x2="{MARGIN + SIDE}" '
-        f'y2="{MARGIN}" stroke="#cfd6dd"/>' + "\n".join(shapes) + "</svg>\n"
+        f'<rect width="100%" height="100%" fill="#ffffff"/><text x="{MARGIN}" y="18" font-weight="bold">{escape(title)}</text>'
+        f'<text x="{MARGIN}" y="36">bars: share that is right; dots: mean probability</text>'
+        f'<text x="{MARGIN}" y="54">expected calibration error {found.error:.4f}</text>'
+        f'<rect {box} fill="none" stroke="#cfd6dd"/><line x1="{MARGIN}" y1="{TOP + SIDE}" x2="{MARGIN + SIDE}" '
+        f'y2="{TOP}" stroke="#cfd6dd"/>' + "\n".join(shapes) + "</svg>\n"
     )

@@ -18,7 +18,7 @@ STRATEGIES = [
 ]  # fmt: skip
 SYSTEMS = ["tags_1", "tags_2", "iob2_1", "iob2_2", "start_end_1", "start_end_2"]
 STEPS = [
-    "conll2000-files", "conll2000-convert", "bidirectional-chunks", "bidirectional-train-tags",
+    "conll2000-files", "conll2000-convert", "conll2000-chunks", "bidirectional-train-tags",
     "bidirectional-train-chunks", "bidirectional-measure", "bidirectional-report",
 ]  # fmt: skip
 QUICK = {"max_epochs": "3", "eval_frequency": "15", "size": "40", "min_count": "1", "progress_bar": "null"}
