@@ -60,7 +60,8 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE + 2 * MARGIN}" height="{height}" '
         f'viewBox="0 0 {SIDE + 2 * MARGIN} {height}"><style>text{{font:12px system-ui,sans-serif;fill:{GREY}}}</style>'
-        f'<rect width="100%" height="100%" fill="#ffffff"/><text x="{MARGIN}" y="18" font-weight="bold">{escape(title)}</text>'
+        f'<rect width="100%" height="100%" fill="#ffffff"/>'
+        f'<text x="{MARGIN}" y="18" font-weight="bold">{escape(title)}</text>'
         f'<text x="{MARGIN}" y="36">bars: share that is right; dots: mean probability</text>'
         f'<text x="{MARGIN}" y="54">expected calibration error {found.error:.4f}</text>'
         f'<rect {box} fill="none" stroke="#cfd6dd"/><line x1="{MARGIN}" y1="{TOP + SIDE}" x2="{MARGIN + SIDE}" '

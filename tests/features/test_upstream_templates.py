@@ -72,10 +72,11 @@ def test_two_orders_are_two_templates_at_the_same_places():
     assert found.places == [(-1, 0)] and len({t.seed for t in found.labels}) == 2
 
 
-BAD = ["lower[0]", "bias", "upstream[0]+upstream[0]", "upstream[-1]+lower[0]+upstream[-1]", "upstream[-1..0]+upstream[0]"]
+WITHOUT = ["lower[0]", "bias", "lower[0]+suffix2[-1]"]
+TWICE = ["upstream[0]+upstream[0]", "upstream[-1]+lower[0]+upstream[-1]", "upstream[-1..0]+upstream[0]"]
 
 
-@pytest.mark.parametrize("text", BAD)
+@pytest.mark.parametrize("text", WITHOUT + TWICE)
 def test_template_without_labels_or_with_a_place_twice(text):
     with pytest.raises(ValueError, match=r"\[HS019\] The template .* must look at labels .*each place once"):
         split("upstream[1]", text)
