@@ -99,7 +99,7 @@ class WeightsShim(Shim):
             if not np.isfinite(values).all():
                 raise ValueError(Errors.HS054.format(name=f"{self.name}.{name}"))
         try:
-            self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n])) for n, v in arrays.items()}
+            self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in arrays.items()}
             self.extra = extra
             problem = self._problem(self) if self._problem else ""
         except Exception as error:

@@ -22,6 +22,8 @@ class AdaGrad:
     """
 
     EPSILON = 1e-6  # starting value of G, against division by zero
+    RESUMED = 1.0  # starting value where weights were learnt before: from EPSILON, the first step would throw each of
+    # them by `learn_rate`, whatever its gradient
 
     def __init__(self, learn_rate: float = 0.1, l1: float = 0.0, l2: float = 0.0) -> None:
         if not (np.isfinite(learn_rate) and learn_rate > 0):
@@ -31,9 +33,9 @@ class AdaGrad:
                 raise ValueError(Errors.HS040.format(name=name, value=value, expected="0 or a positive number"))
         self.learn_rate, self.l1, self.l2 = learn_rate, l1, l2
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]") -> Floats:
-        """The rule's memory for a weight array of this shape."""
-        return np.full(shape, self.EPSILON, dtype)
+    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats:
+        """The rule's memory for a weight array of this shape. resumed (bool): its weights were learnt before."""
+        return np.full(shape, self.RESUMED if resumed else self.EPSILON, dtype)
 
     def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]:
         """RETURNS new weights, new memory; all of one shape."""

@@ -21,7 +21,7 @@ class Additive:
             raise ValueError(Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0"))
         self.learn_rate = learn_rate
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]") -> Floats:
+    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats:
         """The rule remembers nothing."""
         return np.zeros((shape[0],) + (0,) * (len(shape) - 1), dtype)
 

@@ -15,7 +15,7 @@ Rows = NDArray[np.integer]
 class UpdateRule(Protocol):
     """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared gradients, ...)."""
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]") -> Floats: ...
+    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats: ...
 
     def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]: ...
 
@@ -31,10 +31,11 @@ class Parameter:
 
     name (str): for messages. values (R, C) or (R,): starting weights.
     nonnegative (bool): project onto w >= 0 after every step (Qian & Liu, "Experiments").
+    resumed (bool): the weights were learnt before, and the rule's memory is gone.
     """
 
-    def __init__(self, name: str, values: Floats, *, nonnegative: bool = False) -> None:
-        self.name, self.values, self.nonnegative = name, values, nonnegative
+    def __init__(self, name: str, values: Floats, *, nonnegative: bool = False, resumed: bool = False) -> None:
+        self.name, self.values, self.nonnegative, self.resumed = name, values, nonnegative, resumed
         self.n_updates = 0
         self._sums: Optional[Floats] = None
         self._memory: Optional[Floats] = None
@@ -47,7 +48,7 @@ class Parameter:
         """
         if self._sums is None or self._memory is None:
             self._sums = np.zeros_like(self.values)
-            self._memory = rule.start(self.values.shape, self.values.dtype)
+            self._memory = rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
         self._finished = {}
         rows, gradient = merge_gradients(gradients, self.values)
         if not np.isfinite(gradient).all():
