@@ -73,14 +73,14 @@ class LabelLattice:
         self._link(probable, place[order], np.concatenate([before, after], axis=1), margin)
 
     def _link(self, probable: ProbableLabels, place: Ints, outside: Ints, margin: int) -> None:
-        """Links in order of their earlier cell. A link of a cell outside is as probable as the cell within."""
+        """Links in order of their earlier cell. A link of a cell outside is as probable as the cell within. (Links from
+        one sequence to the next are there, too; no n-gram reaches that far.)"""
         earlier, later = self._cell_of[probable.earlier], self._cell_of[probable.later]
         source, value = np.arange(self._n_pairs), probable.pairs
         if margin:
             is_outside = np.zeros(len(self._count), bool)
             is_outside[outside.reshape(-1)] = True
             beside = np.flatnonzero(is_outside[:-1] | is_outside[1:])
-            beside = beside[~(self._is_end(beside, outside, margin))]
             sizes = self._count[beside] * self._count[beside + 1]
             which = np.repeat(np.arange(len(beside)), sizes)
             number = ranges(np.zeros(len(beside), np.intp), sizes)
@@ -94,11 +94,6 @@ class LabelLattice:
         self._link_later, self._link_source, self._link_p = later[order], source[order], value[order]
         self._link_count = np.bincount(earlier, minlength=len(place))
         self._link_first = np.cumsum(self._link_count) - self._link_count
-
-    @staticmethod
-    def _is_end(places: Ints, outside: Ints, margin: int) -> NDArray[np.bool_]:
-        """The last place after each sequence: what follows belongs to the next one."""
-        return np.isin(places, outside[:, 2 * margin - 1])
 
     def ngrams(self, offsets: Sequence[int], threshold: float) -> NGrams:
         """All n-grams with q >= threshold at the places offsets[i] from each token, for each token.

@@ -42,10 +42,10 @@ def probable_labels(marginals: Marginals, lengths: NDArray[np.integer], threshol
     """Entries and pairs of a batch. threshold (float): 0 = all that are not impossible. RAISES as `check_threshold`."""
     check_threshold(threshold)
     nodes = marginals.nodes
-    tokens, labels = np.nonzero((nodes >= threshold) & (nodes > 0))
+    tokens, labels = np.nonzero(_reach(nodes, threshold))
     earlier, later = _neighbours(tokens, lengths)
     pairs = marginals.arcs(Arcs(tokens[later], labels[earlier], labels[later]))
-    kept = (pairs >= threshold) & (pairs > 0)
+    kept = _reach(pairs, threshold)
     return ProbableLabels(tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
 
 
@@ -64,6 +64,11 @@ def check_threshold(threshold: float) -> None:
         raise ValueError(
             Errors.HS027.format(name="threshold", decoder="marginals", value=threshold, expected="0 to below 1")
         )
+
+
+def _reach(probabilities: Floats, threshold: float) -> NDArray[np.bool_]:
+    """Compared in single precision, in which they are kept on Docs."""
+    return np.asarray((probabilities > 0) & (probabilities.astype(np.float32) >= np.float32(threshold)), bool)
 
 
 def _neighbours(tokens: Ints, lengths: NDArray[np.integer]) -> "tuple[Ints, Ints]":

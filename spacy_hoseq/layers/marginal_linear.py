@@ -27,7 +27,7 @@ from ..learning.parameter import Parameter
 from .marginal_listener import LabelsModel, own_labels
 from .sparse_linear import BLOCK_TOKENS
 from .upstream import UpstreamLabels
-from .weights import WeightsShim, weights_of
+from .weights import WeightsShim, keys_problem, weights_of
 
 Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]
@@ -247,10 +247,9 @@ def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: the features must be those of the table's rows."""
     keys = shim.extra.get("keys")
     table = shim.parameters["table"].values if "table" in shim.parameters else None
-    if keys is not None and (not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or not keys.all()):
-        return "the feature keys are no list of 64-bit numbers above 0"
-    if keys is not None and len(np.unique(keys)) < len(keys):
-        return "a feature key is given twice"
+    problem = "" if keys is None else keys_problem(keys)
+    if problem:
+        return problem
     if table is not None and (keys is None or table.shape[:-1] != (len(keys) + 1,)):
         return f"a table of shape {table.shape} does not fit {0 if keys is None else len(keys)} features"
     return ""

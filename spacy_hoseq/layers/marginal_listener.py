@@ -19,6 +19,16 @@ Backprop = Callable[[ProbabilityGradient], Any]
 LabelsModel = Model[List[Doc], UpstreamLabels]
 
 
+class Inbox:
+    """Where a batch waits between the updates of two components. It does not go along to other processes."""
+
+    def __init__(self) -> None:
+        self.received: Optional[Upstream] = None
+
+    def __reduce__(self) -> Any:
+        return Inbox, ()
+
+
 class MarginalListener(Model):
     """upstream_name (str): the tagger. output: its best labels, or their probabilities. grad_factor (float): of the
     gradient that goes back into the tagger, 0 = none. threshold (float): probabilities below are dropped."""
@@ -27,16 +37,20 @@ class MarginalListener(Model):
         Model.__init__(self, name="marginal_listener", forward=forward)
         self.upstream_name, self.output = upstream_name, output
         self.grad_factor, self.threshold = grad_factor, threshold
-        self._received: Optional[Upstream] = None
+        self._inbox = Inbox()
+
+    def _copy(self, seen: Any = None) -> "MarginalListener":
+        """What thinc's `copy` calls, which otherwise makes a plain Model of every layer."""
+        return MarginalListener(self.upstream_name, self.output, self.grad_factor, self.threshold)
 
     def receive(self, upstream: Upstream) -> None:
         """Keep a batch until the component's own update."""
-        self._received = upstream
+        self._inbox.received = upstream
 
     def take(self, docs: List[Doc]) -> Optional[Upstream]:
         """The batch that was received, once; None if there is none of these docs: in an earlier update the component
         of this listener may have been left out."""
-        received, self._received = self._received, None
+        received, self._inbox.received = self._inbox.received, None
         if received is None or len(docs) != len(received.docs):
             return None
         same = all(a is b for a, b in zip(docs, received.docs, strict=True))

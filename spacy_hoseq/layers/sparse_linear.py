@@ -14,7 +14,7 @@ from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ..features.sequences import sentence_starts
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
-from .weights import WeightsShim, weights_of
+from .weights import WeightsShim, keys_problem, weights_of
 
 BLOCK_TOKENS = 4096  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
 CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
@@ -210,10 +210,9 @@ def _problem(shim: WeightsShim) -> str:
     keys, rows = shim.extra.get("keys"), shim.extra.get("hash_rows")
     table = shim.parameters["table"].values if "table" in shim.parameters else None
     if keys is not None:
-        if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1 or not keys.all():
-            return "the feature keys are no list of 64-bit numbers above 0"
-        if len(np.unique(keys)) < len(keys):
-            return "a feature key is given twice"
+        problem = keys_problem(keys)
+        if problem:
+            return problem
         rows = len(keys)
     if table is not None and (not isinstance(rows, int) or table.shape[:-1] != (rows + 1,)):
         return f"a table of shape {table.shape} does not fit {rows} features"

@@ -25,6 +25,7 @@ def HigherOrderTagger(
     emissions: Model[List[Doc], List[Floats2d]],
     patterns: Optional[PatternSource] = None,
     transitions: Optional[Model[List[Doc], List[Floats2d]]] = None,
+    label_pairs: bool = True,
     nonnegative: bool = True,
     max_states: int = MAX_STATES,
 ) -> TaggerModel:
@@ -34,6 +35,8 @@ def HigherOrderTagger(
     patterns: where higher-order features come from; None = first order.
     transitions: what the text says of pairs of labels, one score per pair and token (L * L columns, the earlier label
         first), on top of those that are the same everywhere; None = nothing. Not together with patterns.
+    label_pairs (bool): one weight for each pair of neighbouring labels; False = none, so that without patterns and
+        transitions every token is labelled on its own.
     nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the nodes of their trie;
         False = any sign, decoded by longest matches at the cost of U L a token.
     max_states (int): limit on the states of a token that configurations (label sets, gaps) may need.
@@ -54,7 +57,7 @@ def HigherOrderTagger(
         dims={"nO": None},
         attrs={
             "source": patterns,
-            "structure": _Structure(nonnegative, max_states),
+            "structure": _Structure(nonnegative, max_states, label_pairs),
             "replace_listener": replace_listener,
         },
         shims=[WeightsShim("higher_order_tagger", _problem)],
@@ -69,11 +72,11 @@ class _Structure:
     """The trie that belongs to the pattern definitions in use, made when first needed, and settings of the config.
 
     Not saved: a loaded model makes its own. `max_states` is that of the config it is loaded with; `nonnegative` is used
-    in initialization, and after that a property of the weights, which is saved with them.
+    in initialization, and after that a property of the weights, which is saved with them; `label_pairs` in learning.
     """
 
-    def __init__(self, nonnegative: bool, max_states: int) -> None:
-        self.nonnegative, self.max_states = nonnegative, max_states
+    def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
+        self.nonnegative, self.max_states, self.label_pairs = nonnegative, max_states, label_pairs
         self._of: Any = None
         self.features: Optional[PatternFeatures] = None
         self.trie: Optional[PatternTrie] = None
@@ -118,6 +121,8 @@ def forward(
 ) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
     shim = weights_of(model)
     trans = shim.values("trans", is_train=is_train)
+    if is_train:
+        trans = trans.copy()  # listeners read the potentials after the weights have changed
     emissions, backprop_emissions = model.layers[0](docs, is_train)
     scores = _concatenate(emissions, model.layers[0].ops, len(trans))
     found = _pattern_scores(model, docs, is_train)
@@ -128,7 +133,8 @@ def forward(
     potentials = Potentials(scores, trans, sequence_lengths(docs), found.patterns, found.configurations, moves)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
-        shim.add_gradient("trans", np.arange(len(trans)), gradient.trans)
+        pairs = len(trans) if model.attrs["structure"].label_pairs else 0
+        shim.add_gradient("trans", np.arange(pairs), gradient.trans[:pairs])
         if "patterns" in shim.parameters:
             shim.add_gradient("patterns", *_pattern_gradient(model.attrs["structure"], found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]

@@ -132,8 +132,8 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
 
 def _at_least(probable: ProbableLabels, threshold: float) -> ProbableLabels:
     """Those above a listener's own threshold; another listener may have asked for more."""
-    entries = probable.probabilities >= threshold
-    pairs = probable.pairs >= threshold
+    least = float(np.float32(threshold))  # what lies on Docs is in single precision
+    entries, pairs = probable.probabilities >= least, probable.pairs >= least
     if entries.all() and pairs.all():
         return probable
     place = np.cumsum(entries) - 1

@@ -123,6 +123,13 @@ def weights_in(model: Model) -> List[WeightsShim]:
     return [shim for node in model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
 
 
+def keys_problem(keys: Any) -> str:
+    """What is wrong with feature keys just loaded; "" if nothing."""
+    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1 or not keys.all():
+        return "the feature keys are no list of 64-bit numbers above 0"
+    return "a feature key is given twice" if len(np.unique(keys)) < len(keys) else ""
+
+
 def compress_table(values: NDArray[Any]) -> Dict[str, Any]:
     """Non-zero weights, row by row: how many, in which columns, the values in half precision."""
     table = values.reshape(len(values), int(np.prod(values.shape[1:])))

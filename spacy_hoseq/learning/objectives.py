@@ -113,7 +113,7 @@ def _nothing(potentials: Potentials) -> PotentialsGradient:
     scores, trans, _, patterns, configurations, moves = potentials
     n_fired = 0 if patterns is None or patterns.fired is None else len(patterns.fired.tokens)
     return PotentialsGradient(
-        np.zeros(scores.shape, np.float32),
+        np.zeros(scores.shape, scores.dtype),
         np.zeros(trans.shape),
         np.zeros(0 if patterns is None else len(patterns.trie)),
         np.zeros(n_fired),

@@ -1,0 +1,318 @@
+"""Joint training: the gradient that two components collect in the lower one's weights is that of both losses.
+
+Once by finite differences of the components' own losses, once with both layers written out as enumerations.
+"""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+import spacy
+from spacy.strings import get_string_id
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_hoseq.features.extract import AFTER, BEFORE, FeatureExtractor
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.layers.upstream import Upstream
+from spacy_hoseq.layers.weights import weights_in
+
+from .. import oracle
+from ..components.helpers import FREQUENT, sparse
+from .test_marginal_linear import mixed
+
+# words, tags and chunks of sentences, by doc
+CORPUS = [
+    [("the old dog runs", "D A N V", [(0, 3, "NP"), (3, 4, "VP")]), ("dogs run", "N V", [(0, 1, "NP"), (1, 2, "VP")])],
+    [],
+    [("she", "N", [(0, 1, "NP")])],
+    [
+        ("run", "V", [(0, 1, "VP")]),
+        ("the dog", "D N", [(0, 2, "NP")]),
+        ("she runs the old run", "N V D A N", [(2, 5, "NP")]),
+    ],
+]
+TEMPLATES = [
+    "upstream[-1..1]",
+    "upstream[-1]+upstream[0]",
+    "upstream[-1]+upstream[0]+upstream[1]",
+    "upstream[0]+lower[0]",
+    "upstream[-1]+upstream[1]",
+]
+CASES = {
+    "chain": {},
+    "patterns below": {"below": FREQUENT},
+    "patterns above": {"above": FREQUENT, "representation": "iob2"},
+    "patterns in both": {"below": FREQUENT, "above": FREQUENT},
+    "threshold": {"threshold": 0.05, "representation": "iob2"},
+    "threshold, patterns below": {"threshold": 0.05, "below": FREQUENT},
+    "margin above": {"objective": "max_margin"},
+    "margin above, threshold, patterns in both": {
+        "objective": "max_margin",
+        "threshold": 0.05,
+        "below": FREQUENT,
+        "above": FREQUENT,
+        "representation": "iob2",
+    },
+}
+
+
+def doc_of(nlp, sentences, *, annotated):
+    words = [word for text, _, _ in sentences for word in text.split()]
+    starts = [i == 0 for text, _, _ in sentences for i in range(len(text.split()))]
+    if not annotated or not words:
+        return Doc(nlp.vocab, words=words, sent_starts=starts)
+    tags = [tag for _, line, _ in sentences for tag in line.split()]
+    doc, shift = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts), 0
+    doc.spans["chunks"] = []
+    for text, _, chunks in sentences:
+        doc.spans["chunks"].extend([Span(doc, shift + a, shift + b, label) for a, b, label in chunks])
+        shift += len(text.split())
+    return doc
+
+
+class Pipeline:
+    """Both components with random weights in double precision, and one batch."""
+
+    def __init__(
+        self,
+        below=None,
+        above=None,
+        threshold=0.0,
+        objective="log_likelihood",
+        representation="bilou",
+        templates=TEMPLATES,
+        words=("bias", "lower[0]", "lower[-1]"),
+        seed=0,
+    ):
+        nlp = spacy.blank("xx")
+        head = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1"}
+        model = {**head, "emissions": sparse(list(words)), "patterns": below}
+        nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood", "model": model})
+        listener = {"@architectures": "spacy_hoseq.MarginalListener.v1", "threshold": threshold}
+        marginal = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": templates, "upstream": listener}
+        both = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": sparse(["lower[0]"]), "second": marginal}
+        config = {"objective": objective, "representation": representation}
+        nlp.add_pipe("hoseq_chunker", config={**config, "model": {**head, "emissions": both, "patterns": above}})
+        self.examples = [
+            Example(doc_of(nlp, doc, annotated=False), doc_of(nlp, doc, annotated=True)) for doc in CORPUS
+        ]
+        nlp.initialize(lambda: self.examples)
+        self.tagger, self.chunker = nlp.get_pipe("hoseq_tagger"), nlp.get_pipe("hoseq_chunker")
+        (self.listener,) = self.tagger.listeners
+        self.randomize(seed)
+
+    def randomize(self, seed):
+        rng = np.random.default_rng(seed)
+        for component, scale in ((self.tagger, 0.8), (self.chunker, 0.7)):
+            for shim in weights_in(component.model):
+                for parameter in shim.parameters.values():
+                    values = scale * rng.normal(size=parameter.values.shape)
+                    parameter.values = np.abs(values) if parameter.nonnegative else values
+                    if parameter.name == "table":
+                        parameter.values[-1] = 0
+
+    def weights(self):
+        """Of the lower component: arrays by layer and name, without the row of the table that stands for nothing."""
+        return {
+            (shim.name, name): parameter.values[:-1] if name == "table" else parameter.values
+            for shim in weights_in(self.tagger.model)
+            for name, parameter in shim.parameters.items()
+        }
+
+    def update(self):
+        """RETURNS the two losses, and the gradient collected in the lower weights."""
+        losses = {}
+        self.tagger.update(self.examples, losses=losses)
+        self.chunker.update(self.examples, losses=losses)
+        found = {name: np.zeros(values.shape) for name, values in self.weights().items()}
+        for component in (self.tagger, self.chunker):
+            for shim in weights_in(component.model):
+                for name, parts in shim._pending.items() if component is self.tagger else ():
+                    for rows, gradient in parts:
+                        np.add.at(found[shim.name, name], rows, gradient)
+                shim._pending, shim._has_update = {}, False
+        return np.array([losses["hoseq_tagger"], losses["hoseq_chunker"]]), found
+
+    def differences(self):
+        """Central differences of both losses, for every lower weight: {name: (2, *shape)}."""
+        found = {}
+        for name, values in self.weights().items():
+            found[name] = np.zeros((2, *values.shape))
+            for i in np.ndindex(values.shape):
+                kept = values[i]
+                values[i] = kept + 1e-5
+                above = self.update()[0]
+                values[i] = kept - 1e-5
+                found[name][(slice(None), *i)] = (above - self.update()[0]) / 2e-5
+                values[i] = kept
+        return found
+
+    def probabilities(self):
+        """Values of all n-grams without a threshold, and all that they are made of."""
+        potentials, _ = self.tagger.model.begin_update([eg.predicted for eg in self.examples])
+        node = next(node for node in self.chunker.model.walk() if node.name == "marginal_linear")
+        docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
+        labels = Upstream(docs, potentials, self.tagger.labels, self.tagger.decoder, id).labels("marginals", 0.0)
+        lattice = features.lattice(docs, labels)
+        values = [feature.ngrams.values for feature in features.features(docs, labels, lattice)]
+        return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])
+
+
+@cache
+def ready(name):
+    """A pipeline with no probability within 0.001 of its threshold, and the differences of its losses."""
+    pipeline = Pipeline(**CASES[name])
+    threshold = CASES[name].get("threshold")
+    if threshold:
+        distances = []
+        for seed in range(3000):
+            pipeline.randomize(seed)
+            distances.append(np.abs(pipeline.probabilities() - threshold).min())
+            if distances[-1] > 1e-3:
+                break
+        assert distances[-1] > 1e-3, max(distances)
+        assert 0.05 < (pipeline.probabilities() < threshold).mean() < 0.95
+    return pipeline, pipeline.differences()
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize("name", CASES)
+def test_gradient_of_every_lower_weight_is_that_of_both_losses(name, factor):
+    """grad_factor takes a share of the upper loss only."""
+    pipeline, differences = ready(name)
+    pipeline.listener.grad_factor = factor
+    losses, found = pipeline.update()
+    assert (losses > 0.1).all()
+    assert found.keys() == differences.keys() and len(found) == 2 + ("below" in CASES[name])
+    for key, gradient in found.items():
+        of_tagger, of_chunker = differences[key]
+        assert np.abs(of_chunker).max() > 0.01, "the upper loss depends on it"
+        assert oracle.relative_error(gradient, of_tagger + factor * of_chunker) < 1e-6, key
+
+
+def well_formed(n, representation):
+    """All ways to chunk n tokens, as tags."""
+    if n == 0:
+        return [[]]
+    found = [["O", *rest] for rest in well_formed(n - 1, representation)]
+    for size, name in itertools.product(range(1, n + 1), ("NP", "VP")):
+        found += [[*chunk(size, name, representation), *rest] for rest in well_formed(n - size, representation)]
+    return found
+
+
+def chunk(size, name, representation):
+    letters = "B" + "I" * (size - 1)
+    if representation == "bilou":
+        letters = "U" if size == 1 else "B" + "I" * (size - 2) + "L"
+    return [f"{letter}-{name}" for letter in letters]
+
+
+def row_of(pipeline_part, name):
+    """Row of the table by feature key."""
+    shims = [shim for shim in weights_in(pipeline_part.model) if shim.name == name]
+    return {key: row for row, key in enumerate(shims[0].extra["keys"].tolist())}, shims[0].parameters["table"].values
+
+
+class Sentence:
+    """Both chains of one sentence, by enumeration of all labellings and all ways to chunk it."""
+
+    def __init__(self, pipeline, sentence, representation):
+        text, tags, chunks = sentence
+        tagger, chunker = pipeline.tagger, pipeline.chunker
+        self.n, self.representation = len(text.split()), representation
+        words = Doc(tagger.vocab, words=text.split())
+        of_words = FeatureExtractor(parse_templates(["lower[0]"])).keys([words])[0].tolist()
+        self.labellings = oracle.all_labellings(self.n, len(tagger.labels))
+        self.gold = [tagger.labels.index(tag) for tag in tags.split()]
+        rows, _ = row_of(tagger, "sparse_linear")
+        self.lower_rows = [rows[key] for key in of_words]
+        ids = {tag: i for i, tag in enumerate(chunker.tags)}
+        every = well_formed(self.n, representation)
+        self.chunkings = np.array([[ids[tag] for tag in way] for way in every])
+        gold = ["O"] * self.n
+        for a, b, name in chunks:
+            gold[a:b] = chunk(b - a, name, representation)
+        self.gold_chunking = every.index(gold)
+        rows, table = row_of(chunker, "sparse_linear")
+        self.upper = np.array([table[rows[key]] for key in of_words])
+        self.upper_trans = next(iter(weights_in(chunker.model))).parameters["trans"].values
+        names = [f"label={label}" for label in tagger.labels]
+        self._find_features(of_words, names, *row_of(chunker, "marginal_linear"))
+
+    def _find_features(self, of_words, names, rows, table):
+        """Each feature's token, weights, and the runs of labels whose probabilities are its value."""
+        keys = {-2: int(BEFORE), -1: int(AFTER), **{y: get_string_id(name) for y, name in enumerate(names)}}
+        self.runs, self.features = {}, []
+        for template, t in itertools.product(map(str, parse_templates(TEMPLATES)), range(self.n)):
+            parts = [part for part in template.split("+") if part.startswith("upstream")]
+            places = [t + int(part[len("upstream[") : -1]) for part in parts]
+            inside = [place for place in places if 0 <= place < self.n]
+            for labels in itertools.product(range(len(names)), repeat=len(inside)):
+                at = {-1: -2, self.n: -1, **dict(zip(inside, labels, strict=True))}
+                key = get_string_id(template)
+                key = mixed(key, of_words[t]) if "lower" in template else key
+                for place in places:
+                    key = mixed(key, keys[at[place]])
+                if key not in rows:
+                    continue
+                cuts = [i for i in range(1, len(inside)) if inside[i] != inside[i - 1] + 1]
+                bounds = itertools.pairwise([0, *cuts, len(inside)] if inside else [])
+                runs = [(inside[a:b], labels[a:b]) for a, b in bounds]
+                numbers = [self.runs.setdefault((tuple(a), b), len(self.runs)) for a, b in runs]
+                self.features.append((t, table[rows[key]], numbers))
+        self.masks = np.array([(self.labellings[:, list(a)] == b).all(axis=1) for a, b in self.runs], float)
+
+    def losses(self, lower, trans):
+        """Negative log-likelihoods of the gold tags and of the gold chunks."""
+        scores = np.array([lower[row] for row in self.lower_rows])
+        of_tags = total(scores, trans, self.labellings)
+        log_z = np.log(np.exp(of_tags).sum())
+        p = self.masks @ np.exp(of_tags - log_z)
+        upper = self.upper.copy()
+        for t, weights, runs in self.features:
+            upper[t] += np.prod(p[runs]) * weights
+        of_chunks = total(upper, self.upper_trans, self.chunkings)
+        gold = total(scores, trans, np.array([self.gold]))[0]
+        return np.array([log_z - gold, np.log(np.exp(of_chunks).sum()) - of_chunks[self.gold_chunking]])
+
+
+def total(scores, trans, labellings):
+    found = scores[np.arange(len(scores)), labellings].sum(axis=1)
+    return found + trans[labellings[:, :-1], labellings[:, 1:]].sum(axis=1)
+
+
+@pytest.mark.parametrize("representation", ["bilou", "iob2"])
+def test_both_layers_written_out(representation):
+    """Loss and gradient of the components are those of two enumerated chains, the upper one over marginals."""
+    pipeline = Pipeline(representation=representation, words=("lower[0]",))
+    sentences = [Sentence(pipeline, sentence, representation) for doc in CORPUS for sentence in doc]
+
+    def losses(lower, trans):
+        return sum(sentence.losses(lower, trans) for sentence in sentences)
+
+    weights = pipeline.weights()
+    lower, trans = weights["sparse_linear", "table"], weights["higher_order_tagger", "trans"]
+    for factor in (1.0, 0.5):
+        pipeline.listener.grad_factor = factor
+        got, gradient = pipeline.update()
+        assert got == pytest.approx(losses(lower, trans), rel=1e-9)
+        share = np.array([1, factor])
+        by_lower = oracle.central_differences(lambda moved, s=share: float(s @ losses(moved, trans)), lower)
+        by_trans = oracle.central_differences(lambda moved, s=share: float(s @ losses(lower, moved)), trans)
+        assert oracle.relative_error(gradient["sparse_linear", "table"], by_lower) < 1e-6
+        assert oracle.relative_error(gradient["higher_order_tagger", "trans"], by_trans) < 1e-6
+
+
+def test_marginals_are_of_the_weights_that_the_update_was_made_with():
+    """`nlp.update` with an optimizer finishes the tagger's update before the chunker's one."""
+    found = []
+    for finished in (False, True):
+        pipeline = Pipeline()
+        pipeline.tagger.update(pipeline.examples)
+        if finished:
+            pipeline.tagger.finish_update(lambda key, weights, gradient: (weights, gradient))
+        losses = pipeline.chunker.update(pipeline.examples)
+        found.append(losses["hoseq_chunker"])
+    assert found[0] == pytest.approx(found[1], rel=1e-9)

@@ -1,0 +1,228 @@
+"""`transitions` of the structured head: scores of label pairs that the text gives."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Model
+
+from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
+from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.weights import weights_in
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.patterns.frequent import FrequentTransitions
+
+from ..components.helpers import sparse
+from .helpers import randomize, zeros
+from .taggers import GOLD, LABELS, L, docs_of, gold_mask
+
+EMISSIONS, PAIRS = ["bias", "lower[0]"], ["lower[0]", "lower[-1]"]
+
+
+def tagger(seed=0, pairs=PAIRS):
+    docs = docs_of()
+    model = HigherOrderTagger(SparseLinear(EMISSIONS), transitions=SparseLinear(pairs))
+    for layer in model.layers:
+        index_features(layer, [docs])
+    define_patterns(model, LABELS, GOLD)
+    model.initialize(X=docs, Y=zeros(docs, L))
+    return randomize(model, seed)
+
+
+def parameters(model):
+    return {(i, name): p for i, shim in enumerate(weights_in(model)) for name, p in shim.parameters.items()}
+
+
+def in_doubles(model):
+    for parameter in parameters(model).values():
+        parameter.values = parameter.values.astype(np.float64)
+    return model
+
+
+def collected(model):
+    """Gradients that wait for `finish_update`, by weights."""
+    found = {}
+    for i, shim in enumerate(weights_in(model)):
+        for name, parameter in shim.parameters.items():
+            found[i, name] = np.zeros(parameter.values.shape)
+            for rows, gradient in shim._pending.get(name, []):
+                np.add.at(found[i, name], rows, gradient)
+    return found
+
+
+def plain_scores(layer, docs):
+    """The rows of the features that fire at each token, added up in a loop. RETURNS (N, columns)."""
+    features, table = layer.attrs["features"], weights_in(layer)[0].parameters["table"].values
+    numbers = {int(key): row for row, key in enumerate(weights_in(layer)[0].extra["keys"])}
+    keys = features.extractor.keys(docs)
+    found = np.zeros((keys.shape[1], table.shape[1]))
+    for n, column in enumerate(keys.T):
+        for key in column.tolist():
+            if key in numbers:
+                found[n] += table[numbers[key]]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_potentials_are_those_of_a_plain_loop(seed):
+    model, docs = tagger(seed), docs_of()
+    found = model.predict(docs)
+    assert found.scores == pytest.approx(plain_scores(model.layers[0], docs), abs=1e-5)
+    pairs = plain_scores(model.layers[1], docs)
+    assert found.moves.shape == (len(pairs), L, L) and np.abs(pairs).max() > 1
+    for n, row in enumerate(pairs):
+        for a in range(L):  # the earlier label
+            for b in range(L):
+                assert found.moves[n, a, b] == pytest.approx(row[a * L + b], abs=1e-5)
+    assert found.trans.tolist() == parameters(model)[0, "trans"].values.tolist()
+    assert found.patterns is None and found.configurations is None
+    trained, _ = model.begin_update(docs)
+    assert trained.moves == pytest.approx(found.moves, abs=1e-6)
+
+
+@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
+@pytest.mark.parametrize("seed", range(2))
+def test_gradient_is_that_of_finite_differences(seed, objective):
+    """Of all weights of both layers, and of the transitions that are the same everywhere."""
+    model, docs = in_doubles(tagger(seed)), docs_of()
+
+    def loss():
+        potentials, backprop = model.begin_update(docs)
+        assert potentials.moves.dtype == potentials.scores.dtype == np.float64
+        found = objective_named(objective)(potentials, gold_mask())
+        return found.value, lambda: backprop(found.gradient)
+
+    value, backprop = loss()
+    backprop()
+    found, step = collected(model), 1e-6
+    assert value > 0.1 and {key: bool(gradient.any()) for key, gradient in found.items()} == {
+        (0, "trans"): True, (1, "table"): True, (2, "table"): True,
+    }  # fmt: skip
+    for (layer, name), parameter in parameters(model).items():
+        values = parameter.values[:-1] if name == "table" else parameter.values  # the last row is no weight
+        numeric = np.zeros(values.shape)
+        for i in np.ndindex(values.shape):
+            kept = values[i]
+            values[i] = kept + step
+            above, _ = loss()
+            values[i] = kept - step
+            numeric[i], values[i] = (above - loss()[0]) / (2 * step), kept
+        np.testing.assert_allclose(found[layer, name][: len(values)], numeric, atol=1e-6)
+
+
+def test_pairs_at_first_tokens_have_no_gradient():
+    """Only words that begin all sentences they are in."""
+    docs = [Doc(docs_of()[0].vocab, words=words) for words in (["first", "x"], ["first"], ["first", "y", "x"])]
+    model = HigherOrderTagger(SparseLinear(["bias"]), transitions=SparseLinear(["lower[0]"]))
+    for layer in model.layers:
+        index_features(layer, [docs])
+    model.initialize(X=docs, Y=zeros(docs, L))
+    randomize(model)
+    potentials, backprop = model.begin_update(docs)
+    backprop(objective_named("log_likelihood")(potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 2]]).gradient)
+    words = collected(model)[2, "table"]
+    assert words.any(axis=1).sum() == 2 and len(words) == 4, "first, x, y, and the row of no feature"
+
+
+def test_weights_are_updated():
+    model = tagger()
+    potentials, backprop = model.begin_update(docs_of())
+    backprop(objective_named("log_likelihood")(potentials, gold_mask()).gradient)
+    before = potentials.moves.copy()
+    for shim in weights_in(model):
+        shim.configure(Additive(1.0), averaged=False, seed=0)
+    expected = parameters(model)[2, "table"].values - collected(model)[2, "table"]
+    model.finish_update(lambda *args: (args[1], args[2]))
+    assert parameters(model)[2, "table"].values == pytest.approx(expected, abs=1e-6)
+    assert np.abs(model.begin_update(docs_of())[0].moves - before).max() > 0.1
+
+
+def test_bytes_restore_the_layer(tmp_path):
+    model = tagger()
+    expected = model.predict(docs_of())
+    model.to_disk(tmp_path / "model")
+    for fresh in (
+        HigherOrderTagger(SparseLinear(EMISSIONS), transitions=SparseLinear(PAIRS)).from_bytes(model.to_bytes()),
+        HigherOrderTagger(SparseLinear(EMISSIONS), transitions=SparseLinear(PAIRS)).from_disk(tmp_path / "model"),
+        tagger(seed=5).from_bytes(model.to_bytes()),
+        model.copy(),
+    ):
+        found = fresh.predict(docs_of())
+        assert found.moves.tolist() == expected.moves.tolist() and found.scores.tolist() == expected.scores.tolist()
+        assert fresh.get_dim("nO") == L and fresh.layers[1].get_dim("nO") == L * L
+
+
+def test_docs_without_tokens():
+    model, empty = tagger(), docs_of()[2]
+    for docs in ([], [empty], [empty, empty]):
+        assert model.predict(docs).moves.shape == (0, L, L)
+        assert model.begin_update(docs)[0].moves.shape == (0, L, L)
+
+
+def test_not_together_with_patterns():
+    with pytest.raises(ValueError, match=r"\[HS099\].*label patterns"):
+        HigherOrderTagger(SparseLinear(EMISSIONS), FrequentTransitions(3, 1), SparseLinear(PAIRS))
+
+
+@pytest.mark.parametrize("width", [L, L * L - 1, L * L + 1])
+def test_wrong_width(width):
+    model = tagger()
+    model._layers[1] = Model("pairs", lambda _, docs, is_train: (zeros(docs, width), lambda d: docs))
+    with pytest.raises(ValueError, match=rf"\[HS053\].*{width} columns.*{L * L}"):
+        model.predict(docs_of())
+
+
+# A word says which labels go together, and says nothing of either: "same" repeats the label before, "other" changes it.
+PAIRED = [
+    ("a same same", "A A A"), ("b same same", "B B B"), ("a other other", "A B A"), ("b other other", "B A B"),
+    ("a same other same", "A A B B"), ("b other same other", "B A A B"), ("b same other", "B B A"),
+]  # fmt: skip
+UNSEEN = [
+    ("a other same same other same", "A B B B A A"), ("b other other same same", "B A B B B"),
+    ("a same same same same other", "A A A A A B"),
+]  # fmt: skip
+
+
+def examples_of(nlp, corpus=PAIRED):
+    return [Example.from_dict(Doc(nlp.vocab, words=text.split()), {"tags": tags.split()}) for text, tags in corpus]
+
+
+def trained(objective, transitions):
+    nlp = spacy.blank("xx")
+    model = {
+        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
+        "emissions": sparse(["lower[0]"]),
+        "transitions": transitions,
+    }
+    nlp.add_pipe("hoseq_tagger", config={"objective": objective, "average": False, "model": model})
+    optimizer = nlp.initialize(lambda: examples_of(nlp))
+    for _ in range(30):
+        nlp.update(examples_of(nlp), sgd=optimizer, drop=0.0)
+    return nlp
+
+
+def tags_of(nlp, corpus):
+    docs = nlp.pipe(Doc(nlp.vocab, words=text.split()) for text, _ in corpus)
+    return [" ".join(token.tag_ for token in doc) for doc in docs]
+
+
+@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
+def test_component_learns_pairs_from_words(objective, tmp_path):
+    nlp = trained(objective, sparse(["lower[0]"]))
+    unseen = UNSEEN[:2] if objective == "perceptron" else UNSEEN  # it stops when the corpus is right
+    for corpus in (PAIRED, unseen):
+        assert tags_of(nlp, corpus) == [tags for _, tags in corpus]
+    nlp.to_disk(tmp_path / "nlp")
+    loaded = spacy.load(tmp_path / "nlp")
+    assert tags_of(loaded, UNSEEN) == tags_of(nlp, UNSEEN)
+    assert loaded.get_pipe_config("hoseq_tagger")["model"]["transitions"]["templates"] == ["lower[0]"]
+    assert tags_of(trained(objective, None), UNSEEN) != [tags for _, tags in UNSEEN], "needs them"
+
+
+def test_dropout_of_transitions():
+    """That of training holds for them, too."""
+    nlp = trained("log_likelihood", sparse(["lower[0]"]))
+    losses = [nlp.update(examples_of(nlp), drop=drop, losses={})["hoseq_tagger"] for drop in (0.0, 0.9)]
+    assert losses[1] > losses[0] + 0.1
