@@ -17,7 +17,9 @@ Configuration = tuple[int, tuple[frozenset[int], ...], float]  # token of its fi
 
 @dataclass(frozen=True)
 class Case:
-    """scores (N, L), trans (L, L), lengths (S,), allowed (N, L) or None. Patterns may be given more than once."""
+    """scores (N, L), trans (L, L), lengths (S,), allowed (N, L) or None. Patterns may be given more than once.
+
+    moves (N, L, L) or None: scores of label pairs at each token; those of first tokens count for nothing."""
 
     scores: NDArray[np.floating]
     trans: NDArray[np.floating]
@@ -26,6 +28,7 @@ class Case:
     fired: tuple[FiredPattern, ...] = ()
     allowed: NDArray[np.bool_] | None = None
     configurations: tuple[Configuration, ...] = ()
+    moves: NDArray[np.floating] | None = None
 
     @property
     def n_labels(self) -> int:
@@ -66,14 +69,15 @@ class Case:
     def potentials(self) -> Potentials:
         has_patterns = bool(self.patterns or self.fired)
         patterns = self.pattern_scores() if has_patterns else None
-        return Potentials(self.scores, self.trans, self.lengths, patterns, self.label_sets())
+        return Potentials(self.scores, self.trans, self.lengths, patterns, self.label_sets(), self.moves)
 
     def without_patterns(self) -> "Case":
         """A plain chain."""
         return replace(self, patterns=(), fired=(), configurations=())
 
     def doubles(self) -> "Case":
-        return replace(self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64))
+        moves = None if self.moves is None else self.moves.astype(np.float64)
+        return replace(self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64), moves=moves)
 
     def take(self, sequences: list[int]) -> "Case":
         """A batch of some of the sequences, in the given order. The trie stays the same: ties may depend on it."""
@@ -101,6 +105,7 @@ class Case:
             fired=tuple(fired),
             allowed=None if self.allowed is None else self.allowed[tokens],
             configurations=tuple(configurations),
+            moves=None if self.moves is None else self.moves[tokens],
         )
 
     def singles(self) -> list["Case"]:
@@ -120,6 +125,7 @@ class Case:
                 (first, tuple(frozenset(int(new[y]) for y in labels) for labels in sets), weight)
                 for first, sets, weight in self.configurations
             ),
+            None if self.moves is None else self.moves[:, old[:, None], old],
         )
 
     def scaled(self, factor: float) -> "Case":

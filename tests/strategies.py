@@ -3,6 +3,8 @@ they come from continuous distributions, so that the best labelling is unique, u
 
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -73,6 +75,20 @@ def cases(
         random_mask(rng, n_tokens, n_labels) if masks and draw(st.booleans()) else None,
         tuple(spans),
     )
+
+
+@st.composite
+def cases_with_moves(draw: st.DrawFn, **settings: Any) -> Case:
+    """Chains with scores of label pairs at each token. Those of first tokens, which count for nothing, are large.
+
+    settings: as of `cases`."""
+    case = draw(cases(**settings)).without_patterns()
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    moves = rng.normal(0, draw(st.sampled_from([1.0, 0.2, 5.0])), (*case.scores.shape, case.n_labels))
+    if settings.get("rounded"):
+        moves = np.round(moves)
+    moves[case.starts] = rng.uniform(-60, 60, (len(case.starts), case.n_labels, case.n_labels))
+    return replace(case, moves=moves.astype(case.scores.dtype))
 
 
 def random_configurations(

@@ -24,10 +24,10 @@ TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a Po
 def HigherOrderTagger(
     emissions: Model[List[Doc], List[Floats2d]],
     patterns: Optional[PatternSource] = None,
-    transitions: Optional[Model[List[Doc], List[Floats2d]]] = None,
-    label_pairs: bool = True,
     nonnegative: bool = True,
     max_states: int = MAX_STATES,
+    transitions: Optional[Model[List[Doc], List[Floats2d]]] = None,
+    label_pairs: bool = True,
 ) -> TaggerModel:
     """Potentials of higher-order sequence labelling. What computes the emissions, and from what, is not its concern.
 

@@ -32,6 +32,15 @@ VALUES = [  # attribute, word, value (text is hashed, 0 = no value)
     ("has_digit", "three", 0),
     ("has_upper", "iPod", 1),
     ("has_upper", "ipod", 0),
+    ("initial_upper", "iPod", 0),
+    ("initial_upper", "Pod", 1),
+    ("initial_upper", "A", 1),
+    ("initial_upper", "Éa", 1),
+    ("initial_upper", "1A", 0),
+    ("initial_upper", "木", 0),
+    ("edge", "Pod", 0),
+    ("edge", ".", 0),
+    ("known_tag0", "Pod", 0),  # there is no table
     ("has_hyphen", "well-known", 1),
     ("has_hyphen", "known", 0),
     ("length", "Mid-1990s", 9),
@@ -117,6 +126,31 @@ def test_columns_hold_computed_values(lang):
     assert found["length"] == [len(text) for text in texts]
     assert found["suffix2"] == [hash_string(text[-2:]) if len(text) > 1 else 0 for text in texts]
     assert found["has_digit"] == [int(any(c.isdigit() for c in text)) for text in texts]
+
+
+def fires(template, docs):
+    """At which tokens, end to end."""
+    return FeatureExtractor(parse_templates([template])).keys(docs)[0].astype(bool).tolist()
+
+
+def test_edges_of_sentences(vocab):
+    """No word has this attribute, only the places before and after a sentence."""
+    docs = [Doc(vocab, words=list("abcde"), sent_starts=[1, 0, 0, 1, 0]), Doc(vocab), Doc(vocab, words=["a"])]
+    x, _ = True, False
+    assert fires("edge[-1]", docs) == [x, _, _, x, _, x]
+    assert fires("edge[1]", docs) == [_, _, x, _, x, x]
+    assert fires("edge[-2]", docs) == [x, x, _, x, x, x]
+    assert fires("edge[0]", docs) == [_] * 6
+    assert fires("edge[-1]+edge[1]", docs) == [_, _, _, _, _, x]
+    assert fires("edge[1]+lower[0]", docs) == [_, _, x, _, x, x]
+    firsts = FeatureExtractor(parse_templates(["edge[-1]"])).keys(docs)[0]
+    assert len(set(firsts.tolist())) == 2, "one feature, and none"
+
+
+def test_initial_capitals_around(vocab):
+    docs = [Doc(vocab, words=["The", "old", "Bay", "bridge"])]
+    assert fires("initial_upper[0]", docs) == [True, False, True, False]
+    assert fires("initial_upper[0]+initial_upper[2]", docs) == [True, False, True, False], "and beyond the end"
 
 
 def test_annotation_of_the_doc(vocab):

@@ -5,8 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.template_sets import chinese_pos_templates, english_pos_templates
+from spacy_hoseq.features.template_sets import (
+    chinese_pos_templates,
+    chunk_templates,
+    chunk_word_templates,
+    english_pos_templates,
+    entity_templates,
+    multilayer_templates,
+    upstream_chunk_templates,
+)
 from spacy_hoseq.features.templates import MAX_OFFSET, Part, Template, parse_template, parse_templates
+from spacy_hoseq.features.upstream_templates import split_upstream
 
 CONSTRUCTS = {
     "bias": ["bias"],
@@ -22,6 +31,10 @@ CONSTRUCTS = {
     "suffix127[0]": ["suffix127[0]"],
     "pixel0..2[0]": ["pixel0[0]", "pixel1[0]", "pixel2[0]"],
     "pixel126..127[-1..0]": ["pixel126[-1]", "pixel126[0]", "pixel127[-1]", "pixel127[0]"],
+    "known_tag0..3[-1..1]": [f"known_tag{n}[{offset}]" for n in range(4) for offset in (-1, 0, 1)],
+    "known_tag127[2]+orth[0]": ["known_tag127[2]+orth[0]"],
+    "edge[-1]": ["edge[-1]"],
+    "initial_upper[-2..2]": [f"initial_upper[{offset}]" for offset in (-2, -1, 0, 1, 2)],
     "is_alpha[0]": ["is_alpha[0]"],
     "TAG[0]": ["TAG[0]"],
     "_.gazetteer[0]": ["_.gazetteer[0]"],
@@ -67,6 +80,11 @@ MISTAKES = {
     "suffix128[0]": (7, "a range from 1 to 127"),
     "pixel128[0]": (6, "a range from 0 to 127"),
     "pixel0..128[0]": (6, "a range from 0 to 127"),
+    "known_tag128[0]": (10, "a range from 0 to 127"),
+    "known_tag3..128[0]": (10, "a range from 0 to 127"),
+    "known_tag2..1[0]": (10, "smaller number first"),
+    "known_tags2[0]": (11, "only prefix, suffix, pixel and known_tag take a number"),
+    "edge1[0]": (5, "only prefix, suffix, pixel and known_tag take a number"),
     "pixel5..4[0]": (6, "smaller number first"),
     "suffix1..[0]": (8, "an offset"),
     "_.[0]": (2, "an offset"),
@@ -117,7 +135,7 @@ def test_order_of_parts_and_of_templates_is_kept():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["wordform", "lowr", "prefixes", "_x", "is_", "span"])
+@pytest.mark.parametrize("name", ["wordform", "lowr", "prefixes", "_x", "is_", "span", "known_tag", "edges"])
 def test_unknown_attribute(name):
     with pytest.raises(ValueError, match=rf"\[HS013\].*\"{name}\".*Known: .*lower"):
         FeatureExtractor(parse_templates([f"{name}[0]"]))
@@ -132,6 +150,59 @@ def test_ready_made_sets():
         assert "orth[0]" in [str(t) for t in FeatureExtractor(parse_templates(texts)).templates]
     english.clear()
     assert english_pos_templates()[0] == "bias", "each call gives a list of its own"
+
+
+WINDOW = range(-2, 3)  # "five character window"
+TABLE_1 = {  # Azuma & Matsumoto (2011), node features that do not look at labels, for 3 tags
+    "Node is source": ["edge[-1]"],
+    "Node is sink": ["edge[1]"],
+    "Input word on the same time slice": ["orth[0]"],
+    "Suffix of input word on the same time slice, n characters (n in [1, 2, 3])": [
+        "suffix1[0]", "suffix2[0]", "suffix3[0]",
+    ],
+    "Initial word character is capitalized": [f"initial_upper[{i}]" for i in WINDOW],
+    "All word characters are capitalized": [f"is_upper[{i}]" for i in WINDOW],
+    "Input word included in the vocabulary of POS T (T in {(All possible POS labels)})": [
+        f"known_tag{tag}[{i}]" for tag in range(3) for i in WINDOW
+    ],
+    "Input word contains numbers": [f"has_digit[{i}]" for i in WINDOW],
+}  # fmt: skip
+
+
+def test_multilayer_templates_are_table_1_of_the_paper():
+    found = [str(template) for template in parse_templates(multilayer_templates(3))]
+    assert sorted(found) == sorted(template for row in TABLE_1.values() for template in row)
+    for n_tags in (1, 45, 128):
+        every = parse_templates(multilayer_templates(n_tags))
+        assert len(every) == 6 + 3 * 5 + 5 * n_tags and f"known_tag{n_tags - 1}[2]" in map(str, every)
+    assert multilayer_templates() == multilayer_templates(45)
+    for n_tags in (-1, 0, 129):
+        with pytest.raises(ValueError, match=r"\[HS010\]"):
+            parse_templates(multilayer_templates(n_tags))
+
+
+WORD_SETS = [chunk_word_templates, chunk_templates, entity_templates, multilayer_templates]
+
+
+@pytest.mark.parametrize("templates", WORD_SETS)
+def test_sets_for_chunks_and_entities(templates):
+    """Read without an error, and none twice."""
+    parsed = [str(template) for template in FeatureExtractor(parse_templates(templates())).templates]
+    assert len(set(parsed)) == len(parsed) > 20 and "orth[0]" in parsed
+    assert any("tag[" in name.replace("known_tag", "") for name in parsed) == (templates is chunk_templates)
+    templates().clear()
+    assert templates(), "each call gives a list of its own"
+
+
+def test_upstream_chunk_templates_are_those_of_chunks():
+    """With labels of the component below for given tags, up to three in a row."""
+    upstream = [str(template) for template in parse_templates(upstream_chunk_templates())]
+    given = [str(t) for t in parse_templates(chunk_templates()) if "tag[" in str(t)]
+    short = [text for text in given if text.count("tag[") <= 3]
+    assert [text.replace("upstream", "tag") for text in upstream] == short and len(given) == len(short) + 3
+    assert "upstream[-1]+upstream[0]+upstream[1]" in upstream and "upstream[0]+orth[-1]" in upstream
+    found = split_upstream(parse_templates(upstream_chunk_templates()))
+    assert found.margin == 3 and len(found.labels) == len(upstream)
 
 
 _names = st.sampled_from(["lower", "orth", "prefix", "suffix12", "is_alpha", "_.x", "_.y2", "tag"])

@@ -11,6 +11,7 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 
+from .chunk_corpus import sentences
 from .files import ROOT, run, script
 
 STRATEGIES = [
@@ -22,17 +23,7 @@ STEPS = [
     "bidirectional-train-chunks", "bidirectional-measure", "bidirectional-report",
 ]  # fmt: skip
 QUICK = {"max_epochs": "3", "eval_frequency": "15", "size": "40", "min_count": "1", "progress_bar": "null"}
-SUBJECTS = ["the/DT/B-NP old/JJ/I-NP ferry/NN/I-NP", "she/PRP/B-NP", "a/DT/B-NP boat/NN/I-NP", "Mary/NNP/B-NP"]
-VERBS = ["sold/VBD/B-VP", "never/RB/B-VP gave/VBD/I-VP", "never/RB/B-VP really/RB/I-VP showed/VBD/I-VP"]
-OBJECTS = ["us/PRP/B-NP a/DT/B-NP boat/NN/I-NP", "the/DT/B-NP new/JJ/I-NP ferry/NN/I-NP", "it/PRP/B-NP"]
-ENDS = ["", "in/IN/B-PP May/NNP/B-NP", "slowly/RB/B-ADVP"]
 FLOOR = {"tags": 0.9, "chunks": 0.8}
-
-
-def sentences() -> List[str]:
-    """108 of 4 to 12 tokens, shuffled: every 7th of a cycle of 108."""
-    made = [f"{s} {v} {o} {e} ././O".split() for s in SUBJECTS for v in VERBS for o in OBJECTS for e in ENDS]
-    return ["\n".join(row.replace("/", " ") for row in made[7 * i % len(made)]) for i in range(len(made))]
 
 
 @pytest.fixture(scope="module")

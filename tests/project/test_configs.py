@@ -1,7 +1,9 @@
-"""Every config of the project: complete, and what it describes can be made; those of handwriting also learn."""
+"""Every config of the project: complete, and what it describes can be made; those of handwriting and of chunks also
+learn."""
 
 from io import StringIO
 
+import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
@@ -9,12 +11,16 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
+from spacy_hoseq.features.known_tags import TABLE
+from spacy_hoseq.layers.weights import weights_in
+
 from ..readers.toy import toy_file
+from .chunk_corpus import doc_of, paths, sentences, trained
 from .files import ROOT
 
-CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
+CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
 OCR = {"ocr.cfg": "max_margin", "ocr_neural.cfg": "log_likelihood"}
-TAGGER, BIDIRECTIONAL = "hoseq_tagger", "hoseq_bidirectional_tagger"
+TAGGER, BIDIRECTIONAL, CHUNKER = "hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker"
 COMPONENT = {
     "bidirectional.cfg": BIDIRECTIONAL,
     "bidirectional_chunks.cfg": BIDIRECTIONAL,
@@ -23,16 +29,37 @@ COMPONENT = {
     "tagger.cfg": TAGGER,
     "tagger_crf.cfg": TAGGER,
     "tagger_ho.cfg": TAGGER,
+    "multilayer/tagger.cfg": TAGGER,
 }
+CHUNK_COMPONENTS = {
+    "chunker.cfg": [CHUNKER],
+    "entities.cfg": [CHUNKER],
+    "pipeline_1best.cfg": [TAGGER, CHUNKER],
+    "pipeline_marginal.cfg": [TAGGER, CHUNKER],
+    "pipeline_joint.cfg": [TAGGER, CHUNKER],
+    "multilayer/1best.cfg": [TAGGER, CHUNKER],
+    "multilayer/marginal.cfg": [TAGGER, CHUNKER],
+    "multilayer/joint.cfg": [TAGGER, CHUNKER],
+}
+LISTENS = {  # what of the tagger's labels, and whether the tagger learns from it
+    "pipeline_1best.cfg": ("one_best", 0.0),
+    "pipeline_marginal.cfg": ("marginals", 0.0),
+    "pipeline_joint.cfg": ("marginals", 1.0),
+    "multilayer/1best.cfg": ("one_best", 0.0),
+    "multilayer/marginal.cfg": ("marginals", 0.0),
+    "multilayer/joint.cfg": ("marginals", 1.0),
+}
+SOURCED = ["multilayer/1best.cfg", "multilayer/marginal.cfg"]
 
 
 def test_all_configs_are_tested():
-    assert [path.name for path in CONFIGS] == sorted(COMPONENT)
+    found = [path.relative_to(ROOT / "configs").as_posix() for path in CONFIGS]
+    assert sorted(found) == sorted([*COMPONENT, *CHUNK_COMPONENTS])
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
-def test_config_is_complete_and_can_be_made(path):
-    config, name = load_config(path, interpolate=True), COMPONENT[path.name]
+@pytest.mark.parametrize("file", COMPONENT)
+def test_config_is_complete_and_can_be_made(file):
+    config, name = load_config(ROOT / "configs" / file, interpolate=True), COMPONENT[file]
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert nlp.pipe_names == [name] == config["nlp"]["pipeline"]
     component, settings = nlp.get_pipe(name), config["components"][name]
@@ -47,6 +74,132 @@ def test_config_is_complete_and_can_be_made(path):
     assert filled.get_pipe_config(name) == nlp.get_pipe_config(name) == settings
     training = spacy.registry.resolve({"training": config["training"]})["training"]
     assert callable(training["optimizer"]) and callable(training["batcher"])
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Overrides that name made-up corpora."""
+    return paths(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, corpus):
+    """Of each config with chunks, and of the tagger that some of them need, quickly trained: folder, log."""
+    folder, logs = tmp_path_factory.mktemp("models"), {}
+    for file in ("multilayer/tagger.cfg", *CHUNK_COMPONENTS):
+        changes = dict(corpus)
+        if file in SOURCED:
+            changes["paths.tagger"] = str(folder / "multilayer" / "tagger" / "model-last")
+        elif file == "multilayer/joint.cfg":
+            changes["paths.start"] = str(folder / "multilayer" / "marginal" / "model-last")
+        _, logs[file] = trained(file, folder / file.removesuffix(".cfg"), changes)
+    return folder, logs
+
+
+def model_of(models, file):
+    return spacy.load(models[0] / file.removesuffix(".cfg") / "model-last")
+
+
+@pytest.mark.parametrize("file", CHUNK_COMPONENTS)
+def test_chunk_config_is_complete_and_can_be_made(file, models):
+    changes = {"paths.tagger": str(models[0] / "multilayer" / "tagger" / "model-last")} if file in SOURCED else {}
+    config = load_config(ROOT / "configs" / file, overrides=changes, interpolate=True)
+    nlp = load_model_from_config(config, auto_fill=False, validate=True)
+    assert nlp.pipe_names == CHUNK_COMPONENTS[file] == config["nlp"]["pipeline"]
+    filled = load_model_from_config(config, auto_fill=True, validate=True)
+    for name in nlp.pipe_names:
+        assert filled.get_pipe_config(name) == nlp.get_pipe_config(name)
+        if "source" not in config["components"][name]:
+            assert nlp.get_pipe_config(name) == config["components"][name]
+    found = filled.config.interpolate()
+    for section in ("nlp", "initialize", "corpora"):
+        assert found[section] == config[section], section
+    assert found["training"].keys() == config["training"].keys()
+    training = spacy.registry.resolve({"training": config["training"]})["training"]
+    assert callable(training["optimizer"]) and callable(training["batcher"])
+
+
+@pytest.mark.parametrize("file", LISTENS)
+def test_what_the_chunker_listens_to(file):
+    """The systems of a group differ in nothing else."""
+    config = load_config(ROOT / "configs" / file, interpolate=False)
+    model = config["components"][CHUNKER]["model"]
+    listeners = [model["emissions"]["second"]["upstream"]]
+    if file.startswith("multilayer"):
+        listeners.append(model["transitions"]["upstream"])
+        assert model["transitions"]["templates"] == ["upstream[-1]+upstream[0]"], "arc feature of the paper's Table 1"
+        assert model["emissions"]["second"]["templates"] == ["upstream[0]"], "node feature"
+        assert config["initialize"]["lookups"] == {
+            "@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}",
+        }  # fmt: skip
+    for listener in listeners:
+        assert (listener["output"], listener["grad_factor"]) == LISTENS[file]
+        listener["output"] = listener["grad_factor"] = None
+    first = next(other for other in LISTENS if other.split("_")[0].split("/")[0] == file.split("_")[0].split("/")[0])
+    same = load_config(ROOT / "configs" / first, interpolate=False)["components"][CHUNKER]["model"]
+    for listener in (same["emissions"]["second"], *([same["transitions"]] if len(listeners) > 1 else [])):
+        listener["upstream"]["output"] = listener["upstream"]["grad_factor"] = None
+    assert same == model
+
+
+@pytest.mark.parametrize("file", CHUNK_COMPONENTS)
+def test_chunks_are_learnt_and_loaded_again(file, models):
+    rows, nlp = models[1][file], model_of(models, file)
+    assert [row["#"] for row in rows] == [0, 6, 12] and rows[-1]["SCORE"] > 0.97
+    entities = file == "entities.cfg"
+    for text in sentences()[80:85]:
+        gold = doc_of(nlp.vocab, text)
+        given = Doc(nlp.vocab, [token.text for token in gold])
+        if file == "chunker.cfg":
+            given = Doc(nlp.vocab, [token.text for token in gold], tags=[token.tag_ for token in gold])
+        doc = nlp(given)
+        group = doc.spans["entities" if entities else "chunks"]
+        expected = gold.ents if entities else gold.spans["chunks"]
+        assert [(s.start, s.end, s.label_) for s in group] == [(s.start, s.end, s.label_) for s in expected]
+        assert len(group.attrs["scores"]) == len(group) and all(0.5 < p <= 1 for p in group.attrs["scores"])
+        assert not entities or [ent.text for ent in doc.ents] == [ent.text for ent in gold.ents]
+        assert TAGGER not in nlp.pipe_names or [t.tag_ for t in doc] == [t.tag_ for t in gold]
+
+
+def tagger_weights(models, file):
+    shims = weights_in(model_of(models, file).get_pipe(TAGGER).model)
+    return np.concatenate([p.values.reshape(-1) for shim in shims for p in shim.parameters.values()])
+
+
+def test_tagger_learns_from_the_chunker_in_joint_training_only(models):
+    tagger = tagger_weights(models, "multilayer/tagger.cfg")
+    for file in SOURCED:
+        assert np.array_equal(tagger_weights(models, file), tagger), "it stays as it is"
+    assert not np.array_equal(tagger_weights(models, "multilayer/joint.cfg"), tagger)
+    alone, joint = (tagger_weights(models, f"pipeline_{name}.cfg") for name in ("marginal", "joint"))
+    assert np.array_equal(tagger_weights(models, "pipeline_1best.cfg"), alone)
+    assert alone.shape == joint.shape and np.abs(alone - joint).max() > 1e-3
+
+
+STARTS = {"multilayer/joint.cfg": "multilayer/marginal.cfg", "pipeline_joint.cfg": "pipeline_marginal.cfg"}
+
+
+def weights_of(nlp):
+    shims = [shim for name in nlp.pipe_names for shim in weights_in(nlp.get_pipe(name).model)]
+    return [shim.values(key, is_train=False) for shim in shims for key in sorted(shim.parameters)]
+
+
+@pytest.mark.parametrize("file", STARTS)
+def test_joint_training_begins_with_the_weights_it_is_given(file, models, corpus):
+    """And with none if it is not."""
+    start = models[0] / STARTS[file].removesuffix(".cfg") / "model-last"
+    config = load_config(ROOT / "configs" / file, overrides={**corpus, "paths.start": str(start)})
+    expected = weights_of(spacy.load(start))
+    assert len(expected) >= 5 and all(map(np.array_equal, weights_of(init_nlp(config)), expected))
+    fresh = init_nlp(load_config(ROOT / "configs" / file, overrides=corpus))
+    assert len(weights_of(fresh)) == len(expected) and not any(values.any() for values in weights_of(fresh))
+
+
+def test_known_tags_of_the_training_data_are_with_the_multilayer_models(models):
+    for file in ("multilayer/tagger.cfg", "multilayer/joint.cfg"):
+        table = model_of(models, file).vocab.lookups.get_table(TABLE)
+        assert len(table["ferry"]) == 1 and table["ferry"] == table["boat"] != table["the"] and "zebra" not in table
+    assert not model_of(models, "pipeline_joint.cfg").vocab.lookups.has_table(TABLE)
 
 
 def test_bidirectional_config_has_the_settings_of_a_bare_pipe():

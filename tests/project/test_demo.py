@@ -13,6 +13,7 @@ from .files import ROOT, run
 FILES = {"first-order-crf": "crf"}
 SYSTEMS = ("first-order", "higher-order", "first-order-crf")
 FLOOR = 0.87  # measured: first order 0.91
+CHUNK_FLOOR = {"spans_chunks_f": 0.8, "tag_acc": 0.87}  # measured: 0.85, 0.91
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,29 @@ def test_report_shows_tagged_sentences_and_a_picture(project):
     assert len(shown) >= 3
     picture = (project / "reports" / "demo.svg").read_text(encoding="utf8")
     assert picture.startswith("<svg") and all(f">{word}<" in picture for word in shown[0].split())
+
+
+def test_chunks_of_the_joint_pipeline(project):
+    found = srsly.read_json(project / "metrics" / "demo_chunks" / "pipeline_joint.json")
+    assert all(floor < found["scores"][name] < 1 for name, floor in CHUNK_FLOOR.items())
+    page = (project / "reports" / "demo_chunks.md").read_text(encoding="utf8")
+    header, _, row = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
+    scores = found["scores"]
+    shown = [f"{scores['tag_acc']:.2%}", *(f"{100 * scores[f'spans_chunks_{x}']:.2f}" for x in "prf")]
+    assert header[:6] == ["Features", "System", "Tags", "Precision", "Recall", "F"]
+    assert row[:6] == ["ours", "joint", *shown] and "paper" not in page and "Differences" not in page
+
+
+def test_chunk_report_shows_chunks_and_a_picture(project):
+    reports = project / "reports"
+    page, view = ((reports / f"demo_chunks.{kind}").read_text(encoding="utf8") for kind in ("md", "html"))
+    picture = (reports / "demo_chunks_reliability.svg").read_text(encoding="utf8")
+    assert picture.startswith("<svg") and "Chunks, ours, joint" in picture
+    assert "(demo_chunks_reliability.svg)" in page and "(demo_chunks.html)" in page
+    shown = [line[2:] for line in page.splitlines() if line.startswith("- ")]
+    samples = (project / "assets" / "en" / "samples.txt").read_text(encoding="utf8").split("\n")
+    assert [re.sub(r"\[(?=\S)|\]\*\*[A-Z]+\*\*", "", line) for line in shown] == [text for text in samples if text]
+    assert view.count("<mark") == sum(line.count("]**") for line in shown) > 2 * len(shown)
 
 
 def test_second_run_has_nothing_to_do(project):
