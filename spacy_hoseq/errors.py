@@ -221,3 +221,11 @@ class Errors(metaclass=_WithCodes):
         "The component \"{name}\" listens to \"{upstream}\", but {problem}. Give a `hoseq_tagger` that comes before "
         "it, by its name in the pipeline."
     )
+    HS103 = (
+        "The tagger \"{name}\" has a tag dictionary or a decoder of its own, which a copy in the place of a listener "
+        "would not have. Keep the listener, or train the tagger without."
+    )
+    HS104 = (
+        "The tagger \"{name}\" cannot be trained through its marginals while its network is shared (a Tok2Vec "
+        "listener). Give it a tok2vec of its own, or set `grad_factor = 0` in the listening component."
+    )

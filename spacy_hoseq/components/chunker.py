@@ -163,10 +163,10 @@ class HoseqChunker(TrainablePipe):
         RAISES ValueError [HS102]: the component that it listens to is missing, comes later, or has no marginals.
         """
         validate_get_examples(get_examples, "HoseqChunker.initialize")
-        examples = list(get_examples())
         if weights_from is not None:
             weights_from_disk(self, weights_from)
             return
+        examples = list(get_examples())
         for label in self._annotation.types(examples) if labels is None else labels:
             self.add_label(label)
         self._require_labels()
@@ -200,7 +200,8 @@ class HoseqChunker(TrainablePipe):
             raise ValueError(SpacyErrors.E187)
         if label in self.cfg["labels"]:
             return 0
-        self._allow_extra_label()
+        if self.model.has_dim("nO"):  # as `_allow_extra_label`, which compares the tags' columns with the types
+            raise ValueError(SpacyErrors.E922.format(name=self.name, nO=self.model.get_dim("nO")))
         self.cfg["labels"].append(label)
         self.vocab.strings.add(label)
         self._tables = None
@@ -336,7 +337,7 @@ class HoseqChunker(TrainablePipe):
         potentials = self._well_formed(self.model.predict(docs))
         allowed = self._edges(potentials.lengths)
         if self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
-            preset = preset_mask(docs, self.tags, self.cfg["representation"])
+            preset = preset_mask(docs, self.tags, self.cfg["representation"], self._lookup()[2].first)
             allowed = allowed if preset is None else allowed & preset
         return potentials, allowed
 

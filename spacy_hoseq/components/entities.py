@@ -8,6 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..chunks import LETTERS, OUTSIDE
+from ..features.sequences import sentence_starts
 from .annotation import Values
 
 BILUO = "UBIL"  # the letters of spaCy's own tags, for the only, the first, the inner and the last token
@@ -22,36 +23,47 @@ def gold_entity_values(example: Example, representation: str) -> Values:
     return np.array([ids[tag] for tag in tags], np.uint64)
 
 
-def preset_tags(doc: Doc, representation: str) -> List[str]:
-    """Tags of the entities that are set on a Doc, "" at all other tokens."""
-    tags = [""] * len(doc)
-    only, start, middle, last = list(LETTERS[representation])
-    for entity in doc.ents:
-        letters = only if len(entity) == 1 else start + middle * (len(entity) - 2) + last
-        tags[entity.start : entity.end] = [f"{letter}-{entity.label_}" for letter in letters]
-    return tags
-
-
-def preset_mask(docs: Sequence[Doc], tags: Sequence[str], representation: str) -> "NDArray[np.bool_] | None":
-    """Tags permitted beside the entities that are set already: these themselves, and no chunk over an entity of a type
-    that is not known. RETURNS (N, L) bool, or None if nothing is set."""
-    if not any(doc.ents for doc in docs):
+def preset_mask(
+    docs: Sequence[Doc], tags: Sequence[str], representation: str, first: NDArray[np.bool_]
+) -> "NDArray[np.bool_] | None":
+    """Tags permitted beside what is set already: entities themselves, and what can follow them; no chunk over blocked
+    tokens, nor over an entity of an unknown type or across sentences. first (L,): tags that can begin a sequence.
+    RETURNS (N, L) bool, or None if nothing is set."""
+    if not any(doc.ents or blocked_spans(doc) for doc in docs):
         return None
     ids: Dict[str, int] = {tag: i for i, tag in enumerate(tags)}
-    preset = [tag for doc in docs for tag in preset_tags(doc, representation)]
-    mask = np.ones((len(preset), len(tags)), bool)
-    for row, tag in enumerate(preset):
-        if tag:
-            mask[row] = False
-            mask[row, ids.get(tag, ids[OUTSIDE])] = True
+    return np.concatenate([_mask(doc, ids, representation, first) for doc in docs])
+
+
+def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    mask = np.ones((len(doc), len(ids)), bool)
+    only, start, middle, last = list(LETTERS[representation])
+    begins, outside = sentence_starts(doc), ids[OUTSIDE]
+    for span in [*blocked_spans(doc), *doc.ents]:
+        letters = only if len(span) == 1 else start + middle * (len(span) - 2) + last
+        names = [f"{letter}-{span.label_}" for letter in letters]
+        usable = span.label_ and all(name in ids for name in names) and not begins[span.start + 1 : span.end].any()
+        mask[span.start : span.end] = False
+        for token, name in zip(range(span.start, span.end), names, strict=True):
+            mask[token, ids[name] if usable else outside] = True
+        if span.end < len(doc):
+            mask[span.end] &= first
     return mask
 
 
+def blocked_spans(doc: Doc) -> List[Span]:
+    """Tokens over which spaCy permits no entity (`doc.set_ents(blocked=...)`)."""
+    marks = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(len(doc), 2)
+    return [doc[i : i + 1] for i in np.flatnonzero((marks[:, 0] == 3) & (marks[:, 1] == 0)).tolist()]
+
+
 def write_entities(doc: Doc, spans: List[Span], *, overwrite: bool) -> None:
-    """Set the spans as entities. Those that are set already stay, unless `overwrite`."""
+    """Set the spans as entities. Entities and blocked tokens that are set already stay, unless `overwrite`."""
     kept = [] if overwrite else list(doc.ents)
-    taken: Set[int] = {token for entity in kept for token in range(entity.start, entity.end)}
-    doc.set_ents([*kept, *(span for span in spans if span.start not in taken)])
+    blocked = [] if overwrite else blocked_spans(doc)
+    taken: Set[int] = {token for span in [*kept, *blocked] for token in range(span.start, span.end)}
+    found = [span for span in spans if not taken.intersection(range(span.start, span.end))]
+    doc.set_ents([*kept, *found], blocked=blocked)
 
 
 def _translated(tag: "str | None", letters: Dict[str, str]) -> str:

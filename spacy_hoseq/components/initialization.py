@@ -22,9 +22,10 @@ def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optiona
     A layer that reads annotation is shown the gold annotation, and the predicted docs after the components before this
     one have run on them (which may not be trained yet), since that is what it will see.
     """
+    copied = {id(inner) for node in model.walk() if node.name == "own_labels" for inner in node.walk()}
     for node in model.walk():
-        if "index_features" not in node.attrs:
-            continue
+        if "index_features" not in node.attrs or id(node) in copied:
+            continue  # a tagger that has replaced a listener keeps its features
         predicted = [eg.predicted for eg in examples]
         if node.attrs["reads_annotation"]:
             annotated = after_earlier_components(predicted, nlp, component)

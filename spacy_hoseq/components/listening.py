@@ -5,6 +5,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 from spacy.language import Language
+from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
@@ -33,8 +34,10 @@ def removed(listener_map: Dict[str, List[MarginalListener]], listener: MarginalL
     known = listener_map.get(name, [])
     if listener not in known:
         return False
-    known.remove(listener)
-    if not known:
+    rest = [other for other in known if other is not listener]  # a new list: spaCy is going through the old one
+    if rest:
+        listener_map[name] = rest
+    else:
         del listener_map[name]
     return True
 
@@ -86,6 +89,14 @@ def _labelled(
     copies = after_earlier_components(docs, nlp, tagger)
     for batch in batches(list(tagger.pipe(copies))):
         yield batch, listener.predict(batch)
+
+
+def check_tok2vec(model: Model[Any, Any], listeners: Sequence[MarginalListener], name: str) -> None:
+    """RAISES ValueError [HS104]: the tagger would go back twice into a network that it shares with others, and spaCy's
+    Tok2Vec then counts the first gradient twice."""
+    learns = any(listener.output == "marginals" and listener.grad_factor for listener in listeners)
+    if learns and any(isinstance(node, Tok2VecListener) for node in model.walk()):
+        raise ValueError(Errors.HS104.format(name=name))
 
 
 def to_hand_over(

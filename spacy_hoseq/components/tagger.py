@@ -43,7 +43,7 @@ from .annotation import (
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
-from .listening import listeners_in, removed, to_hand_over
+from .listening import check_tok2vec, index_upstream, listeners_in, removed, to_hand_over
 from .loading import checked_loading, weights_from_disk
 from .memory import forgetting_words
 from .settings import check_settings
@@ -183,6 +183,7 @@ class HoseqTagger(TrainablePipe):
         self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
         self._tables = None
         table, _ = self._lookup()
+        index_upstream(self, examples, nlp)
         index_features(self.model, examples, nlp, self)
         define_patterns(self.model, self.labels, gold_sequences(examples, self.cfg["attribute"], table))
         sample = examples[:10]
@@ -275,6 +276,7 @@ class HoseqTagger(TrainablePipe):
         loss, gradient = self.get_loss(examples, potentials)
         backprop(gradient)
         if self.listeners:
+            check_tok2vec(self.model, self.listeners, self.name)
             upstream = Upstream(docs, potentials, self.labels, self.decoder, backprop)
             for listener in self.listeners:
                 listener.receive(upstream)

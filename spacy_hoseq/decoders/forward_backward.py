@@ -179,7 +179,7 @@ def _logarithmic(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floa
     for t in range(len(layout.size_at_t)):
         current = emissions[layout.step(t)]
         if t > 0:
-            current = current + _log_sum(alpha[-1][: len(current), :, None] + trans, axis=1)
+            current = current + log_sum(alpha[-1][: len(current), :, None] + trans, axis=1)
         alpha.append(current)
     n_labels = len(trans)
     log_z = np.full(len(layout.lengths), -np.inf)
@@ -188,7 +188,7 @@ def _logarithmic(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floa
     beta = np.zeros((0, n_labels))
     for t in range(len(alpha) - 1, -1, -1):
         n_on, n = len(beta), len(alpha[t])
-        log_z[n_on:n] = _log_sum(alpha[t][n_on:], axis=1)
+        log_z[n_on:n] = log_sum(alpha[t][n_on:], axis=1)
         beta = np.concatenate([beta, np.zeros((n - n_on, n_labels))])
         total = np.where(np.isfinite(log_z[:n]), log_z[:n], 0.0)
         marginals[layout.step(t)] = np.exp(alpha[t] + beta - total[:, None])
@@ -196,11 +196,11 @@ def _logarithmic(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floa
             message = emissions[layout.step(t)] + beta  # (n, L)
             joint = alpha[t - 1][:n, :, None] + trans + message[:, None, :] - total[:, None, None]
             transitions += np.exp(joint).sum(axis=0)
-            beta = _log_sum(trans + message[:, None, :], axis=2)
+            beta = log_sum(trans + message[:, None, :], axis=2)
     return log_z, marginals, transitions
 
 
-def _log_sum(values: Floats, axis: int) -> Floats:
+def log_sum(values: Floats, axis: int) -> Floats:
     """log sum exp, -inf where all are -inf."""
     top = values.max(axis=axis, keepdims=True)
     top[~np.isfinite(top)] = 0.0

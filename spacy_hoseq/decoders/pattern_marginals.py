@@ -17,6 +17,7 @@ can be so small that its square vanishes beside 1, and the result is exact to ro
 numbers, with all patterns in it. Tests compare with enumeration and with finite differences.
 """
 
+from contextlib import suppress
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -25,8 +26,8 @@ from numpy.typing import NDArray
 from .chain_marginals import Arcs, check_gradient, check_segments
 from .layout import check_scores, make_layout, packed_scores, parts_of
 from .longest_match import any_sign_posterior
-from .pattern_posterior import CELLS, PatternWalk, check_stable, pattern_posterior
-from .records import LostDigits
+from .pattern_posterior import CELLS, PatternWalk, check_stable, is_stable, pattern_posterior
+from .records import LostDigits, Posterior
 from .trie import Fired, Pattern, PatternScores, PatternTrie
 
 STEP = 1e-50
@@ -47,8 +48,9 @@ class PatternGradient(NamedTuple):
 
 
 class PatternMarginals:
-    """Arguments and errors as in `pattern_posterior`. Everything takes its time and memory; the gradient in complex
-    numbers. log_z (S,). nodes (N, L): mu."""
+    """Arguments as in `pattern_posterior`. Everything takes its time and memory; the gradient in complex numbers. Where
+    that would lose its digits, longest matches are summed instead; then there is no way back. log_z (S,). nodes (N, L):
+    mu."""
 
     def __init__(
         self,
@@ -59,14 +61,10 @@ class PatternMarginals:
         *,
         allowed: Optional[Mask] = None,
     ) -> None:
-        try:
-            found = pattern_posterior(scores, trans, patterns, lengths, allowed=allowed)
-        except LostDigits:
-            any_sign_posterior(scores, trans, patterns, lengths, allowed=allowed)  # says so if there is no path
-            raise
-        self.log_z, self.nodes = found.log_z, found.marginals
         self._scores, self._trans, self._patterns, self._allowed = scores, trans, patterns, allowed
         self._lengths = np.asarray(lengths)
+        found = self._posterior(patterns)
+        self.log_z, self.nodes = found.log_z, found.marginals
 
     def arcs(self, arcs: Arcs) -> Floats:
         """nu of some pairs of labels, 0 at the first token of a sequence. RETURNS (A,)."""
@@ -122,9 +120,14 @@ class PatternMarginals:
             return result
         longer = [string for string in strings if len(string) > 1]
         patterns, _ = with_strings(self._patterns, tokens[~single], longer, np.zeros(len(longer)))
-        found = pattern_posterior(self._scores, self._trans, patterns, self._lengths, allowed=self._allowed)
-        result[~single] = found.fired_counts[-len(longer) :]
+        result[~single] = self._posterior(patterns).fired_counts[-len(longer) :]
         return result
+
+    def _posterior(self, patterns: PatternScores) -> Posterior:
+        if is_stable(self._trans, patterns):
+            with suppress(LostDigits):
+                return pattern_posterior(self._scores, self._trans, patterns, self._lengths, allowed=self._allowed)
+        return any_sign_posterior(self._scores, self._trans, patterns, self._lengths, allowed=self._allowed)
 
 
 def with_strings(

@@ -109,7 +109,13 @@ def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
 def replace_listener(
     tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any
 ) -> LabelsModel:
-    """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`."""
+    """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
+
+    RAISES ValueError [HS103]: the tagger has a tag dictionary, or for its best labels another decoder, which belong to
+        the component and would be lost.
+    """
+    if component.cfg["tag_dictionary"] or (listener.output == "one_best" and component.decoder is not decode_exact):
+        raise ValueError(Errors.HS103.format(name=component.name))
     model = own_labels(tagger)
     model.attrs["labels"] = list(component.labels)
     model.attrs["asked"] = {

@@ -33,13 +33,13 @@ def HigherOrderTagger(
 
     emissions: one score per label and token: sparse linear, neural, a sum of both, your own.
     patterns: where higher-order features come from; None = first order.
+    nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the nodes of their trie;
+        False = any sign, decoded by longest matches at the cost of U L a token.
+    max_states (int): limit on the states of a token that configurations (label sets, gaps) may need.
     transitions: what the text says of pairs of labels, one score per pair and token (L * L columns, the earlier label
         first), on top of those that are the same everywhere; None = nothing. Not together with patterns.
     label_pairs (bool): one weight for each pair of neighbouring labels; False = none, so that without patterns and
         transitions every token is labelled on its own.
-    nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the nodes of their trie;
-        False = any sign, decoded by longest matches at the cost of U L a token.
-    max_states (int): limit on the states of a token that configurations (label sets, gaps) may need.
     RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1; [HS099]: both patterns
         and transitions.
     """

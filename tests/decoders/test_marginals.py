@@ -1,5 +1,6 @@
 """Marginals of potentials: which class computes them, and the gradient with respect to every field."""
 
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -37,9 +38,9 @@ def test_potentials_have_the_enumerated_marginals_and_gradient(patterns, fired):
     got = backpropagated(found, d_nodes, arcs, d_arcs)
     scores, trans, nodes, at = enumerated_gradient(case, d_nodes, arcs, d_arcs)
     assert type(got) is PotentialsGradient
-    assert_close(got, (scores, trans, nodes if patterns or fired else np.zeros(0), at, np.zeros(0)))
-    assert [part.shape for part in got[2:]] == [(len(nodes) if patterns or fired else 0,), (len(fired),), (0,)]
-
+    assert_close(got[:5], (scores, trans, nodes if patterns or fired else np.zeros(0), at, np.zeros(0)))
+    sizes = [len(nodes) if patterns or fired else 0, len(fired), 0]
+    assert got.moves is None and [part.shape for part in got[2:5]] == [(size,) for size in sizes]
 
 
 
@@ -53,7 +54,7 @@ def test_gradient_of_scores_has_the_type_of_what_it_is_computed_from(dtype, patt
     d_arcs = rng.normal(size=len(arcs.tokens)).astype(dtype)
     got = backpropagated(marginals_of(case.potentials(), allowed=case.allowed), d_nodes, arcs, d_arcs)
     assert got.scores.dtype == dtype
-    assert {part.dtype for part in got[1:]} == {np.dtype(np.float64)}
+    assert {part.dtype for part in got[1:5]} == {np.dtype(np.float64)}
     assert_close(got[:2], enumerated_gradient(case, d_nodes, arcs, d_arcs)[:2], 1e-6)
 
 
@@ -80,7 +81,12 @@ def test_general_configurations_are_refused(patterns):
 
 
 @pytest.mark.parametrize("patterns, code", [((), "HS097"), (PATTERNS, "HS028")])
-def test_errors_are_those_of_the_classes(patterns, code):
-    case = random_case(patterns)
+def test_large_weights_have_marginals_but_no_way_back(patterns, code):
+    case = replace(random_case(patterns), trans=np.diag([0.0, 400, 0]))
+    found = marginals_of(case.potentials(), allowed=case.allowed)
+    tables = [oracle.joint_table(single) for single in case.singles()]
+    assert_close([found.log_z, found.nodes], [[t.log_z for t in tables], np.concatenate([t.marginals for t in tables])])
+    arcs = random_arcs(case, np.random.default_rng(1))
+    assert_close([found.arcs(arcs)], [enumerated_arcs(case)[arcs]])
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
-        marginals_of(case.potentials()._replace(trans=np.diag([0.0, 400, 0])))
+        backpropagated(found, np.ones((6, 3)), arcs, np.ones(len(arcs.tokens)))

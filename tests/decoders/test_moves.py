@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.beam import BeamSearch
 from spacy_hoseq.decoders.chain_marginals import Arcs, ChainMarginals
-from spacy_hoseq.decoders.choice import algorithm_1_decoder, any_sign_decoder, exact_decoder, max_marginal_decoder
+from spacy_hoseq.decoders.choice import algorithm_1_decoder, any_sign_decoder, max_marginal_decoder
 from spacy_hoseq.decoders.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
 from spacy_hoseq.decoders.kbest import k_best_of
-from spacy_hoseq.decoders.local_viterbi import local_viterbi
 from spacy_hoseq.decoders.marginals import marginals_of
 from spacy_hoseq.decoders.path_score import path_score
 from spacy_hoseq.decoders.records import NoPath
@@ -77,7 +76,6 @@ def test_best_labelling_is_the_enumerated_one(case):
     """In the precision that the scores have."""
     case = fit(case)
     got = decode(case)
-    assert got.labels.dtype == np.int32 and got.scores.dtype == np.float64
     for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
         table = oracle.joint_table(single)
         assert score == pytest.approx(table.best, rel=1e-6) == pytest.approx(oracle.score_of_one(single, labels))
@@ -139,12 +137,6 @@ def test_nodes_arcs_and_segments_are_the_enumerated_ones(case, seed, restricted)
     goes_on = rng.random(case.trans.shape) < 0.4 if restricted else None
     *segments, expected = random_segments(case, rng, goes_on)
     np.testing.assert_allclose(found.segments(*segments, goes_on), expected, atol=1e-10)
-
-
-@given(case=cases(max_tokens=5))
-def test_arcs_of_a_plain_chain_are_the_enumerated_ones(case):
-    case = fit(case.doubles().without_patterns())
-    np.testing.assert_allclose(marginals(case).every_arc(), enumerated_arcs(case), atol=1e-10)
 
 
 @given(case=cases_with_moves(max_tokens=5), seed=st.integers(0, 99))
@@ -338,15 +330,19 @@ def test_most_probable_labels(case):
     assert got.scores == pytest.approx([oracle.score_of_one(*part) for part in parts])
 
 
-def test_exact_decoder_is_local_viterbi():
-    case = small(lengths=[3, 1])
-    expected = local_viterbi(case.scores, case.trans, case.moves, case.lengths)
-    got = exact_decoder()(case.potentials())
-    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
-
-
 def test_arguments_are_not_changed():
     case = small(lengths=[3, 1])
     before = [array.copy() for array in (case.scores, case.trans, case.moves)]
     decode(case), posterior(case), ChainMarginals(case.scores, case.trans, case.lengths, moves=case.moves).every_arc()
     assert all(map(np.array_equal, before, (case.scores, case.trans, case.moves)))
+
+
+WIDE = pytest.mark.xfail(strict=True, reason="HS097, though marginals_of finds them on logarithms")
+
+
+@pytest.mark.parametrize("function", [marginals, pytest.param(posterior, marks=WIDE)])
+def test_moves_that_differ_widely(function):
+    case = small()
+    case.moves[2, 0, 1], case.moves[3, 1] = 400, -350
+    assert decode(case).labels.tolist() == oracle.joint_table(case).best_labels.tolist()
+    assert function(case).log_z == pytest.approx([oracle.joint_table(case).log_z])

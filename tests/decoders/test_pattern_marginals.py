@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders import pattern_marginals as module
 from spacy_hoseq.decoders.chain_marginals import Arcs, ChainMarginals
 from spacy_hoseq.decoders.pattern_marginals import PatternMarginals
-from spacy_hoseq.decoders.records import LostDigits
 from spacy_hoseq.decoders.trie import no_patterns
 
 from .. import oracle
@@ -238,13 +237,18 @@ def test_segments_lie_within_one_sequence(first, size):
         found.segments(np.array([first]), np.array([size]), np.zeros(size, int))
 
 
+def vanishing():
+    return with_pattern(only_way_on(-600.0))
+
+
 def test_errors():
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([1, 2]), (((0, 1), 1.0),))
     with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of d_nodes: got \(3, 1\), expected \(3, 2\)"):
         marginals(case).backprop(np.zeros((3, 1)))
-    with pytest.raises(ValueError, match=r"\[HS028\]"):
-        marginals(replace(case, trans=np.array([[0.0, 400.0], [0, 0]])))
-    with pytest.raises(LostDigits, match=r"\[HS097\]"):
-        marginals(with_pattern(only_way_on(-600.0)))
+    for large, code in ((replace(case, trans=np.array([[0.0, 400.0], [0, 0]])), "HS028"), (vanishing(), "HS097")):
+        found = marginals(large)  # by longest matches, which have no way back
+        assert_close([found.nodes], [np.concatenate([oracle.joint_table(s).marginals for s in large.singles()])])
+        with pytest.raises(ValueError, match=rf"\[{code}\]"):
+            found.backprop(np.ones(large.scores.shape))
     with pytest.raises(ValueError, match=r"\[HS020\]"):
         marginals(replace(case, scores=np.full((3, 2), np.nan)))

@@ -163,7 +163,7 @@ def test_docs_without_tokens():
 
 def test_not_together_with_patterns():
     with pytest.raises(ValueError, match=r"\[HS099\].*label patterns"):
-        HigherOrderTagger(SparseLinear(EMISSIONS), FrequentTransitions(3, 1), SparseLinear(PAIRS))
+        HigherOrderTagger(SparseLinear(EMISSIONS), FrequentTransitions(3, 1), transitions=SparseLinear(PAIRS))
 
 
 @pytest.mark.parametrize("width", [L, L * L - 1, L * L + 1])

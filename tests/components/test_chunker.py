@@ -1,0 +1,306 @@
+"""`hoseq_chunker`: what it learns, and what it finds, held against all ways to chunk a sentence."""
+
+import itertools
+
+import numpy as np
+import pytest
+from spacy.tokens import Doc, Span
+
+from .chunker_helpers import (
+    CORPUS,
+    NAME,
+    REPRESENTATIONS,
+    TEXTS,
+    TYPES,
+    Enumerated,
+    all_chunkings,
+    blank,
+    chunker_of,
+    chunks_of,
+    doc_of,
+    examples_of,
+    gold,
+    on,
+    random_chunker,
+    random_docs,
+    ready,
+    scores_on,
+    tags_by_hand,
+    through,
+    train,
+    trained,
+)
+from .helpers import ADDITIVE, reloaded
+
+OBJECTIVES = {
+    "perceptron": {"objective": "perceptron", "update_rule": ADDITIVE, "average": False},  # as in helpers.VARIANTS
+    "max_margin": {"objective": "max_margin"},
+    "log_likelihood": {"objective": "log_likelihood"},
+}
+
+
+def given_tags(nlp, corpus=CORPUS):
+    return examples_of(nlp, corpus, given_tags=True)
+
+
+@pytest.mark.parametrize("model", ["words", "patterns"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_chunks_are_learnt(representation, objective, model):
+    nlp = trained(model, 20, representation=representation, **OBJECTIVES[objective])
+    found, scores = through(nlp)
+    assert found == gold()
+    assert nlp.evaluate(examples_of(nlp))["spans_chunks_f"] == 1.0
+    assert through(reloaded(nlp)) == (found, scores)
+    assert chunker_of(nlp).labels == TYPES
+    letters = dict.fromkeys(REPRESENTATIONS[representation])
+    assert chunker_of(nlp).tags == ["O", *(f"{letter}-{name}" for name in TYPES for letter in letters)]
+
+
+def test_tags_that_are_given_are_features():
+    """Chunks of words never seen, from their tags."""
+    nlp = trained("tags", 30, given_tags)
+    for text, tags, chunks in CORPUS:
+        assert on(nlp(doc_of(nlp, text, tags=tags))) == chunks
+    assert on(nlp(doc_of(nlp, "my lazy fish saw a bird .", tags="D A N V D N ."))) == CORPUS[0][2]
+
+
+def test_loss_falls():
+    for settings in OBJECTIVES.values():
+        nlp = trained(n_updates=0, **settings)
+        losses = [train(nlp, 1)[NAME] for _ in range(15)]
+        assert losses[-1] < 0.2 * max(losses) and min(losses) >= 0
+
+
+def test_loss_is_that_of_the_definition():
+    """Minus the log-probability of the gold chunks, among all ways to chunk the sentences."""
+    nlp = random_chunker(scale=0.5)
+    corpus = [("dogs run .", "N V .", [(0, 1, "NP"), (1, 2, "VP")]), ("oh the cat .", "U D N .", [(1, 3, "NP")])]
+    expected = 0.0
+    for text, _, chunks in corpus:
+        found = Enumerated(nlp, doc_of(nlp, text))
+        expected -= np.log(found.p[found.chunkings.index(tuple(chunks))])
+    assert chunker_of(nlp).update(examples_of(nlp, corpus))[NAME] == pytest.approx(expected, rel=1e-3)
+
+
+def short_docs(nlp):
+    """Docs of one sentence, short enough to enumerate."""
+    docs = random_docs(nlp, 12, longest=6)
+    return [doc for doc in docs if 0 < len(doc) and not any(t.is_sent_start for t in doc[1:])]
+
+
+@pytest.mark.parametrize("model", ["words", "patterns"])
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_chunks_and_scores_are_the_enumerated_ones(representation, model):
+    for seed, scale in ((0, 1.0), (1, 3.0), (2, 0.1)):
+        nlp = random_chunker(model, seed, scale, representation=representation, save_marginals=True)
+        for doc in short_docs(nlp):
+            expected = Enumerated(nlp, doc)
+            found = chunker_of(nlp)(doc.copy())
+            assert on(found) == expected.best()[0][0]
+            assert scores_on(found) == pytest.approx([expected.probability(c) for c in on(found)], abs=1e-6)
+            marginals = found._.hoseq_marginals[NAME]
+            assert marginals["labels"] == expected.tags
+            assert marginals["probabilities"] == pytest.approx(expected.marginals(), abs=1e-6)
+            assert marginals["probabilities"].sum(axis=1) == pytest.approx(np.ones(len(doc)), abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["words", "patterns"])
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_best_chunkings_are_the_enumerated_ones(representation, model):
+    nlp = random_chunker(model, 3, representation=representation)
+    for doc in short_docs(nlp):
+        expected = Enumerated(nlp, doc)
+        (found,) = chunker_of(nlp).top_k([doc], 6)
+        chunkings, scores = expected.best(6)
+        assert [result.score for result in found] == pytest.approx(scores.tolist(), abs=1e-4)
+        assert [result.spans for result in found] == chunkings
+        assert found[0].spans == on(chunker_of(nlp)(doc.copy()))
+
+
+def test_top_k_of_two_sentences():
+    nlp = random_chunker(seed=5)
+    doc = doc_of(nlp, "dogs run the cat .", sent_starts=[1, 0, 1, 0, 0])
+    first, second = (Enumerated(nlp, span.as_doc()) for span in doc.sents)
+    both = [
+        (a + b, [*x, *((i + 2, j + 2, name) for i, j, name in y)])
+        for (a, x), (b, y) in itertools.product(*(zip(e.scores, e.chunkings, strict=True) for e in (first, second)))
+    ]
+    expected = sorted(both, key=lambda pair: -pair[0])[:8]
+    (found,) = chunker_of(nlp).top_k([doc], 8)
+    assert [result.score for result in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
+    assert [result.spans for result in found] == [chunks for _, chunks in expected]
+
+
+def test_top_k_of_everything():
+    nlp = random_chunker()
+    doc, empty = doc_of(nlp, "dogs run"), doc_of(nlp, "")
+    found, nothing = chunker_of(nlp).top_k([doc, empty], 100)
+    assert sorted(result.spans for result in found) == sorted(list(c) for c in all_chunkings(2))
+    assert [result.spans for result in nothing] == [[]]
+    assert "chunks" not in doc.spans
+    with pytest.raises(ValueError, match="HS026"):
+        chunker_of(nlp).top_k([doc], 0)
+
+
+def test_features_look_beyond_sentences_but_chunks_do_not():
+    """Every sentence of a long Doc: chunks do not cross, and the best chunking has the score of its tags."""
+    for representation in REPRESENTATIONS:
+        nlp = random_chunker("patterns", 7, representation=representation)
+        docs = random_docs(nlp, 40)
+        for doc in chunker_of(nlp).pipe(docs):
+            before = 0
+            for span in doc.spans["chunks"]:
+                assert before <= span.start < span.end <= len(doc) and span.label_ in TYPES
+                assert not any(token.is_sent_start for token in span[1:])
+                before = span.end
+            assert len(scores_on(doc)) == len(on(doc)) and all(0 <= s <= 1 + 1e-6 for s in scores_on(doc))
+
+
+def test_scores_of_sentences_are_independent():
+    nlp = random_chunker(seed=2)
+    doc = doc_of(nlp, "dogs run the cat . oh", sent_starts=[1, 0, 1, 0, 0, 1])
+    parts = [chunker_of(nlp)(span.as_doc()) for span in doc.sents]
+    chunker_of(nlp)(doc)
+    shifts = [0, 2, 5]
+    assert on(doc) == [(i + s, j + s, n) for part, s in zip(parts, shifts, strict=True) for i, j, n in on(part)]
+    assert scores_on(doc) == pytest.approx([score for part in parts for score in scores_on(part)], abs=1e-6)
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("types", [("X",), ("A", "A-B", "O")])
+def test_other_types(representation, types):
+    corpus = [
+        ("a b c d", "T T T T", [(0, 2, types[0]), (2, 3, types[-1])]),
+        ("e", "T", [(0, 1, types[len(types) // 2])]),
+    ]
+    nlp = trained(examples=lambda nlp: examples_of(nlp, corpus), n_updates=25, representation=representation)
+    assert chunker_of(nlp).labels == tuple(sorted(types))
+    assert through(nlp, ["a b c d", "e"])[0] == gold(corpus)
+    doc = doc_of(nlp, "e a")
+    expected = Enumerated(nlp, doc)
+    assert scores_on(chunker_of(nlp)(doc)) == pytest.approx([expected.probability(c) for c in on(doc)], abs=1e-6)
+
+
+def test_groups_that_are_set_already():
+    nlp = ready()
+    text, _, chunks = CORPUS[0]
+    for before in ([], [(0, 7, "ODD")]):
+        doc = chunker_of(nlp)(doc_of(nlp, text, before))
+        assert on(doc) == before and "scores" not in doc.spans["chunks"].attrs
+    doc = chunker_of(nlp)(doc_of(nlp, text, [(0, 7, "ODD")], key="other"))
+    assert on(doc) == chunks and on(doc, "other") == [(0, 7, "ODD")]
+    over = trained(overwrite=True)
+    doc = chunker_of(over)(doc_of(over, text, [(0, 7, "ODD")]))
+    assert on(doc) == chunks and len(scores_on(doc)) == 3
+    assert not doc.ents and doc.spans["chunks"].name == "chunks"
+
+
+def test_another_key():
+    nlp = trained(examples=lambda nlp: examples_of(nlp, key="phrases"), spans_key="phrases")
+    for text, _, chunks in CORPUS:
+        doc = nlp(text)
+        assert on(doc, "phrases") == chunks and list(doc.spans) == ["phrases"]
+    assert nlp.evaluate(examples_of(nlp, key="phrases"))["spans_phrases_f"] == 1.0
+
+
+def test_predicting_changes_nothing():
+    nlp = ready()
+    doc = doc_of(nlp, TEXTS[0])
+    (found,) = chunker_of(nlp).predict([doc])
+    assert not doc.spans and found.marginals is None
+    chunker_of(nlp).set_annotations(doc, [found])
+    assert on(doc) == CORPUS[0][2] and scores_on(doc) == found.probabilities.tolist()
+
+
+@pytest.mark.parametrize("save_marginals", [False, True])
+def test_docs_without_tokens(save_marginals):
+    nlp = trained(save_marginals=save_marginals)
+    width = len(chunker_of(nlp).tags)
+    for texts in ([""], ["", ""], ["", "dogs", "", "\n", "dogs run ."]):
+        docs = list(nlp.pipe(texts))
+        assert [len(on(doc)) for doc in docs] == [len(scores_on(doc)) for doc in docs]
+        for doc in docs:
+            if not len(doc):
+                assert on(doc) == []
+            if save_marginals:
+                assert doc._.hoseq_marginals[NAME]["probabilities"].shape == (len(doc), width)
+    assert on(nlp("dogs")) == [(0, 1, "NP")]
+    assert list(nlp.pipe([])) == []
+
+
+def test_whitespace_tokens():
+    nlp = random_chunker(seed=1)
+    for words in (["\n"], [" ", "dogs"], ["dogs", "\n\n", "run"]):
+        doc = Doc(nlp.vocab, words=words)
+        expected = Enumerated(nlp, doc)
+        assert on(chunker_of(nlp)(doc)) == expected.best()[0][0]
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+def test_batches_and_order_do_not_matter(batch_size):
+    nlp = random_chunker("patterns", 4, save_marginals=True)
+    docs = random_docs(nlp, 30)
+    alone = [chunker_of(nlp)(doc.copy()) for doc in docs]
+    order = np.random.default_rng(0).permutation(len(docs)).tolist()
+    together = chunker_of(nlp).pipe([docs[i].copy() for i in order], batch_size=batch_size)
+    for i, doc in zip(order, together, strict=True):
+        assert on(doc) == on(alone[i])
+        assert scores_on(doc) == pytest.approx(scores_on(alone[i]), abs=1e-6)
+        ours, theirs = (d._.hoseq_marginals[NAME]["probabilities"] for d in (doc, alone[i]))
+        assert ours == pytest.approx(theirs, abs=1e-6)
+
+
+def test_same_seed_same_bytes():
+    one, two, other = (trained("patterns", 4, drop=0.4, seed=seed) for seed in (1, 1, 2))
+    weights = [chunker_of(nlp).model.to_bytes() for nlp in (one, two, other)]
+    assert weights[0] == weights[1] != weights[2]
+
+
+def test_scores_survive_on_the_doc():
+    nlp = ready()
+    doc = nlp(TEXTS[0])
+    other = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert on(other) == on(doc) and scores_on(other) == scores_on(doc)
+    assert doc.spans["chunks"].attrs["scores"].dtype == np.float32
+
+
+def test_spans_that_are_added_have_no_score():
+    """Spans that a user adds later have no score; those before keep theirs."""
+    nlp = ready()
+    doc = nlp(TEXTS[0])
+    before = scores_on(doc)
+    doc.spans["chunks"].append(Span(doc, 6, 7, "NP"))
+    assert len(on(doc)) == 4 and scores_on(doc) == before
+
+
+def test_memory_zone():
+    nlp = reloaded(ready("patterns"))
+    texts = ["the brontosaurus sees .", *TEXTS]
+    with nlp.memory_zone():
+        inside = [on(doc) for doc in nlp.pipe(texts)]
+    assert "brontosaurus" not in nlp.vocab.strings and "NP" in nlp.vocab.strings
+    assert inside == [on(doc) for doc in nlp.pipe(texts)] and inside[1:] == gold()
+    lexicon = chunker_of(nlp).model.layers[0].attrs["features"].extractor._lexicon
+    with nlp.memory_zone():
+        nlp("some words that vanish")
+        assert len(lexicon._row_of) > 0
+    assert len(lexicon._row_of) == 0
+
+
+def test_training_within_a_memory_zone():
+    nlp = blank()
+    optimizer = nlp.initialize(lambda: examples_of(nlp))
+    for _ in range(15):
+        with nlp.memory_zone():
+            train(nlp, 1, optimizer=optimizer)
+    assert [chunks_of(nlp, text) for text in TEXTS] == gold()
+
+
+def test_tags_written_by_hand():
+    """The helper itself, which other tests rely on."""
+    chunks = [(0, 3, "A"), (3, 4, "B"), (5, 7, "A")]
+    assert tags_by_hand(chunks, 7, "bilou") == ["B-A", "I-A", "L-A", "U-B", "O", "B-A", "L-A"]
+    assert tags_by_hand(chunks, 7, "iob2") == ["B-A", "I-A", "I-A", "B-B", "O", "B-A", "I-A"]
+    assert tags_by_hand(chunks, 7, "start_end") == ["B-A", "I-A", "E-A", "S-B", "O", "B-A", "E-A"]
+    assert len(all_chunkings(2)) == 11 and len(set(all_chunkings(5))) == 571

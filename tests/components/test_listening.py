@@ -1,0 +1,338 @@
+"""`hoseq_chunker` listens to `hoseq_tagger`: what it hears, when it fails, what the tagger learns from it."""
+
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+import spacy
+from spacy import ty
+
+from spacy_hoseq.components import initialization
+from spacy_hoseq.layers.marginal_listener import MarginalListener
+from spacy_hoseq.layers.weights import weights_of
+
+from ..cases import Case
+from ..oracle import joint_table
+from .chunker_helpers import (
+    CORPUS,
+    KINDS,
+    NAME,
+    ONLY_LABELS,
+    PATH,
+    TAGGER,
+    TEXTS,
+    Enumerated,
+    blank,
+    chunker_of,
+    doc_of,
+    examples_of,
+    gold,
+    listener,
+    listening_model,
+    on,
+    random_chunker,
+    ready,
+    scores_on,
+    through,
+    train,
+    trained,
+    with_random_weights,
+)
+from .helpers import ADDITIVE, ALL_PATTERNS, FREQUENT, tagger_model
+
+PLAIN = {"average": False, "update_rule": ADDITIVE}  # weights change by the gradient, and by nothing else
+
+
+def tagger_of(nlp):
+    return nlp.get_pipe(TAGGER)
+
+
+def without_tags(nlp, corpus=CORPUS):
+    return examples_of(nlp, corpus, gold_tags=False)
+
+
+def weights_in_bytes(nlp, name=TAGGER):
+    return nlp.get_pipe(name).model.to_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tags_and_chunks_are_learnt(kind):
+    nlp = ready(kind)
+    docs = list(nlp.pipe(TEXTS))
+    assert [on(doc) for doc in docs] == gold()
+    assert [[t.tag_ for t in doc] for doc in docs] == [tags.split() for _, tags, _ in CORPUS]
+    scores = nlp.evaluate(examples_of(nlp))
+    assert (scores["tag_acc"], scores["spans_chunks_f"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("output", ["one_best", "marginals"])
+@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
+def test_nothing_but_labels_is_seen(objective, output):
+    """Chunks of words never seen, from tags that the tagger finds by their ends."""
+    corpus = [
+        ("aN aV aD aN", "N V D N", [(0, 1, "NP"), (1, 2, "VP"), (2, 4, "NP")]),
+        ("bD bN bV", "D N V", [(0, 2, "NP"), (2, 3, "VP")]),
+    ]
+    nlp = blank(
+        listening_model(**ONLY_LABELS, output=output),
+        objective=objective,
+        tagger={"model": tagger_model({"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["suffix1[0]"]})},
+    )
+    optimizer = nlp.initialize(lambda: examples_of(nlp, corpus))
+    train(nlp, 40, lambda nlp: examples_of(nlp, corpus), optimizer)
+    assert on(nlp("xD yN zV qD rN")) == [(0, 2, "NP"), (2, 3, "VP"), (3, 5, "NP")]
+
+
+NGRAMS = ["upstream[0]", "upstream[-1]+upstream[0]", "upstream[-1]+upstream[0]+upstream[1]", "upstream[1]+lower[0]"]
+TWO_TAGS = [("ab cd ef", "N V N", [(0, 2, "NP")]), ("cd ef", "V N", [(0, 1, "VP")]), ("ef", "D", [])]
+
+
+def listening_at_random(seed=0, tagger=None, threshold=0.0, **settings):
+    model = listening_model(words=["bias", "lower[0]"], templates=NGRAMS, threshold=threshold, **settings)
+    tagger = {"average": False, **(tagger or {})}
+    return random_chunker(model, seed, examples=lambda nlp: examples_of(nlp, TWO_TAGS), tagger=tagger)
+
+
+def emissions(nlp, doc):
+    return chunker_of(nlp).model.predict([doc]).scores.astype(float)
+
+
+@pytest.mark.parametrize("text", ["ab cd ef", "ab", "cd cd ef ab"])
+def test_scores_are_expectations_over_the_tags(text):
+    """Sum over all tag sequences of their probability, times the scores beside these tags."""
+    nlp = listening_at_random()
+    tagger, doc = tagger_of(nlp), doc_of(nlp, text)
+    potentials = tagger.model.predict([doc])
+    table = joint_table(Case(potentials.scores, potentials.trans, potentials.lengths))
+    expected = 0
+    for labels, score in zip(table.labellings, table.scores, strict=True):
+        beside = tagger(doc_of(nlp, text, tags=" ".join(tagger.labels[y] for y in labels)))
+        expected += np.exp(score - table.log_z) * emissions(nlp, beside)
+    assert emissions(nlp, tagger(doc)) == pytest.approx(expected, abs=1e-5)
+    found = Enumerated(nlp, tagger(doc_of(nlp, text)))
+    chunker_of(nlp)(doc)
+    assert on(doc) == found.best()[0][0]
+    assert scores_on(doc) == pytest.approx([found.probability(c) for c in on(doc)], abs=1e-6)
+
+
+def test_best_tags_are_those_written():
+    nlp = listening_at_random(output="one_best")
+    for text in ("ab cd ef", "cd cd ef ab"):
+        doc = tagger_of(nlp)(doc_of(nlp, text))
+        beside = tagger_of(nlp)(doc_of(nlp, text, tags=" ".join(t.tag_ for t in doc)))
+        assert emissions(nlp, doc) == pytest.approx(emissions(nlp, beside))
+
+
+@pytest.mark.parametrize("output", ["one_best", "marginals"])
+@pytest.mark.parametrize("threshold", [0.0, 0.2])
+@pytest.mark.parametrize("patterns", [None, FREQUENT])
+def test_an_update_hears_what_a_prediction_reads(output, threshold, patterns):
+    tagger = {"model": tagger_model(patterns=patterns)}
+    nlp = listening_at_random(output=output, threshold=threshold, tagger=tagger)
+    examples = examples_of(nlp, [*TWO_TAGS, ("", "", [])])
+    docs = [eg.predicted for eg in examples]
+    tagger_of(nlp).update(examples)
+    heard, _ = chunker_of(nlp).model.begin_update(docs)
+    read = chunker_of(nlp).model.predict(list(tagger_of(nlp).pipe([doc.copy() for doc in docs])))
+    assert heard.scores == pytest.approx(read.scores, abs=1e-5)
+
+
+def test_the_gradient_is_that_of_the_loss():
+    """Central differences in the tagger's transitions; the tagger has no gold tags, and so no loss of its own."""
+    nlp = listening_at_random(tagger=PLAIN)
+    examples = without_tags(nlp, TWO_TAGS)
+    trans = weights_of(tagger_of(nlp).model).parameters["trans"].values
+
+    def loss():
+        return nlp.update(examples, sgd=False, losses={})[NAME]
+
+    start, expected = trans.copy(), np.zeros(trans.shape)
+    for index in np.ndindex(*trans.shape):
+        ends = []
+        for step in (0.01, -0.01):
+            trans[index] = start[index] + step
+            ends.append(loss())
+        trans[index] = start[index]
+        expected[index] = (ends[0] - ends[1]) / 0.02
+    fresh = listening_at_random(tagger=PLAIN)
+    assert fresh.update(without_tags(fresh, TWO_TAGS), sgd=False, losses={})[TAGGER] == 0.0
+    tagger_of(fresh).finish_update(None)
+    found = start - weights_of(tagger_of(fresh).model).values("trans", is_train=True)
+    assert found == pytest.approx(expected, abs=2e-3) and np.abs(expected).max() > 0.05
+    half = listening_at_random(tagger=PLAIN, grad_factor=0.5)
+    half.update(without_tags(half, TWO_TAGS), sgd=False, losses={})
+    tagger_of(half).finish_update(None)
+    assert start - weights_of(tagger_of(half).model).values("trans", is_train=True) == pytest.approx(found / 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sgd_at_once", [False, True])
+def test_what_the_tagger_learns_from_chunks(kind, sgd_at_once):
+    """`nlp.update` with an optimizer, and as spacy.training.loop does it. Only with grad_factor is anything learnt."""
+    nlp = trained(kind, 3, tagger=PLAIN)
+    before = weights_in_bytes(nlp), weights_in_bytes(nlp, NAME)
+    for _ in range(3):
+        losses = nlp.update(without_tags(nlp), sgd=nlp.create_optimizer() if sgd_at_once else False, losses={})
+        if not sgd_at_once:
+            for _, pipe in nlp.pipeline:
+                pipe.finish_update(nlp.create_optimizer())
+    assert losses[TAGGER] == 0.0 and losses[NAME] > 0
+    assert (weights_in_bytes(nlp) != before[0]) == (kind == "joint")
+    assert weights_in_bytes(nlp, NAME) != before[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frozen_tagger(kind):
+    nlp = trained(kind, 15)
+    before = weights_in_bytes(nlp), weights_in_bytes(nlp, NAME)
+    with pytest.raises(ValueError, match=r"\[HS100\].*annotating_components"):
+        nlp.update(examples_of(nlp), exclude=[TAGGER])
+    for _ in range(2):
+        losses = nlp.update(examples_of(nlp), exclude=[TAGGER], annotates=[TAGGER], losses={})
+    assert losses.keys() == {NAME} and weights_in_bytes(nlp) == before[0]
+    assert weights_in_bytes(nlp, NAME) != before[1] and through(nlp)[0] == gold()
+
+
+def test_frozen_chunker():
+    nlp = trained("joint", 5)
+    before = weights_in_bytes(nlp), weights_in_bytes(nlp, NAME)
+    for _ in range(3):
+        losses = nlp.update(examples_of(nlp), exclude=[NAME], losses={})
+    assert losses.keys() == {TAGGER} and weights_in_bytes(nlp, NAME) == before[1]
+    assert weights_in_bytes(nlp) != before[0]
+    nlp.update(examples_of(nlp), exclude=[TAGGER], annotates=[TAGGER])  # nothing of the batches before is heard
+    train(nlp, 10)
+    assert through(nlp)[0] == gold()
+
+
+def test_training_while_the_tagger_annotates():
+    nlp = blank("joint")
+    optimizer = nlp.initialize(lambda: examples_of(nlp))
+    train(nlp, 15, optimizer=optimizer, annotates=[TAGGER])
+    other = trained("joint")
+    assert through(nlp) == through(other)
+
+
+@pytest.mark.parametrize("least", [1, 2])
+@pytest.mark.parametrize("batch", [2, 1000])
+def test_features_from_gold_tags(least, batch, monkeypatch):
+    """One for each string of tags that all examples have together, at least so many times."""
+    monkeypatch.setattr(initialization, "BATCH", batch)
+    model = listening_model(words=["bias"], templates=["upstream[0]", "upstream[-1]+upstream[0]"])
+    layer = model["emissions"]["second"]
+    nlp = blank(tagger_model({**model["emissions"], "second": {**layer, "min_count": least}}), tagger={})
+    nlp.initialize(lambda: examples_of(nlp))
+    seen = Counter()
+    for _, tags, _ in CORPUS:
+        tags = ["start", *tags.split()]
+        seen.update(tags[1:])
+        seen.update(zip(tags, tags[1:], strict=False))
+    shim = weights_of(chunker_of(nlp).model.layers[0].layers[1])
+    assert len(shim.extra["keys"]) == sum(count >= least for count in seen.values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_from_predicted_tags(kind):
+    """The examples have no gold tags: features are made of those that the tagger finds."""
+    nlp = trained(kind)
+    model = listening_model(**ONLY_LABELS, output="one_best" if kind == "one_best" else "marginals", grad_factor=0.0)
+    nlp.replace_pipe(NAME, NAME, config={"model": model, "average": False})
+    chunker_of(nlp).initialize(lambda: without_tags(nlp), nlp=nlp)
+    with nlp.select_pipes(enable=[TAGGER, NAME]):
+        for _ in range(60):
+            nlp.update(without_tags(nlp), exclude=[TAGGER], annotates=[TAGGER])
+    assert [t.tag_ for t in nlp(TEXTS[0])] == CORPUS[0][1].split()
+    assert on(nlp(TEXTS[0])) == gold()[0] and on(nlp(TEXTS[1])) == gold()[1]
+
+
+def test_initialization_leaves_the_examples_alone():
+    nlp = trained("marginals")
+    examples = without_tags(nlp)
+    nlp.replace_pipe(NAME, NAME, config={"model": KINDS["marginals"]})
+    chunker_of(nlp).initialize(lambda: examples, nlp=nlp)
+    assert all(eg.predicted[0].tag_ == "" and eg.predicted._.hoseq_upstream is None for eg in examples)
+
+
+def test_a_batch_is_heard_once():
+    nlp = trained("joint", 2)
+    examples = examples_of(nlp)
+    tagger_of(nlp).update(examples)
+    assert chunker_of(nlp).update(examples)[NAME] > 0
+    with pytest.raises(ValueError, match="HS100"):
+        chunker_of(nlp).update(examples)
+    tagger_of(nlp).update(examples)
+    with pytest.raises(ValueError, match="HS100"):
+        chunker_of(nlp).update(examples_of(nlp))  # others
+
+
+@pytest.mark.parametrize("objective", ["perceptron", "log_likelihood"])
+def test_tagger_with_label_patterns(objective, tmp_path):
+    nlp = trained("joint", tagger={"model": tagger_model(patterns=ALL_PATTERNS), "objective": objective})
+    assert through(nlp)[0] == gold()
+    nlp.to_disk(tmp_path)
+    assert through(spacy.load(tmp_path)) == through(nlp)
+
+
+def test_tag_dictionary_of_the_tagger():
+    """Prediction: a word with one possible tag has it for certain, and that is what is heard."""
+    nlp = blank("joint", tagger={"average": False}, average=False)
+    nlp.config["initialize"]["components"][TAGGER] = {"tag_dictionary": {"dogs": ["V"]}}
+    nlp.initialize(lambda: examples_of(nlp))
+    with_random_weights(nlp)
+    free, given = (tagger_of(nlp)(doc_of(nlp, "dogs run", tags=tags)) for tags in (None, "V N"))
+    run = tagger_of(nlp)(doc_of(nlp, "dogs run"))[1].tag_
+    same = tagger_of(nlp)(doc_of(nlp, "dogs run", tags=f"V {run}"))
+    assert free[0].tag_ == "V" and given[1].tag_ == "N" and same[1].tag_ == run
+    entries = free._.hoseq_upstream[TAGGER]["marginals"]["entries"]
+    assert entries["probability"][entries["token"] == 0].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("output, decoder", [("marginals", None), ("one_best", None), ("one_best", "max_marginal")])
+def test_replacing_a_listener_of_a_tagger_with_settings(output, decoder):
+    """The copy would have neither the dictionary nor the decoder, which are the component's."""
+    name = f"spacy_hoseq.{decoder}_decoder.v1"
+    tagger = {"average": False, **({"decoder": {"@misc": name}} if decoder else {})}
+    nlp = blank(listening_model(words=["bias"], output=output), tagger=tagger, average=False)
+    if not decoder:
+        nlp.config["initialize"]["components"][TAGGER] = {"tag_dictionary": {"dogs": ["V"], "cat": ["A"]}}
+    nlp.initialize(lambda: examples_of(nlp))
+    before = through(with_random_weights(nlp))
+    with pytest.raises(ValueError, match=r"\[HS103\]"):
+        nlp.replace_listeners(TAGGER, NAME, [PATH])
+    assert through(nlp) == before
+
+
+def test_pickling_after_training_with_a_frozen_chunker():
+    """As n_process does where processes are spawned."""
+    nlp = trained("joint", 3)
+    nlp.update(examples_of(nlp), exclude=[NAME])
+    assert through(pickle.loads(pickle.dumps(nlp))) == through(nlp)
+
+
+def test_protocol():
+    nlp = blank("joint")
+    tagger = tagger_of(nlp)
+    assert isinstance(tagger, ty.ListenedToComponent) and tagger.listening_components == [NAME]
+    (layer,) = tagger.listeners
+    assert isinstance(layer, MarginalListener) and tagger.listener_map == {NAME: [layer]}
+    tagger.add_listener(layer, NAME)
+    assert tagger.listeners == [layer], "known already"
+    other = MarginalListener(TAGGER, "one_best", 1.0, 0.0)
+    assert not tagger.remove_listener(other, NAME) and not tagger.remove_listener(layer, "other")
+    tagger.add_listener(other, "other")
+    assert tagger.listening_components == [NAME, "other"] and tagger.listeners == [layer, other]
+    assert tagger.remove_listener(layer, NAME) and tagger.listening_components == ["other"]
+    tagger.find_listeners(chunker_of(nlp))
+    assert tagger.listener_map == {"other": [other], NAME: [layer]}
+    stranger = blank(listening_model(upstream="another"), name=NAME, tagger={})
+    assert tagger_of(stranger).listeners == []
+
+
+@pytest.mark.parametrize(
+    "settings, code", [({"grad_factor": -1.0}, "HS101"), ({"threshold": 1.0}, "HS027"), ({"threshold": -0.1}, "HS027")]
+)
+def test_impossible_settings(settings, code):
+    with pytest.raises(ValueError, match=rf"\[{code}\]"):
+        blank(listening_model(**settings), tagger={})
+    assert listener()["grad_factor"] == 1.0

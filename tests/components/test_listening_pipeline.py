@@ -1,0 +1,347 @@
+"""A chunker that listens, in pipelines: a missing tagger, sourcing, renaming, disabling, replaced listeners."""
+
+import multiprocessing
+import pickle
+
+import pytest
+import spacy
+from spacy.training import Example
+from spacy.util import load_model_from_config
+
+from spacy_hoseq.layers.marginal_listener import MarginalListener
+
+from .chunker_helpers import (
+    KINDS,
+    NAME,
+    ONLY_LABELS,
+    PATH,
+    TAGGER,
+    TEMPLATES,
+    TEXTS,
+    blank,
+    chunker_of,
+    doc_of,
+    examples_of,
+    gold,
+    listener,
+    listening_model,
+    on,
+    random_docs,
+    ready,
+    scores_on,
+    through,
+    train,
+    trained,
+    with_random_weights,
+)
+from .helpers import ALL_PATTERNS, reloaded, sparse, tagger_model
+
+
+def tagger_of(nlp):
+    return nlp.get_pipe(TAGGER)
+
+
+def assert_linked(nlp, name=NAME):
+    """The tagger knows the very layer in the chunker's model."""
+    layers = [node for node in nlp.get_pipe(name).model.walk() if isinstance(node, MarginalListener)]
+    assert len(layers) == 1 and tagger_of(nlp).listener_map[name] == layers
+
+
+def test_linking(tmp_path):
+    nlp = ready("joint")
+    nlp.to_disk(tmp_path)
+    for other in (blank("joint"), load_model_from_config(nlp.config), spacy.load(tmp_path), reloaded(nlp)):
+        assert_linked(other)
+    assert_linked(pickle.loads(pickle.dumps(nlp)))
+
+
+def other_upstream(kind):
+    nlp = spacy.blank("xx")
+    if kind in ("hoseq_bidirectional_tagger", "tagger"):
+        nlp.add_pipe(kind, name=TAGGER)
+    nlp.add_pipe(NAME, config={"model": listening_model()})
+    if kind == "later":
+        nlp.add_pipe(TAGGER, config={"model": tagger_model()})
+    if kind == "itself":
+        nlp.replace_pipe(NAME, NAME, config={"model": listening_model(upstream=NAME)})
+    return nlp
+
+
+@pytest.mark.parametrize(
+    "kind, problem",
+    [
+        ("missing", r"no such component \(hoseq_chunker\)"),
+        ("later", "comes later"),
+        ("tagger", "no exact marginals"),
+        ("hoseq_bidirectional_tagger", "no exact marginals"),
+        ("itself", "no exact marginals"),
+    ],
+)
+def test_no_tagger_to_listen_to(kind, problem):
+    nlp = other_upstream(kind)
+    with pytest.raises(ValueError, match=rf"\[HS102\] The component \"hoseq_chunker\" listens to .*{problem}"):
+        nlp.initialize(lambda: examples_of(nlp))
+
+
+def test_initialization_by_hand_needs_the_pipeline():
+    nlp = blank("joint")
+    tagger_of(nlp).initialize(lambda: examples_of(nlp))
+    with pytest.raises(ValueError, match=r"\[HS102\].*it is empty"):
+        chunker_of(nlp).initialize(lambda: examples_of(nlp))
+    chunker_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp)
+
+
+def test_prediction_without_the_tagger(tmp_path):
+    nlp = trained("joint")
+    with nlp.select_pipes(disable=TAGGER):
+        with pytest.raises(ValueError, match=r"\[HS100\] The Doc 'the old.*\"hoseq_tagger\" \(marginals\)"):
+            nlp(TEXTS[0])
+        with pytest.raises(ValueError, match="HS100"):
+            nlp.update(examples_of(nlp))
+    assert through(nlp)[0] == gold()
+    with nlp.select_pipes(enable=TAGGER):
+        doc = nlp(TEXTS[0])
+    assert not doc.spans and on(chunker_of(nlp)(doc)) == gold()[0]
+    assert on(chunker_of(nlp)(doc_of(nlp, ""))) == []
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path, disable=[TAGGER])
+    with pytest.raises(ValueError, match="HS100"):
+        loaded(TEXTS[0])
+    loaded.enable_pipe(TAGGER)
+    assert through(loaded) == through(nlp)
+    with pytest.raises(ValueError, match="HS100"):
+        spacy.load(tmp_path, exclude=[TAGGER])(TEXTS[0])
+
+
+def test_what_nobody_hears_is_not_left_on_the_doc():
+    doc = tagger_of(ready("marginals"))(doc_of(ready("marginals"), TEXTS[0]))
+    assert list(doc._.hoseq_upstream[TAGGER]) == ["marginals"]
+    nlp = trained("words")
+    nlp.add_pipe(TAGGER, source=trained("one_best"))
+    assert nlp(TEXTS[0])._.hoseq_upstream is None
+
+
+def test_chunker_is_disabled_and_enabled():
+    nlp = trained("joint")
+    nlp.disable_pipe(NAME)
+    assert not nlp(TEXTS[0]).spans and nlp.update(examples_of(nlp), losses={}).keys() == {TAGGER}
+    nlp.enable_pipe(NAME)
+    train(nlp, 3)
+    assert through(nlp)[0] == gold()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_renaming_the_chunker(kind):
+    nlp = trained(kind)
+    before = through(nlp)
+    nlp.rename_pipe(NAME, "other")
+    assert tagger_of(nlp).listening_components == ["other"] and through(nlp) == before
+    assert nlp.update(examples_of(nlp), losses={}).keys() == {TAGGER, "other"}
+    assert through(reloaded(nlp)) == through(nlp)
+
+
+def test_renaming_the_tagger():
+    """The chunker's config names it: an error, not other chunks."""
+    nlp = trained("joint")
+    nlp.rename_pipe(TAGGER, "other")
+    with pytest.raises(ValueError, match="HS100"):
+        nlp(TEXTS[0])
+    nlp.rename_pipe("other", TAGGER)
+    assert through(nlp)[0] == gold()
+
+
+def test_sourcing_both():
+    source = trained("joint")
+    before = through(source)
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("sentencizer")
+    for name in (TAGGER, NAME):
+        nlp.add_pipe(name, source=source)
+    assert_linked(nlp)
+    assert through(nlp) == before == through(reloaded(nlp))
+    train(nlp, 2)
+    assert through(nlp)[0] == gold()
+
+
+def test_sourcing_one():
+    source = trained("joint")
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(TAGGER, source=source)
+    assert tagger_of(nlp).listeners == [] and nlp("dogs run")[0].tag_ == "N"
+    nlp.add_pipe(NAME, config={"model": listening_model(output="one_best")})
+    with nlp.select_pipes(enable=[TAGGER, NAME]):
+        chunker_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp)
+        train(nlp, 15)
+    assert_linked(nlp)
+    assert through(nlp)[0] == gold()
+    alone = spacy.blank("xx")
+    alone.add_pipe(NAME, source=trained("joint"))
+    with pytest.raises(ValueError, match="HS100"):
+        alone(TEXTS[0])
+
+
+def test_sourcing_by_config(tmp_path):
+    nlp = trained("joint")
+    nlp.to_disk(tmp_path)
+    components = {name: {"source": str(tmp_path), "component": name} for name in (TAGGER, NAME)}
+    config = {"nlp": {"lang": "xx", "pipeline": [TAGGER, NAME]}, "components": components}
+    other = load_model_from_config(config, auto_fill=True)
+    assert through(other) == through(nlp)
+    assert_linked(other)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "label patterns"])
+def test_replaced_listener(kind, tmp_path):
+    settings = {"tagger": {"model": tagger_model(patterns=ALL_PATTERNS)}} if kind == "label patterns" else {}
+    nlp = trained("joint" if settings else kind, **settings)
+    docs = random_docs(nlp, 20)
+    before = through(nlp), [(on(doc), scores_on(doc)) for doc in nlp.pipe(doc.copy() for doc in docs)]
+    nlp.replace_listeners(TAGGER, NAME, [PATH])
+    assert tagger_of(nlp).listeners == []
+    nlp.to_disk(tmp_path)
+    fresh = spacy.load(tmp_path)
+    for pipeline in (nlp, fresh):
+        assert through(pipeline) == before[0]
+        pipeline.remove_pipe(TAGGER)
+        assert (through(pipeline), [(on(d), scores_on(d)) for d in pipeline.pipe(random_docs(pipeline, 20))]) == before
+    train(fresh, 5)
+    assert through(fresh)[0] == gold() and through(reloaded(fresh)) == through(fresh)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_learning_after_the_listener_was_replaced(kind):
+    """The chunker's own copy of the tagger learns as the tagger did: through its chunks, or not at all."""
+    nlp = trained(kind, 3, average=False, tagger={"average": False})
+    nlp.replace_listeners(TAGGER, NAME, [PATH])
+    before = tagger_of(nlp).model.to_bytes(), own_tagger(nlp).to_bytes()
+    assert before[0] == before[1]
+    for _ in range(2):
+        nlp.update(examples_of(nlp), exclude=[TAGGER])
+    assert tagger_of(nlp).model.to_bytes() == before[0]
+    assert (own_tagger(nlp).to_bytes() != before[1]) == (kind == "joint")
+
+
+def own_tagger(nlp):
+    (model,) = [node for node in chunker_of(nlp).model.walk() if node.name == "own_labels"]
+    return model.layers[0]
+
+
+def test_replacing_needs_all_paths():
+    nlp = trained("joint", 1)
+    with pytest.raises(ValueError, match="E886"):
+        nlp.replace_listeners(TAGGER, NAME, ["model.nowhere.upstream"])
+    with pytest.raises(ValueError, match="E887"):
+        nlp.replace_listeners(TAGGER, NAME, [PATH, PATH])
+
+
+def test_replaced_by_config(tmp_path):
+    nlp = trained("joint")
+    nlp.to_disk(tmp_path)
+    source = {"source": str(tmp_path), "component": NAME, "replace_listeners": [PATH]}
+    config = {"nlp": {"lang": "xx", "pipeline": [NAME]}, "components": {NAME: source}}
+    other = load_model_from_config(config, auto_fill=True)
+    assert through(other) == through(nlp) == through(reloaded(other))
+
+
+def test_initialization_after_the_listener_was_replaced():
+    nlp = trained("joint")
+    nlp.replace_listeners(TAGGER, NAME, [PATH])
+    nlp.remove_pipe(TAGGER)
+    corpus = [("zebras jump now", "N V R", [(0, 1, "NP")]), ("a zebra", "D N", [(0, 2, "VP")])]
+    copy = own_tagger(nlp).predict([doc_of(nlp, TEXTS[0])]).scores
+    optimizer = nlp.initialize(lambda: examples_of(nlp, corpus))
+    assert own_tagger(nlp).predict([doc_of(nlp, TEXTS[0])]).scores == pytest.approx(copy)
+    train(nlp, 15, lambda nlp: examples_of(nlp, corpus), optimizer)
+    assert through(reloaded(nlp)) == through(nlp)
+
+
+def three_chunkers():
+    nlp = blank("words", tagger={"average": False}, average=False)
+    for name, settings in (("best", {"output": "one_best"}), ("many", {"threshold": 0.0}), ("few", {"threshold": 0.3})):
+        model = listening_model(**ONLY_LABELS, **settings)
+        nlp.add_pipe(NAME, name=name, config={"model": model, "spans_key": name, "average": False})
+    return nlp
+
+
+def test_several_chunkers_listen(tmp_path):
+    """Each hears what it asks for, as if it were alone."""
+
+    def examples(nlp):
+        found = examples_of(nlp)
+        for eg in found:
+            for name in ("best", "many", "few"):
+                eg.reference.spans[name] = list(eg.reference.spans["chunks"])
+        return found
+
+    nlp = three_chunkers()
+    optimizer = nlp.initialize(lambda: examples(nlp))
+    assert tagger_of(nlp).listening_components == ["best", "many", "few"]
+    train(nlp, 30, examples, optimizer)
+    assert all(on(nlp(TEXTS[0]), name) == gold()[0] for name in ("chunks", "best", "many", "few"))
+    with_random_weights(nlp, 1, 0.5)
+    nlp.to_disk(tmp_path)
+    scores = {}
+    for name in ("best", "many", "few"):
+        alone = spacy.load(tmp_path, exclude=[other for other in ("best", "many", "few", NAME) if other != name])
+        for text in TEXTS:
+            together, single = nlp(text), alone(text)
+            assert on(together, name) == on(single, name)
+            assert scores_on(together, name) == pytest.approx(scores_on(single, name), abs=1e-6)
+            scores.setdefault(name, []).append(nlp.get_pipe(name).model.predict([together]).scores.tolist())
+    assert scores["many"] != scores["few"]
+
+
+def two_listeners():
+    def over(output):
+        layer = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": ["upstream[0]", "upstream[1]"]}
+        return {**layer, "upstream": listener(output)}
+
+    two = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": over("one_best"), "second": over("marginals")}
+    emissions = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": sparse(TEMPLATES), "second": two}
+    return trained(tagger_model(emissions), tagger={})
+
+
+def test_two_listeners_in_one_model():
+    nlp = two_listeners()
+    assert len(tagger_of(nlp).listeners) == 2
+    assert through(nlp)[0] == gold() and through(reloaded(nlp)) == through(nlp)
+
+
+def test_two_listeners_are_replaced():
+    nlp = two_listeners()
+    before = through(nlp)
+    nlp.replace_listeners(TAGGER, NAME, [f"model.emissions.second.{part}.upstream" for part in ("first", "second")])
+    nlp.remove_pipe(TAGGER)
+    assert through(nlp) == before == through(reloaded(nlp))
+
+
+def test_batches_and_empty_docs():
+    nlp = ready("joint")
+    docs = random_docs(nlp, 30)
+    alone = [chunker_of(nlp)(tagger_of(nlp)(doc.copy())) for doc in docs]
+    for batch_size in (2, 100):
+        for ours, theirs in zip(nlp.pipe([doc.copy() for doc in docs], batch_size=batch_size), alone, strict=True):
+            assert on(ours) == on(theirs) and scores_on(ours) == pytest.approx(scores_on(theirs), abs=1e-5)
+    nlp = trained("joint", 2)
+    empty = Example(doc_of(nlp, ""), doc_of(nlp, "", []))
+    assert nlp.update([empty], losses={}) == {TAGGER: 0.0, NAME: 0.0}
+    for _ in range(20):
+        nlp.update([empty, *examples_of(nlp), empty])
+    assert through(nlp)[0] == gold()
+
+
+def test_two_processes():
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("spawn", force=True)
+    try:
+        assert [on(doc) for doc in ready("joint").pipe([*TEXTS, ""], n_process=2, batch_size=2)] == [*gold(), []]
+    finally:
+        multiprocessing.set_start_method(before, force=True)
+
+
+def test_memory_zone():
+    nlp = reloaded(ready("joint"))
+    with nlp.memory_zone():
+        inside = [on(doc) for doc in nlp.pipe(["the brontosaurus sees .", *TEXTS])]
+    assert "brontosaurus" not in nlp.vocab.strings
+    assert [on(doc) for doc in nlp.pipe(["the brontosaurus sees .", *TEXTS])] == inside and inside[1:] == gold()

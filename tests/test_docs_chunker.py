@@ -1,0 +1,249 @@
+"""docs/chunker.md: its code runs, its tables are those of the code, its links lead somewhere."""
+
+import ast
+import contextlib
+import inspect
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.cli import evaluate
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+from thinc.api import Config
+
+from spacy_hoseq.components.chunker import HoseqChunker
+from spacy_hoseq.errors import Errors, Warnings
+from spacy_hoseq.layers.marginal_listener import MarginalListener
+
+ROOT = Path(__file__).parents[1]
+DOCS, CONFIGS = ROOT / "docs", ROOT / "configs"
+TEXT = (DOCS / "chunker.md").read_text(encoding="utf8")
+NAME = "hoseq_chunker"
+NAMES = sorted(set(re.findall(r"spacy_hoseq\.\w+\.v\d+", TEXT)))
+LINKS = sorted(set(re.findall(r"\]\(([^)\s]+)\)", TEXT)))
+CODES = sorted(set(re.findall(r"\bH[SW]\d{3}\b", TEXT)))
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
+
+
+def table(header, after=""):
+    """Cells of each row of the first table after a title whose header begins so."""
+    start = TEXT.index(f"\n{header}", TEXT.index(f"# {after}\n") if after else 0) + 1
+    lines = TEXT[start:].split("\n\n")[0].splitlines()[2:]
+    return [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]
+
+
+def anchors(path):
+    """Of the titles in a page, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf8"), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def expected_after(lines, end):
+    """The comment behind a statement, or the lines of comment that follow it."""
+    same = lines[end - 1].partition("  # ")[2]
+    if same:
+        return [same]
+    following = []
+    for line in lines[end:]:
+        if not line.startswith("# "):
+            break
+        following.append(line[2:])
+    return following
+
+
+def test_code_runs_and_prints_what_it_says():
+    """Comments after a statement that prints are what it printed; " ..." stands for the rest."""
+    namespace, checked = {}, 0
+    for block in blocks("python"):
+        lines = block.splitlines()
+        for statement in ast.parse(block).body:
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile(ast.Module([statement], []), "docs/chunker.md", "exec"), namespace)
+            printed = output.getvalue().splitlines()
+            if not printed:
+                continue
+            expected = expected_after(lines, statement.end_lineno)
+            assert expected, f"nothing is said of what this prints: {lines[statement.lineno - 1]}"
+            for found, said in zip(printed, expected, strict=False):
+                start, cut, _ = said.partition(" ...")
+                assert found.startswith(start) if cut else found == start
+            assert len(printed) == len(expected) or expected[-1].endswith(" ...")
+            checked += 1
+    assert checked >= 9
+    assert namespace["page"].startswith("<!DOCTYPE html>") and namespace["picture"].startswith("<svg")
+
+
+def test_settings_of_the_component():
+    rows = table("| Name | Type | Default | Values")
+    meta = Language.get_factory_meta(NAME)
+    assert [row[0] for row in rows] == [f"`{name}`" for name in meta.default_config]
+    for name, _, default, *_ in rows:
+        expected = meta.default_config[name.strip("`")]
+        shown = {
+            "below": meta.default_config["model"],
+            "AdaGrad": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
+            "chunk scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
+        }
+        assert (shown[default] if default in shown else json.loads(default.strip("`"))) == expected
+    assert meta.default_config["model"] == Language.get_factory_meta("hoseq_tagger").default_config["model"]
+
+
+@pytest.mark.parametrize("name", ["objective", "representation"])
+def test_values_of_a_setting(name):
+    (values,) = [row[3] for row in table("| Name | Type | Default | Values") if row[0] == f"`{name}`"]
+    annotation = inspect.signature(spacy.registry.factories.get(NAME)).parameters[name].annotation
+    assert {json.loads(value) for value in re.findall(r"`(.*?)`", values)} == set(annotation.__args__)
+
+
+@pytest.mark.parametrize("name", ["MarginalLinear", "MarginalListener"])
+def test_settings_of_an_architecture(name):
+    title = f"spacy_hoseq.{name}.v1"
+    rows = table("| Name | Type | Default | What it does", after=title)
+    parameters = inspect.signature(spacy.registry.architectures.get(title)).parameters
+    assert [row[0] for row in rows] == [f"`{name}`" for name in parameters]
+    for (*_, default, _), parameter in zip(rows, parameters.values(), strict=True):
+        has_default = parameter.default is not inspect.Parameter.empty
+        assert has_default == bool(default)
+        assert not has_default or json.loads(default.strip("`")) == parameter.default
+
+
+def test_arguments_of_initialize():
+    parameters = list(inspect.signature(HoseqChunker.initialize).parameters)
+    assert [row[0].strip("`") for row in table("| Argument |")] == parameters[3:]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_registered_name(name):
+    registries = ("architectures", "misc", "scorers", "readers")
+    assert [registry for registry in registries if name in getattr(spacy.registry, registry)] != []
+
+
+def test_there_are_names():
+    assert len(NAMES) >= 12 and len(LINKS) >= 30 and len(CODES) >= 15
+
+
+def test_templates_table():
+    others = re.compile(r"bidirectional|paper|pos_|pixel")
+    ours = {name for name in spacy.registry.misc.get_all() if re.match(r"spacy_hoseq\.\w+_templates\.v1", name)}
+    expected = {name for name in ours if not others.search(name)}
+    assert {row[0].strip("`") for row in table("| Registered set")} == expected
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_code_of_an_error(code):
+    assert hasattr(Warnings if code.startswith("HW") else Errors, code)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_link(link):
+    name, _, anchor = link.partition("#")
+    path = (DOCS / name).resolve() if name else DOCS / "chunker.md"
+    assert path.is_file()
+    assert not anchor or anchor in anchors(path)
+
+
+def config(name):
+    return Config().from_disk(CONFIGS / name, interpolate=False)
+
+
+def listeners_in(settings):
+    found = [settings] if settings.get("@architectures", "").endswith("MarginalListener.v1") else []
+    return found + [each for value in settings.values() if isinstance(value, dict) for each in listeners_in(value)]
+
+
+def test_configs_table():
+    """Every config with a chunker, and no other."""
+    found = {path.name for path in CONFIGS.glob("*.cfg") if NAME in config(path.name)["components"]}
+    assert {row[0].strip("`") for row in table("| Config |")} == found
+    for path in re.findall(r"configs/(?:\w+/)?\w+\.cfg", TEXT):
+        assert (ROOT / path).is_file()
+
+
+@pytest.mark.parametrize("row", table("| System |"), ids=lambda row: row[3].strip("`"))
+def test_systems_table(row):
+    """Its settings are those of the listeners in the two configs."""
+    _, output, grad_factor, *names = [cell.strip("`") for cell in row]
+    for name in names:
+        listeners = listeners_in(config(name)["components"][NAME])
+        assert {listener["output"] for listener in listeners} == {json.loads(output)}
+        assert grad_factor == "not used" or {listener["grad_factor"] for listener in listeners} == {float(grad_factor)}
+
+
+def is_part(shown, whole):
+    if not isinstance(shown, dict):
+        return shown == whole
+    known = whole if isinstance(whole, dict) else {}
+    return all(name in known and is_part(value, known[name]) for name, value in shown.items())
+
+
+def test_excerpts_are_parts_of_configs():
+    wholes = [config(str(path.relative_to(CONFIGS))) for path in CONFIGS.rglob("*.cfg")]
+    assert len(blocks("ini")) >= 5
+    for block in blocks("ini"):
+        names = re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)
+        parents = {".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 1)}
+        above = "".join(f"[{name}]\n" for name in sorted(parents) if name not in names)
+        shown = Config().from_str(above + block, interpolate=False)
+        assert any(is_part(shown, whole) for whole in wholes), block
+
+
+def test_excerpt_of_the_model_is_one():
+    (block,) = [block for block in blocks("ini") if "SumEmissions" in block]
+    shown = Config().from_str("[components]\n[components.hoseq_chunker]\n" + block)["components"][NAME]
+    nlp = spacy.blank("en")
+    chunker = nlp.add_pipe(NAME, config=shown)
+    (listener,) = [node for node in chunker.model.walk() if isinstance(node, MarginalListener)]
+    assert (listener.output, listener.grad_factor, listener.threshold) == ("marginals", 1.0, 0.05)
+
+
+def gold_doc(nlp, n_sentences, *, spaces=None):
+    """Half of its chunks are not what the chunker has learnt."""
+    words = ["she", "reads", "old", "books"] * n_sentences
+    starts = [i % 4 == 0 for i in range(len(words))]
+    doc = Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=starts)
+    doc.spans["chunks"] = [
+        Span(doc, first + 4 * i, end + 4 * i, "NP") for i in range(n_sentences) for first, end in ((0, 1), (3, 4))
+    ]
+    return doc
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    nlp = spacy.blank("en")
+    nlp.add_pipe(NAME)
+    chunks = {"spans": {"chunks": [(0, 3, "NP"), (10, 19, "NP")]}}
+    examples = [Example.from_dict(nlp.make_doc("she reads old books"), chunks)]
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        nlp.update(examples)
+    path = tmp_path_factory.mktemp("trained")
+    (path / "training").mkdir()
+    nlp.to_disk(path / "training" / "model-best")
+    return path
+
+
+def test_evaluating(trained, monkeypatch, capsys):
+    """What is said of `spacy evaluate`, and the code beside it."""
+    indented = re.findall(r"(?:^    .+\n|^\n)+", TEXT, flags=re.MULTILINE)
+    (code,) = [block for block in indented if "    import spacy\n" in block]
+    monkeypatch.chdir(trained)
+    nlp = spacy.load("training/model-best")
+    DocBin(docs=[gold_doc(nlp, 1)]).to_disk("dev.spacy")
+    settings = {"spans_key": "chunks", "silent": True}
+    with_unknown_spaces = evaluate("training/model-best", "dev.spacy", **settings)
+    assert with_unknown_spaces["spans_chunks_f"] == pytest.approx(0.5)
+    assert evaluate("training/model-best", "dev.spacy", gold_preproc=True, **settings)["spans_chunks_f"] is None
+    for n in (1, 3):
+        DocBin(docs=[gold_doc(nlp, n, spaces=[True] * 4 * n)]).to_disk("dev.spacy")
+        exec(inspect.cleandoc("\n" + code), {})
+        assert float(capsys.readouterr().out) == pytest.approx(0.5)
