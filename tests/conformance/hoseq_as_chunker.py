@@ -4,7 +4,7 @@
 
 Reports say how many chunkers each test made (property `chunkers`), so that tests of other things can be told apart.
 
-ASKED.json: {"settings": changes to our defaults, "deselected": [test], "failing": [test that must fail]}.
+ASKED.json: {"settings": changes to our defaults, "deselected": [test]}.
 """
 
 import functools
@@ -50,11 +50,9 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: List[pytest.Function]) -> None:
     tests = {item.nodeid.removeprefix("spacy/tests/"): item for item in items}
-    gone = {*asked["deselected"], *asked["failing"]} - set(tests)
+    gone = set(asked["deselected"]) - set(tests)
     if gone:
         raise pytest.UsageError(f"listed, but not among spaCy's tests: {', '.join(sorted(gone))}")
-    for name in asked["failing"]:
-        tests[name].add_marker(pytest.mark.xfail(strict=True))
     deselected = [tests[name] for name in asked["deselected"]]
     config.hook.pytest_deselected(items=deselected)
     items[:] = [item for item in items if item not in deselected]
