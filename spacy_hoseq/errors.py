@@ -119,7 +119,7 @@ class Errors(metaclass=_WithCodes):
         "load a trained model."
     )
     HS053 = (
-        "The emissions have {got} columns, but there are {expected} labels. Emissions must give one score per label."
+        "The {name} have {got} columns, but there are {expected} {columns}, each of which needs a score."
     )
     HS055 = "The layer \"{name}\" has no update rule. Train it through a component of spacy_hoseq, which sets one."
     HS056 = "`max_states` must be at least 1, got {max_states}."

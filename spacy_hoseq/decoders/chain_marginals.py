@@ -71,7 +71,7 @@ class ChainMarginals:
         found = scaled_prefixes(emissions, base, layout, None if moves is None else packed_moves(moves, scores, layout))
         if found is None:
             forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
-            raise LostDigits(finite_range(trans))
+            raise LostDigits(finite_range(trans if moves is None else trans + moves))
         self._weights, self._alpha, self._beta = found.weights, found.alpha, np.ones_like(found.alpha)
         self._e = found.potentials / found.scale[:, None]  # (N, L)
         for t in range(len(layout.size_at_t) - 1, 0, -1):
@@ -213,7 +213,8 @@ class ChainMarginals:
 
 
 def packed_moves(moves: NDArray[np.floating], scores: NDArray[np.floating], layout: Layout) -> Floats:
-    """RETURNS (N, L, L) float64. RAISES ValueError [HS024]: their shape; [HS021]: NaN or infinite ones."""
+    """RETURNS (N, L, L) float64, 0 at first tokens, where they count for nothing. RAISES ValueError [HS024]: their shape;
+    [HS021]: NaN or infinite ones."""
     expected = (*scores.shape, scores.shape[1])
     if moves.shape != expected:
         raise ValueError(Errors.HS024.format(name="moves", got=moves.shape, expected=expected))
@@ -221,6 +222,8 @@ def packed_moves(moves: NDArray[np.floating], scores: NDArray[np.floating], layo
     if not finite.all():
         raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=moves.size))
     packed: Floats = moves[layout.tokens].astype(np.float64)
+    if len(packed):
+        packed[layout.step(0)] = 0.0
     return packed
 
 

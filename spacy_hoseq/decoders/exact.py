@@ -10,7 +10,7 @@ The first two decode what pruning leaves. Sums keep to inclusive messages as lon
 """
 
 from contextlib import contextmanager, suppress
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, Optional, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from .configurations import (
 from .forward_backward import forward_backward
 from .layout import check_scores, make_layout
 from .local_viterbi import local_viterbi
+from .log_marginals import LogMarginals
 from .longest_match import any_sign_posterior, check_finite, decode_any_sign
 from .pattern_posterior import is_stable, pattern_posterior
 from .potentials import OneSequence, Potentials
@@ -41,7 +42,7 @@ def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> P
     """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences.
 
     allowed (N, L) bool: labels permitted at each token. RETURNS (Paths). Ties: as the algorithm used.
-    RAISES ValueError [HS020-HS025, HS036-HS038].
+    RAISES ValueError [HS020-HS025, HS036-HS038]; [HS099]: scores of label pairs at each token beside label patterns.
     """
     if potentials.moves is not None:
         check_chain(potentials)
@@ -111,7 +112,11 @@ def check_chain(potentials: Potentials) -> None:
 def _sum_moves(potentials: Potentials, moves: NDArray[np.floating], allowed: Optional[Mask]) -> Posterior:
     check_chain(potentials)
     scores, trans, lengths = potentials[:3]
-    chain = ChainMarginals(scores, trans, lengths, allowed=allowed, moves=moves)
+    chain: Union[ChainMarginals, LogMarginals]
+    try:
+        chain = ChainMarginals(scores, trans, lengths, allowed=allowed, moves=moves)
+    except LostDigits:
+        chain = LogMarginals(scores, trans, lengths, allowed=allowed, moves=moves)
     arcs = chain.every_arc()
     return Posterior(chain.log_z, chain.nodes, arcs.sum(axis=0), np.zeros(0), np.zeros(0), moves=arcs)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Dict, Optional, Set, Union
 
 from spacy.errors import Errors as SpacyErrors
-from spacy.lookups import Lookups
+from spacy.lookups import Lookups, Table
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
@@ -45,7 +45,10 @@ def known_tags(path: Optional[Union[str, Path]]) -> Lookups:
 
 def known_tag(number: int, lexeme: Any) -> int:
     """Whether the word was seen with the tag of this number; 0 if there is no table."""
-    lookups = lexeme.vocab.lookups
-    if not lookups.has_table(TABLE):
-        return 0
-    return int(number in lookups.get_table(TABLE).get(lexeme.orth, ()))
+    table = known_tag_table(lexeme.vocab)
+    return int(table is not None and number in table.get(lexeme.orth, ()))
+
+
+def known_tag_table(vocab: Vocab) -> Optional[Table]:
+    """The table of a vocabulary, None if it has none."""
+    return vocab.lookups.get_table(TABLE) if vocab.lookups.has_table(TABLE) else None

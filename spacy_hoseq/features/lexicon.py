@@ -8,12 +8,14 @@ from spacy.vocab import Vocab
 
 from .attributes import lexical_attribute
 from .keys import Keys
+from .known_tags import known_tag_table
 
 MAX_WORD_TYPES = 1_000_000  # forget all beyond this many, so that a stream of any length runs in bounded memory
 
 
 class Lexicon:
-    """Table of (word types, attributes) uint64. Values depend on the word alone, so forgetting only costs time.
+    """Table of (word types, attributes) uint64. Values depend on the word alone (those of known tags also on the
+    vocabulary's table of them), so forgetting only costs time.
 
     attributes: names of lexical attributes; column a of every result belongs to attributes[a].
     """
@@ -21,11 +23,16 @@ class Lexicon:
     def __init__(self, attributes: Sequence[str]) -> None:
         functions = [lexical_attribute(name) for name in attributes]
         self._functions = [f for f in functions if f is not None]
+        self._reads_tags = any(name.startswith("known_tag") for name in attributes)
+        self._tags: object = None
         self._row_of: Dict[int, int] = {}
         self._table = np.zeros((0, len(attributes)), np.uint64)
 
     def values(self, vocab: Vocab, orths: Keys) -> Keys:
         """Attribute values of each token. orths (N,) uint64. RETURNS (N, A) uint64."""
+        if self._reads_tags and known_tag_table(vocab) is not self._tags:
+            self.clear()
+            self._tags = known_tag_table(vocab)
         types, inverse = np.unique(orths, return_inverse=True)
         type_list = types.tolist()
         if len(self._row_of) + len(type_list) > MAX_WORD_TYPES:

@@ -124,12 +124,13 @@ def forward(
     if is_train:
         trans = trans.copy()  # listeners read the potentials after the weights have changed
     emissions, backprop_emissions = model.layers[0](docs, is_train)
-    scores = _concatenate(emissions, model.layers[0].ops, len(trans))
+    scores = _concatenate(emissions, model.layers[0].ops, len(trans), "emissions", "labels")
     found = _pattern_scores(model, docs, is_train)
     moves, backprop_moves = None, None
     for layer in model.layers[1:]:
         pairs, backprop_moves = layer(docs, is_train)
-        moves = _concatenate(pairs, layer.ops, len(trans) ** 2).reshape(len(scores), len(trans), len(trans))
+        flat = _concatenate(pairs, layer.ops, len(trans) ** 2, "transitions", "pairs of labels")
+        moves = flat.reshape(len(scores), len(trans), len(trans))
     potentials = Potentials(scores, trans, sequence_lengths(docs), found.patterns, found.configurations, moves)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
@@ -140,7 +141,8 @@ def forward(
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         if backprop_moves is not None and gradient.moves is not None and moves is not None:
             d_moves = gradient.moves.reshape(len(scores), len(trans) ** 2).astype(moves.dtype, copy=False)
-            backprop_moves([cast(Floats2d, part) for part in np.split(d_moves, ends)])
+            ops = model.layers[1].ops
+            backprop_moves([cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_moves, ends)])
         ops = model.layers[0].ops
         d_scores = gradient.scores.astype(scores.dtype, copy=False)
         d_emissions = [cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_scores, ends)]
@@ -182,15 +184,14 @@ def _configurations_fit(features: Optional[ConfigurationFeatures], n_labels: int
     )
 
 
-def _concatenate(emissions: List[Floats2d], ops: Ops, n_labels: int) -> NDArray[np.float32]:
-    """RETURNS (N, L) float32, or float64 if that is what they are. RAISES ValueError [HS053]: they do not fit the
-    labels."""
-    arrays: List[NDArray[Any]] = [ops.to_numpy(e) for e in emissions]
+def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, columns: str) -> NDArray[np.float32]:
+    """RETURNS (N, n_columns) float32, or float64 if that is what they are. RAISES ValueError [HS053]: another width."""
+    arrays: List[NDArray[Any]] = [ops.to_numpy(part) for part in parts]
     for array in arrays:
-        if array.shape[1] != n_labels:
-            raise ValueError(Errors.HS053.format(got=array.shape[1], expected=n_labels))
+        if array.shape[1] != n_columns:
+            raise ValueError(Errors.HS053.format(name=name, got=array.shape[1], expected=n_columns, columns=columns))
     if not arrays:
-        return np.zeros((0, n_labels), np.float32)
+        return np.zeros((0, n_columns), np.float32)
     scores = np.concatenate(arrays)
     return scores if scores.dtype == np.float64 else scores.astype(np.float32, copy=False)
 

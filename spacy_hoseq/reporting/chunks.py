@@ -13,6 +13,9 @@ COLOURS = {
 }  # fmt: skip
 
 
+FIGURE = '<figure style="margin-bottom: {}rem">'
+
+
 def chunks_page(docs: Iterable[Doc], *, spans_key: str = "chunks", title: str = "Chunks") -> str:
     """RETURNS (str): a page of HTML, without scripts.
 
@@ -23,7 +26,8 @@ def chunks_page(docs: Iterable[Doc], *, spans_key: str = "chunks", title: str = 
     options = {"colors": COLOURS}
     page = displacy.render(shown, style="ent", manual=True, page=True, jupyter=False, options=options)
     page = re.sub(r'<a [^>]*href="#">([^<]*)</a>', r'<span style="font-weight: normal">\1</span>', page)  # no links
-    return page.replace("<title>displaCy</title>", f"<title>{escape(title)}</title>", 1).replace("6rem", "2rem")
+    page = page.replace(FIGURE.format(6), FIGURE.format(2))
+    return page.replace("<title>displaCy</title>", f"<title>{escape(title)}</title>", 1)
 
 
 def chunks_of(doc: Doc, spans_key: str) -> Dict[str, Any]:
@@ -33,6 +37,6 @@ def chunks_of(doc: Doc, spans_key: str) -> Dict[str, Any]:
     chunks = []
     for i, span in enumerate(group):
         probability = "" if scores is None else f"{scores[i]:.2f}"
-        place = {"start": span.start_char, "end": span.end_char, "label": span.label_}
+        place = {"start": span.start_char, "end": span.end_char, "label": escape(span.label_)}
         chunks.append({**place, "kb_id": probability, "kb_url": "#"} if probability else place)
     return {"text": doc.text, "ents": sorted(chunks, key=lambda chunk: chunk["start"]), "title": None}

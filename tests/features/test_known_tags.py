@@ -1,0 +1,181 @@
+"""Tags that words had in the training data: the table, and the attribute that reads it."""
+
+import multiprocessing
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.util import load_model_from_config
+from spacy.vocab import Vocab
+
+from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.known_tags import MAX_TAGS, TABLE, known_tags
+from spacy_hoseq.features.templates import MAX_NUMBER, parse_templates
+
+SENTENCES = [("the run was long", "D N V A"), ("dogs run", "N V"), ("The run", "D N"), ("", "")]
+NUMBERS = {"the": [1], "The": [1], "run": [2, 3], "was": [3], "long": [0], "dogs": [2]}  # A, D, N, V
+
+
+def docs_of(vocab, sentences=SENTENCES):
+    return [Doc(vocab, words=text.split(), tags=tags.split()) for text, tags in sentences]
+
+
+def file_of(path, docs):
+    DocBin(docs=docs, store_user_data=False).to_disk(path)
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return file_of(tmp_path / "train.spacy", docs_of(Vocab()))
+
+
+def vocab_with(path):
+    vocab = Vocab()
+    vocab.lookups = known_tags(path)
+    return vocab
+
+
+def values(vocab, word, n=5):
+    """Of known_tag0, known_tag1, ..."""
+    return [lexical_attribute(f"known_tag{i}")(vocab[word]) for i in range(n)]
+
+
+def test_table_has_the_tags_of_every_word_in_sorted_order(corpus):
+    lookups = known_tags(corpus)
+    assert lookups.tables == [TABLE]
+    table = lookups.get_table(TABLE)
+    assert {word: table[word] for word in NUMBERS} == NUMBERS and len(table) == len(NUMBERS)
+    assert known_tags(str(corpus)).get_table(TABLE).to_bytes() == table.to_bytes()
+
+
+def test_numbers_do_not_depend_on_the_order_of_the_texts(corpus, tmp_path):
+    """Not even the bytes that are saved."""
+    other = file_of(tmp_path / "other.spacy", docs_of(Vocab(), SENTENCES[::-1] + SENTENCES))
+    assert known_tags(other).to_bytes() == known_tags(corpus).to_bytes()
+
+
+def test_values(corpus):
+    vocab = vocab_with(corpus)
+    for word, numbers in NUMBERS.items():
+        assert values(vocab, word) == [int(i in numbers) for i in range(5)], word
+    for word in ("cat", "Run", "RUN", "", "1", "\n"):
+        assert values(vocab, word) == [0] * 5, word
+
+
+def test_tokens_without_tags_are_left_out(tmp_path):
+    docs = [Doc(Vocab(), words=["a", "b"], tags=["X", ""]), Doc(Vocab(), words=["a", "c"])]
+    table = known_tags(file_of(tmp_path / "some.spacy", docs)).get_table(TABLE)
+    assert list(table.values()) == [[0]] and table["a"] == [0]
+
+
+@pytest.mark.parametrize("sentences", [[], [("", "")]])
+def test_nothing_in_the_file(sentences, tmp_path):
+    vocab = vocab_with(file_of(tmp_path / "empty.spacy", docs_of(Vocab(), sentences)))
+    assert len(vocab.lookups.get_table(TABLE)) == 0 and values(vocab, "a") == [0] * 5
+
+
+def test_no_table():
+    assert values(Vocab(), "run") == [0] * 5
+    vocab = Vocab()
+    vocab.lookups.add_table("other", {"run": [0, 1]})
+    assert values(vocab, "run") == [0] * 5
+
+
+def test_no_path():
+    with pytest.raises(ValueError, match="E913"):
+        known_tags(None)
+
+
+def test_limit_on_the_number_of_tags(tmp_path):
+    assert MAX_TAGS == MAX_NUMBER + 1, "templates can name all of them"
+    for n in (MAX_TAGS, MAX_TAGS + 1):
+        doc = Doc(Vocab(), words=["a"] * n, tags=[f"T{i:03}" for i in range(n)])
+        path = file_of(tmp_path / f"{n}.spacy", [doc])
+        if n == MAX_TAGS:
+            assert known_tags(path).get_table(TABLE)["a"] == list(range(n))
+        else:
+            with pytest.raises(ValueError, match=r"\[HS009\].* 129 different tags.* 128"):
+                known_tags(path)
+
+
+def test_templates_fire_at_words_around(corpus):
+    vocab = vocab_with(corpus)
+    extractor = FeatureExtractor(parse_templates(["known_tag0..3[-1..1]"]))
+    assert extractor.is_lexical
+    docs = [Doc(vocab, words=["the", "run", "cat"]), Doc(vocab, words=["long"])]
+    keys = dict(zip(map(str, extractor.templates), extractor.keys(docs).astype(bool).tolist(), strict=True))
+    known = [NUMBERS.get(word, []) for word in ("the", "run", "cat", "long")]
+    for tag in range(4):
+        here = [tag in numbers for numbers in known]
+        assert keys[f"known_tag{tag}[0]"] == here
+        assert keys[f"known_tag{tag}[-1]"] == [True, *here[:2], True], "also before the sentence"
+        assert keys[f"known_tag{tag}[1]"] == [*here[1:3], True, True]
+    distinct = set(extractor.keys(docs).reshape(-1).tolist())
+    assert len(distinct - {0}) == 4 + (3 + 4) + (2 + 4), "each tag at each place is one feature, each edge another"
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory):
+    """A tagger whose only feature says what tags a word had, trained as a config would have it."""
+    path = file_of(tmp_path_factory.mktemp("known") / "train.spacy", docs_of(Vocab()))
+    config = spacy.blank("xx").config
+    config["nlp"]["pipeline"] = ["hoseq_tagger"]
+    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["known_tag0..3[0]", "known_tag1[-1]"]}
+    model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions}
+    config["components"] = {"hoseq_tagger": {"factory": "hoseq_tagger", "model": model}}
+    config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.known_tags.v1", "path": str(path)}
+    nlp = load_model_from_config(config, auto_fill=True)
+
+    def examples():
+        return [spacy.training.Example(nlp.make_doc(doc.text), doc) for doc in docs_of(nlp.vocab)[:3]]
+
+    optimizer = nlp.initialize(examples)
+    for _ in range(20):
+        nlp.update(examples(), sgd=optimizer)
+    return nlp
+
+
+TEXTS = ["the run was long", "the dogs", "dogs run", "unknown run"] * 3
+
+
+def tags(docs):
+    return [" ".join(token.tag_ for token in doc) for doc in docs]
+
+
+def test_pipeline_reads_the_table_when_it_is_trained(pipeline):
+    assert pipeline.vocab.lookups.has_table(TABLE) and values(pipeline.vocab, "run", 4) == [0, 0, 1, 1]
+    assert tags(pipeline.pipe(TEXTS))[:3] == ["D N V A", "D N", "N V"]
+
+
+def test_table_is_saved_with_the_vocabulary(pipeline, tmp_path, corpus):
+    pipeline.to_disk(tmp_path / "nlp")
+    corpus.unlink()  # the table is not made again
+    expected = tags(pipeline.pipe(TEXTS))
+    loaded = spacy.load(tmp_path / "nlp")
+    assert tags(loaded.pipe(TEXTS)) == expected
+    fresh = load_model_from_config(pipeline.config).from_bytes(pipeline.to_bytes())
+    assert tags(fresh.pipe(TEXTS)) == expected
+    without = spacy.load(tmp_path / "nlp")
+    without.vocab.lookups.remove_table(TABLE)
+    assert tags(without.pipe(TEXTS)) != expected, "the tags do come from the table"
+
+
+def test_table_in_other_processes(pipeline):
+    expected, before = tags(pipeline.pipe(TEXTS)), multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("spawn", force=True)
+    try:
+        assert tags(pipeline.pipe(TEXTS, n_process=2, batch_size=3)) == expected
+    finally:
+        multiprocessing.set_start_method(before, force=True)
+
+
+def test_another_table_is_used_at_once(pipeline, tmp_path):
+    """What was remembered of words is not."""
+    pipeline.to_disk(tmp_path / "nlp")
+    nlp = spacy.load(tmp_path / "nlp")
+    nlp.vocab.lookups.remove_table(TABLE)
+    before = tags(nlp.pipe(TEXTS))
+    nlp.from_disk(tmp_path / "nlp")
+    assert tags(nlp.pipe(TEXTS)) == tags(pipeline.pipe(TEXTS)) != before
