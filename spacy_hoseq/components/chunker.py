@@ -22,6 +22,7 @@ from ..decoders.exact import decode_exact
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.marginals import marginals_of
 from ..decoders.potentials import Potentials, PotentialsGradient
+from ..decoders.probable_path import decode_probable
 from ..features.sequences import sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights import weights_in
@@ -214,8 +215,8 @@ class HoseqChunker(TrainablePipe):
             return [no_chunks(len(self.tags), with_marginals=with_marginals) for _ in docs]
         _, tags, rules = self._lookup()
         potentials, allowed = self._potentials(docs)
-        labels = decode_exact(potentials, allowed=allowed).labels
         marginals = marginals_of(potentials, allowed=allowed)
+        labels = decode_probable(potentials, marginals, allowed=allowed)
         return found_chunks(docs, potentials.lengths, labels, marginals, tags, rules, with_marginals=with_marginals)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: List[FoundChunks]) -> None:

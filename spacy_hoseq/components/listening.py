@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from ..decoders.marginals import marginals_of
+from ..decoders.marginals import Marginals, marginals_of
 from ..decoders.potentials import Potentials
 from ..decoders.probable_labels import certain_labels, probable_labels
 from ..errors import Errors
@@ -99,22 +99,28 @@ def check_tok2vec(model: Model[Any, Any], listeners: Sequence[MarginalListener],
         raise ValueError(Errors.HS104.format(name=name))
 
 
+def marginals_to_hear(
+    listeners: Sequence[MarginalListener], potentials: Potentials, allowed: Optional[NDArray[np.bool_]]
+) -> Optional[Marginals]:
+    """None if no listener asks for marginals."""
+    if any(listener.output == "marginals" for listener in listeners):
+        return marginals_of(potentials, allowed=allowed)
+    return None
+
+
 def to_hand_over(
     listeners: Sequence[MarginalListener],
-    potentials: Potentials,
-    allowed: Optional[NDArray[np.bool_]],
+    lengths: NDArray[np.integer],
+    marginals: Optional[Marginals],
     best: NDArray[np.int32],
     labels: Sequence[str],
 ) -> Handed:
     """What the listeners ask for, in each output once. best (N,): the labels found. labels: all, by id."""
-    wanted = {listener.output for listener in listeners}
+    keys = label_values(labels)
     handed: Handed = []
-    if "one_best" in wanted:
-        handed.append(
-            ("one_best", UpstreamLabels(certain_labels(best, potentials.lengths), label_values(labels), 0.0))
-        )
-    if "marginals" in wanted:
+    if any(listener.output == "one_best" for listener in listeners):
+        handed.append(("one_best", UpstreamLabels(certain_labels(best, lengths), keys, 0.0)))
+    if marginals is not None:
         threshold = min(listener.threshold for listener in listeners if listener.output == "marginals")
-        found = probable_labels(marginals_of(potentials, allowed=allowed), potentials.lengths, threshold)
-        handed.append(("marginals", UpstreamLabels(found, label_values(labels), threshold)))
+        handed.append(("marginals", UpstreamLabels(probable_labels(marginals, lengths, threshold), keys, threshold)))
     return handed

@@ -22,6 +22,7 @@ from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
+from ..decoders.probable_path import decode_probable
 from ..decoders.sampling import check_n_samples, samples_of
 from ..layers.marginal_listener import MarginalListener
 from ..layers.structured import TaggerModel, define_patterns
@@ -43,7 +44,7 @@ from .annotation import (
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
-from .listening import check_tok2vec, index_upstream, listeners_in, removed, to_hand_over
+from .listening import check_tok2vec, index_upstream, listeners_in, marginals_to_hear, removed, to_hand_over
 from .loading import checked_loading, weights_from_disk
 from .memory import forgetting_words
 from .settings import check_settings
@@ -222,8 +223,12 @@ class HoseqTagger(TrainablePipe):
             return Guesses([np.zeros(0, np.int32) for _ in docs], nothing, [])
         potentials, allowed = self._potentials(docs)
         ends = np.cumsum([len(doc) for doc in docs])[:-1]
-        labels = self.decoder(potentials, allowed=allowed).labels
-        handed = to_hand_over(self.listeners, potentials, allowed, labels, self.labels)
+        heard = marginals_to_hear(self.listeners, potentials, allowed)
+        if heard is not None and self.decoder is decode_exact:
+            labels = decode_probable(potentials, heard, allowed=allowed)
+        else:
+            labels = self.decoder(potentials, allowed=allowed).labels
+        handed = to_hand_over(self.listeners, potentials.lengths, heard, labels, self.labels)
         if not with_marginals:
             return Guesses(np.split(labels, ends), None, handed)
         marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)

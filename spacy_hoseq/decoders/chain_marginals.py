@@ -213,7 +213,7 @@ class ChainMarginals:
 
 
 def packed_moves(moves: NDArray[np.floating], scores: NDArray[np.floating], layout: Layout) -> Floats:
-    """RETURNS (N, L, L) float64, 0 at first tokens, where they count for nothing. RAISES ValueError [HS024]: their shape;
+    """RETURNS (N, L, L) float64, 0 at first tokens, which count for nothing. RAISES ValueError [HS024]: their shape;
     [HS021]: NaN or infinite ones."""
     expected = (*scores.shape, scores.shape[1])
     if moves.shape != expected:

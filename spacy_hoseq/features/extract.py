@@ -1,6 +1,6 @@
 """Docs -> feature keys, a whole batch of sentences at once."""
 
-from typing import Dict, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,24 @@ from .attributes import check_attribute, lexical_attribute, token_values
 from .keys import ABSENT, Keys, mix
 from .lexicon import Lexicon
 from .sequences import sequence_lengths
-from .templates import Template
+from .templates import Part, Template
 
 BEFORE, AFTER = np.uint64(get_string_id("<s>")), np.uint64(get_string_id("</s>"))  # values beyond the sentence's ends
 
 
 class Columns(NamedTuple):
-    """Attribute values of a batch. positions (N,): where each token lies in the padded columns.
+    """Attribute values of a batch. positions (N,): where each token lies among places that lay sentences apart.
 
-    padded: attribute -> its values, sentences laid apart by cells that hold the sentence-end values.
+    types (P,): the word type at each place, numbered within the batch; the places before and after sentences have two
+    numbers of their own, the last ones. lexical: attribute -> its value for each type (T + 2,). padded: attribute that
+    is not lexical -> its value at each place (P,).
     """
 
     n_tokens: int
+    n_types: int  # T + 2
     positions: NDArray[np.intp]
+    types: NDArray[np.intp]
+    lexical: Dict[str, Keys]
     padded: Dict[str, Keys]
 
 
@@ -43,6 +48,15 @@ class FeatureExtractor:
         self._contextual = [name for name in names if not lexical_attribute(name)]
         self._margin = max((abs(p.offset) for t in templates for p in t.parts), default=0)
         self._lexicon = Lexicon(self._lexical)
+        self.of_one_word: Dict[int, List[int]] = {}  # place of the word -> templates about it alone
+        self.of_more: List[int] = []  # all other templates
+        for k, template in enumerate(self.templates):
+            offsets = {part.offset for part in template.parts}
+            lexical = not any(part.attribute in self._contextual for part in template.parts)
+            if lexical and len(offsets) == 1:
+                self.of_one_word.setdefault(offsets.pop(), []).append(k)
+            else:
+                self.of_more.append(k)
 
     @property
     def is_lexical(self) -> bool:
@@ -60,20 +74,37 @@ class FeatureExtractor:
         n_tokens = int(lengths.sum())
         positions = _positions(lengths, self._margin)
         if n_tokens == 0:
-            return Columns(0, positions, {})
-        values = dict(zip(self._lexical, self._lexical_values(docs).T, strict=True))
-        values.update({name: np.concatenate([token_values(d, name) for d in docs]) for name in self._contextual})
-        padded = {name: self._pad(column, positions, lengths) for name, column in values.items()}
-        return Columns(n_tokens, positions, padded)
+            return Columns(0, 0, positions, np.zeros(0, np.intp), {}, {})
+        orths = np.concatenate([doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs])
+        distinct, number = np.unique(orths, return_inverse=True)
+        values = self._lexicon.values(docs[0].vocab, distinct)
+        outside = np.array([BEFORE, AFTER], np.uint64)
+        lexical = {name: np.concatenate([values[:, a], outside]) for a, name in enumerate(self._lexical)}
+        types = self._pad(number.reshape(-1), positions, lengths, (len(distinct), len(distinct) + 1))
+        padded = {}
+        for name in self._contextual:
+            column = np.concatenate([token_values(doc, name) for doc in docs])
+            padded[name] = self._pad(column, positions, lengths, (BEFORE, AFTER))
+        return Columns(n_tokens, len(distinct) + 2, positions, types, lexical, padded)
 
-    def keys_between(self, columns: Columns, start: int, stop: int) -> Keys:
-        """Keys of the tokens start <= n < stop. RETURNS (K, n) uint64."""
-        positions = columns.positions[start:stop]
-        keys = np.zeros((len(self.templates), len(positions)), np.uint64)
-        if len(positions):
-            for k, template in enumerate(self.templates):
-                keys[k] = self._template_keys(template, columns.padded, positions)
-        return keys
+    def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:
+        """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
+        places = columns.positions[start:stop]
+
+        def value(part: Part) -> Keys:
+            at = places + part.offset
+            if part.attribute in columns.padded:
+                return columns.padded[part.attribute][at]
+            return columns.lexical[part.attribute][columns.types[at]]
+
+        chosen = self.templates if templates is None else [self.templates[k] for k in templates]
+        return self._keys(chosen, value, len(places))
+
+    def type_keys(self, columns: Columns, templates: List[int]) -> Keys:
+        """Keys of templates about one word for each word type of the batch, and for the places before and after
+        sentences. RETURNS (K, T + 2) uint64."""
+        chosen = [self.templates[k] for k in templates]
+        return self._keys(chosen, lambda part: columns.lexical[part.attribute], columns.n_types)
 
     def contextual_values(self, doc: Doc) -> List[Keys]:
         """Values of the attributes that are not lexical, as the Doc has them now."""
@@ -83,30 +114,30 @@ class FeatureExtractor:
         """Drop all cached word types (at the end of a memory zone)."""
         self._lexicon.clear()
 
-    def _lexical_values(self, docs: Sequence[Doc]) -> Keys:
-        orths = np.concatenate([doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs])
-        return self._lexicon.values(docs[0].vocab, orths)
-
-    def _pad(self, values: Keys, positions: NDArray[np.intp], lengths: NDArray[np.int32]) -> Keys:
-        """Lay sentences apart by `margin` cells that hold the sentence-end values."""
+    def _pad(
+        self, values: NDArray[Any], positions: NDArray[np.intp], lengths: NDArray[np.int32], outside: Tuple[Any, Any]
+    ) -> NDArray[Any]:
+        """Lay sentences apart by `margin` places that hold what stands before and after them."""
         margin = self._margin
-        padded = np.full(len(values) + 2 * margin * len(lengths), AFTER, np.uint64)
+        padded = np.full(len(values) + 2 * margin * len(lengths), outside[1], values.dtype)
         starts = positions[np.cumsum(lengths) - lengths]  # (S,) place of each first token
-        padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = BEFORE
+        padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = outside[0]
         padded[positions] = values
         return padded
 
-    def _template_keys(self, template: Template, padded: Dict[str, Keys], positions: NDArray[np.intp]) -> Keys:
-        state = np.array([get_string_id(str(template))], np.uint64)
-        fires = np.ones(len(positions), bool)
-        for part in template.parts:
-            if part.attribute == "bias":
-                values = np.ones(len(positions), np.uint64)
-            else:
-                values = padded[part.attribute][positions + part.offset]
-            fires &= values != ABSENT
-            state = mix(state, values)
-        return np.where(fires, state, ABSENT)
+    @staticmethod
+    def _keys(templates: List[Template], value: Callable[[Part], Keys], n: int) -> Keys:
+        """value: of a part of a template, (n,). RETURNS (K, n), 0 where a part has no value."""
+        keys = np.zeros((len(templates), n), np.uint64)
+        for k, template in enumerate(templates if n else []):
+            state = np.array([get_string_id(str(template))], np.uint64)
+            fires = np.ones(n, bool)
+            for part in template.parts:
+                values = np.ones(n, np.uint64) if part.attribute == "bias" else value(part)
+                fires &= values != ABSENT
+                state = mix(state, values)
+            keys[k] = np.where(fires, state, ABSENT)
+        return keys
 
 
 def _positions(lengths: NDArray[np.int32], margin: int) -> NDArray[np.intp]:

@@ -1,6 +1,6 @@
 """Where one sequence ends and the next begins: sentences where the Doc has them, else the whole Doc."""
 
-from typing import Sequence
+from typing import List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,13 @@ from spacy.tokens import Doc
 
 def sequence_lengths(docs: Sequence[Doc]) -> NDArray[np.int32]:
     """Lengths of the sequences of all docs, in order; empty docs have none. RETURNS (S,) int32, all >= 1."""
-    starts = np.concatenate([sentence_starts(doc) for doc in docs]) if docs else np.zeros(0, bool)
-    return np.diff(np.flatnonzero(np.append(starts, True))).astype(np.int32)
+    lengths: List[int] = []
+    for doc in docs:
+        if doc.has_annotation("SENT_START"):
+            lengths += np.diff(np.flatnonzero(np.append(sentence_starts(doc), True))).tolist()
+        elif len(doc):
+            lengths.append(len(doc))
+    return np.array(lengths, np.int32)
 
 
 def sentence_starts(doc: Doc) -> NDArray[np.bool_]:

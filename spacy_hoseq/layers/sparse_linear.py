@@ -196,12 +196,26 @@ def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tup
 def _predict_scores(
     extractor: FeatureExtractor, index: Index, table: NDArray[np.float32], docs: List[Doc]
 ) -> NDArray[np.float32]:
-    """Scores of all tokens of all docs, computed in blocks of tokens. RETURNS (N, L)."""
+    """Scores of all tokens of all docs. RETURNS (N, L).
+
+    Templates about one word are added up once for each word type and place of the word, all others at each token, in
+    blocks of tokens. The order of the sum is that of places and templates, whatever the batch is.
+    """
     columns = extractor.columns(docs)
-    scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
+    scores = np.zeros((columns.n_tokens, table.shape[1]), table.dtype)
+    if not columns.n_tokens:
+        return scores
+    of_type = {
+        offset: add_rows(table, index.lookup(extractor.type_keys(columns, templates)))
+        for offset, templates in extractor.of_one_word.items()
+    }
     for start in range(0, columns.n_tokens, BLOCK_TOKENS):
-        keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS)
-        scores[start : start + BLOCK_TOKENS] = add_rows(table, index.lookup(keys))
+        block, places = scores[start : start + BLOCK_TOKENS], columns.positions[start : start + BLOCK_TOKENS]
+        for offset, own in of_type.items():
+            block += own.take(columns.types[places + offset], axis=0)
+        if extractor.of_more:
+            keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS, extractor.of_more)
+            block += add_rows(table, index.lookup(keys))
     return scores
 
 

@@ -113,7 +113,7 @@ def test_columns_hold_the_values_of_the_tokens(lang):
     assert columns.n_tokens == len(docs[0]) + 1
     for name in fields:
         expected = [int(getattr(token, name)) for doc in docs for token in doc]
-        assert columns.padded[name][columns.positions].tolist() == expected, name
+        assert columns.lexical[name][columns.types[columns.positions]].tolist() == expected, name
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -122,7 +122,8 @@ def test_columns_hold_computed_values(lang):
     extractor = FeatureExtractor(parse_templates(["length[0]", "suffix2[0]", "has_digit[0]"]))
     columns = extractor.columns(docs)
     texts = [token.text for doc in docs for token in doc]
-    found = {name: columns.padded[name][columns.positions].tolist() for name in columns.padded}
+    types = columns.types[columns.positions]
+    found = {name: values[types].tolist() for name, values in columns.lexical.items()}
     assert found["length"] == [len(text) for text in texts]
     assert found["suffix2"] == [hash_string(text[-2:]) if len(text) > 1 else 0 for text in texts]
     assert found["has_digit"] == [int(any(c.isdigit() for c in text)) for text in texts]
