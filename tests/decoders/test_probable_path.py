@@ -1,0 +1,66 @@
+"""Best label sequences where marginals are known: those of the decoder, and by enumeration."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders import probable_path as module
+from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.marginals import marginals_of
+from spacy_hoseq.decoders.path_score import path_score
+from spacy_hoseq.decoders.probable_path import decode_probable
+
+from .. import oracle
+from ..cases import Case
+from ..strategies import cases
+
+
+def labels_of(case):
+    potentials = case.potentials()
+    return decode_probable(potentials, marginals_of(potentials, allowed=case.allowed), allowed=case.allowed)
+
+
+def assert_best(case):
+    """The scores are compared, since two labellings may share the best one."""
+    labels = labels_of(case)
+    assert labels.dtype == np.int32
+    for start, single in zip(case.starts, case.singles(), strict=True):
+        own = labels[start : start + len(single.scores)]
+        assert oracle.score_of(single, own[None])[0] == pytest.approx(oracle.joint_table(single).best)
+
+
+@given(case=cases(), sharpness=st.sampled_from([0.3, 1.0, 4.0]))
+def test_best_of_all_labellings(case, sharpness):
+    case = case.doubles().without_patterns()
+    case = Case(case.scores * sharpness, case.trans, case.lengths, allowed=case.allowed)
+    assume(all(oracle.joint_table(single).best > -np.inf for single in case.singles()))
+    assert_best(case)
+
+
+@given(case=cases(forbidden=False))
+def test_best_of_all_labellings_with_patterns(case):
+    assert_best(case.doubles())
+
+
+def test_most_probable_labels_that_are_not_the_best_labelling():
+    """0,1 has 0.4, and 1,0 and 0,0 have 0.3 each: the most probable labels make 0,0."""
+    case = Case(np.zeros((2, 2)), np.log(np.array([[0.3, 0.4], [0.3, 1e-9]])), np.array([2]))
+    potentials = case.potentials()
+    assert marginals_of(potentials).nodes.argmax(axis=1).tolist() == [0, 0]
+    assert labels_of(case).tolist() == [0, 1]
+
+
+def test_only_unsure_sequences_are_decoded():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(9, 3))
+    scores[:4, 1] += 20
+    case = Case(scores, rng.normal(size=(3, 3)), np.array([4, 3, 2]))
+    with mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode:
+        labels = labels_of(case)
+    (rest,) = decode.call_args.args
+    assert rest.lengths.tolist() == [3, 2] and labels[:4].tolist() == [1] * 4
+    best = decode_exact(case.potentials())
+    assert path_score(case.scores, case.trans, labels, case.lengths) == pytest.approx(best.scores)
