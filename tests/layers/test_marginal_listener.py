@@ -149,7 +149,7 @@ def test_factor_of_the_gradient(factor):
 
 
 class Component:
-    labels = tuple(LABELS)
+    name, labels, cfg, decoder = "x", tuple(LABELS), {"tag_dictionary": {}}, staticmethod(decode_exact)
 
 
 @pytest.mark.parametrize("output", ["marginals", "one_best"])
