@@ -19,8 +19,6 @@ from wasabi import table
 from spacy_hoseq.decoders.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.pruning import candidate_labels, decode_pruned, make_limits, refine
 from spacy_hoseq.decoders.viterbi import viterbi
-from spacy_hoseq.layers.sparse_linear import BLOCK_TOKENS, add_rows
-from spacy_hoseq.layers.weights import weights_of
 
 from .page import write_table
 
@@ -43,14 +41,8 @@ def stages(model: Path, text: Path) -> Dict[str, str]:
     words = [[t.text for t in doc] for doc in DocBin().from_disk(text).get_docs(nlp.vocab)]
     docs = [Doc(nlp.vocab, words=sentence) for sentence in words]
     emissions = pipe.model.layers[0]
-    features, shim = emissions.attrs["features"], weights_of(emissions)
-    index, weights = features.index(shim.extra), shim.values("table", is_train=False)
-    extractor = features.extractor
-    columns = extractor.columns(docs)
-    blocks = range(0, columns.n_tokens, BLOCK_TOKENS)
-    keys = [extractor.keys_between(columns, start, start + BLOCK_TOKENS) for start in blocks]
-    rows = [index.lookup(part) for part in keys]
-    scores, trans, lengths, patterns = pipe.model.predict(docs)
+    extractor = emissions.attrs["features"].extractor
+    scores, trans, lengths, patterns = pipe.model.predict(docs)[:4]
     limits = make_limits(trans, patterns)
     first = candidate_labels(scores, limits)
     second = refine(first, scores, limits, lengths)
@@ -61,12 +53,10 @@ def stages(model: Path, text: Path) -> Dict[str, str]:
             return viterbi(scores, trans, lengths)
         return decode_nonnegative(scores, trans, patterns, lengths)
 
-    n = columns.n_tokens
+    n = len(scores)
     return {
         "attribute values of all tokens": per_token(n, lambda: extractor.columns(docs)),
-        "feature keys": per_token(n, lambda: [extractor.keys_between(columns, s, s + BLOCK_TOKENS) for s in blocks]),
-        "rows of the keys": per_token(n, lambda: [index.lookup(part) for part in keys]),
-        "emission scores": per_token(n, lambda: [add_rows(weights, part) for part in rows]),
+        "emission scores, these included": per_token(n, lambda: emissions.predict(docs)),
         "decoding": per_token(n, lambda: decode_pruned(scores, trans, lengths, patterns=patterns)),
         "(decoding without pruning)": per_token(n, unpruned),
         "writing tags": per_token(n, lambda: pipe.set_annotations(docs, guesses)),
