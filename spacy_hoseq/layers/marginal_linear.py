@@ -102,8 +102,10 @@ class MarginalFeatures:
         }
         result = []
         for template in self.templates.labels:
-            found = ngrams[template.offsets]
-            of_words = words if template.word < 0 else words.take(found.tokens, axis=1)
+            found, of_words = ngrams[template.offsets], words[:0]
+            if template.word >= 0:
+                of_words = words[template.word].take(found.tokens)[None]
+                template = template._replace(word=0)
             result.append(Feature(found, label_keys(template, of_words, values[template.offsets])))
         return result
 
