@@ -1,8 +1,9 @@
 """The best label sequences, where marginals have been computed anyway.
 
-A labelling with more than half of the probability is the best one: all others share the rest. The most probable label
-of each token makes such a labelling in most sequences that a trained model is sure of, and what probability it has is
-one segment's. Only the other sequences are decoded.
+The most probable label of each token makes a labelling whose probability p is one segment's. If it has more than half
+of all, it is the best one, since all others share the rest; so it is in most sequences that a trained model is sure of.
+Else the best labelling has at least p, and so has each of its labels: those with a smaller marginal cannot be on it,
+and are left out before decoding.
 """
 
 from typing import Optional
@@ -14,7 +15,8 @@ from .exact import decode_exact
 from .marginals import Marginals
 from .potentials import Potentials
 
-SURE = 0.5 + 1e-6  # more than rounding can take away
+ROUNDING = 1e-6  # more than it can do
+SURE = 0.5 + ROUNDING
 
 
 def decode_probable(
@@ -29,8 +31,13 @@ def decode_probable(
     labels: NDArray[np.int32] = marginals.nodes.argmax(axis=1).astype(np.int32)
     lengths = potentials.lengths.astype(np.intp)
     starts = np.cumsum(lengths) - lengths
-    unsure = np.flatnonzero(marginals.segments(starts, lengths, labels) < SURE)
+    p = marginals.segments(starts, lengths, labels)
+    unsure = np.flatnonzero(p < SURE)
     if len(unsure):
         rest, tokens, _ = potentials.chain_of(unsure)
-        labels[tokens] = decode_exact(rest, allowed=None if allowed is None else allowed[tokens]).labels
+        least = np.repeat(p[unsure] * (1 - ROUNDING), lengths[unsure])
+        candidates = marginals.nodes[tokens] >= least[:, None]
+        if allowed is not None:
+            candidates &= allowed[tokens]
+        labels[tokens] = decode_exact(rest, allowed=candidates).labels
     return labels

@@ -21,6 +21,7 @@ from ..features.label_templates import label_values
 
 Output = Literal["one_best", "marginals"]
 EXTENSION = "hoseq_upstream"  # Doc extension: {component name: {output: {"entries": (E,), "pairs": (A,)}}}
+DATA = ("._.", EXTENSION, None, None)  # where spaCy keeps it; `doc._` costs as much as all else that is done for a Doc
 ENTRY = np.dtype([("token", "<i4"), ("key", "<u8"), ("probability", "<f4")])
 PAIR = np.dtype([("earlier", "<i4"), ("later", "<i4"), ("probability", "<f4")])
 
@@ -91,9 +92,10 @@ def write_upstream(docs: Sequence[Doc], name: str, output: Output, labels: Upstr
         Doc.set_extension(EXTENSION, default=None)
     bounds = zip(*(b.tolist() for b in (entry_starts, entry_ends, pair_starts, pair_ends)), strict=True)
     for doc, (a, b, c, d) in zip(docs, bounds, strict=True):
-        known: Dict[str, Any] = doc._.get(EXTENSION) or {}
+        data: Dict[Any, Any] = doc.user_data
+        known = data.get(DATA) or {}
         found = {"entries": entries[a:b].copy(), "pairs": pairs[c:d].copy()}
-        doc._.set(EXTENSION, {**known, name: {**known.get(name, {}), output: found}})
+        data[DATA] = {**known, name: {**known.get(name, {}), output: found}}
 
 
 def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: float) -> UpstreamLabels:
@@ -102,9 +104,9 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
     pairs: List[NDArray[Any]] = [np.empty(0, PAIR)]
     n_tokens = n_entries = 0
     token_shifts, entry_shifts = [0], [0]
-    registered = Doc.has_extension(EXTENSION)
     for doc in docs:
-        found = ((doc._.get(EXTENSION) if registered else None) or {}).get(name, {}).get(output)
+        data: Dict[Any, Any] = doc.user_data
+        found = (data.get(DATA) or {}).get(name, {}).get(output)
         if found is None:
             if len(doc):
                 raise ValueError(Errors.HS100.format(name=name, text=repr(doc.text[:40]), output=output))
@@ -114,7 +116,8 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
         token_shifts.append(n_tokens)
         entry_shifts.append(n_entries)
         n_tokens, n_entries = n_tokens + len(doc), n_entries + len(found["entries"])
-    entry, pair = np.concatenate(entries), np.concatenate(pairs)
+    entry = np.frombuffer(b"".join([part.tobytes() for part in entries]), ENTRY)  # quicker than to concatenate records
+    pair = np.frombuffer(b"".join([part.tobytes() for part in pairs]), PAIR)
     keys, ids = np.unique(entry["key"], return_inverse=True)
     tokens = entry["token"].astype(np.intp) + np.repeat(token_shifts, [len(part) for part in entries])
     shift = np.repeat(entry_shifts, [len(part) for part in pairs])
