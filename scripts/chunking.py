@@ -29,8 +29,13 @@ def main(model: Path, test: Path, output: Path) -> None:
     nlp = spacy.load(model)
     gold = list(DocBin().from_disk(test).get_docs(nlp.vocab))
     attributes = [] if "hoseq_tagger" in nlp.pipe_names else ["tag"]
-    seconds, docs = zip(*(timed(nlp, gold, attributes) for _ in range(PASSES)), strict=True)
-    pairs = list(zip(docs[-1], gold, strict=True))
+    seconds: List[float] = []
+    docs: List[Doc] = []
+    for _ in range(PASSES):
+        docs = []  # as in a stream, where docs do not stay: Python would look through all of them for garbage
+        taken, docs = timed(nlp, gold, attributes)
+        seconds.append(taken)
+    pairs = list(zip(docs, gold, strict=True))
     scores = nlp.evaluate(
         [Example(doc, reference) for doc, reference in zip(copies(gold, attributes), gold, strict=True)]
     )
