@@ -10,14 +10,17 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from ..decoders.marginals import Marginals, marginals_of
+from ..decoders.choice import Decoder
+from ..decoders.exact import decode_exact
+from ..decoders.marginals import marginals_of
 from ..decoders.potentials import Potentials
 from ..decoders.probable_labels import certain_labels, probable_labels
+from ..decoders.probable_path import decode_probable
 from ..errors import Errors
 from ..features.label_templates import label_values
 from ..features.sequences import sequence_lengths
 from ..layers.marginal_listener import MarginalListener
-from ..layers.upstream import Output, UpstreamLabels
+from ..layers.upstream import Output, Upstream, UpstreamLabels
 from .initialization import after_earlier_components, batches
 
 Handed = List[Tuple[Output, UpstreamLabels]]
@@ -99,28 +102,32 @@ def check_tok2vec(model: Model[Any, Any], listeners: Sequence[MarginalListener],
         raise ValueError(Errors.HS104.format(name=name))
 
 
-def marginals_to_hear(
-    listeners: Sequence[MarginalListener], potentials: Potentials, allowed: Optional[NDArray[np.bool_]]
-) -> Optional[Marginals]:
-    """None if no listener asks for marginals."""
-    if any(listener.output == "marginals" for listener in listeners):
-        return marginals_of(potentials, allowed=allowed)
-    return None
+def hand_over(listeners: Sequence[MarginalListener], upstream: Upstream) -> None:
+    """An update of the tagger, for all that listen."""
+    for listener in listeners:
+        listener.receive(upstream)
 
 
-def to_hand_over(
+def decode_for(
     listeners: Sequence[MarginalListener],
-    lengths: NDArray[np.integer],
-    marginals: Optional[Marginals],
-    best: NDArray[np.int32],
+    potentials: Potentials,
+    allowed: Optional[NDArray[np.bool_]],
+    decode: Decoder,
     labels: Sequence[str],
-) -> Handed:
-    """What the listeners ask for, in each output once. best (N,): the labels found. labels: all, by id."""
-    keys = label_values(labels)
+) -> Tuple[NDArray[np.int32], Handed]:
+    """The best labels (N,), and what the listeners ask for, in each output once. labels: all, by id."""
+    marginals = None
+    if any(listener.output == "marginals" for listener in listeners):
+        marginals = marginals_of(potentials, allowed=allowed)
+    if marginals is not None and decode is decode_exact:
+        best = decode_probable(potentials, marginals, allowed=allowed)
+    else:
+        best = decode(potentials, allowed=allowed).labels
     handed: Handed = []
+    keys, lengths = label_values(labels), potentials.lengths
     if any(listener.output == "one_best" for listener in listeners):
         handed.append(("one_best", UpstreamLabels(certain_labels(best, lengths), keys, 0.0)))
     if marginals is not None:
         threshold = min(listener.threshold for listener in listeners if listener.output == "marginals")
         handed.append(("marginals", UpstreamLabels(probable_labels(marginals, lengths, threshold), keys, threshold)))
-    return handed
+    return best, handed

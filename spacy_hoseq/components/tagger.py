@@ -22,7 +22,6 @@ from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.probable_path import decode_probable
 from ..decoders.sampling import check_n_samples, samples_of
 from ..layers.marginal_listener import MarginalListener
 from ..layers.structured import TaggerModel, define_patterns
@@ -44,7 +43,7 @@ from .annotation import (
 )
 from .constraints import TagDictionary, allowed_labels
 from .initialization import gold_sequences, index_features
-from .listening import check_tok2vec, index_upstream, listeners_in, marginals_to_hear, removed, to_hand_over
+from .listening import check_tok2vec, decode_for, hand_over, index_upstream, listeners_in, removed
 from .loading import checked_loading, weights_from_disk
 from .memory import forgetting_words
 from .settings import check_settings
@@ -117,10 +116,7 @@ def make_hoseq_tagger(
 
 
 class HoseqTagger(TrainablePipe):
-    """Labels every token with the best label sequence of its sentence.
-
-    model (Model): `spacy_hoseq.HigherOrderTagger.v1`. All settings: docs/components.md.
-    """
+    """Labels every token with the best label sequence of its sentence. All settings: docs/components.md."""
 
     def __init__(
         self,
@@ -216,19 +212,13 @@ class HoseqTagger(TrainablePipe):
 
     def predict(self, docs: Iterable[Doc]) -> Guesses:
         """The best label sequences, without touching the docs; docs may be empty."""
-        docs = list(docs)
-        with_marginals = self.cfg["save_marginals"]
+        docs, with_marginals = list(docs), self.cfg["save_marginals"]
         if not any(len(doc) for doc in docs):
             nothing = [np.zeros((0, len(self.labels)), np.float32) for _ in docs] if with_marginals else None
             return Guesses([np.zeros(0, np.int32) for _ in docs], nothing, [])
         potentials, allowed = self._potentials(docs)
         ends = np.cumsum([len(doc) for doc in docs])[:-1]
-        heard = marginals_to_hear(self.listeners, potentials, allowed)
-        if heard is not None and self.decoder is decode_exact:
-            labels = decode_probable(potentials, heard, allowed=allowed)
-        else:
-            labels = self.decoder(potentials, allowed=allowed).labels
-        handed = to_hand_over(self.listeners, potentials.lengths, heard, labels, self.labels)
+        labels, handed = decode_for(self.listeners, potentials, allowed, self.decoder, self.labels)
         if not with_marginals:
             return Guesses(np.split(labels, ends), None, handed)
         marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)
@@ -282,9 +272,7 @@ class HoseqTagger(TrainablePipe):
         backprop(gradient)
         if self.listeners:
             check_tok2vec(self.model, self.listeners, self.name)
-            upstream = Upstream(docs, potentials, self.labels, self.decoder, backprop)
-            for listener in self.listeners:
-                listener.receive(upstream)
+            hand_over(self.listeners, Upstream(docs, potentials, self.labels, self.decoder, backprop))
         if sgd not in (None, False):
             self.finish_update(sgd)
         losses[self.name] += loss
@@ -332,7 +320,7 @@ class HoseqTagger(TrainablePipe):
     def gold_labels(self, examples: Sequence[Example]) -> NDArray[np.int32]:
         """Gold label ids of the predicted docs, end to end, -1 where not known: for a listener's features."""
         found = gold_sequences(list(examples), self.cfg["attribute"], self._lookup()[0])
-        return np.concatenate(found) if found else np.zeros(0, np.int32)
+        return np.concatenate([np.zeros(0, np.int32), *found])
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqTagger":
         """RAISES ValueError [HS064]: the data cannot be read."""
