@@ -64,3 +64,14 @@ def test_only_unsure_sequences_are_decoded():
     assert rest.lengths.tolist() == [3, 2] and labels[:4].tolist() == [1] * 4
     best = decode_exact(case.potentials())
     assert path_score(case.scores, case.trans, labels, case.lengths) == pytest.approx(best.scores)
+
+
+def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
+    """0,0 is forbidden, so that nothing is known of the best labelling; label 3 has the highest scores of all, but is
+    not permitted."""
+    scores, trans = np.array([[3.0, 0, 0, 50], [3, 0, 0.1, 50]]), np.zeros((4, 4))
+    trans[0, 0] = -np.inf
+    case = Case(scores, trans, np.array([2]), allowed=np.array([[True, True, True, False]] * 2))
+    assert marginals_of(case.potentials(), allowed=case.allowed).nodes.argmax(axis=1).tolist() == [0, 0]
+    assert labels_of(case).tolist() == [0, 2]
+    assert_best(case)

@@ -241,3 +241,11 @@ def test_weights_are_unchanged_when_loading_fails():
     with pytest.raises(ValueError, match="HS050"):
         weights_of(model).from_bytes(b"damaged")
     assert np.array_equal(raw(model, "table"), before)
+
+
+def test_loaded_weights_go_on_with_care():
+    """Their first step is that of weights which were learnt before."""
+    shim = WeightsShim("layer")
+    shim.set(Parameter("w", np.array([[2.0]])))
+    assert not shim.parameters["w"].resumed
+    assert WeightsShim("layer").from_bytes(shim.to_bytes()).parameters["w"].resumed

@@ -173,3 +173,11 @@ def test_rules_are_update_rules(rule):
     assert isinstance(rule, UpdateRule)
     weights, gradient = np.ones((2, 2)), np.full((2, 2), 0.5)
     assert rule.step(weights, gradient, rule.start((2, 2), weights.dtype))[0].max() < 1  # goes downhill
+
+
+@pytest.mark.parametrize("resumed, size", [(False, 0.1), (True, 0.1 * 0.5 / np.sqrt(1 + 0.5**2))])
+def test_first_step_of_weights_that_were_learnt_before(resumed, size):
+    """AdaGrad's memory is gone; from G = 1e-6 each weight would be thrown by the learning rate."""
+    parameter = Parameter("w", np.array([[2.0]]), resumed=resumed)
+    parameter.update(AdaGrad(learn_rate=0.1), [(np.array([0]), np.array([[0.5]]))])
+    assert 2.0 - parameter.values[0, 0] == pytest.approx(size, rel=1e-5)
