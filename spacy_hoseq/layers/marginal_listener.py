@@ -106,9 +106,7 @@ def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
     return Model("own_labels", _own_forward, layers=[tagger], attrs={"labels": [], "asked": {}})
 
 
-def replace_listener(
-    tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any
-) -> LabelsModel:
+def replace_listener(tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any) -> LabelsModel:
     """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
 
     RAISES ValueError [HS103]: the tagger has a tag dictionary, or for its best labels another decoder, which belong to
