@@ -20,7 +20,7 @@ PERMITTED = {
     "features": {"numpy", "spacy", "errors"},
     "decoders": {"numpy", "errors"},
     "learning": {"numpy", "errors", "decoders"},
-    "patterns": {"numpy", "spacy", "decoders", "features.sequences", "errors"},
+    "patterns": {"numpy", "spacy", "decoders", "features.sequences", "features.word_types", "errors"},
     "layers": {"numpy", "thinc", "srsly", "spacy.tokens", "features", "patterns", "learning", "decoders", "errors"},
     "components": {
         "numpy", "spacy", "thinc",

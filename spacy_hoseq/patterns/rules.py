@@ -15,7 +15,10 @@ each token description:
 A token description with "OP" may match several tokens or none; all tokens that it matches have its label description,
 so that a rule can span a gap ("professor" ... "said"). Of several matches of such a rule that overlap, the longest
 counts. Rules without "OP" and "*" that stand for few label sequences become label patterns in the trie, all others
-configurations.
+configurations. Rules without "OP" that look at words alone are matched for whole batches (`word_rules.py`).
+
+A rule may say more: "note", "example", "count" are for its readers, and an "optional" rule is left out where the
+component lacks one of its labels.
 """
 
 import itertools
@@ -29,14 +32,18 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..decoders.layout import ranges
 from ..decoders.trie import Pattern
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
+from .word_rules import WordRules, looks_at_words
 
 MAX_VARIABLES = 2  # L^3 patterns for one rule would be too many for the trie
 MAX_EXPANDED = 64  # label sequences up to which a rule with label sets is written out in the trie
 ANY = "*"
+NEEDED = frozenset(["name", "tokens", "labels"])
+POSSIBLE = NEEDED | {"tied", "optional", "note", "example", "count"}
 
 LabelSet = FrozenSet[int]
 
@@ -44,7 +51,8 @@ LabelSet = FrozenSet[int]
 class RulePatterns:
     """Patterns that fire where rules match.
 
-    rules: dictionaries with "name", "tokens", "labels" and, if wanted, "tied" (default true). From a file:
+    rules: dictionaries with "name", "tokens", "labels" and, if wanted, "tied" (default true), "optional" (default
+        false), "note", "example", "count". From a file:
         `rules = {"@readers": "srsly.read_json.v1", "path": "rules.json"}`.
     RAISES ValueError [HS034]: a rule that cannot work, by name.
     """
@@ -59,6 +67,10 @@ class RulePatterns:
         self._vocab: Optional[Vocab] = None
         self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
         self._spanning = {number for number, rule in enumerate(rules) if not _is_contiguous(rule)}
+        of_words = [number for number, rule in enumerate(rules) if looks_at_words(rule["tokens"])]
+        self._of_words = np.array(of_words, np.intp)
+        self._word_rules = WordRules([rules[number]["tokens"] for number in of_words]) if of_words else None
+        self._others = sorted(set(range(len(rules))) - set(of_words))
 
     @property
     def n_rules(self) -> int:
@@ -84,12 +96,30 @@ class RulePatterns:
                     rule_of += [number] * len(expanded)
                 else:
                     spanning.append((sets, weight, number))
-            n_weights += 1 if tied else len(instances)
+            n_weights += min(1, len(instances)) if tied else len(instances)
         configurations = _configurations(spanning, len(labels)) if spanning else None
         return PatternFeatures(patterns, np.array(weight_of, np.intp), np.array(rule_of, np.intp), configurations)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches that lie within one sequence, each rule at most once at a token."""
+        parts = []
+        if self._word_rules is not None:
+            parts.append(self._fire_word_rules(self._word_rules, docs))
+        if self._others or not parts:
+            parts.append(self._fire_others(docs))
+        return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _fire_word_rules(self, word_rules: WordRules, docs: Sequence[Doc]) -> FiredRules:
+        if docs and self._vocab is not docs[0].vocab:
+            word_rules.forget()  # what a word is depends on the vocabulary: stop words, for one
+            self._vocab, self._matcher = docs[0].vocab, None
+        tokens, found = word_rules.fire(docs)
+        rules = self._of_words[found]
+        n_words = np.array([len(rule["tokens"]) if i in self._spanning else 0 for i, rule in enumerate(self.rules)])
+        sizes = n_words[rules]
+        return FiredRules(tokens, rules, sizes, ranges(np.zeros_like(sizes), sizes))
+
+    def _fire_others(self, docs: Sequence[Doc]) -> FiredRules:
         tokens: List[int] = []
         rules: List[int] = []
         sizes: List[int] = []
@@ -108,10 +138,10 @@ class RulePatterns:
 
     def _matches(self, doc: Doc, starts: NDArray[np.intp]) -> List[Tuple[int, int, int, List[int]]]:
         """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's sequences."""
-        if not self.rules or not len(doc):
+        if not self._others or not len(doc):
             return []
         if self._matcher is None or self._vocab is not doc.vocab:
-            self._matcher, self._vocab = _matcher(self.rules, doc.vocab), doc.vocab
+            self._matcher, self._vocab = _matcher(self.rules, self._others, doc.vocab), doc.vocab
         found: Dict[Tuple[int, int, int], List[int]] = {}
         ends = [*starts[1:].tolist(), len(doc)]
         for start, end in zip(starts.tolist(), ends, strict=True):  # a longest match must not reach beyond
@@ -125,9 +155,10 @@ class RulePatterns:
         return {**self.__dict__, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary
 
 
-def _matcher(rules: List[Dict[str, Any]], vocab: Vocab) -> Matcher:
+def _matcher(rules: List[Dict[str, Any]], numbers: List[int], vocab: Vocab) -> Matcher:
     matcher = Matcher(vocab)
-    for number, rule in enumerate(rules):
+    for number in numbers:
+        rule = rules[number]
         matcher.add(str(number), [rule["tokens"]], greedy="LONGEST" if _has_operators(rule) else None)
     return matcher
 
@@ -145,6 +176,8 @@ def _is_contiguous(rule: Dict[str, Any]) -> bool:
 def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> "List[List[LabelSet]]":
     """The label sets of the rule's tokens, for each value of its variables."""
     for label in _names(rule):
+        if label not in ids and rule.get("optional", False):
+            return []
         if label not in ids:
             raise ValueError(Errors.HS034.format(rule=rule["name"], problem=f"the label \"{label}\" is unknown"))
     variables = _variables(rule)
@@ -187,9 +220,9 @@ def _configurations(spanning: "List[Tuple[List[LabelSet], int, int]]", n_labels:
 def _check_rule(rule: Any) -> None:
     problem = None
     name = rule.get("name", "?") if isinstance(rule, dict) else repr(rule)
-    needed = {"name", "tokens", "labels"}
-    if not isinstance(rule, dict) or not needed <= set(rule) <= needed | {"tied"}:
-        problem = "a rule has the keys \"name\", \"tokens\", \"labels\" and, if wanted, \"tied\""
+    if not isinstance(rule, dict) or not NEEDED <= set(rule) <= POSSIBLE:
+        others = ", ".join(f"\"{key}\"" for key in sorted(POSSIBLE - NEEDED))
+        problem = f"a rule has the keys \"name\", \"tokens\", \"labels\" and, if wanted, {others}"
     elif not isinstance(rule["tokens"], list) or not all(isinstance(token, dict) for token in rule["tokens"]):
         problem = f"\"tokens\" must be a list of Matcher token patterns (dictionaries), got {rule['tokens']!r}"
     elif not isinstance(rule["labels"], list) or not all(map(_is_description, rule["labels"])):

@@ -5,7 +5,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features import lexicon
+from spacy_hoseq.features import lexicon, word_types
 from spacy_hoseq.features.attributes import lexical_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.lexicon import Lexicon
@@ -69,7 +69,7 @@ def test_each_type_is_worked_out_once(vocab, monkeypatch):
 
 
 def test_all_is_forgotten_when_there_are_too_many_types(vocab, monkeypatch):
-    monkeypatch.setattr(lexicon, "MAX_WORD_TYPES", 10)
+    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 10)
     calls = counting(monkeypatch)
     lex = Lexicon(["lower"])
     lex.values(vocab, orths_of(vocab, words_of(0, 8)))
@@ -82,7 +82,7 @@ def test_all_is_forgotten_when_there_are_too_many_types(vocab, monkeypatch):
 
 
 def test_values_are_the_same_with_and_without_eviction(vocab, monkeypatch):
-    monkeypatch.setattr(lexicon, "MAX_WORD_TYPES", 6)
+    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 6)
     lex = Lexicon(NAMES)
     rng = np.random.default_rng(3)
     for size in (1, 5, 6, 7, 30, 3, 2, 6):  # also more types in one batch than may be kept
