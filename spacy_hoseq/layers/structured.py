@@ -59,6 +59,7 @@ def HigherOrderTagger(
             "source": patterns,
             "structure": _Structure(nonnegative, max_states, label_pairs),
             "replace_listener": replace_listener,
+            "forget_words": forget_words,
         },
         shims=[WeightsShim("higher_order_tagger", _problem)],
     )
@@ -71,6 +72,9 @@ def HigherOrderTagger(
 class _Structure:
     """The trie that belongs to the pattern definitions in use, made when first needed, and settings of the config.
 
+    Label patterns of weight 0 change no score: all must be there to learn, and none to predict, where a second trie
+    does without them, made once for the weights in use.
+
     Not saved: a loaded model makes its own. `max_states` is that of the config it is loaded with; `nonnegative` is used
     in initialization, and after that a property of the weights, which is saved with them; `label_pairs` in learning.
     """
@@ -78,14 +82,28 @@ class _Structure:
     def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
         self.nonnegative, self.max_states, self.label_pairs = nonnegative, max_states, label_pairs
         self._of: Any = None
-        self.features: Optional[PatternFeatures] = None
-        self.trie: Optional[PatternTrie] = None
+        self._features: Optional[PatternFeatures] = None
+        self._trie: Optional[PatternTrie] = None
+        self._weights: Any = None
+        self._weighty: Tuple[PatternFeatures, PatternTrie]
 
-    def use(self, definition: Dict[str, Any], n_labels: int) -> None:
-        if self._of is not definition:
-            self.features = PatternFeatures.from_arrays(definition)
-            self.trie = PatternTrie(self.features.patterns, n_labels)
-            self._of = definition
+    def all_features(self, definition: Dict[str, Any], n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
+        if self._features is None or self._trie is None or self._of is not definition:
+            self._features = PatternFeatures.from_arrays(definition)
+            self._trie = PatternTrie(self._features.patterns, n_labels)
+            self._of, self._weights = definition, None
+        return self._features, self._trie
+
+    def weighty_features(
+        self, definition: Dict[str, Any], n_labels: int, weights: NDArray[np.floating]
+    ) -> Tuple[PatternFeatures, PatternTrie]:
+        """Without label patterns of weight 0. weights (W,): not changed later."""
+        features, _ = self.all_features(definition, n_labels)
+        if self._weights is not weights:
+            features = features.without(weights == 0)
+            self._weighty = features, PatternTrie(features.patterns, n_labels)
+            self._weights = weights
+        return self._weighty
 
 
 def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
@@ -116,6 +134,13 @@ def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: List[N
         shim.extra = {"patterns": features.to_arrays()}
 
 
+def forget_words(model: TaggerModel) -> None:
+    """Drop what rules remember of words (at the end of a memory zone)."""
+    forget = getattr(model.attrs["source"], "forget_words", None)
+    if forget is not None:
+        forget()
+
+
 def forward(
     model: TaggerModel, docs: List[Doc], is_train: bool
 ) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
@@ -137,7 +162,8 @@ def forward(
         pairs = len(trans) if model.attrs["structure"].label_pairs else 0
         shim.add_gradient("trans", np.arange(pairs), gradient.trans[:pairs])
         if "patterns" in shim.parameters:
-            shim.add_gradient("patterns", *_pattern_gradient(model.attrs["structure"], found, gradient))
+            features, trie = model.attrs["structure"].all_features(shim.extra["patterns"], len(trans))
+            shim.add_gradient("patterns", *_pattern_gradient(features, trie, found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         if backprop_moves is not None and gradient.moves is not None and moves is not None:
             d_moves = gradient.moves.reshape(len(scores), len(trans) ** 2).astype(moves.dtype, copy=False)
@@ -212,11 +238,12 @@ def _pattern_scores(model: TaggerModel, docs: List[Doc], is_train: bool) -> _Fou
     if source is None or "patterns" not in shim.extra:
         return _Found(None, None, nothing, nothing)
     structure: _Structure = model.attrs["structure"]
-    structure.use(shim.extra["patterns"], model.get_dim("nO"))
-    features, trie = structure.features, structure.trie
-    if features is None or trie is None or not features.n_weights:
-        return _Found(None, None, nothing, nothing)
     weights = shim.values("patterns", is_train=is_train)
+    features, trie = structure.all_features(shim.extra["patterns"], model.get_dim("nO"))
+    if not is_train:
+        features, trie = structure.weighty_features(shim.extra["patterns"], model.get_dim("nO"), weights)
+    if not features.n_weights:
+        return _Found(None, None, nothing, nothing)
     fired_by_rules = source.fire(docs) if source.n_rules else None
     patterns, which = None, nothing
     if features.patterns:
@@ -240,12 +267,9 @@ def _pattern_scores(model: TaggerModel, docs: List[Doc], is_train: bool) -> _Fou
 
 
 def _pattern_gradient(
-    structure: _Structure, found: _Found, gradient: PotentialsGradient
+    features: PatternFeatures, trie: PatternTrie, found: _Found, gradient: PotentialsGradient
 ) -> Tuple[NDArray[np.intp], NDArray[np.float64]]:
     """From nodes, positions and spans back to weights; tied features add up. RETURNS weights touched, gradient."""
-    features, trie = structure.features, structure.trie
-    if features is None or trie is None:
-        return np.zeros(0, np.intp), np.zeros(0)
     total = np.zeros(features.n_weights)
     if found.patterns is not None:
         everywhere = np.flatnonzero(features.rule_of < 0)

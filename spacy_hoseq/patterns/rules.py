@@ -111,7 +111,7 @@ class RulePatterns:
 
     def _fire_word_rules(self, word_rules: WordRules, docs: Sequence[Doc]) -> FiredRules:
         if docs and self._vocab is not docs[0].vocab:
-            word_rules.forget()  # what a word is depends on the vocabulary: stop words, for one
+            word_rules.forget_words()  # what a word is depends on the vocabulary: stop words, for one
             self._vocab, self._matcher = docs[0].vocab, None
         tokens, found = word_rules.fire(docs)
         rules = self._of_words[found]
@@ -150,6 +150,11 @@ class RulePatterns:
             for key, first, stop, slots in matches:
                 found[key, start + first, start + stop] = list(slots)
         return [(*match, slots) for match, slots in found.items()]
+
+    def forget_words(self) -> None:
+        """Drop what is remembered of words (at the end of a memory zone)."""
+        if self._word_rules is not None:
+            self._word_rules.forget_words()
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary

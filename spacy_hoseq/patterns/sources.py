@@ -101,6 +101,12 @@ class PatternFeatures(NamedTuple):
         counts[fired.sizes > 0] = 0
         return order[ranges(first, counts)], np.repeat(fired.tokens, counts)
 
+    def without(self, weights: NDArray[np.bool_]) -> "PatternFeatures":
+        """Without the label patterns of the marked weights; weights and rules keep their numbers. weights (W,) bool."""
+        kept = np.flatnonzero(~weights[self.weight_of])
+        patterns = [self.patterns[i] for i in kept.tolist()]
+        return PatternFeatures(patterns, self.weight_of[kept], self.rule_of[kept], self.configurations)
+
     def to_arrays(self) -> Dict[str, Any]:
         """For the model file."""
         labels = np.array([y for p in self.patterns for y in p], np.int32)
@@ -132,7 +138,8 @@ _CONFIGURATION_ARRAYS = ("slots", "n_slots", "configuration_weight_of", "configu
 class PatternSource(Protocol):
     """Write your own: register a function that returns such an object in `spacy.registry.misc`.
 
-    n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere.
+    n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere. A source that remembers words has
+    a method `forget_words()`, too, called at the end of a memory zone.
     """
 
     @property
@@ -187,6 +194,13 @@ class PatternSources:
             parts.append(part._replace(rules=part.rules + n_rules))
             n_rules += n
         return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def forget_words(self) -> None:
+        """Of those sources that remember words."""
+        for source in self.sources:
+            forget = getattr(source, "forget_words", None)
+            if forget is not None:
+                forget()
 
 
 def check_source(source: Any) -> None:

@@ -78,8 +78,8 @@ class WordRules:
         rows, rules = np.nonzero(_unpack(matched[tokens]))
         return tokens[rows], rules
 
-    def forget(self) -> None:
-        """Forget the word types seen, as their vocabulary is no longer the one in use."""
+    def forget_words(self) -> None:
+        """Drop what is remembered of word types."""
         self._types.clear()
 
     def _accepts(self, vocab: Vocab, orths: List[int]) -> NDArray[np.uint64]:

@@ -8,6 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_hoseq.layers.weights import weights_in
+from spacy_hoseq.patterns.sources import PatternFeatures
 
 from ..cases import Case
 from ..oracle import score_of
@@ -233,9 +234,6 @@ def patterns_of(chunker):
     shim = chunker.model.shims[0]
     if "patterns" not in shim.parameters:
         return ()
-    features = chunker.model.attrs["structure"].features
-    if features is None:
-        chunker.predict([Doc(chunker.vocab, words=["a"])])
-        features = chunker.model.attrs["structure"].features
+    features = PatternFeatures.from_arrays(shim.extra["patterns"])
     weights = shim.values("patterns", is_train=False)[features.weight_of]
     return tuple((tuple(int(y) for y in p), float(w)) for p, w in zip(features.patterns, weights, strict=True))

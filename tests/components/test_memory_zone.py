@@ -5,6 +5,7 @@ import pytest
 from .helpers import (
     ALL_PATTERNS,
     CORPUS,
+    FREQUENT,
     LABELS,
     blank,
     examples_of,
@@ -37,13 +38,13 @@ def test_words_of_a_memory_zone_are_forgotten():
     lexicon = tagger_of(nlp).model.layers[0].attrs["features"].extractor._lexicon
     with nlp.memory_zone():
         nlp("some words that vanish")
-        assert len(lexicon._row_of) > 0
-    assert len(lexicon._row_of) == 0
+        assert len(lexicon._types._row_of) > 0
+    assert len(lexicon._types._row_of) == 0
     with pytest.raises(RuntimeError, match="on purpose"):
         with nlp.memory_zone():
             nlp("some words that vanish")
             raise RuntimeError("on purpose")
-    assert len(lexicon._row_of) == 0, "also after an error"
+    assert len(lexicon._types._row_of) == 0, "also after an error"
 
 
 def test_training_within_a_memory_zone():
@@ -53,3 +54,17 @@ def test_training_within_a_memory_zone():
         with nlp.memory_zone():
             train(nlp, 1, optimizer=optimizer)
     assert predicted(nlp) == gold()
+
+
+def test_rules_forget_the_words_of_a_zone():
+    rule = {"name": "the", "tokens": [{"LOWER": "the"}, {}], "labels": ["?x", "?y"]}
+    rules = {"@misc": "spacy_hoseq.rule_patterns.v1", "rules": [rule]}
+    sources = {"@misc": "spacy_hoseq.pattern_sources.v1", "*": {"a": rules, "b": FREQUENT}}
+    nlp = trained(model=tagger_model(patterns=sources))
+    words = tagger_of(nlp).model.attrs["source"].sources[0]._word_rules._types
+    expected = [t.tag_ for t in nlp("the brontosaurus runs")]
+    with nlp.memory_zone():
+        nlp("the words that vanish")
+        assert len(words._row_of) > 0
+    assert len(words._row_of) == 0
+    assert [t.tag_ for t in nlp("the brontosaurus runs")] == expected

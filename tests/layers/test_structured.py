@@ -8,10 +8,12 @@ import pytest
 from thinc.api import Model
 
 from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.path_score import path_score
 from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
 from .helpers import VOCAB, Doc, doc_of, randomize, raw, zeros
@@ -132,7 +134,8 @@ def test_loaded_patterns_replace_the_own_ones():
     index_features(other.layers[0], [docs])
     define_patterns(other, LABELS, [np.array([2, 2, 2] * 10, np.int32)])
     other.initialize(X=docs, Y=zeros(docs, L))
-    assert other.predict(docs).patterns.trie.node_of.tolist() != model.predict(docs).patterns.trie.node_of.tolist()
+    nodes = [m.begin_update(docs)[0].patterns.trie.node_of.tolist() for m in (other, model)]
+    assert nodes[0] != nodes[1]
     other.from_bytes(model.to_bytes())
     assert np.array_equal(decode_exact(other.predict(docs)).scores, decode_exact(model.predict(docs)).scores)
 
@@ -154,3 +157,24 @@ def test_initializing_again_starts_from_zero():
     model.initialize(X=docs, Y=zeros(docs, L))
     assert not raw(model, "trans").any() and not raw(model, "patterns").any()
     assert not model.predict(docs).scores.any()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_prediction_does_without_features_of_weight_0(source):
+    """All fire in learning; prediction gives every labelling the same score without those of weight 0."""
+    model, docs = tagger(source), docs_of()
+    shim, rng = weights_of(model), np.random.default_rng(3)
+    if "patterns" not in shim.parameters:
+        return
+    n_weights = len(shim.parameters["patterns"].values)
+    n_nodes = []
+    for share in (0.0, 0.5, 1.0, 0.2):
+        weights = np.where(rng.random(n_weights) < share, rng.integers(1, 9, n_weights) / 4, 0.0)
+        shim.set(Parameter("patterns", weights, nonnegative=True))
+        both = nonzero, _ = model.predict(docs), model.begin_update(docs)[0]
+        for _ in range(20):
+            labels = rng.integers(0, L, len(nonzero.scores))
+            scores = [path_score(p.scores, p.trans, labels, p.lengths, patterns=p.patterns) for p in both]
+            assert scores[0] == pytest.approx(scores[1], abs=1e-9)
+        n_nodes.append(len(nonzero.patterns.trie) if nonzero.patterns else 0)
+    assert n_nodes[0] <= n_nodes[3] <= n_nodes[2] and n_nodes[0] < n_nodes[2]

@@ -14,7 +14,7 @@ from spacy_hoseq.features import word_types
 from spacy_hoseq.patterns.rules import RulePatterns
 from spacy_hoseq.patterns.word_rules import WordRules, looks_at_words
 
-WORDS = ["a", "A", "the", "The", "10", "ten", ",", "(", " ", "\n", "$", "$5", "e-mail", "www.x.org", "百分之十", "至", "Ünï"]
+WORDS = ["a", "A", "the", "The", "10", "ten", ",", "(", " ", "\n", "$", "$5", "x.org", "百分之十", "至", "Ünï"]
 TESTS = [
     {}, {"ORTH": "a"}, {"LOWER": "the"}, {"IS_TITLE": True}, {"IS_PUNCT": False}, {"LENGTH": {">=": 3}},
     {"TEXT": {"REGEX": "^百分之"}}, {"ORTH": {"IN": ["a", "至", ","]}}, {"LOWER": {"NOT_IN": ["a", "the"]}},
@@ -93,7 +93,8 @@ def test_forgetting_words_changes_nothing(vocab, monkeypatch):
     monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 5)
     rules = WordRules(tokens)
     one_by_one = [(3 * i + token, rule) for i, doc in enumerate(docs) for token, rule in fired(rules, [doc])]
-    assert expected == one_by_one == [(t, r) for i in range(30) for t, r in ([(3 * i + 1, 0)] * (i % 2) + [(3 * i + 2, 1)])]
+    odd_and_the = [match for i in range(30) for match in [*[(3 * i + 1, 0)] * (i % 2), (3 * i + 2, 1)]]
+    assert expected == one_by_one == odd_and_the
 
 
 @pytest.mark.parametrize("token", [{"TAG": "NN"}, {"LEMMA": "go"}, {"NORM": "x"}, {"IS_SENT_START": True},
