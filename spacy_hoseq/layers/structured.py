@@ -9,6 +9,7 @@ from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
 from ..decoders.configurations import MAX_STATES, Configurations
+from ..decoders.limits import Limits
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.trie import Fired, PatternScores, PatternTrie
 from ..errors import Errors
@@ -73,6 +74,8 @@ class _Structure:
 
     Not saved: a loaded model makes its own. `max_states` is that of the config it is loaded with; `nonnegative` is used
     in initialization, and after that a property of the weights, which is saved with them; `label_pairs` in learning.
+    What is made from finished weights is kept as long as they are: such arrays are read-only, and new weights are a new
+    array, so that it is enough to compare which array it is.
     """
 
     def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
@@ -80,12 +83,39 @@ class _Structure:
         self._of: Any = None
         self.features: Optional[PatternFeatures] = None
         self.trie: Optional[PatternTrie] = None
+        self._nodes: Tuple[Any, Any] = None, None  # finished weights, what they are at the nodes of the trie
+        self._limits: Optional[Limits] = None
 
     def use(self, definition: Dict[str, Any], n_labels: int) -> None:
         if self._of is not definition:
             self.features = PatternFeatures.from_arrays(definition)
             self.trie = PatternTrie(self.features.patterns, n_labels)
-            self._of = definition
+            self._of, self._nodes = definition, (None, None)
+
+    def node_weights(self, weights: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Weights of the patterns that fire everywhere, by node. Those of finished weights are kept."""
+        weights_before, nodes = self._nodes
+        if nodes is not None and weights is weights_before:
+            return cast(NDArray[np.float64], nodes)
+        features, trie = cast(PatternFeatures, self.features), cast(PatternTrie, self.trie)
+        everywhere = features.rule_of < 0
+        own = weights[features.weight_of[everywhere]]
+        fresh: NDArray[np.float64] = np.zeros(len(trie))
+        fresh += np.bincount(trie.node_of[everywhere], own, minlength=len(trie))
+        if not weights.flags.writeable:
+            fresh.setflags(write=False)
+            self._nodes = weights, fresh
+        return fresh
+
+    def limits(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> Limits:
+        """What pruning knows of finished weights: the same record as long as they are the same."""
+        limits = self._limits
+        if limits is None or not limits.belong_to(trans, patterns):
+            limits = self._limits = Limits(trans, patterns)
+        return limits
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_nodes": (None, None), "_limits": None}  # a worker process makes its own
 
 
 def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
@@ -131,7 +161,9 @@ def forward(
         pairs, backprop_moves = layer(docs, is_train)
         flat = _concatenate(pairs, layer.ops, len(trans) ** 2, "transitions", "pairs of labels")
         moves = flat.reshape(len(scores), len(trans), len(trans))
-    potentials = Potentials(scores, trans, sequence_lengths(docs), found.patterns, found.configurations, moves)
+    limits = None if is_train else model.attrs["structure"].limits(trans, found.patterns)
+    lengths = sequence_lengths(docs)
+    potentials = Potentials(scores, trans, lengths, found.patterns, found.configurations, moves, limits)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         pairs = len(trans) if model.attrs["structure"].label_pairs else 0
@@ -222,13 +254,11 @@ def _pattern_scores(model: TaggerModel, docs: List[Doc], is_train: bool) -> _Fou
     if features.patterns:
         own = weights[features.weight_of]  # (P,)
         everywhere = features.rule_of < 0
-        node_weights: NDArray[np.float64] = np.zeros(len(trie))
-        node_weights += np.bincount(trie.node_of[everywhere], own[everywhere], minlength=len(trie))
         fired = None
         if fired_by_rules is not None and not everywhere.all():
             which, tokens = features.expand(fired_by_rules)
             fired = Fired(tokens, trie.node_of[which], own[which])
-        patterns = PatternScores(trie, node_weights, fired)
+        patterns = PatternScores(trie, structure.node_weights(weights), fired)
     configurations, spans = None, nothing
     if features.configurations is not None and fired_by_rules is not None:
         spans, first, sizes, slots = features.configurations.expand(fired_by_rules)
