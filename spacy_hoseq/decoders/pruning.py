@@ -29,6 +29,7 @@ Ints = NDArray[np.intp]
 NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
 CHAIN_COST, PATTERN_COST = 32, 64  # the same for two candidates to compare and decode, without and with patterns
 SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
+CROWDED = 4  # pairs of candidates a token from which a chain is decoded at once: comparing them would cost as much
 MAX_PAIRS = 1_000_000  # pairs of candidates at neighbouring tokens that are looked at together
 
 
@@ -68,8 +69,11 @@ def decode_pruned(
     candidates = candidate_labels(scores, limits, allowed=allowed, fired_loss=fired_loss)
     sizes: Ints = np.asarray(lengths).astype(np.intp)
     few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
+    pairs = _pairs(candidates.counts, sizes)
+    crowded = few & (pairs > CROWDED * sizes) & (patterns is None)
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(sizes))
-    for chosen in (*_parts(np.flatnonzero(few), _pairs(candidates.counts, sizes)), np.flatnonzero(~few)):
+    groups = [part for group in (few & ~crowded, crowded) for part in _parts(np.flatnonzero(group), pairs)]
+    for chosen in (*groups, np.flatnonzero(~few)):
         if not len(chosen):
             continue
         at = ranges((np.cumsum(sizes) - sizes)[chosen], sizes[chosen])
@@ -78,7 +82,10 @@ def decode_pruned(
             if few[chosen[0]]:
                 whole = len(chosen) == len(sizes)
                 part = candidates if whole else candidates.of(at)
-                labels[at], best[chosen] = _decode_open(part, limits, sizes[chosen], inside)
+                if crowded[chosen[0]]:
+                    labels[at], best[chosen] = sparse_viterbi(part, limits.trans, sizes[chosen])
+                else:
+                    labels[at], best[chosen] = _decode_open(part, limits, sizes[chosen], inside)
             else:
                 mask = None if allowed is None else allowed[at]
                 labels[at], best[chosen] = _decode_all(scores[at], trans, sizes[chosen], inside, mask)

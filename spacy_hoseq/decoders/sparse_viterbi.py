@@ -4,7 +4,7 @@ The candidates of all tokens are the CELLS of a lattice, and the EDGES lead from
 of the next. Checked label by label against `viterbi` in tests/decoders/test_sparse_viterbi.py.
 """
 
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +36,21 @@ def sparse_viterbi(candidates: Candidates, trans: NDArray[np.floating], lengths:
     packed = candidates.of(layout.tokens)
     edges = edges_between(packed, tokens_before(layout), trans)
     v, arrived = packed.scores.copy(), edges.trans.copy()
-    best_arrived = np.zeros(len(v))
     bounds = packed.first[layout.offset]  # first cell of each step
     for t in range(1, len(layout.size_at_t)):
         a, b = bounds[t], bounds[t + 1]
         e, f = edges.first[a], edges.first[b]
-        arrived[e:f] += v[edges.source[e:f]]
-        best_arrived[a:b] = np.maximum.reduceat(arrived[e:f], edges.first[a:b] - e)
-        v[a:b] += best_arrived[a:b]
-    target = np.repeat(np.arange(len(v)), np.diff(edges.first))
-    best_edge = np.flatnonzero(arrived == best_arrived[target])[::-1]
-    previous = np.full(len(v), -1, np.intp)
-    previous[target[best_edge]] = edges.source[best_edge]  # the lowest label wins: it is assigned last
-    return read_back(packed.first, v, packed.labels, previous, layout)
+        arrived[e:f] += v.take(edges.source[e:f])
+        v[a:b] += np.maximum.reduceat(arrived[e:f], edges.first[a:b] - e)
+
+    def before(cells: Ints) -> Ints:
+        """The cells they were reached from; of several the lowest label."""
+        counts = edges.first[cells + 1] - edges.first[cells]
+        some = ranges(edges.first[cells], counts)
+        first = np.concatenate([[0], np.cumsum(counts)])
+        return edges.source[some[first_best(arrived[some], first)]]
+
+    return read_back(packed.first, v, packed.labels, before, layout)
 
 
 def tokens_before(layout: Layout) -> Ints:
@@ -65,14 +67,16 @@ def edges_between(packed: Candidates, before: Ints, trans: NDArray[np.floating])
     previous = before[packed.tokens]
     counts = np.where(previous >= 0, packed.counts[previous], 0)
     source = ranges(packed.first[previous], counts)
-    moves: Floats = trans[packed.labels[source], np.repeat(packed.labels, counts)].astype(np.float64, copy=False)
+    move = np.repeat(packed.labels, counts)
+    move += (packed.labels * len(trans)).take(source)
+    moves: Floats = trans.reshape(-1).take(move).astype(np.float64, copy=False)
     return Edges(source, moves, np.concatenate([[0], np.cumsum(counts)]))
 
 
-def read_back(first: Ints, v: Floats, label: Ints, previous: Ints, layout: Layout) -> Paths:
+def read_back(first: Ints, v: Floats, label: Ints, before: Callable[[Ints], Ints], layout: Layout) -> Paths:
     """Labels from the last tokens to the first. first (N + 1,): cells of each packed token, at which paths can end.
 
-    v, label, previous, by cell: score of the best path to it, its label, the cell at the token before.
+    v, label, by cell: score of the best path to it, its label. before: the cells at the token before.
     """
     labels = np.zeros(len(layout.tokens), np.int32)
     best = np.zeros(len(layout.lengths))
@@ -86,5 +90,5 @@ def read_back(first: Ints, v: Floats, label: Ints, previous: Ints, layout: Layou
             best[n_on : n_on + len(chosen)] = v[chosen]
             cell = np.concatenate([cell, chosen])
         labels[here] = label[cell]
-        cell = previous[cell]
+        cell = before(cell) if t else cell
     return unpack_paths(labels, best, layout)
