@@ -8,6 +8,9 @@ patterns drawn with probability 1/rank as frequent labels are. One size varies a
 leaves a series when a point has taken longer than `--seconds`, Algorithm 1 when the next may take ten times as long.
 Writes one row for each point, prints slopes fitted to the logarithms (the exponent: 1 = linear), draws decoding.svg
 beside the CSV (needs matplotlib, the extra `report`).
+
+Before that, for 10 to 1,000 labels, what pruning saves on potentials like those of a trained tagger;
+`--label-sets-only` stops there.
 """
 
 import csv
@@ -27,6 +30,7 @@ from spacy_hoseq.decoders.beam import BeamSearch
 from spacy_hoseq.decoders.choice import decode_longest_match
 from spacy_hoseq.decoders.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.limits import Limits
 from spacy_hoseq.decoders.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.potentials import Potentials
 from spacy_hoseq.decoders.trie import PatternScores, PatternTrie
@@ -41,6 +45,7 @@ SIZES = {
     "order": [1, 2, 3, 4, 5, 6, 7, 8],
     "length": [10, 100, 1000, 10_000, 100_000],
 }
+LABEL_SETS = [10, 44, 450, 1000]
 ONE_SENTENCE = ("Algorithm 1",)  # timed on one sentence, being no batch decoder
 HEADER = ("Decoder", "patterns", "trie nodes", "labels", "order", "length")
 
@@ -191,6 +196,69 @@ def large_problem(page: Optional[Path]) -> None:
         write_table(page, "decoding-large", header, [row])
 
 
+def trained_like(n_labels: int, *, patterns: int, n_sentences: int = 50, length: int = 25) -> Potentials:
+    """Scores as of a trained tagger: one label ahead by 8 or so, at every third token another nearly as far; one pair
+    of labels in twenty has a transition of its own. Patterns are taken from the best-scoring labels."""
+    rng = np.random.default_rng(n_labels)
+    n = n_sentences * length
+    scores = rng.normal(size=(n, n_labels))
+    likely = rng.choice(n_labels, size=(2, n), p=(share := 1 / np.arange(1, n_labels + 1)) / share.sum())
+    scores[np.arange(n), likely[0]] += rng.normal(8, 1.5, n)
+    unsure = np.flatnonzero(rng.random(n) < 1 / 3)
+    scores[unsure, likely[1, unsure]] += rng.normal(7, 1.5, len(unsure))
+    trans = rng.normal(size=(n_labels, n_labels)) * (rng.random((n_labels, n_labels)) < 0.05)
+    lengths = np.full(n_sentences, length, np.int32)
+    potentials = Potentials(scores.astype(np.float32), trans, lengths)
+    if not patterns:
+        return potentials
+    rows = np.lib.stride_tricks.sliding_window_view(likely[0], 3).tolist()
+    found = sorted({tuple(row[: 2 + i % 2]) for i, row in enumerate(rows)})
+    chosen = [found[i] for i in rng.permutation(len(found))[:patterns].tolist()]
+    trie = PatternTrie(chosen, n_labels)
+    weights = np.zeros(len(trie))
+    weights[trie.node_of] = np.abs(rng.normal(size=len(chosen))) * 0.5
+    return potentials._replace(patterns=PatternScores(trie, weights))
+
+
+def label_sets(page: Optional[Path]) -> None:
+    """Time a token with and without pruning, with limits kept and made anew, by the number of labels."""
+    rows = []
+    for patterns in (0, 300):
+        per_label: Dict[int, List[float]] = {}
+        for n_labels in LABEL_SETS:
+            fresh = trained_like(n_labels, patterns=patterns)
+            kept = fresh._replace(limits=Limits(fresh.trans, fresh.patterns))
+            runs = [lambda: decode_exact(kept), lambda: decode_exact(fresh), lambda: unpruned(fresh)]  # noqa: B023
+            runs[0]()
+            per_label[n_labels] = medians(runs, len(fresh.scores))
+        for n_labels, times in per_label.items():
+            growth = [time_ / base for time_, base in zip(times, per_label[44], strict=True)]
+            cells = [f"{time_:.2f} us ({factor:.1f})" for time_, factor in zip(times, growth, strict=True)]
+            rows.append((f"{n_labels:,}", str(patterns), *cells))
+    header = ("labels", "patterns", "pruned, limits kept", "pruned, limits made", "not pruned")
+    print(table(rows, header=header, divider=True))
+    if page is not None:
+        write_table(page, "decoding-label-sets", header, rows)
+
+
+def unpruned(potentials: Potentials) -> object:
+    scores, trans, lengths, patterns = potentials[:4]
+    if patterns is None:
+        return viterbi(scores, trans, lengths)
+    return decode_nonnegative(scores, trans, patterns, lengths)
+
+
+def medians(runs: List[Callable[[], object]], n_tokens: int) -> List[float]:
+    """Microseconds of processor time a token, run by run in turn, the median of five rounds."""
+    seconds = np.zeros((5, len(runs)))
+    for times in seconds:
+        for i, run in enumerate(runs):
+            start = time.process_time()
+            run()
+            times[i] = time.process_time() - start
+    return [float(s) / n_tokens * 1e6 for s in np.median(seconds, axis=0)]
+
+
 def draw(rows: Rows, path: Path) -> None:
     import matplotlib
 
@@ -214,7 +282,15 @@ def draw(rows: Rows, path: Path) -> None:
     pyplot.close(figure)
 
 
-def main(output: Path = Path("decoding.csv"), seconds: float = 4.0, page: Optional[Path] = None) -> None:
+def main(
+    output: Path = Path("decoding.csv"),
+    seconds: float = 4.0,
+    page: Optional[Path] = None,
+    label_sets_only: bool = False,
+) -> None:
+    label_sets(page)
+    if label_sets_only:
+        return
     rows = measure(output, seconds)
     found = list(slopes(rows))
     print("Exponents of the time a token:")

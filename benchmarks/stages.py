@@ -16,8 +16,10 @@ import typer
 from spacy.tokens import Doc, DocBin
 from wasabi import table
 
+from spacy_hoseq.decoders.bounds import candidate_labels, refine
+from spacy_hoseq.decoders.limits import Limits
 from spacy_hoseq.decoders.nonnegative import decode_nonnegative
-from spacy_hoseq.decoders.pruning import candidate_labels, decode_pruned, make_limits, refine
+from spacy_hoseq.decoders.pruning import decode_pruned
 from spacy_hoseq.decoders.viterbi import viterbi
 
 from .page import write_table
@@ -43,9 +45,9 @@ def stages(model: Path, text: Path) -> Dict[str, str]:
     emissions = pipe.model.layers[0]
     extractor = emissions.attrs["features"].extractor
     scores, trans, lengths, patterns = pipe.model.predict(docs)[:4]
-    limits = make_limits(trans, patterns)
+    limits = Limits(trans, patterns)  # kept, as the model does
     first = candidate_labels(scores, limits)
-    second = refine(first, scores, limits, lengths)
+    second = refine(first, limits, lengths)
     guesses = pipe.predict(docs)
 
     def unpruned() -> Any:
@@ -57,14 +59,14 @@ def stages(model: Path, text: Path) -> Dict[str, str]:
     return {
         "attribute values of all tokens": per_token(n, lambda: extractor.columns(docs)),
         "emission scores, these included": per_token(n, lambda: emissions.predict(docs)),
-        "decoding": per_token(n, lambda: decode_pruned(scores, trans, lengths, patterns=patterns)),
+        "decoding": per_token(n, lambda: decode_pruned(scores, trans, lengths, patterns=patterns, limits=limits)),
         "(decoding without pruning)": per_token(n, unpruned),
         "writing tags": per_token(n, lambda: pipe.set_annotations(docs, guesses)),
         "all, through nlp.pipe": per_token(n, *whole(nlp, words)),
         "label patterns": str(0 if patterns is None else int((patterns.weights > 0).sum())),
-        "candidates a token, first bound": f"{first.sum() / n:.2f}",
-        "candidates a token, second bound": f"{second.sum() / n:.2f}",
-        "tokens left open": f"{np.mean(second.sum(axis=1) > 1):.1%}",
+        "candidates a token, first bound": f"{len(first.labels) / n:.2f}",
+        "candidates a token, second bound": f"{len(second.labels) / n:.2f}",
+        "tokens left open": f"{np.mean(second.counts > 1):.1%}",
     }
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from .instances import Instances, make_instances
 from .layout import check_scores, make_layout
+from .limits import Limits
 from .longest_match import check_finite
 from .path_score import path_score
 from .potentials import Potentials
@@ -79,7 +80,7 @@ class DualDecomposition:
         make_layout(lengths, len(scores))
         n = len(lengths)
         if patterns is None:
-            paths = decode_pruned(scores, trans, lengths, allowed=allowed)
+            paths = decode_pruned(scores, trans, lengths, allowed=allowed, limits=potentials.limits)
             return Certified(*paths, paths.scores.copy(), np.ones(n, bool), np.zeros(n, np.intp))
         check_finite(patterns)
         result = Certified(
@@ -120,9 +121,10 @@ def _solve(
     prices = np.zeros((len(z.tokens), n_labels))  # u_p(t, label)
     of_pair = sequence[z.tokens]
     pairs = np.arange(len(z.tokens))
+    limits = Limits(trans, None)  # prices change the scores only
     for _ in range(max_iterations):
         total = scores + _sum_rows(z.tokens, prices, n_tokens)
-        chain = decode_pruned(total, trans, lengths, allowed=allowed)
+        chain = decode_pruned(total, trans, lengths, allowed=allowed, limits=limits)
         slaves, value = _slaves(z, prices)
         dual = chain.scores + np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
         bounds = np.where(certified, bounds, np.minimum(bounds, dual))

@@ -152,12 +152,14 @@ def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths
     """Sequences without configurations; each by the signs of its own patterns, so that ties do not depend on others."""
     scores, trans, lengths, patterns = potentials[:4]
     if patterns is None:
-        return decode_pruned(scores, trans, lengths, allowed=allowed)
+        return decode_pruned(scores, trans, lengths, allowed=allowed, limits=potentials.limits)
     check_finite(patterns)
     if patterns.weights.min(initial=0.0) < 0:
         return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)
     if patterns.fired is None or patterns.fired.weights.min(initial=0.0) >= 0:
-        return decode_pruned(scores, trans, lengths, patterns=patterns, allowed=allowed)
+        return decode_pruned(
+            scores, trans, lengths, patterns=patterns, allowed=allowed, limits=potentials.limits
+        )
     negative = patterns.fired.tokens[patterns.fired.weights < 0]
     signed = np.unique(np.searchsorted(np.cumsum(lengths), negative, side="right"))
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
@@ -170,7 +172,9 @@ def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths
                 if sequences is signed and inside is not None:
                     found = decode_any_sign(scores, trans, inside, own_lengths, allowed=mask)
                 else:
-                    found = decode_pruned(scores, trans, own_lengths, patterns=inside, allowed=mask)
+                    found = decode_pruned(
+                        scores, trans, own_lengths, patterns=inside, allowed=mask, limits=potentials.limits
+                    )
             labels[tokens], best[sequences] = found
     return Paths(labels, best)
 

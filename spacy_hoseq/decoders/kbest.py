@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from .configurations import Configurations, lattice_of
+from .exact import decode_exact
 from .lattice import k_best_paths
 from .layout import check_scores
 from .potentials import Potentials
@@ -65,7 +66,14 @@ def combine(parts: List[KBest], k: int) -> KBest:
 
 
 def k_best_of(potentials: Potentials, allowed: Optional[NDArray[np.bool_]], k: int) -> KBest:
-    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`."""
+    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`.
+
+    The single best one is that of `decode_exact`, which prunes.
+    """
+    if k == 1:
+        potentials.refuse_moves("one sequence at a time")
+        paths = decode_exact(potentials, allowed=allowed)
+        return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
     parts = []
     for scores, trans, patterns, configurations, mask, _ in potentials.sequences(allowed):
         parts.append(k_best(scores, trans, k, patterns=patterns, configurations=configurations, allowed=mask))

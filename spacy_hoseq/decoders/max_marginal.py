@@ -26,6 +26,6 @@ def max_marginal(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]]
     """
     marginals = exact_posterior(potentials, allowed=allowed).marginals
     labels = marginals.argmax(axis=1).astype(np.int32)
-    scores, trans, lengths, patterns, configurations, moves = potentials
+    scores, trans, lengths, patterns, configurations, moves = potentials[:6]
     of_paths = path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations, moves=moves)
     return Paths(labels, of_paths)

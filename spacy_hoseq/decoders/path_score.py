@@ -27,9 +27,23 @@ def path_score(
     RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
     """
     check_scores(scores, trans, None)
-    lengths = make_layout(lengths, len(scores)).lengths
+    make_layout(lengths, len(scores))
+    emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
+    return sum_score(emissions, trans, labels, lengths, patterns, configurations, moves)
+
+
+def sum_score(
+    emissions: NDArray[np.float64],
+    trans: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    lengths: NDArray[np.integer],
+    patterns: Optional[PatternScores],
+    configurations: Optional[Configurations] = None,
+    moves: Optional[NDArray[np.floating]] = None,
+) -> NDArray[np.float64]:
+    """`path_score` of a batch that has been checked. emissions (N,): of the labels alone."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    here = scores[np.arange(len(labels)), labels].astype(np.float64)
+    here = emissions.copy()
     inside = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
     here[inside] += trans[labels[inside - 1], labels[inside]]
     if moves is not None:

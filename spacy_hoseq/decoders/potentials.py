@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from .configurations import Configurations
 from .layout import ranges
+from .limits import Limits
 from .trie import PatternScores
 
 Ints = NDArray[np.intp]
@@ -34,7 +35,8 @@ class Potentials(NamedTuple):
     scores (N, L) float32: emissions. trans (L, L): first index is the earlier token. lengths (S,) int.
     patterns: higher-order features of single labels, None for a plain chain. configurations: those with label sets and
     gaps, None if there are none. moves (N, L, L): what the text says of pairs of labels, the one before each token and
-    the one at it, on top of trans; None if nothing.
+    the one at it, on top of trans; None if nothing. limits: what pruning has found out about trans and the weights of
+    the patterns in other batches; None where weights change. It is used only with the very arrays it belongs to.
     """
 
     scores: NDArray[np.float32]
@@ -43,6 +45,7 @@ class Potentials(NamedTuple):
     patterns: Optional[PatternScores] = None
     configurations: Optional[Configurations] = None
     moves: Optional[NDArray[np.floating]] = None
+    limits: Optional[Limits] = None
 
     def refuse_configurations(self, decoder: str) -> None:
         """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations; as
@@ -88,7 +91,9 @@ class Potentials(NamedTuple):
         patterns, entries = self.patterns, np.zeros(0, np.intp)
         if patterns is not None:
             patterns, entries = patterns.among(tokens, len(self.scores))
-        return Potentials(self.scores[tokens], self.trans, self.lengths[sequences], patterns), tokens, entries
+        lengths = self.lengths[sequences]
+        chain = Potentials(self.scores[tokens], self.trans, lengths, patterns, limits=self.limits)
+        return chain, tokens, entries
 
 
 class PotentialsGradient(NamedTuple):

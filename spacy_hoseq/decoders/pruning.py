@@ -2,36 +2,42 @@
 
 A token with one label left is decided. Tokens that are open influence each other only through patterns or transitions
 that cover both, so a sequence falls apart into windows around runs of open tokens, with `reach` decided tokens of
-context on both sides (1 for a chain, max_length - 1 with patterns). Each window is decoded as a sequence of its own.
+context on both sides (1 for a chain, max_length - 1 with patterns). Each window is decoded as a sequence of its own,
+over its candidates only.
 
 Checked label by label against the unpruned decoders in tests/decoders/test_pruning.py.
 """
 
-from typing import List, NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .bounds import Limits, candidate_labels, fired_loss_of, make_limits, refine
+from .bounds import candidate_labels, fired_loss_of, refine
+from .candidates import Candidates
 from .layout import check_scores, make_layout, ranges
+from .limits import Limits
 from .nonnegative import MANY_NODES, check_weights, decode_checked
-from .path_score import path_score
+from .path_score import sum_score
 from .records import NoPath, Paths
 from .sparse import decode_sparse
+from .sparse_viterbi import sparse_viterbi
 from .trie import Fired, PatternScores
 from .viterbi import viterbi
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-PAIR_COST, NODE_COST = 32, 8  # time to compare two candidates, and of a node in the decoder, over that of a transition
-FEW = 8.0  # mean candidates a token up to which a window is decoded over its candidates only
+Ints = NDArray[np.intp]
+NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
+CHAIN_COST, PATTERN_COST = 32, 64  # the same for two candidates to compare and decode, without and with patterns
+SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
+CROWDED = 4  # pairs of candidates a token from which a chain is decoded at once: comparing them would cost as much
+MAX_PAIRS = 1_000_000  # pairs of candidates at neighbouring tokens that are looked at together
 
 
 class Windows(NamedTuple):
     """tokens (M,): flat token index of every window token; windows may share tokens. lengths (W,): window sizes."""
 
-    tokens: NDArray[np.intp]
-    lengths: NDArray[np.intp]
+    tokens: Ints
+    lengths: Ints
 
 
 def decode_pruned(
@@ -41,13 +47,15 @@ def decode_pruned(
     *,
     patterns: Optional[PatternScores] = None,
     allowed: Optional[NDArray[np.bool_]] = None,
+    limits: Optional[Limits] = None,
 ) -> Paths:
     """The best label sequences, as `viterbi` (no patterns) or `decode_nonnegative` give them, for less work.
 
-    Arguments, result and errors as there. Where two labellings have exactly the same score, the chosen one may differ
-    from the unpruned decoder's with patterns (never without); it does not depend on the rest of the batch.
+    limits: of these weights, to be kept for other batches; None = made for this one. Those of other arrays are not
+    used. Other arguments, result and errors as there. Where two labellings have exactly the same score, the chosen one
+    may differ from the unpruned decoder's with patterns (never without); it does not depend on the rest of the batch.
 
-    Time O(N L) plus that of the decoder on the windows that stay open.
+    Time O(N L) plus that of the limits, and of the decoder on the windows that stay open.
     """
     check_scores(scores, trans, allowed)
     make_layout(lengths, len(scores))
@@ -55,101 +63,116 @@ def decode_pruned(
         check_weights(patterns)
     if not len(scores):
         return Paths(np.zeros(0, np.int32), np.zeros(0))
-    limits = make_limits(trans, patterns)
+    if limits is None or not limits.belong_to(trans, patterns):
+        limits = Limits(trans, patterns)
     fired_loss = None if patterns is None else fired_loss_of(patterns, scores.shape)
     candidates = candidate_labels(scores, limits, allowed=allowed, fired_loss=fired_loss)
-    few = _has_few(candidates, np.asarray(lengths), trans, patterns)  # (S,)
-    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
-    for chosen, decode in ((few, _decode_open), (~few, _decode_all)):
-        if not chosen.any():
+    sizes: Ints = np.asarray(lengths).astype(np.intp)
+    few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
+    pairs = _pairs(candidates.counts, sizes)
+    crowded = few & (pairs > CROWDED * sizes) & (patterns is None)
+    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(sizes))
+    groups = [part for group in (few & ~crowded, crowded) for part in _parts(np.flatnonzero(group), pairs)]
+    for chosen in (*groups, np.flatnonzero(~few)):
+        if not len(chosen):
             continue
-        part = _Part(scores, trans, np.asarray(lengths), patterns, candidates, fired_loss, np.arange(len(scores)))
-        if not chosen.all():
-            part = _select(part, np.flatnonzero(chosen))
+        at = ranges((np.cumsum(sizes) - sizes)[chosen], sizes[chosen])
+        inside = None if patterns is None else patterns.among(at, len(scores))[0]
         try:
-            labels[part.tokens], best[chosen] = decode(part, limits)
+            if few[chosen[0]]:
+                whole = len(chosen) == len(sizes)
+                part = candidates if whole else candidates.of(at)
+                if crowded[chosen[0]]:
+                    labels[at], best[chosen] = sparse_viterbi(part, limits.trans, sizes[chosen])
+                else:
+                    labels[at], best[chosen] = _decode_open(part, limits, sizes[chosen], inside)
+            else:
+                mask = None if allowed is None else allowed[at]
+                labels[at], best[chosen] = _decode_all(scores[at], trans, sizes[chosen], inside, mask)
         except NoPath as no_path:
-            raise NoPath(int(np.flatnonzero(chosen)[no_path.sequence])) from None
+            raise NoPath(int(chosen[no_path.sequence])) from None
     return Paths(labels, best)
 
 
-class _Part(NamedTuple):
-    """Some sequences of a batch. tokens (N',): theirs in the batch."""
-
-    scores: NDArray[np.floating]
-    trans: NDArray[np.floating]
-    lengths: NDArray[np.integer]
-    patterns: Optional[PatternScores]
-    candidates: Mask
-    fired_loss: Optional[Floats]
-    tokens: NDArray[np.intp]
-
-
-def _select(batch: _Part, sequences: NDArray[np.intp]) -> _Part:
-    scores, trans, lengths, patterns, candidates, fired_loss, _ = batch
-    at = ranges((np.cumsum(lengths) - lengths)[sequences], lengths[sequences])
-    inside = None if patterns is None else patterns.among(at, len(scores))[0]
-    loss = None if fired_loss is None else fired_loss[at]
-    return _Part(scores[at], trans, lengths[sequences], inside, candidates[at], loss, at)
-
-
-def _has_few(
-    candidates: Mask, lengths: NDArray[np.integer], trans: NDArray[np.floating], patterns: Optional[PatternScores]
-) -> NDArray[np.bool_]:
-    """Sequences in which comparing candidates with those beside them costs less than decoding all labels. (S,)."""
-    n_nodes = len(trans) if patterns is None else min(len(patterns.trie), MANY_NODES)
-    counts = candidates.sum(axis=1)
+def _pairs(counts: Ints, lengths: Ints) -> Ints:
+    """Pairs of candidates at neighbouring tokens of each sequence. counts (N,): candidates. RETURNS (S,)."""
     pairs = np.zeros(len(counts), np.intp)
     pairs[1:] = counts[1:] * counts[:-1]
     starts = np.cumsum(lengths) - lengths
     pairs[starts] = 0  # none across sequences
-    limit = len(trans) ** 2 + NODE_COST * n_nodes
-    return np.asarray(np.add.reduceat(pairs, starts) * PAIR_COST <= lengths * limit, bool)
+    return np.asarray(np.add.reduceat(pairs, starts), np.intp)
 
 
-def _decode_all(part: _Part, limits: Limits) -> Paths:
+def is_few(
+    counts: Ints,
+    lengths: Ints,
+    trans: NDArray[np.floating],
+    patterns: Optional[PatternScores],
+    pair_cost: Optional[int] = None,
+) -> NDArray[np.bool_]:
+    """Sequences for which it pays to look at pairs of candidates only: a property of the sequence, not of the batch.
+
+    counts (N,): candidates. pair_cost: of looking at one; None = of comparing them first. RETURNS (S,).
+    """
+    n_nodes = len(trans) if patterns is None else min(len(patterns.trie), MANY_NODES)
+    if pair_cost is None:
+        pair_cost = CHAIN_COST if patterns is None else PATTERN_COST
+    dense = len(trans) ** 2 + NODE_COST * n_nodes
+    return np.asarray(_pairs(counts, lengths) * pair_cost <= lengths * dense, bool)
+
+
+def _parts(sequences: Ints, pairs: Ints) -> Iterator[Ints]:
+    """These sequences, in parts of about MAX_PAIRS pairs."""
+    before = np.cumsum(pairs[sequences]) - pairs[sequences]
+    yield from np.split(sequences, np.flatnonzero(np.diff(before // MAX_PAIRS)) + 1)
+
+
+def _decode_all(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    lengths: Ints,
+    patterns: Optional[PatternScores],
+    allowed: Optional[NDArray[np.bool_]],
+) -> Paths:
     """Sequences with many candidates, decoded as they are."""
-    scores, trans, lengths, patterns, candidates, _, _ = part
     if patterns is None:
-        return viterbi(scores, trans, lengths, allowed=candidates)
-    return decode_checked(scores, trans, patterns, lengths, None if candidates.all() else candidates)
+        return viterbi(scores, trans, lengths, allowed=allowed)
+    return decode_checked(scores, trans, patterns, lengths, allowed)
 
 
-def _decode_open(part: _Part, limits: Limits) -> Paths:
+def _decode_open(
+    candidates: Candidates, limits: Limits, lengths: Ints, patterns: Optional[PatternScores]
+) -> Paths:
     """Sequences with few candidates: fewer still by the second test, then window by window."""
-    scores, trans, lengths, patterns, candidates, fired_loss, _ = part
-    candidates = refine(candidates, scores, limits, lengths, fired_loss=fired_loss)
-    labels = candidates.argmax(axis=1).astype(np.int32)
-    n_candidates = candidates.sum(axis=1)
+    candidates = refine(candidates, limits, lengths)
+    labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
     reach = 1 if patterns is None else max(1, patterns.trie.max_length - 1)
-    windows = open_windows(n_candidates > 1, lengths, reach)
-    for some in [windows] if patterns is None else _by_density(windows, n_candidates):
+    windows = open_windows(candidates.counts > 1, lengths, reach)
+    for some in _by_density(windows, candidates.counts, limits.trans, patterns):
         try:
-            labels[some.tokens] = _decode_windows(scores, trans, candidates, patterns, some)
+            labels[some.tokens] = _decode_windows(candidates.of(some.tokens), limits.trans, patterns, some)
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
-    best = path_score(scores, trans, labels, lengths, patterns=patterns)
+    is_chosen = candidates.labels == labels[candidates.tokens]
+    emissions = candidates.scores[is_chosen]  # (N,)
+    best = sum_score(emissions, limits.trans, labels, lengths, patterns)
     if best.min() == -np.inf:
         raise NoPath(int(best.argmin()))
     return Paths(labels, best)
 
 
 def _decode_windows(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
-    candidates: Mask,
-    patterns: Optional[PatternScores],
-    windows: Windows,
+    candidates: Candidates, trans: NDArray[np.floating], patterns: Optional[PatternScores], windows: Windows
 ) -> NDArray[np.int32]:
-    """Labels of the window tokens, by the decoder that fits."""
-    at = windows.tokens
+    """Labels of the window tokens, by the decoder that fits. candidates: of the window tokens."""
     if patterns is None:
-        return viterbi(scores[at], trans, windows.lengths, allowed=candidates[at]).labels
+        return sparse_viterbi(candidates, trans, windows.lengths).labels
     inside = patterns._replace(fired=_fired_in(patterns.fired, windows))
-    if candidates[at].sum() <= FEW * len(at):
-        return decode_sparse(scores[at], trans, inside, windows.lengths, candidates[at]).labels
-    return decode_checked(scores[at], trans, inside, windows.lengths, candidates[at]).labels
+    if is_few(candidates.counts, windows.lengths, trans, patterns, SPARSE_COST).all():
+        return decode_sparse(candidates, trans, inside, windows.lengths).labels
+    scores, mask = candidates.dense(len(trans))
+    return decode_checked(scores, trans, inside, windows.lengths, mask).labels
 
 
 def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach: int) -> Windows:
@@ -172,18 +195,19 @@ def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach
     return Windows(ranges(begin, sizes), sizes)
 
 
-def _by_density(windows: Windows, n_candidates: NDArray[np.integer]) -> List[Windows]:
-    """Windows with few candidates a token apart from those with many: a property of the window, not of the batch."""
+def _by_density(
+    windows: Windows, counts: Ints, trans: NDArray[np.floating], patterns: Optional[PatternScores]
+) -> Iterator[Windows]:
+    """With patterns, windows with few candidates apart from those with many. counts (N,): candidates."""
     if not len(windows.lengths):
-        return []
-    starts = np.cumsum(windows.lengths) - windows.lengths
-    total = np.add.reduceat(n_candidates[windows.tokens], starts)
-    few = total <= FEW * windows.lengths
-    parts = []
+        return
+    if patterns is None:
+        yield windows
+        return
+    few = is_few(counts[windows.tokens], windows.lengths, trans, patterns, SPARSE_COST)
     for chosen in (few, ~few):
         if chosen.any():
-            parts.append(Windows(windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen]))
-    return parts
+            yield Windows(windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen])
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:

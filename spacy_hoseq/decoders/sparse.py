@@ -17,11 +17,12 @@ from typing import List, NamedTuple, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .candidates import Candidates
 from .layout import Layout, make_layout, ranges
 from .nonnegative import check_weights
 from .records import Paths
+from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
 from .trie import Fired, PatternScores, PatternTrie
-from .viterbi import unpack_paths
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -31,62 +32,52 @@ class Cells(NamedTuple):
     """All cells, level by level (single labels first), within a level in packed token order.
 
     token (C,): packed token. node (C,): of the trie. parent, fail (C,): cells, -1 for single labels.
-    levels: slice of the cells of each depth. singles (N + 1,): first single cell of each packed token.
+    single (C,): the cell of the last label alone. levels: slice of the cells of each depth.
     """
 
     token: Ints
     node: Ints
     parent: Ints
     fail: Ints
+    single: Ints
     levels: List[slice]
-    singles: Ints
 
 
 def decode_sparse(
-    scores: NDArray[np.floating],
+    candidates: Candidates,
     trans: NDArray[np.floating],
     patterns: PatternScores,
     lengths: NDArray[np.integer],
-    candidates: NDArray[np.bool_],
 ) -> Paths:
     """Best label sequence among the candidates, for a batch of sequences.
 
-    As `decode_nonnegative(..., allowed=candidates)`; meant for few candidates a token. Of labellings with the same
-    score another may be chosen than there; which one does not depend on the rest of the batch.
+    As `decode_nonnegative` with the candidates as `allowed`; meant for few candidates a token. Of labellings with the
+    same score another may be chosen than there; which one does not depend on the rest of the batch.
 
     Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
     """
     check_weights(patterns)
-    layout = make_layout(lengths, len(scores))
-    candidates = candidates[layout.tokens]
-    before = _tokens_before(layout)
-    cells = _make_cells(candidates, before, patterns.trie)
-    emissions = scores[layout.tokens].astype(np.float64)
-    moves = trans.astype(np.float64)
+    layout = make_layout(lengths, len(candidates.first) - 1)
+    packed = candidates.of(layout.tokens)
+    before = tokens_before(layout)
+    cells = _make_cells(packed, before, patterns.trie)
+    edges = edges_between(packed, before, trans)
     label = patterns.trie.label[cells.node]
-    gain = emissions[cells.token, label]  # (C,)
-    deep = np.arange(cells.levels[0].stop, len(cells.node))
-    gain[deep] += moves[label[cells.parent[deep]], label[deep]] + _psi(cells, patterns, layout)[deep]
-    edges = _edges(cells, before, moves, label)
+    gain = np.empty(len(cells.node))  # (C,)
+    singles, deep = cells.levels[0], slice(cells.levels[0].stop, len(cells.node))
+    gain[singles] = packed.scores
+    gain[deep] = packed.scores[cells.single[deep]]
+    gain[deep] += trans[label[cells.parent[deep]], label[deep]] + _psi(cells, patterns, layout)[deep]
     own, v, via = _forward(cells, gain, edges, layout)
-    return _backward(cells, own, v, via, gain, edges, label, layout)
+    previous = _before(cells, own, v, via, gain, edges)
+    return read_back(packed.first, v, label, lambda at: previous[at], layout)
 
 
-def _tokens_before(layout: Layout) -> Ints:
-    """Packed token before each packed token, -1 at the start of a sequence. RETURNS (N,)."""
-    before = np.full(len(layout.tokens), -1, np.intp)
-    for t in range(1, len(layout.size_at_t)):
-        here = layout.step(t)
-        before[here] = np.arange(layout.offset[t - 1], layout.offset[t - 1] + layout.size_at_t[t])
-    return before
-
-
-def _make_cells(candidates: NDArray[np.bool_], before: Ints, trie: PatternTrie) -> Cells:
-    token, node = np.nonzero(candidates)  # single labels
-    singles = np.searchsorted(token, np.arange(len(candidates) + 1))
-    after = np.full(len(candidates), -1, np.intp)
+def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> Cells:
+    token, node, singles = packed.tokens, packed.labels, packed.first
+    after = np.full(len(before), -1, np.intp)
     after[before[before >= 0]] = np.flatnonzero(before >= 0)
-    tokens, nodes = [token], [node]
+    tokens, nodes, alone = [token], [node], [np.arange(len(token))]
     parents, fails = [np.full(len(token), -1, np.intp)], [np.full(len(token), -1, np.intp)]
     levels = [slice(0, len(token))]
     extension = np.zeros(0, np.intp)  # cell that (cell, candidate of the next token) leads to, -1 if it is no node
@@ -109,6 +100,7 @@ def _make_cells(candidates: NDArray[np.bool_], before: Ints, trie: PatternTrie) 
         first_extension = np.concatenate([first_extension, len(extension) + ends - counts])
         extension = np.concatenate([extension, links])
         tokens.append(token[target[exists]])
+        alone.append(target[exists])
         nodes.append(child[exists])
         parents.append(source[exists])
         rank = target[exists] - singles[tokens[-1]]  # which candidate of its token was added
@@ -117,7 +109,7 @@ def _make_cells(candidates: NDArray[np.bool_], before: Ints, trie: PatternTrie) 
         if not len(exists):
             break
     parent = np.concatenate(parents)
-    return Cells(np.concatenate(tokens), np.concatenate(nodes), parent, fail_of, levels, singles)
+    return Cells(np.concatenate(tokens), np.concatenate(nodes), parent, fail_of, np.concatenate(alone), levels)
 
 
 def _find_fails(parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension: Ints, first_extension: Ints) -> Ints:
@@ -161,23 +153,6 @@ def _fired_at(cells: Cells, fired: Fired, trie: PatternTrie, layout: Layout) -> 
     return np.asarray(np.bincount(at[present], weights=fired.weights[present], minlength=len(keys)), np.float64)
 
 
-class Edges(NamedTuple):
-    """Moves between single cells, by target. source (E,): cells. trans (E,). first (C1 + 1,): of each target."""
-
-    source: Ints
-    trans: Floats
-    first: Ints
-
-
-def _edges(cells: Cells, before: Ints, trans: Floats, label: Ints) -> Edges:
-    n_singles = cells.levels[0].stop
-    previous = before[cells.token[:n_singles]]
-    counts = np.where(previous >= 0, cells.singles[previous + 1] - cells.singles[previous], 0)
-    first = np.concatenate([[0], np.cumsum(counts)])
-    source = ranges(cells.singles[previous], counts)
-    return Edges(source, trans[label[source], np.repeat(label[:n_singles], counts)], first)
-
-
 def _forward(cells: Cells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[Floats, Floats, Ints]:
     """own and V of all cells, and the longer cell that V came from (itself, if from own)."""
     v = gain.copy()
@@ -201,34 +176,16 @@ def _forward(cells: Cells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[
     return own, v, via
 
 
-def _backward(
-    cells: Cells, own: Floats, v: Floats, via: Ints, gain: Floats, edges: Edges, label: Ints, layout: Layout
-) -> Paths:
+def _before(cells: Cells, own: Floats, v: Floats, via: Ints, gain: Floats, edges: Edges) -> Ints:
+    """The cell at the token before that V of each cell was built on. RETURNS (C,)."""
     while True:  # follow the longer matches to the end
         further = via[via]
         if (further == via).all():
             break
         via = further
-    n_singles = cells.levels[0].stop
-    target = np.repeat(np.arange(n_singles), np.diff(edges.first))
+    target = np.repeat(np.arange(cells.levels[0].stop), np.diff(edges.first))
     best_edge = np.flatnonzero(v[edges.source] + edges.trans + gain[target] == own[target])[::-1]
     previous = cells.parent.copy()
     previous[target[best_edge]] = edges.source[best_edge]  # the lowest label wins: it is assigned last
-    previous = previous[via]
-    labels = np.zeros(len(layout.tokens), np.int32)
-    best = np.zeros(len(layout.lengths))
-    cell = np.zeros(0, np.intp)
-    for t in range(len(layout.size_at_t) - 1, -1, -1):
-        here = layout.step(t)
-        n_on, first, last = len(cell), cells.singles[here.start], cells.singles[here.stop]
-        ended = np.arange(here.start + n_on, here.stop)  # sequences whose last token is t
-        starts = cells.singles[ended]
-        if len(ended):
-            best[n_on : n_on + len(ended)] = np.maximum.reduceat(v[:last], starts)
-            is_best = np.flatnonzero(v[first:last] == best[cells.token[first:last] - here.start])[::-1] + first
-            chosen = np.zeros(here.stop - here.start, np.intp)
-            chosen[cells.token[is_best] - here.start] = is_best
-            cell = np.concatenate([cell, chosen[n_on:]])
-        labels[here] = label[cell]
-        cell = previous[cell]
-    return unpack_paths(labels, best, layout)
+    result: Ints = previous[via]
+    return result

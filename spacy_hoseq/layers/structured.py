@@ -1,6 +1,6 @@
 """The structured head: emission scores + transitions + label patterns = the potentials of a batch."""
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,14 +8,15 @@ from spacy.tokens import Doc
 from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
-from ..decoders.configurations import MAX_STATES, Configurations
+from ..decoders.configurations import MAX_STATES
 from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.trie import Fired, PatternScores, PatternTrie
+from ..decoders.trie import PatternTrie
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..learning.parameter import Parameter
-from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource, check_features, check_source
+from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
 from .marginal_listener import replace_listener
+from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
 from .weights import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -57,7 +58,7 @@ def HigherOrderTagger(
         dims={"nO": None},
         attrs={
             "source": patterns,
-            "structure": _Structure(nonnegative, max_states, label_pairs),
+            "structure": Structure(nonnegative, max_states, label_pairs),
             "replace_listener": replace_listener,
             "forget_words": forget_words,
         },
@@ -67,43 +68,6 @@ def HigherOrderTagger(
         if node.has_ref("tok2vec"):
             model.set_ref("tok2vec", node.get_ref("tok2vec"))  # where spaCy looks for it, as in pretraining
     return model
-
-
-class _Structure:
-    """The trie that belongs to the pattern definitions in use, made when first needed, and settings of the config.
-
-    Label patterns of weight 0 change no score: all must be there to learn, and none to predict, where a second trie
-    does without them, made once for the weights in use.
-
-    Not saved: a loaded model makes its own. `max_states` is that of the config it is loaded with; `nonnegative` is used
-    in initialization, and after that a property of the weights, which is saved with them; `label_pairs` in learning.
-    """
-
-    def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
-        self.nonnegative, self.max_states, self.label_pairs = nonnegative, max_states, label_pairs
-        self._of: Any = None
-        self._features: Optional[PatternFeatures] = None
-        self._trie: Optional[PatternTrie] = None
-        self._weights: Any = None
-        self._weighty: Tuple[PatternFeatures, PatternTrie]
-
-    def all_features(self, definition: Dict[str, Any], n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
-        if self._features is None or self._trie is None or self._of is not definition:
-            self._features = PatternFeatures.from_arrays(definition)
-            self._trie = PatternTrie(self._features.patterns, n_labels)
-            self._of, self._weights = definition, None
-        return self._features, self._trie
-
-    def weighty_features(
-        self, definition: Dict[str, Any], n_labels: int, weights: NDArray[np.floating]
-    ) -> Tuple[PatternFeatures, PatternTrie]:
-        """Without label patterns of weight 0. weights (W,): not changed later."""
-        features, _ = self.all_features(definition, n_labels)
-        if self._weights is not weights:
-            features = features.without(weights == 0)
-            self._weighty = features, PatternTrie(features.patterns, n_labels)
-            self._weights = weights
-        return self._weighty
 
 
 def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
@@ -150,20 +114,26 @@ def forward(
         trans = trans.copy()  # listeners read the potentials after the weights have changed
     emissions, backprop_emissions = model.layers[0](docs, is_train)
     scores = _concatenate(emissions, model.layers[0].ops, len(trans), "emissions", "labels")
-    found = _pattern_scores(model, docs, is_train)
+    structure: Structure = model.attrs["structure"]
+    found = no_features()
+    if model.attrs["source"] is not None and "patterns" in shim.extra:
+        weights = shim.values("patterns", is_train=is_train)
+        in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=is_train)
+        found = features_of(docs, model.attrs["source"], in_use, weights, structure.max_states)
     moves, backprop_moves = None, None
     for layer in model.layers[1:]:
         pairs, backprop_moves = layer(docs, is_train)
         flat = _concatenate(pairs, layer.ops, len(trans) ** 2, "transitions", "pairs of labels")
         moves = flat.reshape(len(scores), len(trans), len(trans))
-    potentials = Potentials(scores, trans, sequence_lengths(docs), found.patterns, found.configurations, moves)
+    limits = None if is_train else structure.limits(trans, found.patterns)
+    lengths = sequence_lengths(docs)
+    potentials = Potentials(scores, trans, lengths, found.patterns, found.configurations, moves, limits)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
-        pairs = len(trans) if model.attrs["structure"].label_pairs else 0
+        pairs = len(trans) if structure.label_pairs else 0
         shim.add_gradient("trans", np.arange(pairs), gradient.trans[:pairs])
         if "patterns" in shim.parameters:
-            features, trie = model.attrs["structure"].all_features(shim.extra["patterns"], len(trans))
-            shim.add_gradient("patterns", *_pattern_gradient(features, trie, found, gradient))
+            shim.add_gradient("patterns", *weight_gradient(found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         if backprop_moves is not None and gradient.moves is not None and moves is not None:
             d_moves = gradient.moves.reshape(len(scores), len(trans) ** 2).astype(moves.dtype, copy=False)
@@ -190,24 +160,9 @@ def _problem(shim: WeightsShim) -> str:
     sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
     parameter = shim.parameters["patterns"]
     fits = len(sizes) == 1 and parameter.values.shape == (features.n_weights,) and (features.weight_of >= 0).all()
-    if not fits or not _configurations_fit(features.configurations, shape[0]):
+    if not fits or not configurations_fit(features.configurations, shape[0]):
         return "pattern definitions and pattern weights do not fit together"
     return "a pattern weight is negative" if parameter.nonnegative and (parameter.values < 0).any() else ""
-
-
-def _configurations_fit(features: Optional[ConfigurationFeatures], n_labels: int) -> bool:
-    if features is None:
-        return True
-    sets, slots, n_slots, weight_of, rule_of = features
-    sizes = {len(n_slots), len(weight_of), len(rule_of)}
-    return (
-        len(sizes) == 1
-        and sets.ndim == 2
-        and sets.shape[1] == n_labels
-        and int(n_slots.sum()) == len(slots)
-        and bool((n_slots >= 0).all())
-        and bool((weight_of >= 0).all() and (slots >= 0).all() and (slots < len(sets)).all())
-    )
 
 
 def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, columns: str) -> NDArray[np.float32]:
@@ -222,62 +177,3 @@ def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, col
     return scores if scores.dtype == np.float64 else scores.astype(np.float32, copy=False)
 
 
-class _Found(NamedTuple):
-    """Higher-order features of a batch, and the definition of each fired one (its number in `PatternFeatures`)."""
-
-    patterns: Optional[PatternScores]
-    configurations: Optional[Configurations]
-    fired_features: NDArray[np.intp]
-    span_features: NDArray[np.intp]
-
-
-def _pattern_scores(model: TaggerModel, docs: List[Doc], is_train: bool) -> _Found:
-    """Weights of the patterns at the trie's nodes and positions, and of configurations at their spans."""
-    shim, source = weights_of(model), model.attrs["source"]
-    nothing = np.zeros(0, np.intp)
-    if source is None or "patterns" not in shim.extra:
-        return _Found(None, None, nothing, nothing)
-    structure: _Structure = model.attrs["structure"]
-    weights = shim.values("patterns", is_train=is_train)
-    features, trie = structure.all_features(shim.extra["patterns"], model.get_dim("nO"))
-    if not is_train:
-        features, trie = structure.weighty_features(shim.extra["patterns"], model.get_dim("nO"), weights)
-    if not features.n_weights:
-        return _Found(None, None, nothing, nothing)
-    fired_by_rules = source.fire(docs) if source.n_rules else None
-    patterns, which = None, nothing
-    if features.patterns:
-        own = weights[features.weight_of]  # (P,)
-        everywhere = features.rule_of < 0
-        node_weights: NDArray[np.float64] = np.zeros(len(trie))
-        node_weights += np.bincount(trie.node_of[everywhere], own[everywhere], minlength=len(trie))
-        fired = None
-        if fired_by_rules is not None and not everywhere.all():
-            which, tokens = features.expand(fired_by_rules)
-            fired = Fired(tokens, trie.node_of[which], own[which])
-        patterns = PatternScores(trie, node_weights, fired)
-    configurations, spans = None, nothing
-    if features.configurations is not None and fired_by_rules is not None:
-        spans, first, sizes, slots = features.configurations.expand(fired_by_rules)
-        if len(spans):
-            earned = weights[features.configurations.weight_of[spans]]
-            sets = features.configurations.sets
-            configurations = Configurations(first, sizes, slots, sets, earned, structure.max_states)
-    return _Found(patterns, configurations, which, spans)
-
-
-def _pattern_gradient(
-    features: PatternFeatures, trie: PatternTrie, found: _Found, gradient: PotentialsGradient
-) -> Tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """From nodes, positions and spans back to weights; tied features add up. RETURNS weights touched, gradient."""
-    total = np.zeros(features.n_weights)
-    if found.patterns is not None:
-        everywhere = np.flatnonzero(features.rule_of < 0)
-        at_nodes = gradient.node_weights[trie.node_of[everywhere]]
-        total += np.bincount(features.weight_of[everywhere], at_nodes, minlength=len(total))
-        total += np.bincount(features.weight_of[found.fired_features], gradient.fired_weights, minlength=len(total))
-    if found.configurations is not None and features.configurations is not None:
-        touched_weights = features.configurations.weight_of[found.span_features]
-        total += np.bincount(touched_weights, gradient.configuration_weights, minlength=len(total))
-    touched = np.flatnonzero(total)
-    return touched, total[touched]

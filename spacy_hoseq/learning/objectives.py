@@ -110,7 +110,7 @@ def _difference(
 
 def _nothing(potentials: Potentials) -> PotentialsGradient:
     """The gradient where nothing is to be learnt."""
-    scores, trans, _, patterns, configurations, moves = potentials
+    scores, trans, _, patterns, configurations, moves = potentials[:6]
     n_fired = 0 if patterns is None or patterns.fired is None else len(patterns.fired.tokens)
     return PotentialsGradient(
         np.zeros(scores.shape, scores.dtype),
@@ -124,7 +124,7 @@ def _nothing(potentials: Potentials) -> PotentialsGradient:
 
 def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
     """The score that these feature counts have."""
-    scores, trans, _, patterns, configurations, moves = potentials
+    scores, trans, _, patterns, configurations, moves = potentials[:6]
     total = _sum_product(counts.scores, scores) + _sum_product(counts.trans, trans)
     if patterns is not None:
         total += _sum_product(counts.node_weights, patterns.weights)
@@ -164,7 +164,7 @@ def check_possible(potentials: Potentials, labels: Labels) -> None:
 
 
 def _score(potentials: Potentials, labels: Labels) -> NDArray[np.float64]:
-    scores, trans, lengths, patterns, configurations, moves = potentials
+    scores, trans, lengths, patterns, configurations, moves = potentials[:6]
     return path_score(
         scores, trans, labels, lengths, patterns=patterns, configurations=configurations, moves=moves
     )

@@ -70,10 +70,15 @@ class Parameter:
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
     def finished(self, *, averaged: bool) -> Floats:
-        """What predicts and is saved: the average or the last weights, rounded to what half precision can hold."""
+        """What predicts and is saved: the average or the last weights, rounded to what half precision can hold.
+
+        Read-only, and the same array until the next update, so that things may be made from it and kept beside it.
+        """
         if averaged not in self._finished:
             weights = self.average() if averaged else self.values
-            self._finished[averaged] = to_storage(weights).astype(self.values.dtype)
+            rounded = to_storage(weights).astype(self.values.dtype)
+            rounded.setflags(write=False)
+            self._finished[averaged] = rounded
         return self._finished[averaged]
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, given
 
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.kbest import combine, k_best
+from spacy_hoseq.decoders.kbest import combine, k_best, k_best_of
+from spacy_hoseq.decoders.path_score import path_score
 
 from .. import oracle
 from ..strategies import cases
@@ -44,3 +45,13 @@ def test_k_best_of_the_sequences_combined(case):
              case.potentials().sequences(case.allowed)]  # fmt: skip
     best = sum(oracle.joint_table(single).best for single in case.singles())
     assert combine(parts, 4).scores[0] == pytest.approx(best)
+
+
+@given(case=cases(max_tokens=4, max_labels=3, forbidden=False))
+def test_the_single_best_is_decoded(case):
+    """Also for a whole batch, with masks and patterns."""
+    found = k_best_of(case.potentials(), case.allowed, 1)
+    assert found.labels.shape == (1, len(case.scores)) and found.labels.dtype == np.int32
+    assert found.scores == pytest.approx([sum(oracle.joint_table(single).best for single in case.singles())])
+    own = path_score(case.scores, case.trans, found.labels[0], case.lengths, patterns=case.pattern_scores())
+    assert own.sum() == pytest.approx(found.scores[0])

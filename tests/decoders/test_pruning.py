@@ -1,6 +1,5 @@
 """Exact pruning: the contract, label for label what the unpruned decoders find, and really less work."""
 
-from contextlib import ExitStack
 from dataclasses import replace
 from unittest import mock
 
@@ -92,17 +91,15 @@ def work_of(decoder, case):
     seen = []
 
     def counting(name, original):
-        def wrapper(scores, trans, *args, **kwargs):
-            mask = kwargs["allowed"] if "allowed" in kwargs else args[-1]
-            seen.append((len(scores), int(mask.sum())))
-            return original(scores, trans, *args, **kwargs)
+        def wrapper(candidates, *args):
+            seen.append((len(candidates.counts), len(candidates.labels)))
+            return original(candidates, *args)
 
         return mock.patch.object(pruning, name, wrapper)
 
-    with ExitStack() as stack:
-        for name in ("viterbi", "decode_checked", "decode_sparse"):
-            stack.enter_context(counting(name, getattr(pruning, name)))
-        result = decoder(case)
+    with counting("sparse_viterbi", pruning.sparse_viterbi), counting("decode_sparse", pruning.decode_sparse):
+        with mock.patch.object(pruning, "viterbi", None), mock.patch.object(pruning, "decode_checked", None):
+            result = decoder(case)
     return result, sum(tokens for tokens, _ in seen), sum(labels for _, labels in seen)
 
 
@@ -177,8 +174,8 @@ def test_negative_weight_is_refused_with_open_and_with_sure_tokens(sharp):
 def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     """Also where one window among others is dense: few and many candidates take different decoders."""
     case = replace(case, trans=np.nan_to_num(case.trans, neginf=-2.0))
-    few = data.draw(st.sampled_from([1.0, 1.5, 2.0, 8.0]))
-    with mock.patch.object(pruning, "FEW", few):
+    cost = data.draw(st.sampled_from([0, 5, 20, 10**9]))
+    with mock.patch.object(pruning, "SPARSE_COST", cost):
         batch = decode(case)
         parts = [decode(case.take([i])) for i in range(len(case.lengths))]
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
@@ -202,9 +199,9 @@ def routed(case, decode_case):
     lengths = {"_decode_open": [], "_decode_all": []}
 
     def noting(name, original):
-        def wrapper(part, limits):
-            lengths[name].extend(part.lengths.tolist())
-            return original(part, limits)
+        def wrapper(scores, trans, own, *args):
+            lengths[name].extend(own.tolist())
+            return original(scores, trans, own, *args)
 
         return mock.patch.object(pruning, name, wrapper)
 
@@ -256,21 +253,23 @@ def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
         decode(case) if n_patterns else decode_chain(case.without_patterns())
 
 
-def plain_has_few(candidates, trans, n_nodes):
-    """One sequence: pairs of candidates beside each other cost 32 each, decoding L^2 + 8 U a token."""
-    counts = candidates.sum(axis=1).tolist()
+def plain_is_few(counts, n_labels, n_nodes, cost):
+    """One sequence: pairs of candidates beside each other cost 32 each, with patterns 64 to compare and 256 to decode;
+    the decoder of all labels L^2 + 8 U a token."""
     pairs = sum(a * b for a, b in zip(counts[:-1], counts[1:], strict=True))
-    return 32 * pairs <= len(counts) * (len(trans) ** 2 + 8 * n_nodes)
+    return cost * pairs <= len(counts) * (n_labels**2 + 8 * n_nodes)
 
 
 @given(case=cases(min_labels=3, max_sequences=5), seed=st.integers(0, 10**6), limit=st.sampled_from([0, 5, 4000]))
 def test_what_few_candidates_are(case, seed, limit):
-    rng = np.random.default_rng(seed)
-    candidates = rng.random(case.scores.shape) < np.repeat(rng.random(len(case.lengths)), case.lengths)[:, None]
-    patterns = case.pattern_scores()
+    counts = np.random.default_rng(seed).integers(1, 9, len(case.scores))
+    patterns, trans, lengths = case.pattern_scores(), case.trans, case.lengths
     with mock.patch.object(pruning, "MANY_NODES", limit):
-        got = pruning._has_few(candidates, case.lengths, case.trans, patterns)
-        chain = pruning._has_few(candidates, case.lengths, case.trans, None)
-    parts = np.split(candidates, case.starts[1:])
-    assert got.tolist() == [plain_has_few(part, case.trans, min(limit, len(patterns.trie))) for part in parts]
-    assert chain.tolist() == [plain_has_few(part, case.trans, case.n_labels) for part in parts]
+        chain = pruning.is_few(counts, lengths, trans, None)
+        first = pruning.is_few(counts, lengths, trans, patterns)
+        second = pruning.is_few(counts, lengths, trans, patterns, pruning.SPARSE_COST)
+    n_nodes = min(limit, len(patterns.trie))
+    settings = (chain, case.n_labels, 32), (first, n_nodes, 64), (second, n_nodes, 256)
+    for got, nodes, cost in settings:
+        parts = np.split(counts, case.starts[1:])
+        assert got.tolist() == [plain_is_few(part.tolist(), case.n_labels, nodes, cost) for part in parts]

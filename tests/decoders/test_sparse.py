@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.candidates import candidates_of
 from spacy_hoseq.decoders.sparse import decode_sparse
 
 from ..cases import Case
@@ -17,8 +18,8 @@ from .test_viterbi import decode_viterbi
 
 
 def decode(case):
-    candidates = np.ones(case.scores.shape, bool) if case.allowed is None else case.allowed
-    return decode_sparse(case.scores, case.trans, case.pattern_scores(), case.lengths, candidates)
+    mask = np.ones(case.scores.shape, bool) if case.allowed is None else case.allowed
+    return decode_sparse(candidates_of(mask, case.scores), case.trans, case.pattern_scores(), case.lengths)
 
 
 class TestSparse(DecoderContract):

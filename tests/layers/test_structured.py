@@ -12,6 +12,7 @@ from spacy_hoseq.decoders.path_score import path_score
 from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.frequent import FrequentTransitions
@@ -178,3 +179,57 @@ def test_prediction_does_without_features_of_weight_0(source):
             assert scores[0] == pytest.approx(scores[1], abs=1e-9)
         n_nodes.append(len(nonzero.patterns.trie) if nonzero.patterns else 0)
     assert n_nodes[0] <= n_nodes[3] <= n_nodes[2] and n_nodes[0] < n_nodes[2]
+
+
+def train_a_little(model, docs):
+    """One update, from weights that score most sentences wrong."""
+    weights_of(model).configure(AdaGrad(0.5), averaged=True, seed=0)
+    weights_of(model.layers[0]).configure(AdaGrad(0.5), averaged=True, seed=0)
+    potentials, backprop = model.begin_update(docs)
+    gold = np.eye(L, dtype=bool)[np.arange(len(potentials.scores)) % L]
+    backprop(objective_named("perceptron")(potentials, gold).gradient)
+    model.finish_update(None)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_is_kept_of_finished_weights_is_theirs(source):
+    """The same record for all batches until the weights change; then a new one; none while learning."""
+    model, docs = tagger(source), docs_of()
+    first, other = model.predict(docs), model.predict(docs[:1])
+    assert first.limits is other.limits and first.limits.belong_to(first.trans, first.patterns)
+    assert other.limits.belong_to(other.trans, other.patterns)
+    before = decode_exact(first)
+    assert model.begin_update(docs)[0].limits is None
+    for _ in range(3):
+        train_a_little(model, docs)
+        now = model.predict(docs)
+        assert now.limits is not first.limits and now.limits.belong_to(now.trans, now.patterns)
+        fresh = decode_exact(model.copy().predict(docs)._replace(limits=None))
+        got = decode_exact(now)
+        assert got.labels.tolist() == fresh.labels.tolist() and got.scores.tolist() == fresh.scores.tolist()
+    assert got.scores.tolist() != before.scores.tolist()
+    again = decode_exact(first)
+    assert again.labels.tolist() == before.labels.tolist() and again.scores.tolist() == before.scores.tolist()
+    model.from_bytes(tagger(source, seed=5).to_bytes())
+    loaded = model.predict(docs)
+    assert loaded.limits.belong_to(loaded.trans, loaded.patterns) and not now.limits.belong_to(*loaded[1:4:2])
+
+
+def test_finished_weights_cannot_be_changed_in_place():
+    model = tagger()
+    potentials = model.predict(docs_of())
+    for array in (potentials.trans, potentials.patterns.weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    raw_trans = model.begin_update(docs_of())[0].trans
+    raw_trans[0] = 1
+    assert not np.array_equal(model.predict(docs_of()).trans[0], np.ones(L))
+
+
+def test_kept_limits_stay_behind_when_a_model_is_pickled():
+    model, docs = tagger(), docs_of()
+    decode_exact(model.predict(docs))
+    copied = pickle.loads(pickle.dumps(model))
+    potentials = copied.predict(docs)
+    assert potentials.limits.belong_to(potentials.trans, potentials.patterns)
+    assert decode_exact(potentials).labels.tolist() == decode_exact(model.predict(docs)).labels.tolist()
