@@ -75,22 +75,19 @@ def convert_cli(
         ),
         FormatName.characters: lambda: column_format(Columns(1, 0, -1, separator, representation)),
     }
+    language = "zh" if format_name is FormatName.characters else lang
     if output_path.suffix != ".spacy":
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
     try:
         form = forms[format_name]()
         found = find_files(input_path, suffix or form.suffixes)
         files = in_part(found, split, part)
-        encodings = encodings_for(encoding, lang)
+        encodings = encodings_for(encoding, language)
     except ValueError as error:
         msg.fail("Nothing converted", str(error), exits=1)
-    keys = {"chunks_key": spans_key or "chunks", "entities_key": spans_key or ""}
-    language = "zh" if format_name is FormatName.characters else lang
     tally = Tally()
-    docs = read_docs(
-        tqdm(files, unit="file", leave=False, disable=None), form, encodings, n_sents, language, keys, tally
-    )
-    write(docs, output_path, tally, len(found) - len(files))
+    docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
+    write(tqdm(docs, unit=" docs", leave=False, disable=None), output_path, tally, len(found) - len(files))
 
 
 def parse_entities(text: str) -> Dict[str, str]:
@@ -107,7 +104,7 @@ def read_docs(
     encodings: Sequence[str],
     n_sents: int,
     lang: str,
-    keys: Dict[str, str],
+    spans_key: Optional[str],
     tally: Tally,
 ) -> Iterator[Doc]:
     """The docs of each file, one after the other; what is in them and what could not be read is counted."""
@@ -116,7 +113,7 @@ def read_docs(
         tally.files += 1
         sentences = tally.sentences_of(form.read(file, encodings))
         for group in grouped(sentences, n_sents):
-            yield sentences_to_doc(vocab, group, lang, **keys)
+            yield sentences_to_doc(vocab, group, lang, spans_key or "chunks", spans_key or "")
 
 
 def write(docs: Iterable[Doc], output_path: Path, tally: Tally, left_out: int) -> None:

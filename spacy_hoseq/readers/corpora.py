@@ -51,12 +51,14 @@ def tree_corpus(
 def tagged_corpus(
     path: Source,
     separator: str = "/",
+    split: str = "",
+    part: str = "",
     encoding: str = "",
     attributes: Optional[List[str]] = None,
     limit: int = 0,
 ) -> Reader:
     """Words with tags, `word/TAG`, a sentence a line. Settings as of `tree_corpus`. RAISES [HS078]: no separator."""
-    return _reader(path, tagged_format(separator), encoding, attributes, limit)
+    return _reader(path, tagged_format(separator), encoding, attributes, limit, split, part)
 
 
 def peoples_daily_corpus(

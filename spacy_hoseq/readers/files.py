@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import re
+import zlib
 from pathlib import Path
 from typing import IO, Iterator, List, NamedTuple, Sequence, Tuple, Union
 
@@ -12,6 +13,7 @@ from ..errors import Errors
 from .records import Problem
 
 PROBED = 200  # lines beyond ASCII by which the encoding is told
+UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -76,6 +78,7 @@ def read_lines(path: Path, encodings: Sequence[str]) -> Iterator[Union[Line, Pro
     """
     encoding = encodings[0] if len(encodings) == 1 else _told_by_its_lines(path, encodings)
     expected = f"text in {' or '.join(encodings)}"
+    number = 0
     try:
         with _opened(path) as file:
             for number, data in enumerate(file, 1):
@@ -90,8 +93,8 @@ def read_lines(path: Path, encodings: Sequence[str]) -> Iterator[Union[Line, Pro
                     yield Problem(path, number, f"the character U+{ord(strange.group()):04X}", expected)
                 else:
                     yield Line(number, text)
-    except (gzip.BadGzipFile, EOFError) as error:
-        yield Problem(path, 0, f"{error}", "a whole gzipped file")
+    except UNREADABLE as error:
+        yield Problem(path, number + 1, str(error), "a file that can be read")
 
 
 def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
@@ -103,7 +106,7 @@ def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
                     probed.append(data)
                 if len(probed) == PROBED:
                     break
-    except (gzip.BadGzipFile, EOFError):
+    except UNREADABLE:
         pass  # `read_lines` tells
     for encoding in encodings:
         if 2 * sum(_is_text(data, encoding) for data in probed) > len(probed):

@@ -1,7 +1,8 @@
 """Text with a tag behind each word: one sentence a line, `She/PRP sleeps/VBZ ./.` or `她_PN 睡觉_VV 。_PU`.
 
 Words are separated by spaces or tabs; the last separator within one is that before the tag. A backslash before a
-separator belongs to the word and is dropped ("1\\/2/CD" is the word "1/2"). Empty lines are passed over.
+separator belongs to the word and is dropped ("1\\/2/CD" is the word "1/2"). Empty lines are passed over, and lines
+in the manner of XML, from `<` and a letter to `>`, as in the tagged files of the Chinese Treebank (`<S ID=7>`).
 """
 
 import re
@@ -11,6 +12,8 @@ from typing import List, Sequence, Tuple, Union
 from ..errors import Errors
 from .files import Line, read_lines
 from .records import Items, Problem, Sentence
+
+_MARKUP = re.compile(r"\s*</?[A-Za-z].*>\s*")  # a line of words ends with a tag
 
 
 def read_tagged_text(path: Path, encodings: Sequence[str], separator: str = "/") -> Items:
@@ -24,7 +27,7 @@ def read_tagged_text(path: Path, encodings: Sequence[str], separator: str = "/")
             yield line
             continue
         pieces = [piece for piece in re.split(r"[ \t]+", line.text) if piece]
-        if pieces:
+        if pieces and not _MARKUP.fullmatch(line.text):
             yield _sentence(line, pieces, separator, path)
 
 

@@ -174,7 +174,7 @@ def test_columns(tmp_path, out):
 
 
 def test_characters(tmp_path, out):
-    path = write(tmp_path, {"a.bmes": "小 B-X\n村 E-X\n。 O\n\n好 M-X\n"}) / "a.bmes"
+    path = write(tmp_path, {"a.bmes": "小 B-X\n村 E-X\n。 O\n\n好 M-X\n"}, "gb18030") / "a.bmes"
     code, output = run(path, out, "-f", "characters", "-n", 1)
     assert code == 0 and "Entities 2 Entity tags mended 1 Problems 0" in output
     assert [doc.text for doc in docs_of(out)] == ["小村。", "好"]

@@ -85,6 +85,9 @@ def test_tagged_text(tmp_path):
     path = file_of(tmp_path, "it_PRP rains_VBZ\nyes_UH\n")
     assert shown(reader("tagged_corpus", path, "_")) == [("it/PRP rains/VBZ", [], {}), ("yes/UH", [], {})]
     assert len(shown(reader("tagged_corpus", path, separator="_", limit=1))) == 1
+    file_of(tmp_path, "no_NO", "chtb_0001.nw.pos")
+    file_of(tmp_path, "<S ID=1>\nrain_NN\n</S>", "chtb_0300.nw.pos")
+    assert shown(reader("tagged_corpus", tmp_path, "_", "ctb5", "test")) == [("rain/NN", [], {})]
     message = r'\[HS073\].*a\.txt, line 1: found "it_PRP", expected a word, "/" and its tag\.'
     with pytest.raises(ValueError, match=message):
         list(reader("tagged_corpus", path)(ENGLISH))

@@ -76,10 +76,19 @@ def test_damaged_gzip(tmp_path):
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"a\n" * 100000)[:-20])
     items = list(read_lines(path, ["utf-8", "gb18030"]))
-    assert items[0] == Line(1, "a") and isinstance(items[-1], Problem) and items[-1].expected == "a whole gzipped file"
+    assert items[0] == Line(1, "a") and isinstance(items[-1], Problem)
+    assert (items[-1].line, items[-1].expected) == (len(items), "a file that can be read")
     path.write_bytes(b"no gzip")
     (problem,) = read_lines(path, ["utf-8"])
-    assert "gzip" in problem.found
+    assert "gzip" in problem.found and problem.line == 1
+    path.write_bytes(gzip.compress(bytes(range(256)) * 9)[:40] + bytes(300))
+    *_, problem = read_lines(path, ["latin-1"])
+    assert isinstance(problem, Problem)
+
+
+def test_a_file_that_cannot_be_opened(tmp_path):
+    (problem,) = read_lines(tmp_path / "gone.txt", ["utf-8", "gb18030"])
+    assert "gone.txt" in problem.found and (problem.line, problem.expected) == (1, "a file that can be read")
 
 
 def test_encodings():

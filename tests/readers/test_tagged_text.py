@@ -24,6 +24,13 @@ def test_other_separators(tmp_path):
     assert read(tmp_path, "a::X b:::Y\n", separator="::") == [Sentence(["a", "b:"], ["X", "Y"])]
 
 
+def test_markup_of_the_chinese_treebank(tmp_path):
+    text = "<DOC>\n<DOCID> CHTB_1 </DOCID>\n<S ID=1>\n雨_NN 来_VV\n</S>\n<_PU 雨_NN >_PU\n<雨>_NN\n"
+    for separator in ("_", "/"):
+        sentences = read(tmp_path, text.replace("_", separator), separator=separator)
+        assert [sentence.words for sentence in sentences] == [["雨", "来"], ["<", "雨", ">"], ["<雨>"]]
+
+
 def test_wide_spaces_are_words(tmp_path):
     assert read(tmp_path, "\u3000/PU a\u00a0b/NN\n") == [Sentence(["\u3000", "a\u00a0b"], ["PU", "NN"])]
 
