@@ -4,7 +4,7 @@ The rules are those of Sabine Buchholz's program chunklink, with which the data 
 February 2000); they were read from a public copy of it, and written down anew. Two steps:
 
 1. Constituents that are no chunks of their own dissolve: their daughters become daughters of the constituent above.
-   `_daughters` has the rules; functions and indices of labels matter in `S`, `-SBJ` and `-PRD` only.
+   `_daughters` has the rules; functions and indices of labels matter in `S` and `-SBJ` only.
 2. The head of a constituent is the last of its words (not of its constituents) whose tag can be a head there (HEADS).
    The chunk reaches from the first of its own words to the head; words that stand after the head, or that belong to a
    constituent without a head of its own (S, FRAG, PRN ...), are outside. A constituent with a chunk that stands in
@@ -102,7 +102,7 @@ def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
             kind = category(daughter.label)
             if name == "VP" and kind == "ADVP":
                 adverbs.add(i)
-            elif _is_head_phrase(daughter, name, daughters[i + 1 : i + 2]):
+            elif _is_head_phrase(daughter, name):
                 phrases += 1
         elif daughter.label != TRACE:
             if daughter.label.startswith(HEADS.get(name, ())):
@@ -123,8 +123,7 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optiona
 
     NAC, QP, NX and X dissolve everywhere; adjectives (ADJP, UCP) in a noun phrase and adverbs (ADVP) in an adjective
     phrase unless a head phrase stands before; in a verb phrase, after verbs and adverbs only: another verb phrase, and
-    an S with a subject that is a trace before a verb phrase ("expected * to take" is one chunk; the trace goes) or with
-    a predicate ("makes them fearful": the subject is an object here).
+    an S with a subject that is a trace before a verb phrase ("expected * to take" is one chunk; the trace goes).
     """
     if daughter.word is not None:
         return None
@@ -138,12 +137,8 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optiona
     inner = _children(daughter)
     if functions(daughter.label) != "S" or len(inner) < 2 or "-SBJ" not in functions(inner[0].label):
         return None
-    subject, predicate = inner[0], functions(inner[1].label)
-    if predicate.endswith("-PRD"):
-        return inner
-    if predicate == "VP" and len(subject.children) == 1 and subject.children[0].label == TRACE:
-        return inner[1:]
-    return None
+    subject, predicate = inner[0].children, functions(inner[1].label)
+    return inner[1:] if predicate == "VP" and len(subject) == 1 and subject[0].label == TRACE else None
 
 
 def _with_adverbs(daughters: List[Tree], adverbs: Set[int], head: int) -> Tuple[List[Tree], int]:
@@ -178,7 +173,7 @@ def _join(words: List[_Word]) -> List[Label]:
             names[i] = name
         elif tag == POSSESSIVE:
             names[i] = "NP"
-            number = before if names[i + 1 : i + 2] == ["NP"] else -2
+            number = before
         joined[i] = number == before
         before = number
     chunks: List[Label] = []
@@ -206,10 +201,6 @@ def _children(node: Tree) -> List[Tree]:
     return [child for child in node.children if child.label != TRACE or child.word != "0"]
 
 
-def _is_head_phrase(daughter: Tree, name: str, after: List[Tree]) -> bool:
-    """A possessive phrase is none if a noun phrase follows ("Kim 's two [NP ...]")."""
+def _is_head_phrase(daughter: Tree, name: str) -> bool:
     pattern = HEAD_PHRASES.get(name)
-    if pattern is None or not pattern.match(daughter.label):
-        return False
-    possessive = bool(daughter.children) and daughter.children[-1].label == POSSESSIVE
-    return not (name == "NP" and possessive and after and after[0].label.startswith("NP"))
+    return pattern is not None and pattern.match(daughter.label) is not None

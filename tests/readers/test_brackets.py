@@ -77,6 +77,10 @@ def test_nothing(text):
             "the end of the tree that begins at line 1: 2 brackets open",
         ),
         (
+            "(S\n(A a))\n(S (B b)", 1, 3,
+            "the end of the file", "the end of the tree that begins at line 3: 1 bracket open",
+        ),
+        (
             "<S ID=1>\n(S (A a)\n</S>\n<S ID=2>\n(S (B b))\n</S>", 0, 3,
             "</S>", "the end of the tree that begins at line 2: 1 bracket open",
         ),

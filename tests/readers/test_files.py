@@ -64,6 +64,14 @@ def test_one_bad_byte_does_not_change_the_encoding(tmp_path):
     assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), problem, Line(3, "第三")]
 
 
+def test_a_line_in_another_encoding_does_not_either(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("第一\n第一\n".encode() + "雨\n".encode("gb18030"))
+    assert path.read_bytes().decode("gb18030"), "the lines would be text in the other encoding, too"
+    problem = Problem(path, 3, "the byte 0xD3", "text in utf-8 or gb18030")
+    assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), Line(2, "第一"), problem]
+
+
 @pytest.mark.parametrize("name, code", [("\0", "0000"), ("\ufeff", "FEFF")])
 def test_characters_that_are_no_text(tmp_path, name, code):
     path = tmp_path / "a.txt"
