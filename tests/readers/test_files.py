@@ -82,9 +82,9 @@ def test_characters_that_are_no_text(tmp_path, name, code):
 
 def test_damaged_gzip(tmp_path):
     path = tmp_path / "a.txt.gz"
-    path.write_bytes(gzip.compress(b"a\n" * 100000)[:-20])
+    path.write_bytes(gzip.compress("".join(f"{i}\n" for i in range(5000)).encode())[:-20])
     items = list(read_lines(path, ["utf-8", "gb18030"]))
-    assert items[0] == Line(1, "a") and isinstance(items[-1], Problem)
+    assert items[0] == Line(1, "0") and isinstance(items[-1], Problem)
     assert (items[-1].line, items[-1].expected) == (len(items), "a file that can be read")
     path.write_bytes(b"no gzip")
     (problem,) = read_lines(path, ["utf-8"])
