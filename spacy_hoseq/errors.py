@@ -153,6 +153,31 @@ class Errors(metaclass=_WithCodes):
     HS070 = "Cannot read line {line} of {path}: {problem}."
     HS071 = "There are no words in {folds} of {path}. Give folds that the file has, or another file."
     HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
+    HS073 = (
+        "Cannot read {path}, line {line}: found {found}, expected {expected}. Mend the file, or convert it with "
+        "`python -m spacy hoseq convert`, which goes on with what can be read and lists the rest."
+    )
+    HS074 = "Nothing to read at {path}: {problem}. Looked for files with these endings: {suffixes} (and .gz)."
+    HS075 = (
+        "Columns must be numbers from 1 (0: there is none, -1: the last), each used once, and there must be one of "
+        "words; got words {word}, tags {tag}, entities {entity}."
+    )
+    HS076 = (
+        "There is no part \"{part}\" of a split \"{split}\". Give both, or none of them; splits: {splits}; parts: "
+        "{parts}."
+    )
+    HS077 = (
+        "The encoding \"{encoding}\" cannot be used: give one that Python knows, in which lines end with the byte 10, "
+        "such as \"utf-8\" or \"gb18030\"."
+    )
+    HS078 = (
+        "The separator of word and tag must be given, without spaces and backslashes, such as \"/\"; got "
+        "\"{separator}\"."
+    )
+    HS079 = (
+        "None of the {n_files} files is in the part \"{part}\" of the split \"{split}\": looked for {name} numbers "
+        "{numbers}; {n_numbered} of the files have a {name} number."
+    )
 
     HS080 = (
         "\"{tag}\" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type (\"B-NP\")."

@@ -26,7 +26,7 @@ PERMITTED = {
         "numpy", "spacy", "thinc",
         "layers", "learning", "decoders", "patterns", "features", "scorers", "chunks", "errors",
     },
-    "readers": {"numpy", "spacy", "features", "errors"},
+    "readers": {"numpy", "spacy", "features", "chunks", "errors"},
     "scorers": {"spacy", "errors"},
 }  # fmt: skip
 

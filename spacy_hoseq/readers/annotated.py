@@ -31,8 +31,7 @@ def annotated_corpus(
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
-    if not set(attributes) <= set(KNOWN):
-        raise ValueError(Errors.HS072.format(attributes=attributes, known=", ".join(KNOWN)))
+    check_attributes(attributes)
 
     def read(nlp: Language) -> Iterator[Example]:
         files = walk_corpus(ensure_path(path), FILE_TYPE)
@@ -41,6 +40,12 @@ def annotated_corpus(
                 yield Example(given(reference, attributes), reference)
 
     return read
+
+
+def check_attributes(attributes: List[str]) -> None:
+    """RAISES ValueError [HS072]: an attribute that cannot be copied."""
+    if not set(attributes) <= set(KNOWN):
+        raise ValueError(Errors.HS072.format(attributes=attributes, known=", ".join(KNOWN)))
 
 
 def sentences(doc: Doc) -> Iterator[Doc]:

@@ -1,0 +1,133 @@
+"""`python -m spacy hoseq convert`: corpora in formats that spaCy does not read, into a .spacy file."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Callable, Dict, Iterable, Iterator, List, Optional, Sequence
+
+import typer
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+from tqdm import tqdm
+from wasabi import msg
+
+from ..readers.columns import Columns
+from ..readers.docs import UNSPACED, grouped, sentences_to_doc
+from ..readers.files import encodings_for, find_files
+from ..readers.formats import Format, column_format, peoples_daily_format, tagged_format, tree_format
+from ..readers.splits import PARTS, SPLITS, in_part
+from .app import hoseq_cli
+from .tally import Tally, show_counts, show_problems
+
+ATTRIBUTES = ["ORTH", "TAG", "SENT_START", "ENT_IOB", "ENT_TYPE"]
+
+
+class FormatName(str, Enum):
+    """The formats, by the names of the option."""
+
+    trees = "trees"
+    tagged = "tagged"
+    peoples_daily = "peoples-daily"
+    columns = "columns"
+    characters = "characters"
+
+
+@hoseq_cli.command("convert")
+def convert_cli(
+    # fmt: off
+    input_path: Path = typer.Argument(..., help="File, plain or gzipped, or folder of files"),
+    output_path: Path = typer.Argument(..., help="The .spacy file to write"),
+    format_name: FormatName = typer.Option(..., "--format", "-f", help="Format of the input"),
+    lang: str = typer.Option("en", "--lang", "-l", help="Language: words of zh are not separated by spaces"),
+    n_sents: int = typer.Option(10, "--n-sents", "-n", min=0, help="Sentences per doc (0: one doc per file)"),
+    split: str = typer.Option("", "--split", "-s", help=f"Named division of a treebank: {', '.join(SPLITS)}"),
+    part: str = typer.Option("", "--part", "-p", help=f"Part of the division: {', '.join(PARTS)}"),
+    encoding: str = typer.Option("", "--encoding", "-e", help="Default: UTF-8, and with -l zh then GB18030"),
+    suffix: Optional[List[str]] = typer.Option(None, "--suffix", help="Endings of the files to read in a folder"),
+    spans_key: Optional[str] = typer.Option(
+        None, "--spans-key", "-sk", help="Spans for chunks (default: chunks) or entities (default: doc.ents)"
+    ),
+    chunks: Optional[bool] = typer.Option(
+        None, "--chunks/--no-chunks", help="trees: chunks by the rules of CoNLL-2000 (default: unless -l zh)"
+    ),
+    unescape: bool = typer.Option(True, "--unescape/--no-unescape", help="trees: ( for -LRB-, / for \\/"),
+    separator: str = typer.Option("", "--separator", help="tagged: of word and tag (/). columns: tab or spaces"),
+    entities: str = typer.Option("nt=ORG", "--entities", help="peoples-daily: tag=NAME,tag=NAME"),
+    split_sentences: bool = typer.Option(True, "--sentences/--paragraphs", help="peoples-daily: one by one"),
+    word_column: int = typer.Option(1, "--word-column", help="columns: number of the column of words"),
+    tag_column: int = typer.Option(2, "--tag-column", help="columns: of tags (0: none)"),
+    entity_column: int = typer.Option(0, "--entity-column", help="columns: of entity tags (0: none, -1: last)"),
+    representation: str = typer.Option("auto", "--representation", help="columns, characters: auto, iob2, bilou ..."),
+    # fmt: on
+) -> None:
+    """Convert treebanks, tagged text and columns to spaCy's binary format.
+
+    What cannot be read is left out and listed with file and line: a damaged file of trees as a whole, otherwise the
+    sentence. The exit status is 1 if there was a problem.
+
+    DOCS: docs/readers.md
+    """
+    forms: Dict[FormatName, Callable[[], Format]] = {
+        FormatName.trees: lambda: tree_format(lang not in UNSPACED if chunks is None else chunks, unescape),
+        FormatName.tagged: lambda: tagged_format(separator or "/"),
+        FormatName.peoples_daily: lambda: peoples_daily_format(parse_entities(entities), split_sentences),
+        FormatName.columns: lambda: column_format(
+            Columns(word_column, tag_column, entity_column, separator, representation)
+        ),
+        FormatName.characters: lambda: column_format(Columns(1, 0, -1, separator, representation)),
+    }
+    language = "zh" if format_name is FormatName.characters else lang
+    if output_path.suffix != ".spacy":
+        msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
+    try:
+        form = forms[format_name]()
+        found = find_files(input_path, suffix or form.suffixes)
+        files = in_part(found, split, part)
+        encodings = encodings_for(encoding, language)
+    except ValueError as error:
+        msg.fail("Nothing converted", str(error), exits=1)
+    tally = Tally()
+    docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
+    write(tqdm(docs, unit=" docs", leave=False, disable=None), output_path, tally, len(found) - len(files))
+
+
+def parse_entities(text: str) -> Dict[str, str]:
+    """Names of entities by tags, "nt=ORG,ns=LOC". RAISES typer.BadParameter: a part of another form."""
+    pairs = [pair.strip().split("=") for pair in text.split(",") if pair.strip()]
+    if not all(len(pair) == 2 and all(pair) for pair in pairs):
+        raise typer.BadParameter(f'expected tag=NAME,tag=NAME, got "{text}"', param_hint="--entities")
+    return {tag: name for tag, name in pairs}
+
+
+def read_docs(
+    files: Iterable[Path],
+    form: Format,
+    encodings: Sequence[str],
+    n_sents: int,
+    lang: str,
+    spans_key: Optional[str],
+    tally: Tally,
+) -> Iterator[Doc]:
+    """The docs of each file, one after the other; what is in them and what could not be read is counted."""
+    vocab = Vocab()
+    for file in files:
+        tally.files += 1
+        sentences = tally.sentences_of(form.read(file, encodings))
+        for group in grouped(sentences, n_sents):
+            yield sentences_to_doc(vocab, group, lang, spans_key or "chunks", spans_key or "")
+
+
+def write(docs: Iterable[Doc], output_path: Path, tally: Tally, left_out: int) -> None:
+    """Write the docs, tell what was read. Exits with 1 if there were problems, or no sentences at all."""
+    binary = DocBin(ATTRIBUTES)
+    for doc in docs:
+        binary.add(doc)
+    show_counts(msg, tally, left_out, len(binary))
+    if tally.problems:
+        show_problems(msg, tally.problems)
+    if not tally.sentences:
+        msg.fail("There are no sentences; nothing is written", exits=1)
+    output_path.parent.mkdir(parents=True, exist_ok=True)
+    binary.to_disk(output_path)
+    if tally.problems:
+        msg.warn(f"Without what is listed above: {output_path}", exits=1)
+    msg.good(f"{output_path}")

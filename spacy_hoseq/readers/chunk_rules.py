@@ -1,0 +1,206 @@
+"""Chunks of a Penn Treebank tree, as in the shared task of CoNLL-2000 (Tjong Kim Sang & Buchholz 2000).
+
+The rules are those of Sabine Buchholz's program chunklink, with which the data of the task were made (version of 2
+February 2000); they were read from a public copy of it, and written down anew. Two steps:
+
+1. Constituents that are no chunks of their own dissolve: their daughters become daughters of the constituent above.
+   `_daughters` has the rules; functions and indices of labels matter in `S` and `-SBJ` only.
+2. The head of a constituent is the last of its words (not of its constituents) whose tag can be a head there (HEADS).
+   The chunk reaches from the first of its own words to the head; words that stand after the head, or that belong to a
+   constituent without a head of its own (S, FRAG, PRN ...), are outside. A constituent with a chunk that stands in
+   between ends the chunk. `_join` has the rules, and those of the possessive ending.
+
+Nothing here knows spaCy. Each rule has its tree in tests/readers/test_chunk_rules.py.
+"""
+
+import re
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+
+from .brackets import Tree
+from .records import Label
+
+TRACE = "-NONE-"
+POSSESSIVE = "POS"
+
+# What tags can be heads, by their beginnings: "NN" is NN, NNS, NNP and NNPS. Others have no chunks.
+HEADS: Dict[str, Tuple[str, ...]] = {
+    name: tuple(tags.split())
+    for name, tags in {
+        "NP": "NN CD PRP JJ DT EX IN RB VB FW SYM UH WP WDT",
+        "VP": "VB MD TO JJ NN POS FW SYM",
+        "PP": "IN TO RB VBG VBN JJ RP CC FW",
+        "ADVP": "RB IN TO DT PDT JJ RP FW LS UH CC NN CD VB",
+        "ADJP": "JJ RB VB IN UH FW RP $ # DT NN",
+        "SBAR": "IN WDT",
+        "PRT": "RP IN RB JJ",
+        "CONJP": "CC IN RB",
+        "INTJ": "UH RB NN VB FW JJ",
+        "LST": "LS JJ :",
+        "UCP": "JJ NN VB CD",
+        "WHNP": "WDT WP CD DT IN NN JJ RB",
+        "WHPP": "IN TO",
+        "WHADVP": "WRB IN RB WDT",
+        "WHADJP": "JJ",
+    }.items()
+}
+DISSOLVED = ("NAC", "QP", "NX", "X")  # everywhere
+# (constituent, daughter): dissolved unless a possible head phrase of the constituent stands before
+BEFORE_THE_HEAD = {("NP", "ADJP"), ("NP", "UCP"), ("WHNP", "WHADJP"), ("ADJP", "ADVP")}
+# Labels of daughters that can be head phrases, by their beginnings, where that matters
+HEAD_PHRASES = {
+    "NP": re.compile(r"NP|NX|.*-NOM"),
+    "WHNP": re.compile(r"WHNP|NP"),
+    "ADJP": re.compile(r"ADJP"),
+}
+
+
+class _Word(NamedTuple):
+    """tag; the category of the constituent it belongs to, and its number; whether it is the head there."""
+
+    tag: str
+    category: str
+    constituent: int
+    is_head: bool
+
+
+def chunks_of_tree(tree: Tree) -> List[Label]:
+    """The chunks, in order. Words are counted without traces."""
+    words: List[_Word] = []
+    if not tree.label and len(tree.children) == 1:
+        tree = tree.children[0]
+    _place(tree, words, [0])
+    return _join(words)
+
+
+def _place(node: Tree, words: List[_Word], count: List[int]) -> None:
+    """Give every word of a constituent its place, and those of the constituents in it. count: constituents so far."""
+    count[0] += 1
+    number, name = count[0], category(node.label)
+    daughters, head = _daughters(node, name)
+    for i, daughter in enumerate(daughters):
+        if daughter.word is None:
+            _place(daughter, words, count)
+        elif daughter.label != TRACE:
+            words.append(_Word(daughter.label, name, number, i == head))
+
+
+def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
+    """The daughters of a constituent after others have been dissolved into it, and which one is the head word."""
+    daughters = _children(node)
+    heads: List[int] = []  # words that can be the head
+    adverbs: Set[int] = set()  # adverbs and adverbial phrases
+    phrases = 0  # phrases that can be the head
+    i = 0
+    while i < len(daughters):
+        daughter = daughters[i]
+        verbal = 0 < i == len(heads) + len(adverbs)  # there are words before, all of them verbs or adverbs
+        parts = _dissolved(daughter, name, phrases, verbal)
+        if parts is not None:
+            daughters[i : i + 1] = parts
+            continue
+        if daughter.word is None:
+            kind = category(daughter.label)
+            if name == "VP" and kind == "ADVP":
+                adverbs.add(i)
+            elif _is_head_phrase(daughter, name):
+                phrases += 1
+        elif daughter.label != TRACE:
+            if daughter.label.startswith(HEADS.get(name, ())):
+                heads.append(i)
+            if daughter.label.startswith("RB"):
+                adverbs.add(i)
+        elif len(daughters) == 1:
+            heads.append(i)
+        i += 1
+    head = heads[-1] if heads else None
+    if name == "VP" and head is not None:
+        return _with_adverbs(daughters, adverbs, head)
+    return daughters, head
+
+
+def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optional[List[Tree]]:
+    """What takes the place of a daughter; None: it stays.
+
+    NAC, QP, NX and X dissolve everywhere; adjectives (ADJP, UCP) in a noun phrase and adverbs (ADVP) in an adjective
+    phrase unless a head phrase stands before; in a verb phrase, after verbs and adverbs only: another verb phrase, and
+    an S with a subject that is a trace before a verb phrase ("expected * to take" is one chunk; the trace goes).
+    """
+    if daughter.word is not None:
+        return None
+    kind = category(daughter.label)
+    if kind in DISSOLVED or ((name, kind) in BEFORE_THE_HEAD and not phrases):
+        return _children(daughter)
+    if name != "VP" or not verbal:
+        return None
+    if kind == "VP":
+        return _children(daughter)
+    inner = _children(daughter)
+    if functions(daughter.label) != "S" or len(inner) < 2 or "-SBJ" not in functions(inner[0].label):
+        return None
+    subject, predicate = inner[0].children, functions(inner[1].label)
+    return inner[1:] if predicate == "VP" and len(subject) == 1 and subject[0].label == TRACE else None
+
+
+def _with_adverbs(daughters: List[Tree], adverbs: Set[int], head: int) -> Tuple[List[Tree], int]:
+    """Adverbial phrases before the head of a verb phrase dissolve."""
+    result: List[Tree] = []
+    place = head
+    for i, daughter in enumerate(daughters):
+        if i == head:
+            place = len(result)
+        if i < head and i in adverbs and daughter.word is None:
+            result += _children(daughter)
+        else:
+            result.append(daughter)
+    return result, place
+
+
+def _join(words: List[_Word]) -> List[Label]:
+    """Chunks from words with their places, right to left.
+
+    A head begins a chunk, and goes on with words of its constituent until another head comes. A possessive ending that
+    is not in a chunk belongs to the noun phrase that follows, or is one of its own.
+    """
+    names: List[Optional[str]] = [None] * len(words)
+    joined = [False] * len(words)  # with the word after
+    head, before = ("", -1), -1
+    for i in range(len(words) - 1, -1, -1):
+        tag, name, number, is_head = words[i]
+        name = name.removeprefix("WH")
+        if is_head:
+            head = (name, number)
+        if (name, number) == head:
+            names[i] = name
+        elif tag == POSSESSIVE:
+            names[i] = "NP"
+            number = before
+        joined[i] = number == before
+        before = number
+    chunks: List[Label] = []
+    for i, chunk in enumerate(names):
+        if chunk is not None and i > 0 and joined[i - 1] and names[i - 1] == chunk:
+            chunks[-1] = Label(chunks[-1].first, i + 1, chunk)
+        elif chunk is not None:
+            chunks.append(Label(i, i + 1, chunk))
+    return chunks
+
+
+def category(label: str) -> str:
+    """The category in a label: "NP" of "NP-SBJ-1", "ADVP" of "ADVP|PRT"."""
+    found = re.match(r"[A-Z]+", label)
+    return found.group() if found else ""
+
+
+def functions(label: str) -> str:
+    """A label without its indices: "NP-SBJ" of "NP-SBJ-1" and of "NP-SBJ=2"."""
+    return re.sub(r"=\d+$", "", re.sub(r"-\d+$", "", label))
+
+
+def _children(node: Tree) -> List[Tree]:
+    """Without empty complementizers, which are not even traces."""
+    return [child for child in node.children if child.label != TRACE or child.word != "0"]
+
+
+def _is_head_phrase(daughter: Tree, name: str) -> bool:
+    pattern = HEAD_PHRASES.get(name)
+    return pattern is not None and pattern.match(daughter.label) is not None

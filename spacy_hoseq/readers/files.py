@@ -1,0 +1,126 @@
+"""Finding corpus files and reading their lines: folders, natural order, gzip, encodings."""
+
+import codecs
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import IO, Iterator, List, NamedTuple, Sequence, Tuple, Union
+
+from spacy.errors import Errors as SpacyErrors
+
+from ..errors import Errors
+from .records import Problem
+
+PROBED = 200  # lines beyond ASCII by which the encoding is told
+UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
+MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
+
+
+class Line(NamedTuple):
+    """A line without its end. number (int): from 1."""
+
+    number: int
+    text: str
+
+
+def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Path]:
+    """The file, or all files below the folder with one of these suffixes (or one and .gz), in natural order.
+
+    RAISES ValueError: spaCy's E913: no path; [HS074]: there is no such file or folder, or no such file in it.
+    """
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
+    path = Path(path)
+    if path.is_file():
+        return [path]
+    files = [found for found in path.rglob("*") if found.is_file() and _matches(found, path, suffixes)]
+    if not files:
+        problem = "the folder has no such file" if path.is_dir() else "there is neither a file nor a folder"
+        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes)))
+    return sorted(files, key=lambda found: natural_order(found.relative_to(path)))
+
+
+def _matches(found: Path, folder: Path, suffixes: Sequence[str]) -> bool:
+    if any(part.startswith(".") for part in found.relative_to(folder).parts):
+        return False
+    return found.name.lower().removesuffix(".gz").endswith(tuple(suffix.lower() for suffix in suffixes))
+
+
+def natural_order(path: Path) -> List[List[Tuple[int, int, str]]]:
+    """A key for sorting: numbers within names by value, so that wsj_9 is before wsj_10."""
+    return [
+        [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in re.split(r"(\d+)", part) if piece]
+        for part in path.parts
+    ]
+
+
+def encodings_for(encoding: str, lang: str) -> List[str]:
+    """The encodings to try. encoding: "" = UTF-8, and for Chinese ("zh") then GB18030, which includes GBK and GB 2312.
+
+    RAISES ValueError [HS077]: an encoding that Python does not know, or whose lines do not end with the byte 10.
+    """
+    if not encoding:
+        return ["utf-8", "gb18030"] if lang == "zh" else ["utf-8"]
+    try:
+        known = codecs.lookup(encoding).encode("a\n")[0].removeprefix(codecs.BOM_UTF8) == b"a\n"
+    except (LookupError, TypeError):
+        known = False
+    if not known:
+        raise ValueError(Errors.HS077.format(encoding=encoding))
+    return [encoding]
+
+
+def read_lines(path: Path, encodings: Sequence[str]) -> Iterator[Union[Line, Problem]]:
+    """The lines of a file, plain or gzipped, and a Problem for each that is not text.
+
+    Several encodings: the first in which most of the first lines beyond ASCII can be read.
+    """
+    encoding = encodings[0] if len(encodings) == 1 else _told_by_its_lines(path, encodings)
+    expected = f"text in {' or '.join(encodings)}"
+    number = 0
+    try:
+        with _opened(path) as file:
+            for number, data in enumerate(file, 1):
+                try:
+                    text = data.decode(encoding)
+                except UnicodeDecodeError as error:
+                    yield Problem(path, number, f"the byte 0x{data[error.start]:02X}", expected)
+                    continue
+                text = (text.removeprefix(MARK) if number == 1 else text).rstrip("\r\n")
+                strange = re.search(f"[\0{MARK}]", text)
+                if strange:
+                    yield Problem(path, number, f"the character U+{ord(strange.group()):04X}", expected)
+                else:
+                    yield Line(number, text)
+    except UNREADABLE as error:
+        yield Problem(path, number + 1, str(error), "a file that can be read")
+
+
+def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
+    probed: List[bytes] = []
+    try:
+        with _opened(path) as file:
+            for data in file:
+                if not data.isascii():
+                    probed.append(data)
+                if len(probed) == PROBED:
+                    break
+    except UNREADABLE:
+        pass  # `read_lines` tells
+    for encoding in encodings:
+        if 2 * sum(_is_text(data, encoding) for data in probed) > len(probed):
+            return encoding
+    return encodings[0]
+
+
+def _is_text(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb")  # type: ignore[return-value]

@@ -1,0 +1,221 @@
+"""`python -m spacy hoseq convert`: what is written, counted, refused and listed, and the exit status."""
+
+import gzip
+import re
+import subprocess
+import sys
+
+import pytest
+from spacy.cli._util import app
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+from spacy_hoseq.cli import hoseq_cli
+from spacy_hoseq.cli.convert import parse_entities
+from spacy_hoseq.cli.tally import SHOWN
+
+TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
+CHINESE = "( (IP (NP (NN 小猫)) (VP (VV 睡)) (PU 。)) )\n"
+
+
+def run(*arguments, command=hoseq_cli):
+    result = CliRunner().invoke(command, ["convert", *map(str, arguments)], env={"COLUMNS": "300"})
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", result.output).split())  # without colours
+
+
+def docs_of(path):
+    return list(DocBin().from_disk(path).get_docs(Vocab()))
+
+
+def texts(path):
+    return [" ".join(f"{token.text}/{token.tag_}" for token in doc) for doc in docs_of(path)]
+
+
+def write(folder, files, encoding="utf-8"):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        data = text.encode(encoding)
+        (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return folder
+
+
+@pytest.fixture
+def wsj(tmp_path):
+    names = {f"{section:02}/wsj_{section:02}{number:02}.mrg": TREE.format(f"w{section}.{number}") * 2
+             for section in (0, 18, 19, 22) for number in (1, 2, 10)}  # fmt: skip
+    return write(tmp_path / "wsj", names)
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "new" / "out.spacy"
+
+
+def test_trees(wsj, out):
+    code, output = run(wsj, out, "-f", "trees")
+    assert code == 0 and output == (
+        f"Files 12 Docs 12 Sentences 24 Tokens 72 Chunks 48 Traces dropped 24 Problems 0 ✔ {out}"
+    )
+    docs = docs_of(out)
+    first = [doc[0].text for doc in docs]
+    assert first == [f"w{section}.{number}" for section in (0, 18, 19, 22) for number in (1, 2, 10)]
+    doc = docs[0]
+    assert [token.tag_ for token in doc] == ["PRP", "VBZ", "."] * 2 and doc.has_unknown_spaces
+    assert [token.is_sent_start for token in doc] == [True, False, False] * 2
+    chunks = [(span.text, span.label_) for span in doc.spans["chunks"]]
+    assert chunks == [("w0.1", "NP"), ("naps", "VP")] * 2 and not doc.has_annotation("ENT_IOB")
+
+
+@pytest.mark.parametrize("n, sizes", [(1, [3] * 5), (2, [6, 6, 3]), (10, [15]), (0, [15])])
+def test_sentences_in_docs(tmp_path, out, n, sizes):
+    write(tmp_path, {"a.mrg": TREE.format("it") * 5})
+    assert run(tmp_path / "a.mrg", out, "-f", "trees", "-n", n)[0] == 0
+    assert [len(doc) for doc in docs_of(out)] == sizes
+
+
+def test_docs_do_not_cross_files(tmp_path, out):
+    write(tmp_path, {"a.mrg": TREE.format("it"), "b.mrg.gz": TREE.format("he")})
+    assert run(tmp_path, out, "-f", "trees")[0] == 0
+    assert [doc[0].text for doc in docs_of(out)] == ["it", "he"]
+
+
+@pytest.mark.parametrize("part, sections", [("train", (0, 18)), ("dev", (19,)), ("test", (22,))])
+def test_splits(wsj, out, part, sections):
+    code, output = run(wsj, out, "-f", "trees", "--split", "wsj-tagging", "--part", part)
+    n_files = 3 * len(sections)
+    assert code == 0 and output.startswith(f"Files {n_files} Files in no part asked for {12 - n_files} Docs {n_files} ")
+    assert {doc[0].text.split(".")[0] for doc in docs_of(out)} == {f"w{section}" for section in sections}
+
+
+def test_options_of_trees(tmp_path, out):
+    write(tmp_path, {"a.x": "( (NP (-LRB- -LRB-) (CD 1\\/2)) )\n"})
+    assert run(tmp_path, out, "-f", "trees", "--suffix", ".x", "--spans-key", "sc")[0] == 0
+    assert texts(out) == ["(/( 1/2/CD"] and list(docs_of(out)[0].spans) == ["sc"]
+    assert run(tmp_path, out, "-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")[0] == 0
+    assert texts(out) == ["-LRB-/( 1\\/2/CD"] and not docs_of(out)[0].spans
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+@pytest.mark.parametrize("chunks, keys", [((), []), (("--chunks",), ["chunks"])])
+def test_chinese_trees(tmp_path, out, encoding, chunks, keys):
+    write(tmp_path, {"chtb_0301.fid": f"<DOC>\n<S ID=1>\n{CHINESE}</S>\n</DOC>\n"}, encoding)
+    assert run(tmp_path, out, "-f", "trees", "-l", "zh", "-s", "ctb5", "-p", "dev", *chunks)[0] == 0
+    (doc,) = docs_of(out)
+    assert texts(out) == ["小猫/NN 睡/VV 。/PU"] and doc.text == "小猫睡。" and list(doc.spans) == keys
+
+
+def test_damaged_trees(wsj, out):
+    """The others are converted; the file and the line are told; the exit status is 1."""
+    damaged = write(wsj, {"18/wsj_1802.mrg": TREE.format("it") + "( (S (NN rain)\n", "19/wsj_1901.mrg": "( )\n"})
+    (wsj / "22" / "wsj_2201.mrg").write_bytes(b"( (S (NN \xe9t\xe9)) )")
+    code, output = run(damaged, out, "-f", "trees")
+    counts = "Files 12 Docs 9 Sentences 18 Tokens 54 Chunks 36 Traces dropped 18 Problems 3 Where Found"
+    assert code == 1 and output.startswith(counts)
+    for where, found in {
+        "18/wsj_1802.mrg:2": "the end of the file the end of the tree that begins at line 2: 2 brackets open",
+        "19/wsj_1901.mrg:1": "an empty tree () (TAG word), or (LABEL (...) ...)",
+        "22/wsj_2201.mrg:1": "the byte 0xE9 text in utf-8",
+    }.items():
+        assert f"{wsj}/{where} {found}" in output
+    assert output.endswith(f"⚠ Without what is listed above: {out}")
+    assert [doc[0].text for doc in docs_of(out)] == ["w0.1", "w0.2", "w0.10", "w18.1", "w18.10", "w19.2", "w19.10",
+                                                    "w22.2", "w22.10"]  # fmt: skip
+
+
+def test_nothing_good(tmp_path, out):
+    write(tmp_path, {"a.mrg": "(", "b.mrg": "", "c.mrg": "(S (-NONE- *))"})
+    code, output = run(tmp_path, out, "-f", "trees")
+    assert code == 1 and not out.exists()
+    assert "Files 3 Sentences 0 Tokens 0 Traces dropped 1 Sentences of traces only 1 Problems 1" in output
+    assert output.endswith("✘ There are no sentences; nothing is written")
+
+
+def test_many_problems(tmp_path, out):
+    write(tmp_path, {"a.txt": "good/A\n" + "bad\n" * 30, "b.txt": "bad\n"})
+    code, output = run(tmp_path, out, "-f", "tagged")
+    assert code == 1 and texts(out) == ["good/A"]
+    assert "Problems 31 Where" in output and f"a.txt:{SHOWN + 1} " in output and f"a.txt:{SHOWN + 2} " not in output
+    assert f"and {31 - SHOWN} more. Problems by file: {tmp_path}/a.txt 30 {tmp_path}/b.txt 1" in output
+
+
+def test_tagged_text(tmp_path, out):
+    write(tmp_path, {"a.txt": "it_PRP naps_VBZ\nyes_UH\n"})
+    assert run(tmp_path / "a.txt", out, "-f", "tagged", "--separator", "_", "-n", 1)[0] == 0
+    assert texts(out) == ["it/PRP naps/VBZ", "yes/UH"]
+    write(tmp_path, {"a.txt": "it/PRP\n"})
+    assert run(tmp_path / "a.txt", out, "-f", "tagged")[0] == 0
+    assert texts(out) == ["it/PRP"]
+
+
+def test_peoples_daily(tmp_path, out):
+    text = "19990101-01-001-001/m [小/a 书社/n]nt 在/p 北村/ns 。/w 好/a\n"
+    path = write(tmp_path, {"a.txt": text}, "gb18030") / "a.txt"
+    options = ("-f", "peoples-daily", "-l", "zh", "-n", 1)
+    code, output = run(path, out, *options)
+    assert code == 0 and "Sentences 2 Tokens 6 Entities 1" in output
+    assert texts(out) == ["小/a 书社/n 在/p 北村/ns 。/w", "好/a"]
+    doc = docs_of(out)[0]
+    assert doc.text == "小书社在北村。" and [(ent.text, ent.label_) for ent in doc.ents] == [("小书社", "ORG")]
+    assert run(path, out, *options, "--entities", "nt=A, ns=B", "--paragraphs", "-sk", "names")[0] == 0
+    (doc,) = docs_of(out)
+    assert [(span.text, span.label_) for span in doc.spans["names"]] == [("小书社", "A"), ("北村", "B")]
+    assert not doc.ents
+
+
+def test_columns(tmp_path, out):
+    path = write(tmp_path, {"a.tsv.gz": "PER\tB-X\tAnn\nV\tO\tnaps\n"}) / "a.tsv.gz"
+    options = ("-f", "columns", "--word-column", 3, "--tag-column", 1)
+    assert run(path, out, *options)[0] == 0
+    assert texts(out) == ["Ann/PER naps/V"] and not docs_of(out)[0].has_annotation("ENT_IOB")
+    assert run(path, out, *options, "--entity-column", 2, "--representation", "start_end")[0] == 0
+    assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "X")]
+
+
+def test_characters(tmp_path, out):
+    path = write(tmp_path, {"a.bmes": "小 B-X\n村 E-X\n。 O\n\n好 M-X\n"}, "gb18030") / "a.bmes"
+    code, output = run(path, out, "-f", "characters", "-n", 1)
+    assert code == 0 and "Entities 2 Entity tags mended 1 Problems 0" in output
+    assert [doc.text for doc in docs_of(out)] == ["小村。", "好"]
+    assert [(ent.text, ent.label_) for doc in docs_of(out) for ent in doc.ents] == [("小村", "X"), ("好", "X")]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("-f", "trees", "--split", "ctb5", "--part", "dev"), "[HS079] None of the 12 files"),
+        (("-f", "trees", "--split", "ctb5"), "[HS076] There is no part"),
+        (("-f", "trees", "--encoding", "klingon"), "[HS077]"),
+        (("-f", "tagged"), "[HS074] Nothing to read"),
+        (("-f", "tagged", "--separator", "a b"), "[HS078]"),
+        (("-f", "columns", "--word-column", 0), "[HS075]"),
+        (("-f", "columns", "--representation", "bmes"), "[HS081]"),
+    ],
+)
+def test_wrong_settings(wsj, out, options, message):
+    code, output = run(wsj, out, *options)
+    assert code == 1 and f"✘ Nothing converted {message}" in output and not out.exists()
+
+
+def test_wrong_names(wsj, out):
+    code, output = run(wsj, out.with_suffix(".json"), "-f", "trees")
+    assert code == 1 and "ending .spacy" in output
+    code, output = run(wsj, out, "-f", "peoples-daily", "--entities", "nt")
+    assert code == 2 and "tag=NAME" in output
+    assert run(wsj, out, "-f", "bracketed")[0] == 2 and run(wsj, out)[0] == 2
+    assert run(wsj / "nothing", out, "-f", "trees")[0] == 1
+    assert parse_entities("nt=ORG,ns=LOC,") == {"nt": "ORG", "ns": "LOC"} and parse_entities("") == {}
+
+
+def test_command_is_one_of_spacy(wsj, out):
+    result = CliRunner().invoke(app, ["hoseq", "convert", str(wsj), str(out), "-f", "trees"])
+    assert result.exit_code == 0 and len(docs_of(out)) == 12
+
+
+def test_help():
+    """Through the entry point: nothing of ours is imported before."""
+    command = [sys.executable, "-m", "spacy", "hoseq", "convert", "--help"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0 and result.stderr == ""
+    assert "python -m spacy hoseq convert [OPTIONS]" in result.stdout and "wsj-tagging" in result.stdout

@@ -1,0 +1,108 @@
+"""Files in folders, their order, their encodings and their lines."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from spacy_hoseq.readers.files import Line, encodings_for, find_files, natural_order, read_lines
+from spacy_hoseq.readers.records import Problem
+
+TEXT = "第一 行\n两 行\n"
+
+
+def names(path, suffixes):
+    return [found.relative_to(path).as_posix() for found in find_files(path, suffixes)]
+
+
+def test_folders_in_natural_order(tmp_path):
+    for name in ["02/wsj_0210.mrg", "02/wsj_0209.mrg.gz", "10/wsj_1001.MRG", "9/x.mrg", "chtb_9.fid", "chtb_10.fid",
+                 ".hidden/a.mrg", "02/.b.mrg", "02/readme.txt", "mrg"]:  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    expected = ["02/wsj_0209.mrg.gz", "02/wsj_0210.mrg", "9/x.mrg", "10/wsj_1001.MRG", "chtb_9.fid", "chtb_10.fid"]
+    assert names(tmp_path, [".mrg", ".fid"]) == expected
+    assert names(tmp_path, [".fid"]) == expected[-2:]
+    assert find_files(str(tmp_path / "mrg"), [".fid"]) == [tmp_path / "mrg"], "a file may have any name"
+
+
+def test_natural_order():
+    paths = ["b", "a10", "a9", "a9b", "a/1", "a", "2", "10", "wsj_0100", "wsj_0001", "a²"]
+    ordered = ["2", "10", "a", "a/1", "a9", "a9b", "a10", "a²", "b", "wsj_0001", "wsj_0100"]
+    assert sorted(paths, key=lambda name: natural_order(Path(name))) == ordered
+
+
+def test_nothing_to_read(tmp_path):
+    with pytest.raises(ValueError, match=r"\[HS074\].*the folder has no such file.*\.mrg, \.fid \(and \.gz\)"):
+        find_files(tmp_path, [".mrg", ".fid"])
+    with pytest.raises(ValueError, match=r"\[HS074\].*neither a file nor a folder"):
+        find_files(tmp_path / "no", [".mrg"])
+    with pytest.raises(ValueError, match="E913"):
+        find_files(None, [".mrg"])
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines(tmp_path, name, end):
+    data = "\ufeffone\n\n two \nthree".replace("\n", end).encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    expected = [Line(1, "one"), Line(2, ""), Line(3, " two "), Line(4, "three")]
+    assert list(read_lines(tmp_path / name, ["utf-8"])) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+def test_encoding_is_told_by_the_lines(tmp_path, encoding):
+    path = tmp_path / "a.txt"
+    path.write_text("ascii\n" + TEXT, encoding=encoding)
+    assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "ascii"), Line(2, "第一 行"), Line(3, "两 行")]
+
+
+def test_one_bad_byte_does_not_change_the_encoding(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("第一\n第".encode() + b"\xff\n" + "第三\n".encode())
+    problem = Problem(path, 2, "the byte 0xFF", "text in utf-8 or gb18030")
+    assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), problem, Line(3, "第三")]
+
+
+def test_a_line_in_another_encoding_does_not_either(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("第一\n第一\n".encode() + "雨\n".encode("gb18030"))
+    assert path.read_bytes().decode("gb18030"), "the lines would be text in the other encoding, too"
+    problem = Problem(path, 3, "the byte 0xD3", "text in utf-8 or gb18030")
+    assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), Line(2, "第一"), problem]
+
+
+@pytest.mark.parametrize("name, code", [("\0", "0000"), ("\ufeff", "FEFF")])
+def test_characters_that_are_no_text(tmp_path, name, code):
+    path = tmp_path / "a.txt"
+    path.write_text(f"a\nb{name}\n", encoding="utf-8")
+    problem = Problem(path, 2, f"the character U+{code}", "text in utf-8")
+    assert list(read_lines(path, ["utf-8"])) == [Line(1, "a"), problem]
+
+
+def test_damaged_gzip(tmp_path):
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress("".join(f"{i}\n" for i in range(5000)).encode())[:-20])
+    items = list(read_lines(path, ["utf-8", "gb18030"]))
+    assert items[0] == Line(1, "0") and isinstance(items[-1], Problem)
+    assert (items[-1].line, items[-1].expected) == (len(items), "a file that can be read")
+    path.write_bytes(b"no gzip")
+    (problem,) = read_lines(path, ["utf-8"])
+    assert "gzip" in problem.found and problem.line == 1
+    path.write_bytes(gzip.compress(bytes(range(256)) * 9)[:40] + bytes(300))
+    *_, problem = read_lines(path, ["latin-1"])
+    assert isinstance(problem, Problem)
+
+
+def test_a_file_that_cannot_be_opened(tmp_path):
+    (problem,) = read_lines(tmp_path / "gone.txt", ["utf-8", "gb18030"])
+    assert "gone.txt" in problem.found and (problem.line, problem.expected) == (1, "a file that can be read")
+
+
+def test_encodings():
+    assert encodings_for("", "zh") == ["utf-8", "gb18030"]
+    assert encodings_for("", "en") == ["utf-8"]
+    assert encodings_for("gbk", "en") == ["gbk"] and encodings_for("UTF-8-SIG", "zh") == ["UTF-8-SIG"]
+    for wrong in ("klingon", "utf-16", "rot13", "hex"):
+        with pytest.raises(ValueError, match=rf"\[HS077\].*\"{wrong}\""):
+            encodings_for(wrong, "zh")
