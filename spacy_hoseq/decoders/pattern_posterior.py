@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .firing import expand_fired
+from .firing import added_up, expand_fired
 from .forward_backward import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
 from .layout import Layout, check_scores, make_layout, packed_scores, parts_of
 from .records import LostDigits, NoPath, Posterior
@@ -261,8 +261,17 @@ def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
 
 
 def _largest_sum(patterns: PatternScores, sign: int) -> float:
-    """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >= 0."""
-    psi = float(patterns.trie.suffix_sums(np.maximum(sign * patterns.weights, 0.0)).max(initial=0.0))
-    if patterns.fired is None or not len(patterns.fired.tokens):
+    """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >= 0.
+
+    Nodes that match together are one another's suffixes, so that no two of them have equally many suffixes themselves.
+    """
+    trie, _, fired = patterns
+    psi = float(trie.suffix_sums(np.maximum(sign * patterns.weights, 0.0)).max(initial=0.0))
+    if fired is None or not len(fired.tokens):
         return psi
-    return psi + float(np.bincount(patterns.fired.tokens, np.maximum(sign * patterns.fired.weights.real, 0.0)).max())
+    n_tokens = int(fired.tokens.max()) + 1
+    keys, sums = added_up(fired.tokens * len(trie) + fired.nodes, fired.weights.real, n_tokens * len(trie))
+    tokens, nodes = np.divmod(keys, len(trie))
+    most = np.zeros(n_tokens * trie.max_length)
+    np.maximum.at(most, tokens * trie.max_length + trie.n_suffixes[nodes], sign * sums)
+    return psi + float(most.reshape(n_tokens, -1).sum(axis=1).max())

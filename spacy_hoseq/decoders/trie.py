@@ -142,15 +142,20 @@ class PatternTrie:
         return after
 
     @cached_property
+    def n_suffixes(self) -> Ints:
+        """Proper suffixes of each node that are nodes, too: its place on the failure chain. RETURNS (U,)."""
+        result = np.zeros(len(self), np.intp)
+        for level in self.levels[1:]:
+            result[level] = result[self.fail[level]] + 1
+        return result
+
+    @cached_property
     def links(self) -> List[Links]:
         """Failure links of all nodes of two or more labels, by the number of their proper suffixes that are nodes,
         fewest first: what a node fails to comes before it. There are never more of these groups than levels."""
-        above = np.zeros(len(self), np.intp)
-        for level in self.levels[1:]:
-            above[level] = above[self.fail[level]] + 1
         result = []
-        for n in range(1, int(above.max(initial=0)) + 1):
-            nodes = np.flatnonzero(above == n)
+        for n in range(1, int(self.n_suffixes.max(initial=0)) + 1):
+            nodes = np.flatnonzero(self.n_suffixes == n)
             nodes = nodes[np.argsort(self.fail[nodes], kind="stable")]
             targets, starts = np.unique(self.fail[nodes], return_index=True)
             together = (np.diff(nodes) == 1).all()
