@@ -85,7 +85,8 @@ def fired_patterns(made, docs):
     """(last token, labels, weight) of everything that fires, sorted."""
     features = made.define(TAGS, [np.zeros(9, np.int32)])
     which, tokens = features.expand(made.fire(docs))
-    return sorted((t, features.patterns[f], int(features.weight_of[f])) for t, f in zip(tokens.tolist(), which, strict=True))
+    fired = zip(tokens.tolist(), which.tolist(), strict=True)
+    return sorted((token, features.patterns[f], int(features.weight_of[f])) for token, f in fired)
 
 
 @pytest.mark.parametrize("seed", range(4))
