@@ -19,6 +19,7 @@ from wasabi import MarkdownRenderer, msg, table
 
 from spacy_hoseq.reporting.chunks import chunks_page
 from spacy_hoseq.reporting.reliability import Reliability, draw_reliability, reliability
+from spacy_hoseq.reporting.significance import RESAMPLES, f_score, paired_bootstrap
 
 SYSTEMS = {
     "multilayer_1best": ("Table 1 of the paper", "CRF + CRF: best tags"),
@@ -42,7 +43,6 @@ HEADER = (
     *("Features", "System", "Tags", "Precision", "Recall", "F", "paper: tags", "paper: F"),
     *("ECE", "Training", "Peak memory", "tokens/s", "Model"),
 )
-RESAMPLES, SEED = 10_000, 0
 Measured = Dict[str, Any]
 
 
@@ -129,20 +129,8 @@ def significance(a: "np.ndarray", b: "np.ndarray") -> "Tuple[Tuple[float, float]
 
     a, b (S, 5): counts of each sentence as scripts/chunking.py has them.
     """
-    rng = np.random.default_rng(SEED)
-    not_better = np.zeros(2)
-    for _ in range(RESAMPLES // 100):
-        weights = rng.multinomial(len(a), np.full(len(a), 1 / len(a)), size=100).astype(float)
-        for i, score in enumerate((f_score, accuracy)):
-            not_better[i] += (score(weights @ b) <= score(weights @ a)).sum()
-    every = np.ones((1, len(a)))
-    gains = [float((score(every @ b) - score(every @ a))[0]) for score in (f_score, accuracy)]
-    f_p, tag_p = (not_better / RESAMPLES).tolist()
-    return (gains[0], f_p), (gains[1], tag_p)
-
-
-def f_score(counts: "np.ndarray") -> "np.ndarray":
-    return np.asarray(2 * counts[:, 0] / np.maximum(1, counts[:, 1] + counts[:, 2]))
+    f, tags = (paired_bootstrap(a, b, score) for score in (f_score, accuracy))
+    return (f.gain, f.p), (tags.gain, tags.p)
 
 
 def accuracy(counts: "np.ndarray") -> "np.ndarray":

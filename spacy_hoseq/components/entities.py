@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..chunks import LETTERS, OUTSIDE
+from ..chunks import LETTERS, OUTSIDE, Chunks, write_chunks
 from ..features.sequences import sentence_starts
 from .annotation import Values
 
@@ -17,10 +17,31 @@ BILUO = "UBIL"  # the letters of spaCy's own tags, for the only, the first, the 
 def gold_entity_values(example: Example, representation: str) -> Values:
     """Tags of the gold entities for the predicted tokens as string-store ids, 0 where nothing is known."""
     strings = example.reference.vocab.strings
-    letters = dict(zip(BILUO, LETTERS[representation], strict=True))
-    tags = [_translated(tag, letters) for tag in example.get_aligned_ner()]
+    tags = _read(example, representation) if _needs_no_alignment(example) else _aligned(example, representation)
     ids = {tag: strings.add(tag) if tag else 0 for tag in set(tags)}
     return np.array([ids[tag] for tag in tags], np.uint64)
+
+
+def _needs_no_alignment(example: Example) -> bool:
+    """Whether predicted and reference have the same tokens, and all of these are annotated, none of them blocked."""
+    predicted, reference = example.predicted, example.reference
+    if not len(reference) or not np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
+        return False
+    kinds, types = reference.to_array(["ENT_IOB", "ENT_TYPE"]).T
+    return bool(((kinds > 0) & ((kinds != 3) | (types > 0))).all())
+
+
+def _read(example: Example, representation: str) -> List[str]:
+    """What `_aligned` finds where there is nothing to align, in a fraction of its time."""
+    entities = example.reference.ents
+    bounds = np.array([(entity.start, entity.end) for entity in entities], np.intp).reshape(-1, 2)
+    chunks = Chunks(bounds[:, 0], bounds[:, 1], [entity.label_ for entity in entities])
+    return write_chunks(chunks, len(example.reference), representation)
+
+
+def _aligned(example: Example, representation: str) -> List[str]:
+    letters = dict(zip(BILUO, LETTERS[representation], strict=True))
+    return [_translated(tag, letters) for tag in example.get_aligned_ner()]
 
 
 def preset_mask(

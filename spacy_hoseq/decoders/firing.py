@@ -5,10 +5,11 @@ from typing import Dict, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import Layout
+from .layout import Layout, ranges
 from .trie import Fired, PatternTrie
 
 Floats = NDArray[np.float64]
+MAX_CELLS = 16_000_000  # of a table of all keys
 
 
 def expand_fired(
@@ -17,16 +18,13 @@ def expand_fired(
     """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns, weights), unique."""
     firing, which = np.unique(fired.nodes, return_inverse=True)
     longer = trie.with_suffix(firing)
-    counts = np.array([len(nodes) for nodes in longer])[which]
-    nodes = np.concatenate([longer[i] for i in which])
+    sizes = np.array([len(nodes) for nodes in longer], np.intp)
+    counts = sizes[which]
+    nodes = np.concatenate(longer)[ranges((np.cumsum(sizes) - sizes)[which], counts)]
     place = np.empty(len(layout.tokens), np.intp)
     place[layout.tokens] = np.arange(len(layout.tokens))
     packed = np.repeat(place[fired.tokens], counts)
-    keys, inverse = np.unique(packed * len(trie) + nodes, return_inverse=True)
-    repeated = np.repeat(fired.weights, counts)
-    weights = np.asarray(np.bincount(inverse, weights=repeated.real), np.float64)
-    if np.iscomplexobj(repeated):
-        weights = weights + 1j * np.bincount(inverse, weights=repeated.imag)
+    keys, weights = added_up(packed * len(trie) + nodes, np.repeat(fired.weights, counts), len(place) * len(trie))
     packed, nodes = np.divmod(keys, len(trie))
     steps = np.searchsorted(layout.offset, packed, side="right") - 1
     cuts = np.flatnonzero(np.diff(steps, prepend=-1))
@@ -35,3 +33,16 @@ def expand_fired(
         int(steps[a]): (nodes[a:b], packed[a:b] - layout.offset[steps[a]], weights[a:b])
         for a, b in zip(bounds[:-1], bounds[1:], strict=True)
     }
+
+
+def added_up(keys: NDArray[np.intp], weights: Floats, n: int) -> Tuple[NDArray[np.intp], Floats]:
+    """Distinct keys, 0 <= key < n, and the sums of their weights, real or complex. Without sorting if n is moderate."""
+    if n > MAX_CELLS:
+        distinct, keys = np.unique(keys, return_inverse=True)
+        keys, n = keys.reshape(-1), len(distinct)
+    else:
+        distinct = np.flatnonzero(np.bincount(keys, minlength=n))
+    sums = np.bincount(keys, weights=weights.real, minlength=n).astype(weights.dtype)
+    if np.iscomplexobj(weights):
+        sums = sums + 1j * np.bincount(keys, weights=weights.imag, minlength=n)
+    return distinct, sums if n == len(distinct) else sums[distinct]

@@ -14,17 +14,17 @@ Everything else is the derivative of log Z, by the chain rule through these two 
 Checked against enumeration and finite differences in tests/decoders/test_pattern_posterior.py.
 """
 
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .firing import expand_fired
+from .firing import added_up, expand_fired
 from .forward_backward import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
 from .layout import Layout, check_scores, make_layout, packed_scores, parts_of
 from .records import LostDigits, NoPath, Posterior
-from .trie import PatternScores
+from .trie import Fired, PatternScores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -127,6 +127,7 @@ class PatternWalk:
         self.psi = trie.suffix_sums(patterns.weights)
         has_fired = self.fired is not None and len(self.fired.tokens) > 0
         self.extra = expand_fired(self.fired, trie, layout) if has_fired and self.fired is not None else {}
+        self.entries = _entries_by_step(self.fired, layout) if has_fired and self.fired is not None else {}
         self.by_parent, self.parents, self.parent_starts = _grouped(self.parent)
         self.by_label, self.labels, self.label_starts = _grouped(trie.label)
 
@@ -162,10 +163,8 @@ class PatternWalk:
         grown = self._psi_at(t, n)
         z = grown * w
         below = np.zeros_like(w)  # sum over the nodes that end with u
-        for level in reversed(self.trie.levels[1:]):
-            fail = self.trie.fail[level]
-            surplus = (grown[level] - grown[fail]) * w[level] + below[level]
-            targets, starts = np.unique(fail, return_index=True)  # levels are sorted by fail
+        for nodes, fail, targets, starts in reversed(self.trie.links):
+            surplus = (grown[nodes] - grown[fail]) * w[nodes] + below[nodes]
             below[targets] += np.add.reduceat(surplus, starts, axis=0)
         z += below
         scale = z[: self.trie.n_labels].sum(axis=0)
@@ -191,19 +190,17 @@ class PatternWalk:
             ended = np.zeros((len(trie), n - n_on), self.type)
             ended[:n_labels] = 1.0
             adjoint = np.concatenate([adjoint, ended], axis=1) / scale  # of Z_t before scaling
-            matchable = trie.levels[: t + 1]  # deeper nodes cannot have matched yet
-            adjoint[matchable[-1].stop :] = 0.0
+            adjoint[trie.levels[: t + 1][-1].stop :] = 0.0  # deeper nodes cannot have matched yet
             grown = self._psi_at(t, n)
             above = np.zeros_like(adjoint)  # sum over the proper suffixes of u
             d_w = grown * adjoint
             longest = w * adjoint  # times e^psi: probability that u is the longest match
-            for level in matchable[1:]:
-                fail = trie.fail[level]
-                above[level] = above[fail] + adjoint[fail]
-                d_w[level] += (grown[level] - grown[fail]) * above[level]
-                longest[level] += w[level] * above[level]
-                targets, starts = np.unique(fail, return_index=True)
-                longest[targets] -= np.add.reduceat(w[level] * above[level], starts, axis=0)
+            for nodes, fail, targets, starts in trie.links:
+                above[nodes] = above[fail] + adjoint[fail]
+                d_w[nodes] += (grown[nodes] - grown[fail]) * above[nodes]
+                share = w[nodes] * above[nodes]
+                longest[nodes] += share
+                longest[targets] -= np.add.reduceat(share, starts, axis=0)
             longest *= grown
             matched += longest.sum(axis=1)
             self._count_fired(t, longest, fired_counts)
@@ -226,9 +223,8 @@ class PatternWalk:
         order, pairs, starts = _grouped(trie.label[self.parent] * n_labels + self.label)
         if len(pairs):
             transitions.reshape(-1)[pairs] += np.add.reduceat(at_node[self.deep][order], starts)
-        for level in reversed(trie.levels[1:]):  # a match of v is a match of all its suffixes
-            targets, starts = np.unique(trie.fail[level], return_index=True)
-            matched[targets] += np.add.reduceat(matched[level], starts)
+        for nodes, _, targets, starts in reversed(trie.links):  # a match of v is a match of all its suffixes
+            matched[targets] += np.add.reduceat(matched[nodes], starts)
         matched[:n_labels] = 0.0
         flat = np.empty((len(layout.tokens), n_labels), self.type)
         flat[layout.tokens] = marginals.T
@@ -239,14 +235,22 @@ class PatternWalk:
         if t not in self.extra or self.fired is None:
             return
         matched = longest.copy()
-        for level in reversed(self.trie.levels[1:]):
-            targets, starts = np.unique(self.trie.fail[level], return_index=True)
-            matched[targets] += np.add.reduceat(matched[level], starts, axis=0)
-        step = self.layout.tokens[self.layout.step(t)]
-        column = np.full(len(self.layout.tokens), -1)
-        column[step] = np.arange(len(step))
-        here = np.flatnonzero(column[self.fired.tokens] >= 0)
-        fired_counts[here] = matched[self.fired.nodes[here], column[self.fired.tokens[here]]]
+        for nodes, _, targets, starts in reversed(self.trie.links):
+            matched[targets] += np.add.reduceat(matched[nodes], starts, axis=0)
+        here, columns = self.entries[t]
+        fired_counts[here] = matched[self.fired.nodes[here], columns]
+
+
+def _entries_by_step(fired: Fired, layout: Layout) -> Dict[int, Tuple[Ints, Ints]]:
+    """Step -> which fired entries end there, and in which columns."""
+    place = np.empty(len(layout.tokens), np.intp)
+    place[layout.tokens] = np.arange(len(layout.tokens))
+    packed = place[fired.tokens]
+    order = np.argsort(packed, kind="stable")
+    steps = np.searchsorted(layout.offset, packed[order], side="right") - 1
+    cuts = np.flatnonzero(np.diff(steps, prepend=-1))
+    parts = zip(steps[cuts].tolist(), np.split(order, cuts[1:]), strict=True)
+    return {step: (which, packed[which] - layout.offset[step]) for step, which in parts}
 
 
 def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
@@ -257,8 +261,17 @@ def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
 
 
 def _largest_sum(patterns: PatternScores, sign: int) -> float:
-    """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >= 0."""
-    psi = float(patterns.trie.suffix_sums(np.maximum(sign * patterns.weights, 0.0)).max(initial=0.0))
-    if patterns.fired is None or not len(patterns.fired.tokens):
+    """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >= 0.
+
+    Nodes that match together are one another's suffixes, so that no two of them have equally many suffixes themselves.
+    """
+    trie, _, fired = patterns
+    psi = float(trie.suffix_sums(np.maximum(sign * patterns.weights, 0.0)).max(initial=0.0))
+    if fired is None or not len(fired.tokens):
         return psi
-    return psi + float(np.bincount(patterns.fired.tokens, np.maximum(sign * patterns.fired.weights.real, 0.0)).max())
+    n_tokens = int(fired.tokens.max()) + 1
+    keys, sums = added_up(fired.tokens * len(trie) + fired.nodes, fired.weights.real, n_tokens * len(trie))
+    tokens, nodes = np.divmod(keys, len(trie))
+    most = np.zeros(n_tokens * trie.max_length)
+    np.maximum.at(most, tokens * trie.max_length + trie.n_suffixes[nodes], sign * sums)
+    return psi + float(most.reshape(n_tokens, -1).sum(axis=1).max())

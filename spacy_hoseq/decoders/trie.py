@@ -6,7 +6,7 @@ the failure chain of the longest node that matches there (Ye et al. 2009; Qian &
 """
 
 from functools import cached_property
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,16 @@ class Cover(NamedTuple):
     nodes: Ints
     shorter: Ints
     pairs: Ints
+    starts: Ints
+
+
+class Links(NamedTuple):
+    """Failure links of some nodes. nodes (n,): as a slice where they lie together, grouped by where they fail to.
+    fail (n,). targets (g,): distinct nodes that they fail to. starts (g,): of each group among the nodes."""
+
+    nodes: Union[slice, Ints]
+    fail: Ints
+    targets: Ints
     starts: Ints
 
 
@@ -130,6 +140,28 @@ class PatternTrie:
             shorter = every if level.start == 0 else after[self.fail[level]]
             after[level] = np.where(child >= 0, child, shorter)
         return after
+
+    @cached_property
+    def n_suffixes(self) -> Ints:
+        """Proper suffixes of each node that are nodes, too: its place on the failure chain. RETURNS (U,)."""
+        result = np.zeros(len(self), np.intp)
+        for level in self.levels[1:]:
+            result[level] = result[self.fail[level]] + 1
+        return result
+
+    @cached_property
+    def links(self) -> List[Links]:
+        """Failure links of all nodes of two or more labels, by the number of their proper suffixes that are nodes,
+        fewest first: what a node fails to comes before it. There are never more of these groups than levels."""
+        result = []
+        for n in range(1, int(self.n_suffixes.max(initial=0)) + 1):
+            nodes = np.flatnonzero(self.n_suffixes == n)
+            nodes = nodes[np.argsort(self.fail[nodes], kind="stable")]
+            targets, starts = np.unique(self.fail[nodes], return_index=True)
+            together = (np.diff(nodes) == 1).all()
+            which = slice(int(nodes[0]), int(nodes[-1]) + 1) if together else nodes
+            result.append(Links(which, self.fail[nodes], targets, starts))
+        return result
 
     @cached_property
     def preorder(self) -> Preorder:

@@ -213,6 +213,47 @@ def entity_templates() -> List[str]:
     ]
 
 
+def character_entity_templates() -> List[str]:
+    """Named entities where each token is a character: strings of up to three around it, and what kind they are."""
+    return [
+        "bias",
+        "orth[-2..2]",
+        "orth[-2]+orth[-1]",
+        "orth[-1]+orth[0]",
+        "orth[0]+orth[1]",
+        "orth[1]+orth[2]",
+        "orth[-1]+orth[1]",
+        "orth[-2]+orth[-1]+orth[0]",
+        "orth[-1]+orth[0]+orth[1]",
+        "orth[0]+orth[1]+orth[2]",
+        "char_classes[-1..1]",
+        "char_classes[-1]+char_classes[0]+char_classes[1]",
+    ]
+
+
+def word_entity_templates() -> List[str]:
+    """Named entities in segmented Chinese: words around, pairs of words, their first and last characters and length."""
+    return [
+        "bias",
+        "orth[-2..2]",
+        "orth[-2]+orth[-1]",
+        "orth[-1]+orth[0]",
+        "orth[0]+orth[1]",
+        "orth[1]+orth[2]",
+        "orth[-1]+orth[1]",
+        "prefix1..2[-1..1]",
+        "suffix1..2[-2..2]",
+        "suffix1[-1]+suffix1[0]",
+        "suffix1[0]+suffix1[1]",
+        "suffix2[-1]+suffix2[0]",
+        "suffix2[0]+suffix2[1]",
+        "prefix1[0]+suffix1[0]",
+        "length[-1..1]",
+        "suffix1[0]+length[0]",
+        "char_classes[-1..1]",
+    ]
+
+
 def chunk_templates() -> List[str]:
     """Chunking from words and parts of speech that are given: those for words, strings of tags, words with tags."""
     return [*chunk_word_templates(), *_tag_strings("tag", longest=5)]

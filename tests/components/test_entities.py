@@ -5,6 +5,10 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spacy_hoseq.components.entities import _aligned as tags_aligned
+from spacy_hoseq.components.entities import _needs_no_alignment as needs_no_alignment
+from spacy_hoseq.components.entities import _read as tags_read
+
 from .chunker_helpers import (
     CORPUS,
     NAME,
@@ -113,6 +117,23 @@ def test_gold_entities(representation, tags, known):
     expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags(known)
     example = Example.from_dict(doc_of(nlp, "ab cd ef"), {"entities": tags})
     assert chunker_of(nlp).update([example])[NAME] == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_entities_are_read_as_they_are_aligned(representation):
+    """Tokens that are the same need no alignment, which takes long."""
+    nlp = blank()
+    for text, _, chunks in [*CORPUS, *WORDS]:
+        example = Example(doc_of(nlp, text), with_entities(doc_of(nlp, text), chunks))
+        assert needs_no_alignment(example)
+        assert tags_read(example, representation) == tags_aligned(example, representation)
+    words = doc_of(nlp, "ab cd ef")
+    blocked = with_entities(doc_of(nlp, "ab cd ef"), [], blocked=[words[1:2]])
+    missing = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
+    other = with_entities(doc_of(nlp, "ab cdef"), [(0, 1, "NP")])
+    empty = Doc(nlp.vocab)
+    for reference in (blocked, missing, other, empty):
+        assert not needs_no_alignment(Example(words, reference))
 
 
 def test_docs_without_entity_annotation():

@@ -251,3 +251,23 @@ def test_fired_patterns_of_some_tokens(drawn, seed):
         assert some.weights.tolist() == fired.weights[which].tolist()
     plain, none = scores._replace(fired=None).among(tokens, n_tokens)
     assert plain.fired is None and none.tolist() == [] and plain.trie is trie
+
+
+@given(pattern_sets())
+def test_groups_of_links_have_what_a_node_fails_to_before_it(drawn):
+    trie = PatternTrie(*drawn)
+    group_of, suffixes = {}, {}
+    for number, (nodes, fail, targets, starts) in enumerate(trie.links):
+        members = np.arange(len(trie))[nodes].tolist()
+        group_of |= dict.fromkeys(members, number)
+        suffixes |= dict(zip(members, fail.tolist(), strict=True))
+        assert (targets == np.unique(fail)).all() and (fail[starts] == targets).all() and (np.diff(fail) >= 0).all()
+    assert suffixes == dict(enumerate(trie.fail[trie.n_labels :].tolist(), start=trie.n_labels))
+    assert all(group_of.get(suffix, -1) == group_of[node] - 1 for node, suffix in suffixes.items())
+    assert len(trie.links) < trie.max_length or trie.max_length == 1
+
+
+def test_whole_chunks_make_one_group_of_links():
+    """Nothing of B I I L goes on as another pattern does: a step of inference is one pass over all nodes."""
+    chunks = [(1, *[2] * size, 3) for size in range(8)]
+    assert len(PatternTrie(chunks, 4).links) == 1

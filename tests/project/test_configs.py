@@ -41,6 +41,7 @@ CHUNK_COMPONENTS = {
     "multilayer/marginal.cfg": [TAGGER, CHUNKER],
     "multilayer/joint.cfg": [TAGGER, CHUNKER],
 }
+ELSEWHERE = ["zh_org.cfg", "zh_org_low.cfg"]  # tests/project/test_organisations.py
 LISTENS = {  # what of the tagger's labels, and whether the tagger learns from it
     "pipeline_1best.cfg": ("one_best", 0.0),
     "pipeline_marginal.cfg": ("marginals", 0.0),
@@ -54,7 +55,7 @@ SOURCED = ["multilayer/1best.cfg", "multilayer/marginal.cfg"]
 
 def test_all_configs_are_tested():
     found = [path.relative_to(ROOT / "configs").as_posix() for path in CONFIGS]
-    assert sorted(found) == sorted([*COMPONENT, *CHUNK_COMPONENTS])
+    assert sorted(found) == sorted([*COMPONENT, *CHUNK_COMPONENTS, *ELSEWHERE])
 
 
 @pytest.mark.parametrize("file", COMPONENT)

@@ -1,0 +1,120 @@
+"""A log-linear reranker of lists of labellings (Collins 2002b; Collins & Koo 2005, section 3.2).
+
+    score(y) = w_0 log p(y) + sum_i w_i f_i(y)
+
+w maximises sum over lists of log p(best labellings | list) - penalty / 2 |w - (1, 0, .., 0)|^2, where the best
+labellings of a list are those of highest F, and p(. | list) is proportional to exp(score).
+"""
+
+from typing import List, NamedTuple, Sequence, Set, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+STEPS, STEP = 200, 0.3  # of AdaGrad over all lists at once
+HELD = 5  # every fifth list tells which penalty is best
+Ints = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Entity = Tuple[int, int, str]
+
+
+class Candidate(NamedTuple):
+    """entities: found by it. log_p: its log probability but for a constant. features: numbers of those that match it,
+    with repetitions."""
+
+    entities: Set[Entity]
+    log_p: float
+    features: Ints
+
+
+class Lists(NamedTuple):
+    """All candidates end to end. starts (S,): first of each list. log_p (C,). rows, features (M,): candidate and number
+    of each match. counts (C, 3): entities that are right, found, gold. best (C,) bool: of the highest F in its list."""
+
+    starts: Ints
+    log_p: Floats
+    rows: Ints
+    features: Ints
+    counts: Floats
+    best: NDArray[np.bool_]
+
+    def first_best(self, scores: Floats) -> Ints:
+        """The candidate of highest score of each list, the first of equals. RETURNS (S,)."""
+        top = np.flatnonzero(scores == self._spread(np.maximum.reduceat(scores, self.starts)))
+        return top[np.unique(np.searchsorted(self.starts, top, side="right"), return_index=True)[1]]
+
+    def shares(self, scores: Floats) -> Floats:
+        """Probability of each candidate within its list (C,)."""
+        weights = np.exp(scores - self._spread(np.maximum.reduceat(scores, self.starts)))
+        return np.asarray(weights / self._spread(np.add.reduceat(weights, self.starts)))
+
+    def f(self, scores: Floats) -> float:
+        """F of the candidates that are chosen."""
+        right, found, gold = self.counts[self.first_best(scores)].sum(axis=0)
+        return float(2 * right / max(1, found + gold))
+
+    def oracle(self) -> float:
+        """F of the best candidates of all lists."""
+        return self.f(self.best.astype(float))
+
+    def _spread(self, of_lists: Floats) -> Floats:
+        return np.repeat(of_lists, np.diff(np.append(self.starts, len(self.log_p))))
+
+
+def lists_of(found: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str) -> Lists:
+    """gold: the entities of each sentence. label (str): the type that counts."""
+    every = [candidate for some in found for candidate in some]
+    sizes = np.array([len(some) for some in found])
+    starts = np.cumsum(sizes) - sizes
+    pairs = [(_of(c.entities, label), _of(right, label)) for some, right in zip(found, gold, strict=True) for c in some]
+    counts = np.array([(len(a & b), len(a), len(b)) for a, b in pairs], float)
+    total = counts[:, 1] + counts[:, 2]
+    f = np.where(total > 0, 2 * counts[:, 0] / np.maximum(total, 1), 1.0)  # nothing to be found, and nothing is
+    best = f >= np.repeat(np.maximum.reduceat(f, starts), sizes)
+    rows = np.repeat(np.arange(len(every)), [len(candidate.features) for candidate in every])
+    features = np.concatenate([candidate.features for candidate in every]).astype(np.intp)
+    return Lists(starts, np.array([candidate.log_p for candidate in every]), rows, features, counts, best)
+
+
+def tuned(
+    found: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str, n_features: int
+) -> Tuple[Floats, float]:
+    """Weights (1 + n_features,), that of log p first, and the penalty that was best on every fifth list."""
+    parts: List[Lists] = []
+    for held in (False, True):
+        which = [i for i in range(len(found)) if (i % HELD == 0) == held]
+        parts.append(lists_of([found[i] for i in which], [gold[i] for i in which], label))
+    train, held_out = parts
+    f = [held_out.f(scored(held_out, fitted(train, n_features, penalty))) for penalty in PENALTIES]
+    best = PENALTIES[int(np.argmax(f))]
+    return fitted(lists_of(found, gold, label), n_features, best), best
+
+
+def fitted(lists: Lists, n_features: int, penalty: float) -> Floats:
+    start = np.zeros(1 + n_features)
+    start[0] = 1.0
+    weights, memory = start.copy(), np.full(1 + n_features, 1e-6)
+    for _ in range(STEPS):
+        gradient = _gradient(lists, weights) + penalty * (weights - start)
+        memory += gradient**2
+        weights = weights - STEP * gradient / np.sqrt(memory)
+    return weights
+
+
+def scored(lists: Lists, weights: Floats) -> Floats:
+    """RETURNS (C,)."""
+    matched = np.bincount(lists.rows, weights[1:][lists.features], minlength=len(lists.log_p))
+    return np.asarray(weights[0] * lists.log_p + matched)
+
+
+def _gradient(lists: Lists, weights: Floats) -> Floats:
+    """Of the negative log-likelihood: expected features less those expected among the best."""
+    scores = scored(lists, weights)
+    surplus = lists.shares(scores) - lists.shares(np.where(lists.best, scores, -np.inf))
+    of_features = np.bincount(lists.features, surplus[lists.rows], minlength=len(weights) - 1)
+    return np.concatenate([[surplus @ lists.log_p], of_features])
+
+
+def _of(found: Set[Entity], label: str) -> Set[Entity]:
+    return {entity for entity in found if entity[2] == label}

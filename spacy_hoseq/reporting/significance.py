@@ -1,0 +1,36 @@
+"""Is one system better than another, or was it luck with the test sentences? The paired bootstrap."""
+
+from typing import Callable, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES, SEED = 10_000, 0
+Floats = NDArray[np.float64]
+
+
+class Difference(NamedTuple):
+    """gain: score of the second system less that of the first. p: how often it is not above 0 when sentences are drawn
+    anew."""
+
+    gain: float
+    p: float
+
+
+def paired_bootstrap(
+    a: Floats, b: Floats, score: Callable[[Floats], Floats], resamples: int = RESAMPLES, seed: int = SEED
+) -> Difference:
+    """a, b (S, m): counts of each sentence under both systems, such as chunks that are right. score: from sums of
+    counts (n, m) to what is compared (n,). resamples (int): a multiple of 100."""
+    rng = np.random.default_rng(seed)
+    not_better = 0
+    for _ in range(resamples // 100):
+        weights = rng.multinomial(len(a), np.full(len(a), 1 / len(a)), size=100).astype(float)
+        not_better += int((score(weights @ b) <= score(weights @ a)).sum())
+    every = np.ones((1, len(a)))
+    return Difference(float((score(every @ b) - score(every @ a))[0]), not_better / resamples)
+
+
+def f_score(counts: Floats) -> Floats:
+    """counts (n, m): chunks that are right, chunks found, gold chunks, and anything else. RETURNS (n,)."""
+    return np.asarray(2 * counts[:, 0] / np.maximum(1, counts[:, 1] + counts[:, 2]))

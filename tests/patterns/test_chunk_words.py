@@ -1,0 +1,164 @@
+"""Chunks by their words, against a search through all spans."""
+
+import pickle
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+
+from spacy_hoseq.patterns.chunk_words import ChunkWords
+from spacy_hoseq.patterns.sources import check_features
+
+VOCAB = spacy.blank("xx").vocab
+TAGS = ["O", "U-ORG", "B-ORG", "I-ORG", "L-ORG", "U-LOC", "B-LOC", "I-LOC", "L-LOC"]
+WORDS = {
+    "begins": [["ab", "a"], ["bb"]],
+    "ends": [["d", "cd"], ["e"]],
+    "before": [["a"], ["f", "ef"]],
+    "after": [["f"]],
+}
+CLASSES = [
+    {"name": f"{where} {i}", "where": where, "words": words, "note": "for the reader"}
+    for where, some in WORDS.items()
+    for i, words in enumerate(some)
+]
+TESTS = ["ends", "size", "begins+ends", "before+size", "inner+ends", "ends+after"]
+
+
+def source(tests=TESTS, max_size=4, label="ORG"):
+    return ChunkWords(label, CLASSES, tests, max_size)
+
+
+def listed(where, text, at_end):
+    """Class, from 1, and length of the longest listed word that the text begins or ends with; 0, 0."""
+    fits = text.endswith if at_end else text.startswith
+    found = [(len(word), i) for i, some in enumerate(WORDS[where], start=1) for word in some if fits(word)]
+    return max(found)[::-1] if found else (0, 0)
+
+
+def plain(words, max_size):
+    """For every span that ends with a listed word: its last token, its size, what is seen of it."""
+    found = {}
+    for first in range(len(words)):
+        for end in range(first + 1, min(len(words), first + max_size) + 1):
+            text = "".join(words[first:end])
+            kind, size = listed("ends", "".join(words[:end]), True)
+            if not kind or size > len(text):
+                continue
+            shortest = next(n for n in range(1, end + 1) if len("".join(words[end - n : end])) >= size)
+            inside = [listed("ends", "".join(words[:i]), True)[0] for i in range(first + 1, end - shortest + 1)]
+            earlier = [number for number in inside if number]
+            seen = {
+                "begins": 3 if shortest == end - first else listed("begins", "".join(words[first:]), False)[0],
+                "ends": kind,
+                "before": listed("before", "".join(words[:first]), True)[0],
+                "after": listed("after", "".join(words[end:]), False)[0],
+                "inner": 0 if not earlier else 1 + (earlier[-1] != kind),
+                "size": end - first - 1,
+            }
+            found[end - 1, end - first] = seen
+    return found
+
+
+N_VALUES = {"begins": 4, "ends": 3, "before": 3, "after": 2, "inner": 3, "size": 4}
+
+
+def weights_of(seen):
+    """Which weights these are: the combinations of each test in order, the last place changing fastest."""
+    result, first = [], 0
+    for test in TESTS:
+        number = 0
+        for place in test.split("+"):
+            number = number * N_VALUES[place] + seen[place]
+        result.append(first + number)
+        first += int(np.prod([N_VALUES[place] for place in test.split("+")]))
+    return result
+
+
+def random_doc(rng, n):
+    words = ["".join(rng.choice(list("abcdef"), size=rng.integers(1, 4))) for _ in range(n)]
+    return Doc(VOCAB, words=words, sent_starts=[i == 0 or rng.random() < 0.1 for i in range(n)])
+
+
+def fired_patterns(made, docs):
+    """(last token, labels, weight) of everything that fires, sorted."""
+    features = made.define(TAGS, [np.zeros(9, np.int32)])
+    which, tokens = features.expand(made.fire(docs))
+    fired = zip(tokens.tolist(), which.tolist(), strict=True)
+    return sorted((token, features.patterns[f], int(features.weight_of[f])) for token, f in fired)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_fires_is_that_of_a_search(seed):
+    rng = np.random.default_rng(seed)
+    docs = [random_doc(rng, n) for n in (12, 0, 1, 30)]
+    expected, shift = [], 0
+    for doc in docs:
+        for sentence in doc.sents if len(doc) else ():
+            for (last, size), seen in plain([token.text for token in sentence], 4).items():
+                chunk = [(2, *[3] * (size - 2), 4)] if size > 1 else [(y, 1) for y in (0, 1, 4, 5, 8)]
+                expected += [(shift + sentence.start + last, p, w) for p in chunk for w in weights_of(seen)]
+        shift += len(doc)
+    assert fired_patterns(source(), docs) == sorted(expected) and len(expected) > 100
+
+
+def test_a_chunk_with_its_neighbours():
+    words = "f a x c d f".split()
+    seen = plain(words, 4)[4, 4]
+    assert seen == {"begins": 1, "ends": 1, "before": 2, "after": 1, "inner": 0, "size": 3}
+    assert (4, (2, 3, 3, 4), 0 * 3 + 1) in fired_patterns(source(), [Doc(VOCAB, words=words)])
+
+
+def test_definitions_pass_the_check():
+    made = source()
+    sequences = [np.zeros(3, np.int32)]
+    features = made.define(TAGS, sequences)
+    check_features(features, TAGS, sequences)
+    assert {len(pattern) for pattern in features.patterns} == {2, 3}, "none longer than any sequence"
+    assert features.n_weights == made.n_rules // 4 == 3 + 4 + 12 + 12 + 9 + 6
+
+
+def test_start_end():
+    tags = [tag.replace("U-", "S-").replace("L-", "E-") for tag in TAGS]
+    assert source().define(tags, []).patterns == source().define(TAGS, []).patterns
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"tests": []}, "joined by"),
+        ({"tests": ["begin"]}, "joined by"),
+        ({"tests": ["ends+ends"]}, "joined by"),
+        ({"max_size": 1}, "at least 2"),
+    ],
+)
+def test_settings_that_cannot_work(settings, message):
+    with pytest.raises(ValueError, match=rf"HS034.*{message}"):
+        source(**settings)
+
+
+@pytest.mark.parametrize(
+    "entry, message",
+    [
+        ({"name": "x", "where": "inside", "words": ["a"]}, "a class has"),
+        ({"name": "x", "words": ["a"]}, "a class has"),
+        ({"name": "x", "where": "ends", "words": []}, "a class has"),
+        ({"name": "x", "where": "ends", "words": [""]}, "a class has"),
+        ({"name": "x", "where": "ends", "words": ["cd"]}, "two classes"),
+    ],
+)
+def test_classes_that_cannot_work(entry, message):
+    with pytest.raises(ValueError, match=rf"HS034.*{message}"):
+        ChunkWords("ORG", [*CLASSES, entry], TESTS)
+
+
+@pytest.mark.parametrize("tags", [["O", "B-ORG", "I-ORG"], [tag for tag in TAGS if "ORG" not in tag]])
+def test_tags_that_do_not_tell_where_a_chunk_ends(tags):
+    with pytest.raises(ValueError, match="HS034.*bilou"):
+        source().define(tags, [])
+
+
+def test_pickling():
+    doc = random_doc(np.random.default_rng(1), 20)
+    assert fired_patterns(pickle.loads(pickle.dumps(source())), [doc]) == fired_patterns(source(), [doc])
