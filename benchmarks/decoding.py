@@ -197,8 +197,8 @@ def large_problem(page: Optional[Path]) -> None:
 
 
 def trained_like(n_labels: int, *, patterns: int, n_sentences: int = 50, length: int = 25) -> Potentials:
-    """Scores as of a trained tagger: one label ahead by 8 or so, at every third token another nearly as far; one pair
-    of labels in twenty has a transition of its own. Patterns are taken from the best-scoring labels."""
+    """Scores as of a trained tagger: one label ahead, at every third token another nearly as far; ten transitions of a
+    label have weights of their own. Patterns are taken from the best-scoring labels."""
     rng = np.random.default_rng(n_labels)
     n = n_sentences * length
     scores = rng.normal(size=(n, n_labels))
@@ -206,7 +206,7 @@ def trained_like(n_labels: int, *, patterns: int, n_sentences: int = 50, length:
     scores[np.arange(n), likely[0]] += rng.normal(8, 1.5, n)
     unsure = np.flatnonzero(rng.random(n) < 1 / 3)
     scores[unsure, likely[1, unsure]] += rng.normal(7, 1.5, len(unsure))
-    trans = rng.normal(size=(n_labels, n_labels)) * (rng.random((n_labels, n_labels)) < 0.05)
+    trans = 0.5 * rng.normal(size=(n_labels, n_labels)) * (rng.random((n_labels, n_labels)) < 10 / n_labels)
     lengths = np.full(n_sentences, length, np.int32)
     potentials = Potentials(scores.astype(np.float32), trans, lengths)
     if not patterns:
