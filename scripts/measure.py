@@ -36,14 +36,15 @@ def main(model: Path, train: Path, test: Path, output: Path) -> None:
     srsly.write_json(output, result)
 
 
-def accuracy(nlp: Language, gold: List[Doc], known: Set[str]) -> Dict[str, float]:
+def accuracy(nlp: Language, gold: List[Doc], known: Set[str]) -> Dict[str, Any]:
     docs = list(nlp.pipe(copies(gold)))
     scores = Scorer.score_token_attr([Example(d, g) for d, g in zip(docs, gold, strict=True)], "tag")
     pairs = [(t, g) for d, h in zip(docs, gold, strict=True) for t, g in zip(d, h, strict=True)]
     unknown = [(t.tag, g.tag) for t, g in pairs if g.text not in known]
     right = sum(guess == tag for guess, tag in unknown)
     share = {"unknown_words": len(unknown), "unknown_accuracy": right / len(unknown)} if unknown else {}
-    return {"accuracy": scores["tag_acc"], **share}
+    correct = "".join("01"[guess.tag == tag.tag] for guess, tag in pairs)  # for tests of significance
+    return {"accuracy": scores["tag_acc"], **share, "correct": correct}
 
 
 def calibration_error(model: Path, gold: List[Doc]) -> float:

@@ -56,7 +56,9 @@ class Structure:
         if self._finished is None or self._weights is not weights:
             features = self._all[0].without(weights == 0)
             trie = PatternTrie(features.patterns, n_labels)
-            self._finished, self._weights = InUse(features, trie, _node_weights(features, trie, weights)), weights
+            node_weights = _node_weights(features, trie, weights)
+            node_weights.setflags(write=False)
+            self._finished, self._weights = InUse(features, trie, node_weights), weights
         return self._finished
 
     def limits(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> Limits:

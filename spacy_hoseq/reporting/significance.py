@@ -1,5 +1,6 @@
-"""Is one system better than another, or was it luck with the test sentences? The paired bootstrap."""
+"""Is one system better than another, or was it luck with the test sentences? Paired bootstrap and McNemar's test."""
 
+import math
 from typing import Callable, NamedTuple
 
 import numpy as np
@@ -34,3 +35,25 @@ def paired_bootstrap(
 def f_score(counts: Floats) -> Floats:
     """counts (n, m): chunks that are right, chunks found, gold chunks, and anything else. RETURNS (n,)."""
     return np.asarray(2 * counts[:, 0] / np.maximum(1, counts[:, 1] + counts[:, 2]))
+
+
+class Discordance(NamedTuple):
+    """gained, lost: tokens that only the second system has right, and only the first. p: two-sided, of at least such a
+    difference if both were equally good."""
+
+    gained: int
+    lost: int
+    p: float
+
+
+def mcnemar(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> Discordance:
+    """McNemar's test, exact: among tokens on which the systems differ, each is right in half of them.
+
+        p = min(1, 2 P(X <= min(gained, lost))),   X ~ Binomial(gained + lost, 1/2)
+
+    a, b (N,) bool: whether the first and the second system are right.
+    """
+    gained, lost = int((b & ~a).sum()), int((a & ~b).sum())
+    n, k = gained + lost, min(gained, lost)
+    logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) - n * math.log(2) for i in range(k + 1)]
+    return Discordance(gained, lost, min(1.0, 2 * math.fsum(map(math.exp, logs))))
