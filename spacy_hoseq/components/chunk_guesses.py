@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..chunks import Grammar, TagTable
+from ..decoders.configuration_marginals import SpanMarginals
 from ..decoders.layout import ranges
-from ..decoders.marginals import Marginals
 
 Ints = NDArray[np.intp]
 
@@ -35,7 +35,7 @@ def found_chunks(
     docs: Sequence[Doc],
     lengths: NDArray[np.integer],
     labels: NDArray[np.int32],
-    marginals: Marginals,
+    marginals: SpanMarginals,
     tags: TagTable,
     grammar: Grammar,
     *,

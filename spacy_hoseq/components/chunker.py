@@ -18,9 +18,9 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
 from ..chunks import Grammar, TagTable, grammar, tag_names
+from ..decoders.configuration_marginals import span_marginals
 from ..decoders.exact import decode_exact
 from ..decoders.kbest import combine, k_best_of
-from ..decoders.marginals import marginals_of
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.probable_path import decode_probable
 from ..features.sequences import sentence_starts, sequence_lengths
@@ -215,7 +215,7 @@ class HoseqChunker(TrainablePipe):
             return [no_chunks(len(self.tags), with_marginals=with_marginals) for _ in docs]
         _, tags, rules = self._lookup()
         potentials, allowed = self._potentials(docs)
-        marginals = marginals_of(potentials, allowed=allowed)
+        marginals = span_marginals(potentials, allowed=allowed)
         labels = decode_probable(potentials, marginals, allowed=allowed)
         return found_chunks(docs, potentials.lengths, labels, marginals, tags, rules, with_marginals=with_marginals)
 

@@ -11,8 +11,8 @@ from typing import Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from .configuration_marginals import ConfigurationMarginals, SpanMarginals
 from .exact import decode_exact
-from .marginals import Marginals
 from .potentials import Potentials
 
 ROUNDING = 1e-6  # more than it can do
@@ -20,13 +20,13 @@ SURE = 0.5 + ROUNDING
 
 
 def decode_probable(
-    potentials: Potentials, marginals: Marginals, *, allowed: Optional[NDArray[np.bool_]] = None
+    potentials: Potentials, marginals: SpanMarginals, *, allowed: Optional[NDArray[np.bool_]] = None
 ) -> NDArray[np.int32]:
     """The labels of `decode_exact`. marginals: of the same potentials and mask. RETURNS (N,) int32.
 
-    For a chain; with label patterns, where segments cost more than decoding, everything is decoded.
+    For a chain; with label patterns or configurations, where segments cost more than decoding, everything is decoded.
     """
-    if potentials.patterns is not None or potentials.moves is not None:
+    if isinstance(marginals, ConfigurationMarginals) or potentials.patterns is not None or potentials.moves is not None:
         return decode_exact(potentials, allowed=allowed).labels
     labels: NDArray[np.int32] = marginals.nodes.argmax(axis=1).astype(np.int32)
     lengths = potentials.lengths.astype(np.intp)
