@@ -132,8 +132,7 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
         counter = KeyCounter()
         for docs in batches:
             counter.add(model.attrs["features"].extractor.keys(docs))
-        frequent = counter.frequent(model.attrs["min_count"])
-        keys = np.concatenate([keys, frequent[~np.isin(frequent, keys)]])
+        keys = np.union1d(keys, counter.frequent(model.attrs["min_count"]))
     shim.extra = {"keys": keys}
 
 

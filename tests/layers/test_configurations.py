@@ -172,7 +172,7 @@ def loss_of(model, objective, gold):
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("source", SOURCES)
 def test_gradient_of_the_log_likelihood(source, nonnegative, gold):
-    model = tagger(source, 3, nonnegative=nonnegative)
+    model = tagger(source, 0, nonnegative=nonnegative)
     if not nonnegative:
         signed(model, 4)
     weights = raw(model, "patterns")
