@@ -14,7 +14,8 @@ from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ..features.sequences import sentence_starts
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
-from .weights import WeightsShim, keys_problem, weights_of
+from .storage import keys_problem
+from .weights import WeightsShim, weights_of
 
 BLOCK_TOKENS = 4096  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
 CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
