@@ -71,6 +71,8 @@ class Parameter:
 
     def finished(self, *, averaged: bool) -> Floats:
         """What predicts and is saved: the average or the last weights, rounded to what half precision can hold."""
+        if self.resumed and not self.n_updates:
+            return self.values  # as they were read
         if averaged not in self._finished:
             weights = self.average() if averaged else self.values
             self._finished[averaged] = to_storage(weights).astype(self.values.dtype)
