@@ -17,6 +17,12 @@ class Used(NamedTuple):
     keys: List[Keys]
 
 
+def nonzero_rows(weights: SparseRows) -> SparseRows:
+    """Without the rows of zeros."""
+    kept = weights.values.any(axis=1)
+    return SparseRows(weights.rows[kept], weights.values[kept])
+
+
 def without_unused(weights: Dict[int, SparseRows], keys: List[Keys], groups: Dict[int, List[int]]) -> Used:
     """Leave out features without a weight anywhere; the weights then have other rows. groups: of each classifier."""
     sizes = [len(group) for group in keys]

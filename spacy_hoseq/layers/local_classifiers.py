@@ -20,7 +20,7 @@ from ..errors import Errors
 from ..features.keys import Keys
 from ..features.label_templates import label_values
 from ..learning.inequality import check_inequality_settings
-from .classifier_storage import classifiers_problem, without_unused
+from .classifier_storage import classifiers_problem, nonzero_rows, without_unused
 from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights, stack_weights
 from .local_training import Batch, ClassifierSetup, LocalTraining, SparseRows
@@ -173,6 +173,29 @@ class ClassifiersShim(Shim):
             self._training = LocalTraining(self._setups(), self._settings["n_process"] if self._settings else 1)
         self._has_update = True
         return self._training.gradient(batch, drop) / len(self.masks)
+
+    def feature_weights(self) -> List[NDArray[Any]]:
+        """The tables of all classifiers."""
+        return [values.astype(np.float32) for _, values in self._finished().values()]
+
+    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+        """Others in their place, rounded for storage already. What is being learnt is lost."""
+        finished = self._finished()
+        self._end_training()
+        pairs = zip(finished.items(), tables, strict=True)
+        self._weights = {visible: SparseRows(rows, values) for (visible, (rows, _)), values in pairs}
+        self._stacked = None
+
+    def drop_features(self) -> None:
+        """Forget features whose weights are zero in every classifier."""
+        if self._extra:
+            kept = {visible: nonzero_rows(weights) for visible, weights in self._finished().items()}
+            self._end_training()
+            self._weights, keys = without_unused(kept, self.keys(), self._groups)
+            self._extra, self._stacked = {**self._extra, "keys": keys}, None
+
+    def n_features(self) -> int:
+        return sum(map(len, self.keys())) if self._extra else 0
 
     def finish_update(self, optimizer: Any) -> None:
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""

@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import srsly
@@ -65,6 +65,29 @@ class WeightsShim(Shim):
         self._has_update = True
         if len(rows):
             self._pending.setdefault(name, []).append((rows, gradient))
+
+    def feature_weights(self) -> List[NDArray[Any]]:
+        """The table of features, if the layer has one (the last row stands for no feature)."""
+        return [self.values("table", is_train=False)] if "table" in self.parameters else []
+
+    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+        """Another table in its place, rounded for storage already. What is being learnt is lost."""
+        for table in tables:
+            self.set(Parameter("table", table, resumed=True))
+        self._pending, self._has_update = {}, False
+
+    def drop_features(self) -> None:
+        """Forget features whose weights are zero, and bring the others in ascending order; hashed rows stay."""
+        if "keys" not in self.extra or "table" not in self.parameters:
+            return
+        (table,), keys = self.feature_weights(), self.extra["keys"]
+        rows = np.flatnonzero(table[:-1].any(axis=1))
+        rows = rows[np.argsort(keys[rows])]
+        self.extra = {**self.extra, "keys": keys[rows]}
+        self.set_feature_weights([np.concatenate([table[rows], table[-1:]])])
+
+    def n_features(self) -> int:
+        return len(self.extra.get("keys", ()))
 
     def finish_update(self, optimizer: Any) -> None:
         """Apply what `add_gradient` has collected, by the layer's own rule. `optimizer` is not used."""
