@@ -1,0 +1,6 @@
+"""`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them to spaCy's."""
+
+from . import compact
+from .app import hoseq_cli
+
+__all__ = ["compact", "hoseq_cli"]
