@@ -24,7 +24,7 @@ class Warnings(metaclass=_WithCodes):
 class Errors(metaclass=_WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and
-    backpropagation through marginals, HS10x components that listen to others."""
+    backpropagation through marginals, HS10x components that listen to others, HS11x compact models."""
 
     HS009 = (
         "The words of the training data have {n} different tags; templates can ask for at most {limit}. Use a smaller "
@@ -130,6 +130,10 @@ class Errors(metaclass=_WithCodes):
     HS058 = (
         "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "
         "training, or train again."
+    )
+    HS059 = (
+        "The weights in \"{name}\" are of format {got}, but this version reads formats 1 to {known} only. Update "
+        "spacy_hoseq, or save the model with the version in use here."
     )
     HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
 
@@ -254,3 +258,14 @@ class Errors(metaclass=_WithCodes):
         "The tagger \"{name}\" cannot be trained through its marginals while its network is shared (a Tok2Vec "
         "listener). Give it a tok2vec of its own, or set `grad_factor = 0` in the listening component."
     )
+
+    HS110 = (
+        "No metric to keep: {missing} not among the numbers that the development corpus gives ({known}). Give a corpus "
+        "annotated with what the pipeline predicts, or a metric of these (--metric)."
+    )
+    HS111 = "The tolerance must be 0 or a positive number (0.0005 for 0.05 points of 100), got {tolerance}."
+    HS112 = (
+        "The pipeline has no component with weights of features (it has: {names}). Only components of spacy_hoseq can "
+        "be made smaller, and only after training."
+    )
+    HS113 = "Nothing is written to {path}: {problem}. Give another directory (--output), or --overwrite."

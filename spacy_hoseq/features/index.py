@@ -96,7 +96,5 @@ class KeyCounter:
         self._keys = merged
 
     def frequent(self, min_count: int) -> Keys:
-        """Keys seen at least `min_count` times, most frequent first (their weights then lie close together)."""
-        kept = self._counts >= min_count
-        keys, counts = self._keys[kept], self._counts[kept]
-        return keys[np.argsort(-counts, kind="stable")]
+        """Keys seen at least `min_count` times, ascending (so they are stored in fewer bytes)."""
+        return self._keys[self._counts >= min_count]

@@ -20,10 +20,11 @@ from ..errors import Errors
 from ..features.keys import Keys
 from ..features.label_templates import label_values
 from ..learning.inequality import check_inequality_settings
+from .classifier_storage import classifiers_problem, nonzero_rows, without_unused
 from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights, stack_weights
-from .local_training import Batch, ClassifierSetup, LocalTraining, SparseRows, group_starts
-from .weights import compress_table, expand_table
+from .local_training import Batch, ClassifierSetup, LocalTraining, SparseRows
+from .storage import FORMAT, SparseTable, pack_extra, pack_keys, read_message, unpack_extra, unpack_keys
 
 Strategy = Literal[
     "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional"
@@ -173,6 +174,29 @@ class ClassifiersShim(Shim):
         self._has_update = True
         return self._training.gradient(batch, drop) / len(self.masks)
 
+    def feature_weights(self) -> List[NDArray[Any]]:
+        """The tables of all classifiers."""
+        return [values.astype(np.float32) for _, values in self._finished().values()]
+
+    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+        """Others in their place, rounded for storage already. What is being learnt is lost."""
+        finished = self._finished()
+        self._end_training()
+        pairs = zip(finished.items(), tables, strict=True)
+        self._weights = {visible: SparseRows(rows, values) for (visible, (rows, _)), values in pairs}
+        self._stacked = None
+
+    def drop_features(self) -> None:
+        """Forget features whose weights are zero in every classifier."""
+        if self._extra:
+            kept = {visible: nonzero_rows(weights) for visible, weights in self._finished().items()}
+            self._end_training()
+            self._weights, keys = without_unused(kept, self.keys(), self._groups)
+            self._extra, self._stacked = {**self._extra, "keys": keys}, None
+
+    def n_features(self) -> int:
+        return sum(map(len, self.keys())) if self._extra else 0
+
     def finish_update(self, optimizer: Any) -> None:
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
         if self._has_update and self._training is not None:
@@ -186,23 +210,24 @@ class ClassifiersShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        weights = self._finished() if self._extra else {}
-        kept, extra = self._without_unused(weights) if self._extra else ({}, {})
+        weights, keys = without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
+        extra = {**self._extra, "keys": keys} if self._extra else {}
         arrays = {
-            str(visible): {"rows": rows, **compress_table(values.astype(np.float32))}
-            for visible, (rows, values) in kept.items()
+            str(visible): {"rows": pack_keys(rows), **SparseTable.of(values.astype(np.float32)).packed()}
+            for visible, (rows, values) in weights.items()
         }
-        message = {"layer": "local_classifiers", "order": self._order, "weights": arrays, "extra": extra}
-        return bytes(srsly.msgpack_dumps(message))
+        message = {"layer": "local_classifiers", "order": self._order, "weights": arrays, "extra": pack_extra(extra)}
+        return bytes(srsly.msgpack_dumps({"format": FORMAT, **message}))
 
     def from_bytes(self, data: bytes) -> "ClassifiersShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or order; [HS054]: NaN or infinite weights."""
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or order; [HS054]: NaN or infinite weights;
+        [HS059]: of a later version."""
         name = "local_classifiers"
+        message = read_message(data, name)
         try:
-            message = srsly.msgpack_loads(data)
-            layer, order, extra = message["layer"], message["order"], message["extra"]
+            layer, order, extra = message["layer"], message["order"], unpack_extra(message["extra"])
             weights = {
-                int(visible): SparseRows(packed["rows"], expand_table(packed))
+                int(visible): SparseRows(unpack_keys(packed["rows"]), SparseTable.unpacked(packed).dense())
                 for visible, packed in message["weights"].items()
             }
         except Exception as error:
@@ -211,7 +236,7 @@ class ClassifiersShim(Shim):
             got, expected = f"{layer} of order {order}", f"{name} of order {self._order}"
             raise ValueError(Errors.HS051.format(name=name, got=got, expected=expected))
         try:
-            problem = self._problem(weights, extra)
+            problem = classifiers_problem(weights, extra, self._groups, self._n_groups)
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
         if problem:
@@ -241,55 +266,6 @@ class ClassifiersShim(Shim):
         if self._training is not None:
             self._training.close()
         self._training, self._has_update = None, False
-
-    def _without_unused(self, weights: Dict[int, SparseRows]) -> "Tuple[Dict[int, SparseRows], Dict[str, Any]]":
-        """Leave out features without a weight anywhere. RETURNS the weights with their new rows, and `extra`."""
-        sizes = [len(keys) for keys in self.keys()]
-        used = [np.zeros(size + 1, bool) for size in sizes]
-        for visible, (rows, _) in weights.items():
-            starts = group_starts([sizes[g] for g in self._groups[visible]])
-            for g, start in zip(self._groups[visible], starts, strict=False):
-                used[g][rows[(rows >= start) & (rows < start + sizes[g])] - start] = True
-        new_sizes = [int(mask.sum()) for mask in used]
-        kept = {}
-        for visible, (rows, values) in weights.items():
-            groups = self._groups[visible]
-            starts = group_starts([new_sizes[g] for g in groups])
-            parts = [start + np.cumsum(used[g]) - used[g] for g, start in zip(groups, starts, strict=False)]
-            place = np.concatenate(parts)
-            kept[visible] = SparseRows(place[rows].astype(np.int32), values)
-        keys = [group[mask[:-1]] for group, mask in zip(self.keys(), used, strict=True)]
-        return kept, {**self._extra, "keys": keys}
-
-    def _problem(self, weights: Dict[int, SparseRows], extra: Dict[str, Any]) -> str:
-        """What is wrong with what was loaded, "" if nothing."""
-        if not extra:
-            return "weights without features" if weights else ""
-        keys, values = extra["keys"], extra["values"]
-        if len(keys) != self._n_groups:
-            return f"features for {len(keys) - 1} label templates, but the config has {self._n_groups - 1}"
-        for group in keys:
-            if not isinstance(group, np.ndarray) or group.dtype != np.uint64 or group.ndim != 1 or not group.all():
-                return "the feature keys are no list of 64-bit numbers above 0"
-            if len(np.unique(group)) < len(group):
-                return "a feature key is given twice"
-        if values.dtype != np.uint64 or values.ndim != 1 or len(values) < 3:
-            return "no values of labels"
-        if not isinstance(extra["n_tokens"], int) or extra["n_tokens"] < 0:
-            return "no number of training tokens"
-        if set(weights) != set(self.masks):
-            return f"classifiers {sorted(weights)}, but the config asks for {self.masks}"
-        for visible, (rows, table) in weights.items():
-            starts = group_starts([len(keys[g]) for g in self._groups[visible]])
-            if rows.dtype != np.int32 or rows.ndim != 1 or table.dtype != np.float32 or (np.diff(rows) <= 0).any():
-                return f"the weights of classifier {visible} are in no order, or no numbers"
-            if table.shape != (len(rows), len(values) - 2):
-                return f"the parts of classifier {visible} do not fit together"
-            if len(rows) and not 0 <= rows[0] <= rows[-1] < starts[-1] or np.isin(rows, starts[1:] - 1).any():
-                return f"classifier {visible} has weights for features that are not there"
-            if not np.isfinite(table).all():
-                raise ValueError(Errors.HS054.format(name=f"local_classifiers.{visible}"))
-        return ""
 
 
 def _no_backprop(d_scores: Any) -> NoReturn:

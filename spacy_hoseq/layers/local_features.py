@@ -98,8 +98,7 @@ class LocalFeatures:
                 for j, found in enumerate(self._label_keys(keys[self._word_at], contexts, values)):
                     counters[j + 1].add(found)
             for g, counter in enumerate(counters):
-                frequent = counter.frequent(min_count)
-                groups[g] = np.concatenate([groups[g], frequent[~np.isin(frequent, groups[g])]])
+                groups[g] = np.union1d(groups[g], counter.frequent(min_count))
         return groups
 
     def indexes(self, keys: List[Keys]) -> List[ExactIndex]:

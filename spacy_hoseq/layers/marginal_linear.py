@@ -26,8 +26,9 @@ from ..features.upstream_templates import split_upstream
 from ..learning.parameter import Parameter
 from .marginal_listener import LabelsModel, own_labels
 from .sparse_linear import BLOCK_TOKENS
+from .storage import keys_problem
 from .upstream import UpstreamLabels
-from .weights import WeightsShim, keys_problem, weights_of
+from .weights import WeightsShim, weights_of
 
 Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]

@@ -14,7 +14,8 @@ from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ..features.sequences import sentence_starts
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
-from .weights import WeightsShim, keys_problem, weights_of
+from .storage import keys_problem
+from .weights import WeightsShim, weights_of
 
 BLOCK_TOKENS = 4096  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
 CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
@@ -132,8 +133,7 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
         counter = KeyCounter()
         for docs in batches:
             counter.add(model.attrs["features"].extractor.keys(docs))
-        frequent = counter.frequent(model.attrs["min_count"])
-        keys = np.concatenate([keys, frequent[~np.isin(frequent, keys)]])
+        keys = np.union1d(keys, counter.frequent(model.attrs["min_count"]))
     shim.extra = {"keys": keys}
 
 

@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import srsly
@@ -15,7 +15,8 @@ from thinc.api import Model
 from thinc.shims import Shim
 
 from ..errors import Errors
-from ..learning.parameter import Parameter, UpdateRule, to_storage
+from ..learning.parameter import Parameter, UpdateRule
+from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
 
 Gradient = Tuple[NDArray[Any], NDArray[Any]]  # distinct rows, gradient of these rows
 
@@ -65,6 +66,29 @@ class WeightsShim(Shim):
         if len(rows):
             self._pending.setdefault(name, []).append((rows, gradient))
 
+    def feature_weights(self) -> List[NDArray[Any]]:
+        """The table of features, if the layer has one (the last row stands for no feature)."""
+        return [self.values("table", is_train=False)] if "table" in self.parameters else []
+
+    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+        """Another table in its place, rounded for storage already. What is being learnt is lost."""
+        for table in tables:
+            self.set(Parameter("table", table, resumed=True))
+        self._pending, self._has_update = {}, False
+
+    def drop_features(self) -> None:
+        """Forget features whose weights are zero, and bring the others in ascending order; hashed rows stay."""
+        if "keys" not in self.extra or "table" not in self.parameters:
+            return
+        (table,), keys = self.feature_weights(), self.extra["keys"]
+        rows = np.flatnonzero(table[:-1].any(axis=1))
+        rows = rows[np.argsort(keys[rows])]
+        self.extra = {**self.extra, "keys": keys[rows]}
+        self.set_feature_weights([np.concatenate([table[rows], table[-1:]])])
+
+    def n_features(self) -> int:
+        return len(self.extra.get("keys", ()))
+
     def finish_update(self, optimizer: Any) -> None:
         """Apply what `add_gradient` has collected, by the layer's own rule. `optimizer` is not used."""
         if not self._has_update:
@@ -80,23 +104,30 @@ class WeightsShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        arrays = {name: compress_table(p.finished(averaged=self._averaged)) for name, p in self.parameters.items()}
-        signs = {name: p.nonnegative for name, p in self.parameters.items()}
-        message = {"layer": self.name, "arrays": arrays, "nonnegative": signs, "extra": self.extra}
+        finished = {name: p.finished(averaged=self._averaged) for name, p in self.parameters.items()}
+        message = {
+            "format": FORMAT,
+            "layer": self.name,
+            "arrays": {name: SparseTable.of(values).packed() for name, values in finished.items()},
+            "nonnegative": {name: p.nonnegative for name, p in self.parameters.items()},
+            "extra": pack_extra(self.extra),
+        }
         return bytes(srsly.msgpack_dumps(message))
 
     def from_bytes(self, data: bytes) -> "WeightsShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer; [HS054]: NaN or infinite weights."""
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer; [HS054]: NaN or infinite weights; [HS059]: of
+        a later version."""
+        message = read_message(data, self.name)
         try:
-            message = srsly.msgpack_loads(data)
-            layer, signs, extra = message["layer"], message["nonnegative"], message["extra"]
-            arrays = {name: expand_table(packed) for name, packed in message["arrays"].items()}
+            layer, signs, extra = message["layer"], message["nonnegative"], unpack_extra(message["extra"])
+            tables = {name: SparseTable.unpacked(packed) for name, packed in message["arrays"].items()}
+            arrays = {name: table.dense() for name, table in tables.items()}
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
         if layer != self.name:
             raise ValueError(Errors.HS051.format(name=self.name, got=layer, expected=self.name))
-        for name, values in arrays.items():
-            if not np.isfinite(values).all():
+        for name, table in tables.items():
+            if not np.isfinite(table.values).all():
                 raise ValueError(Errors.HS054.format(name=f"{self.name}.{name}"))
         try:
             self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in arrays.items()}
@@ -122,34 +153,3 @@ def weights_in(model: Model) -> List[WeightsShim]:
     """The weights of all layers."""
     return [shim for node in model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
 
-
-def keys_problem(keys: Any) -> str:
-    """What is wrong with feature keys just loaded; "" if nothing."""
-    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1 or not keys.all():
-        return "the feature keys are no list of 64-bit numbers above 0"
-    return "a feature key is given twice" if len(np.unique(keys)) < len(keys) else ""
-
-
-def compress_table(values: NDArray[Any]) -> Dict[str, Any]:
-    """Non-zero weights, row by row: how many, in which columns, the values in half precision."""
-    table = values.reshape(len(values), int(np.prod(values.shape[1:])))
-    rows, columns = np.nonzero(table)
-    column_type = np.uint8 if table.shape[1] <= 256 else np.uint16 if table.shape[1] <= 65536 else np.uint32
-    return {
-        "shape": list(values.shape),
-        "dtype": values.dtype.str,
-        "counts": np.bincount(rows, minlength=len(table)).astype(column_type if table.shape[1] < 256 else np.uint32),
-        "columns": columns.astype(column_type),
-        "values": to_storage(table[rows, columns]),
-    }
-
-
-def expand_table(packed: Dict[str, Any]) -> NDArray[Any]:
-    """The inverse of `compress_table`. RAISES ValueError, KeyError: the parts do not fit together."""
-    shape = [int(size) for size in packed["shape"]]
-    counts, columns, values = packed["counts"], packed["columns"], packed["values"]
-    if len(counts) != shape[0] or counts.sum() != len(columns) or len(columns) != len(values):
-        raise ValueError("the parts of an array do not fit together")
-    table = np.zeros((shape[0], int(np.prod(shape[1:]))), np.dtype(packed["dtype"]))
-    table[np.repeat(np.arange(shape[0]), counts), columns] = values
-    return table.reshape(shape)

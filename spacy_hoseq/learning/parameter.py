@@ -70,10 +70,14 @@ class Parameter:
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
     def finished(self, *, averaged: bool) -> Floats:
-        """What predicts and is saved: the average or the last weights, rounded to what half precision can hold.
+        """What predicts and is saved: the average or the last weights, rounded to what half precision can hold; loaded
+        weights as they were read.
 
         Read-only, and the same array until the next update, so that things may be made from it and kept beside it.
         """
+        if averaged not in self._finished and self.resumed and not self.n_updates:
+            self._finished[averaged] = self.values.view()
+            self._finished[averaged].setflags(write=False)
         if averaged not in self._finished:
             weights = self.average() if averaged else self.values
             rounded = to_storage(weights).astype(self.values.dtype)

@@ -7,6 +7,7 @@ import pytest
 import spacy
 import srsly
 
+from ..stored import message_of
 from .helpers import LABELS, blank, examples_of, gold, predicted, ready, sparse, tagger_model, tagger_of, trained
 
 PARTS = ("cfg", "model")
@@ -109,7 +110,7 @@ def test_settings_that_are_not_read(damaged, change):
 
 def with_weights(path, change):
     message = srsly.msgpack_loads(path.read_bytes())
-    shims = [srsly.msgpack_loads(shims[0]) if shims else None for shims in message["shims"]]
+    shims = [message_of(shims[0]) if shims else None for shims in message["shims"]]
     change(*shims)
     message["shims"] = [[srsly.msgpack_dumps(shim)] for shim in shims]
     path.write_bytes(srsly.msgpack_dumps(message))

@@ -172,7 +172,7 @@ def loss_of(model, objective, gold):
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("source", SOURCES)
 def test_gradient_of_the_log_likelihood(source, nonnegative, gold):
-    model = tagger(source, 3, nonnegative=nonnegative)
+    model = tagger(source, 0, nonnegative=nonnegative)
     if not nonnegative:
         signed(model, 4)
     weights = raw(model, "patterns")
@@ -210,7 +210,7 @@ def test_gradient_of_the_margin_counts_features(source):
 def test_weights_of_any_sign(source):
     """Where patterns are rarer in gold than in guesses, their weights must fall below zero, unless they are bounded."""
     for nonnegative in (False, True):
-        model = tagger(source, 6, nonnegative=nonnegative)
+        model = tagger(source, 1, nonnegative=nonnegative)
         raw(model, "patterns")[:] = 2**-10
         gold = np.eye(L, dtype=bool)[[0, 1, 2, 1, 1, 0, 0, 1, 1, 0, 0, 1]]
         for _ in range(3):

@@ -10,6 +10,7 @@ from thinc.api import set_dropout_rate
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.weights import weights_of
 
+from ..stored import message_of
 from .helpers import applied_gradients, doc_of, randomize, raw, zeros
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
@@ -105,7 +106,7 @@ def test_initializing_without_labels_counts_features_only():
 
 
 def with_extra(model, extra):
-    message = srsly.msgpack_loads(weights_of(model).to_bytes())
+    message = message_of(weights_of(model).to_bytes())
     return srsly.msgpack_dumps({**message, "extra": {**extra} if isinstance(extra, dict) else extra})
 
 
@@ -139,7 +140,7 @@ def test_features_that_do_not_fit_the_weights(extra):
 
 
 def test_weights_without_a_table():
-    message = srsly.msgpack_loads(weights_of(layer()).to_bytes())
+    message = message_of(weights_of(layer()).to_bytes())
     fresh = SparseLinear(TEMPLATES)
     with pytest.raises(ValueError, match=r"HS05[0-4]"):
         weights_of(fresh).from_bytes(srsly.msgpack_dumps({**message, "arrays": {}, "nonnegative": {}}))

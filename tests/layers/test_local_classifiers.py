@@ -12,6 +12,7 @@ from spacy.training import Example
 from spacy_hoseq.layers.local_classifiers import LocalClassifiers, define_features, forget_words, shim_of
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 
+from ..stored import message_of
 from .helpers import Doc, doc_of
 from .local_models import LABELS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
 
@@ -30,10 +31,6 @@ def no_processes_left():
 
 def scores(model, order=2):
     return all_scores(model, DOCS, order).tobytes()
-
-
-def message_of(data):
-    return srsly.msgpack_loads(data)
 
 
 @pytest.mark.parametrize("order", [1, 2])

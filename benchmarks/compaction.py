@@ -1,0 +1,63 @@
+"""What `python -m spacy hoseq compact` does to a model: size, accuracy and time of loading for several tolerances.
+
+    python -m benchmarks.compaction MODEL DEV.spacy TEST.spacy [--tolerances 0.0005 ...] [--page docs/models.md]
+
+The development corpus chooses the weights; what the table shows is measured on the test corpus.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import List, Optional, Tuple
+
+import spacy
+import typer
+from wasabi import table
+
+from spacy_hoseq.cli.compact import LOADING, sizes
+from spacy_hoseq.components.compaction import compact_pipeline, dev_examples, measured, save_compact
+
+from .page import write_table
+
+COLUMNS = ("tolerance", "features", "weights", "model", "metric, dev", "metric, test", "loading")
+ALIGNS = ("l", *["r"] * (len(COLUMNS) - 1))
+DEFAULT = [0.0, 0.0005, 0.001, 0.002, 0.005]
+
+
+def main(
+    model: Path,
+    dev: Path,
+    test: Path,
+    tolerances: Optional[List[float]] = None,
+    metric: Optional[str] = None,
+    page: Optional[Path] = None,
+    mark: str = "compaction",
+) -> None:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for tolerance in tolerances or DEFAULT:
+            nlp = spacy.load(model)
+            result = compact_pipeline(nlp, dev_examples(nlp, dev), tolerance, [metric] if metric else None)
+            name = metric or next(iter(result.before))
+            if not rows:
+                before = [change.before for change in result.changes]
+                rows.append(row("as trained", before, model, result.before[name], test, name))
+            output = Path(folder) / str(tolerance)
+            save_compact(nlp, output)
+            after = [change.after for change in result.changes]
+            rows.append(row(f"{tolerance:.2%}", after, output, result.after[name], test, name))
+            print(rows[-1])
+    print(table(rows, header=COLUMNS, divider=True, aligns=ALIGNS))
+    if page is not None:
+        write_table(page, mark, COLUMNS, rows, f"The metric is {rows and name}; spacy {spacy.__version__}, one thread")
+
+
+def row(label: str, counts: List, folder: Path, on_dev: float, test: Path, name: str) -> Tuple[str, ...]:
+    nlp = spacy.load(folder)
+    found, on_test = sizes(folder, True, None), measured(nlp, dev_examples(nlp, test), [name])[name]
+    features, weights = (sum(getattr(count, key) for count in counts) for key in ("features", "weights"))
+    megabytes, seconds = f"{found['all, MB'] / 1e6:.2f} MB", f"{found[LOADING]:.2f} s"
+    return (label, f"{features:,}", f"{weights:,}", megabytes, f"{on_dev:.2%}", f"{on_test:.2%}", seconds)
+
+
+if __name__ == "__main__":
+    typer.run(main)

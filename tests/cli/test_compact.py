@@ -1,0 +1,74 @@
+"""`python -m spacy hoseq compact`: the report, and what it refuses."""
+
+import pytest
+import spacy
+from spacy.cli._util import app
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.cli import compact
+from spacy_hoseq.layers.compaction import counts_of
+
+from ..components.helpers import examples_of, gold, predicted, ready, tagger_of, trained
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("compact")
+    ready().to_disk(path / "model")
+    DocBin(docs=[eg.reference for eg in examples_of(ready())], attrs=["ORTH", "TAG"]).to_disk(path / "dev.spacy")
+    return path
+
+
+def run(*arguments, timings=False):
+    settings = [] if timings else ["--no-timings"]
+    result = CliRunner().invoke(app, ["hoseq", "compact", *map(str, arguments), *settings])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_report(folder, tmp_path):
+    code, output = run(folder / "model", "--dev", folder / "dev.spacy", "-o", tmp_path / "new", "-t", "0")
+    assert code == 0, output
+    fresh = spacy.load(tmp_path / "new")
+    n_before, n_after = (counts_of(tagger_of(nlp).model).features for nlp in (ready(), fresh))
+    assert n_after < n_before and predicted(fresh) == gold()
+    assert f"hoseq_tagger: features {n_before} {n_after} " in output
+    assert "tag_acc 1.0000 1.0000 " in output
+    files = ([p for p in path.rglob("*") if p.is_file()] for path in (folder / "model", tmp_path / "new"))
+    sizes = [sum(p.stat().st_size for p in some) for some in files]
+    assert "all, MB {:.3f} {:.3f} ".format(*(size / 1e6 for size in sizes)) in output and sizes[1] < sizes[0]
+    assert "loading" not in output
+
+
+def test_loading_is_timed_in_processes_of_their_own(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(compact, "N_LOADS", 1)
+    code = tmp_path / "code.py"
+    code.write_text("import spacy\nspacy.tokens.Token.set_extension('of_code', default=1)\n")
+    found = compact.sizes(folder / "model", True, code)
+    assert 0.001 < found["loading, CPU s"] < 20 and not spacy.tokens.Token.has_extension("of_code")
+
+
+def test_the_input_is_replaced_only_when_asked_for(tmp_path, folder):
+    trained(n_updates=3).to_disk(tmp_path / "model")
+    before = {path: path.read_bytes() for path in (tmp_path / "model").rglob("*") if path.is_file()}
+    code, output = run(tmp_path / "model", "-d", folder / "dev.spacy")
+    assert code == 1 and "[HS113]" in output and "Nothing written" in output
+    assert all(path.read_bytes() == data for path, data in before.items())
+    code, output = run(tmp_path / "model", "-d", folder / "dev.spacy", "--overwrite", "--keep-strings")
+    assert code == 0, output
+    path = tmp_path / "model" / "hoseq_tagger" / "model"
+    assert len(path.read_bytes()) < len(before[path])
+    assert "sleep" in spacy.load(tmp_path / "model").vocab.strings
+
+
+@pytest.mark.parametrize("settings, problem", [(["-m", "las"], "HS110"), (["-t", "-1"], "HS111")])
+def test_impossible_settings(folder, tmp_path, settings, problem):
+    code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "new", *settings)
+    assert code == 1 and f"[{problem}]" in output and not (tmp_path / "new").exists()
+
+
+def test_a_model_that_comes_out_worse_is_told(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(compact, "measured", lambda *args: {"tag_acc": 0.7})
+    code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "new", "-t", "0.2")
+    assert code == 1 and "does not keep the metrics" in output and "tag_acc 1.0000 0.7000" in output
