@@ -66,8 +66,10 @@ def added_up(keys: NDArray[np.intp], weights: Floats, n: int) -> Tuple[NDArray[n
         distinct, keys = np.unique(keys, return_inverse=True)
         keys, n = keys.reshape(-1), len(distinct)
     else:
-        distinct = np.flatnonzero(np.bincount(keys, minlength=n))
-    sums = np.bincount(keys, weights=weights.real, minlength=n).astype(weights.dtype)
+        present = np.zeros(n, bool)
+        present[keys] = True
+        distinct = np.flatnonzero(present)
+    sums = np.bincount(keys, weights=weights.real, minlength=n).astype(weights.dtype, copy=False)
     if np.iscomplexobj(weights):
         sums = sums + 1j * np.bincount(keys, weights=weights.imag, minlength=n)
     return distinct, sums if n == len(distinct) else sums[distinct]
