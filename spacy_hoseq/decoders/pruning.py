@@ -30,6 +30,8 @@ NODE_COST = 8  # time of a node in the decoder of all labels, over that of a tra
 CHAIN_COST, PATTERN_COST = 32, 64  # the same for two candidates to compare and decode, without and with patterns
 SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
 CROWDED = 4  # pairs of candidates a token from which a chain is decoded at once: comparing them would cost as much
+LONG = 1000  # tokens of a sequence that is never decoded at once: step by step, alone, is slower than its windows
+WINDOW_TOKENS = 100_000  # tokens of windows that are decoded together
 MAX_PAIRS = 1_000_000  # pairs of candidates at neighbouring tokens that are looked at together
 
 
@@ -70,7 +72,7 @@ def decode_pruned(
     sizes: Ints = np.asarray(lengths).astype(np.intp)
     few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
-    crowded = few & (pairs > CROWDED * sizes) & (patterns is None)
+    crowded = few & (pairs > CROWDED * sizes) & (sizes < LONG) & (patterns is None)
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(sizes))
     groups = [part for group in (few & ~crowded, crowded) for part in _parts(np.flatnonzero(group), pairs)]
     for chosen in (*groups, np.flatnonzero(~few)):
@@ -198,16 +200,23 @@ def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach
 def _by_density(
     windows: Windows, counts: Ints, trans: NDArray[np.floating], patterns: Optional[PatternScores]
 ) -> Iterator[Windows]:
-    """With patterns, windows with few candidates apart from those with many. counts (N,): candidates."""
+    """Parts of about WINDOW_TOKENS tokens; with patterns, windows with few candidates apart from those with many.
+
+    counts (N,): candidates."""
     if not len(windows.lengths):
         return
-    if patterns is None:
-        yield windows
-        return
-    few = is_few(counts[windows.tokens], windows.lengths, trans, patterns, SPARSE_COST)
-    for chosen in (few, ~few):
-        if chosen.any():
-            yield Windows(windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen])
+    groups = [np.ones(len(windows.lengths), bool)]
+    if patterns is not None:
+        few = is_few(counts[windows.tokens], windows.lengths, trans, patterns, SPARSE_COST)
+        groups = [few, ~few]
+    ends = np.cumsum(windows.lengths)
+    for group in groups:
+        chosen = np.flatnonzero(group)
+        done = np.cumsum(windows.lengths[chosen]) // WINDOW_TOKENS
+        for part in np.split(chosen, np.flatnonzero(np.diff(done)) + 1):
+            if len(part):
+                sizes = windows.lengths[part]
+                yield Windows(windows.tokens[ranges(ends[part] - sizes, sizes)], sizes)
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:
