@@ -12,6 +12,11 @@ def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print(table(rows, header=header, widths=widths, divider=True, aligns=("l", *["r"] * (len(header) - 1))))
 
 
+def has_table(page: Path, name: str) -> bool:
+    """Whether the page has the marks of this table."""
+    return f"<!-- begin {name} -->" in page.read_text(encoding="utf8")
+
+
 def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
     """Replace what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. The first column is text."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"

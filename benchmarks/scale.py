@@ -25,7 +25,7 @@ from wasabi import msg
 
 from .label_sets import relabelled
 from .machine import description, environment, pin_to_one_core
-from .page import show, write_table
+from .page import has_table, show, write_table
 from .results import Row, machine_of, read_rows, write_rows
 from .scale_parts import PARTS
 
@@ -125,7 +125,7 @@ def publish(rows: List[Row], pages: List[Path]) -> None:
         ]
         header = ("labels" if part == "labels" else "", *measures)
         show(header, cells)
-        for path in pages:
+        for path in (path for path in pages if has_table(path, f"scale-{part}")):
             write_table(path, f"scale-{part}", header, cells, machine_of(rows))
 
 

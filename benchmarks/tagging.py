@@ -26,7 +26,7 @@ from wasabi import msg
 
 from .corpora import Data, chunk_folder
 from .machine import description, environment, pin_to_one_core
-from .page import show, write_table
+from .page import has_table, show, write_table
 from .results import COLUMNS, RATIOS, Row, draw, machine_of, ratio_cells, table_cells, versions_of, write_rows
 from .systems import SYSTEMS, folder_name
 
@@ -65,7 +65,7 @@ def publish(rows: List[Row], pages: List[Path], plot: Optional[Path]) -> None:
     note = f"{versions_of(rows)}; {machine_of(rows)}"
     for name, (header, cells) in tables.items():
         show(header, cells)
-        for path in pages:
+        for path in (path for path in pages if has_table(path, name)):
             write_table(path, name, header, cells, note if name == "tagging" else "")
     if plot is not None:
         draw(rows, plot)
