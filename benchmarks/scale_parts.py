@@ -29,7 +29,7 @@ PASSES = 3
 
 
 def stream(options: Dict[str, Any]) -> Measured:
-    """A stream of generated Docs; what memory is used at every tenth of it, after the first."""
+    """A stream of generated Docs; what memory is used at every tenth of it."""
     nlp, n_tokens, way = loaded(options["model"]), options["tokens"], options["way"]
     seen, used = 0, list[Tuple[int, float]]()
     step = max(ZONE_TOKENS, n_tokens // 10)
@@ -44,7 +44,7 @@ def stream(options: Dict[str, Any]) -> Measured:
             gc.collect()
             used.append((seen, used_bytes() / 2**20))
     seconds = time.perf_counter() - start
-    at = [(f"MiB at {share:.0%}", used[int(share * (len(used) - 1))][1]) for share in (0.0, 0.5, 1.0)]
+    at = [(f"MiB at {used[i][0] / 1e6:.0f} M", used[i][1]) for i in sorted({0, len(used) // 2, len(used) - 1})]
     tokens, memory = np.array(used).T
     slope = np.polyfit(tokens / 1e6, memory, 1)[0] if len(used) > 1 else 0.0
     shown = [("tokens", seen), *at, ("MiB a million tokens", slope), ("tokens/s", seen / seconds)]
