@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .candidates import Candidates, first_best
+from .firing import added_up
 from .layout import ranges
 from .limits import Limits
 from .trie import PatternScores
@@ -142,9 +143,7 @@ def fired_loss_of(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[F
         token, node = token - 1, trie.parent[node]
         going_on = (node >= 0) & (token >= 0)
         token, node, weight = token[going_on], node[going_on], weight[going_on]
-    distinct, which = np.unique(np.concatenate(cells), return_inverse=True)
-    total: Floats = np.bincount(which, np.concatenate(weights)).astype(np.float64, copy=False)
-    return FiredLoss(distinct, total)
+    return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(weights), shape[0] * shape[1]))
 
 
 def _add_within(loss: FiredLoss, limits: NDArray[np.floating], start: int) -> None:

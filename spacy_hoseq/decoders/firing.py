@@ -1,6 +1,6 @@
-"""Patterns that fire at positions, in the order in which lattices are walked."""
+"""Patterns that fire at positions: which can match, and all in the order in which lattices are walked."""
 
-from typing import Dict, Tuple
+from typing import Callable, Dict, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,31 @@ from .trie import Fired, PatternTrie
 
 Floats = NDArray[np.float64]
 MAX_CELLS = 16_000_000  # of a table of all keys
+
+
+def matching(
+    fired: Fired,
+    trie: PatternTrie,
+    sequence: NDArray[np.integer],
+    possible: Callable[[NDArray[np.intp], NDArray[np.intp]], NDArray[np.bool_]],
+) -> NDArray[np.bool_]:
+    """Whether all labels of a pattern are possible where it fires; compared from the last label on, so that few
+    patterns are looked at twice.
+
+    sequence (N,): of each token. possible: whether tokens (n,) can have labels (n,). RETURNS (M,).
+    """
+    result = np.zeros(len(fired.tokens), bool)
+    entry, token, node = np.arange(len(result)), fired.tokens, fired.nodes
+    while len(entry):
+        kept = possible(token, trie.label[node])
+        entry, token, node = entry[kept], token[kept], trie.parent[node[kept]]
+        done = node < 0
+        result[entry[done]] = True
+        going_on = ~done & (token > 0)
+        entry, token, node = entry[going_on], token[going_on] - 1, node[going_on]
+        inside = sequence[token] == sequence[token + 1]
+        entry, token, node = entry[inside], token[inside], node[inside]
+    return result
 
 
 def expand_fired(
@@ -41,8 +66,10 @@ def added_up(keys: NDArray[np.intp], weights: Floats, n: int) -> Tuple[NDArray[n
         distinct, keys = np.unique(keys, return_inverse=True)
         keys, n = keys.reshape(-1), len(distinct)
     else:
-        distinct = np.flatnonzero(np.bincount(keys, minlength=n))
-    sums = np.bincount(keys, weights=weights.real, minlength=n).astype(weights.dtype)
+        present = np.zeros(n, bool)
+        present[keys] = True
+        distinct = np.flatnonzero(present)
+    sums = np.bincount(keys, weights=weights.real, minlength=n).astype(weights.dtype, copy=False)
     if np.iscomplexobj(weights):
         sums = sums + 1j * np.bincount(keys, weights=weights.imag, minlength=n)
     return distinct, sums if n == len(distinct) else sums[distinct]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .configurations import Configurations
+from .firing import matching
 from .layout import check_scores, make_layout
 from .trie import PatternScores
 
@@ -50,10 +51,11 @@ def sum_score(
         here[inside] += moves[inside, labels[inside - 1], labels[inside]]
     if patterns is not None:
         trie, fired = patterns.trie, patterns.fired
-        found = trie.occurrences(labels, lengths)
-        here += np.bincount(found.tokens, weights=patterns.weights[found.nodes], minlength=len(here))
+        if patterns.weights.any():
+            found = trie.occurrences(labels, lengths)
+            here += np.bincount(found.tokens, weights=patterns.weights[found.nodes], minlength=len(here))
         if fired is not None:
-            matched = np.isin(fired.tokens * len(trie) + fired.nodes, found.tokens * len(trie) + found.nodes)
+            matched = matching(fired, trie, sequence, lambda token, label: labels[token] == label)
             here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))
     if configurations is not None:
         matched = configurations.matched(labels)

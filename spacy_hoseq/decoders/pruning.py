@@ -2,19 +2,21 @@
 
 A token with one label left is decided. Tokens that are open influence each other only through patterns or transitions
 that cover both, so a sequence falls apart into windows around runs of open tokens, with `reach` decided tokens of
-context on both sides (1 for a chain, max_length - 1 with patterns). Each window is decoded as a sequence of its own,
-over its candidates only.
+context on both sides (1 for a chain, max_length - 1 with patterns that fire everywhere). A pattern that fires at a
+position matters there only if all its labels are left and one of its tokens is open; all its tokens then belong to one
+window. Each window is decoded as a sequence of its own, over its candidates only, and without patterns if it has none.
 
 Checked label by label against the unpruned decoders in tests/decoders/test_pruning.py.
 """
 
-from typing import Iterator, NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .bounds import candidate_labels, fired_loss_of, refine
 from .candidates import Candidates
+from .firing import matching
 from .layout import check_scores, make_layout, ranges
 from .limits import Limits
 from .nonnegative import MANY_NODES, check_weights, decode_checked
@@ -67,9 +69,12 @@ def decode_pruned(
         return Paths(np.zeros(0, np.int32), np.zeros(0))
     if limits is None or not limits.belong_to(trans, patterns):
         limits = Limits(trans, patterns)
+    if patterns is not None and patterns.fired is not None:
+        patterns = patterns._replace(fired=patterns.fired.where(patterns.fired.weights > 0))
     fired_loss = None if patterns is None else fired_loss_of(patterns, scores.shape)
     candidates = candidate_labels(scores, limits, allowed=allowed, fired_loss=fired_loss)
     sizes: Ints = np.asarray(lengths).astype(np.intp)
+    patterns = _possible(patterns, candidates, scores.shape, np.repeat(np.arange(len(sizes)), sizes))
     few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
     crowded = few & (pairs > CROWDED * sizes) & (sizes < LONG) & (patterns is None)
@@ -94,6 +99,18 @@ def decode_pruned(
         except NoPath as no_path:
             raise NoPath(int(chosen[no_path.sequence])) from None
     return Paths(labels, best)
+
+
+def _possible(
+    patterns: Optional[PatternScores], candidates: Candidates, shape: Tuple[int, ...], sequence: Ints
+) -> Optional[PatternScores]:
+    """Without the fired patterns that need a label which is no candidate. shape: (N, L). sequence (N,)."""
+    if patterns is None or patterns.fired is None:
+        return patterns
+    mask = np.zeros(shape, bool)
+    mask[candidates.tokens, candidates.labels] = True
+    matched = matching(patterns.fired, patterns.trie, sequence, lambda token, label: mask[token, label])
+    return patterns._replace(fired=patterns.fired.where(matched))
 
 
 def _pairs(counts: Ints, lengths: Ints) -> Ints:
@@ -148,11 +165,17 @@ def _decode_open(
     """Sequences with few candidates: fewer still by the second test, then window by window."""
     candidates = refine(candidates, limits, lengths)
     labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
-    reach = 1 if patterns is None else max(1, patterns.trie.max_length - 1)
-    windows = open_windows(candidates.counts > 1, lengths, reach)
-    for some in _by_density(windows, candidates.counts, limits.trans, patterns):
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    patterns = _possible(patterns, candidates, (len(labels), len(limits.trans)), sequence)
+    is_open, reach = candidates.counts > 1, 1
+    deciding = None if patterns is None else _deciding(patterns, is_open)
+    if deciding is not None:
+        is_open = is_open | _covered(deciding, len(labels))
+        reach = deciding.trie.max_length - 1 if deciding.weights.any() else 1
+    windows = open_windows(is_open, lengths, max(1, reach))
+    for inside, some in _by_decoder(windows, candidates.counts, limits.trans, deciding):
         try:
-            labels[some.tokens] = _decode_windows(candidates.of(some.tokens), limits.trans, patterns, some)
+            labels[some.tokens] = _decode_windows(candidates.of(some.tokens), limits.trans, inside, some)
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
@@ -197,26 +220,58 @@ def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach
     return Windows(ranges(begin, sizes), sizes)
 
 
-def _by_density(
-    windows: Windows, counts: Ints, trans: NDArray[np.floating], patterns: Optional[PatternScores]
-) -> Iterator[Windows]:
-    """Parts of about WINDOW_TOKENS tokens; with patterns, windows with few candidates apart from those with many.
+def _deciding(patterns: PatternScores, is_open: NDArray[np.bool_]) -> Optional[PatternScores]:
+    """The patterns that what is open depends on: not those that fire where every token is decided. None if no such."""
+    fired = patterns.fired
+    if fired is not None:
+        n_open = np.concatenate([[0], np.cumsum(is_open)])
+        first = fired.tokens - patterns.trie.depth[fired.nodes] + 1
+        fired = fired.where(n_open[fired.tokens + 1] > n_open[first])
+    if patterns.weights.any() or (fired is not None and len(fired.tokens)):
+        return patterns._replace(fired=fired)
+    return None
 
+
+def _covered(patterns: PatternScores, n_tokens: int) -> NDArray[np.bool_]:
+    """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as open. (N,)"""
+    if patterns.fired is None:
+        return np.zeros(n_tokens, bool)
+    first = patterns.fired.tokens - patterns.trie.depth[patterns.fired.nodes] + 1
+    begun = np.bincount(first, minlength=n_tokens + 1)
+    ended = np.bincount(patterns.fired.tokens + 1, minlength=n_tokens + 1)
+    return np.asarray(np.cumsum(begun - ended)[:-1] > 0)
+
+
+def _by_decoder(
+    windows: Windows, counts: Ints, trans: NDArray[np.floating], patterns: Optional[PatternScores]
+) -> Iterator[Tuple[Optional[PatternScores], Windows]]:
+    """Windows without patterns as chains; of the others, those with few candidates apart from those with many.
     counts (N,): candidates."""
     if not len(windows.lengths):
         return
-    groups = [np.ones(len(windows.lengths), bool)]
-    if patterns is not None:
-        few = is_few(counts[windows.tokens], windows.lengths, trans, patterns, SPARSE_COST)
-        groups = [few, ~few]
-    ends = np.cumsum(windows.lengths)
-    for group in groups:
-        chosen = np.flatnonzero(group)
-        done = np.cumsum(windows.lengths[chosen]) // WINDOW_TOKENS
-        for part in np.split(chosen, np.flatnonzero(np.diff(done)) + 1):
-            if len(part):
-                sizes = windows.lengths[part]
-                yield Windows(windows.tokens[ranges(ends[part] - sizes, sizes)], sizes)
+    if patterns is None:
+        yield from ((None, part) for part in _in_parts(windows, np.ones(len(windows.lengths), bool)))
+        return
+    chain = np.zeros(len(windows.lengths), bool)
+    if patterns.fired is not None and not patterns.weights.any():
+        fires = np.zeros(len(counts), bool)
+        fires[patterns.fired.tokens] = True
+        starts = np.cumsum(windows.lengths) - windows.lengths
+        chain = ~np.logical_or.reduceat(fires[windows.tokens], starts)
+    few = is_few(counts[windows.tokens], windows.lengths, trans, patterns, SPARSE_COST)
+    for inside, chosen in ((None, chain), (patterns, few & ~chain), (patterns, ~few & ~chain)):
+        yield from ((inside, part) for part in _in_parts(windows, chosen))
+
+
+def _in_parts(windows: Windows, chosen: NDArray[np.bool_]) -> Iterator[Windows]:
+    """The chosen windows, in parts of about WINDOW_TOKENS tokens. chosen (W,)."""
+    tokens, lengths = windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen]
+    if not len(lengths):
+        return
+    ends = np.cumsum(lengths)
+    breaks = np.flatnonzero(np.diff(ends // WINDOW_TOKENS)) + 1
+    for sizes, some in zip(np.split(lengths, breaks), np.split(tokens, ends[breaks - 1]), strict=True):
+        yield Windows(some, sizes)
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:

@@ -297,6 +297,10 @@ class Fired(NamedTuple):
     nodes: Ints
     weights: NDArray[np.float64]
 
+    def where(self, chosen: NDArray[np.bool_]) -> "Fired":
+        """Some of the entries. chosen (M,)."""
+        return self if chosen.all() else Fired(self.tokens[chosen], self.nodes[chosen], self.weights[chosen])
+
     def between(self, first: int, last: int) -> "Tuple[Fired, Ints]":
         """Entries whose last token is first <= n < last, counted from `first`. RETURNS them, and which they are."""
         which = np.flatnonzero((self.tokens >= first) & (self.tokens < last))

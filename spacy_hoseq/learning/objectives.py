@@ -12,6 +12,7 @@ Each is zero for a sequence without annotation. Where the mask leaves a choice, 
 versions (the best permitted labelling stands for the gold one), the third sums over all permitted ones.
 """
 
+from functools import partial
 from typing import Any, Dict, List, NamedTuple, Optional, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
+from ..decoders.firing import matching
 from ..decoders.path_score import path_score
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.records import NoPath, Posterior
@@ -204,10 +206,13 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
             own = found.tokens // n_tokens == i
             nodes = np.bincount(found.nodes[own], minlength=len(trie)).astype(np.float64)
             if fired is not None:
-                known = (found.tokens[own] - i * n_tokens) * len(trie) + found.nodes[own]
-                present = np.isin(fired.tokens * len(trie) + fired.nodes, known).astype(np.float64)
+                present = matching(fired, trie, sequence, partial(_has_label, labels)).astype(np.float64)
         result.append(PotentialsGradient(scores, trans, nodes, present, matched, moves))
     return result
+
+
+def _has_label(labels: Labels, token: NDArray[np.intp], label: NDArray[np.intp]) -> NDArray[np.bool_]:
+    return np.asarray(labels[token] == label, bool)
 
 
 def objective_named(name: str) -> Objective:

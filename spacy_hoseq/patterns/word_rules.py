@@ -75,7 +75,7 @@ class WordRules:
             matched[j:] &= before
             matched[:j] &= self._shorter[j]
         tokens = np.flatnonzero(matched.any(axis=1))
-        rows, rules = np.nonzero(_unpack(matched[tokens]))
+        rows, rules = np.divmod(np.flatnonzero(_unpack(matched[tokens])), BITS * self._n_words)
         return tokens[rows], rules
 
     def forget_words(self) -> None:
@@ -102,6 +102,6 @@ def _pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(bits, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _unpack(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """(n, W) -> (n, 64 W), 0 and 1."""
-    return np.unpackbits(words.astype("<u8").view(np.uint8), axis=-1, bitorder="little")
+def _unpack(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """(n, W) -> (n, 64 W)."""
+    return np.unpackbits(words.astype("<u8").view(np.uint8), axis=-1, bitorder="little").view(bool)
