@@ -51,7 +51,7 @@ def test_example_is_matched_and_its_tags_agree(tag_set, rule, vocab):
 
 @pytest.mark.parametrize("tag_set, rule", RULES)
 def test_what_a_rule_says_about_itself(tag_set, rule):
-    assert set(rule) == {"name", "note", "example", "tokens", "labels", "count", "optional"} and rule["optional"] is True
+    assert set(rule) == {"name", "note", "example", "tokens", "labels", "count", "optional"} and rule["optional"]
     assert re.fullmatch(r"[a-z -]+ [1-9]\d*", rule["name"]), "family and number"
     assert rule["note"].strip() == rule["note"] != ""
     n_agree, n_matches = rule["count"]
@@ -152,5 +152,5 @@ def test_rules_can_be_changed_by_who_gets_them():
 
 
 def test_unknown_tag_set():
-    with pytest.raises(ValueError, match=r"\[HS034\] .*chinese_pos_rules.* there is no tag set \"x\"; known are ctb, ud"):
+    with pytest.raises(ValueError, match=r"\[HS034\] .*chinese_pos_rules\": there is no tag set \"x\"; known are ctb"):
         chinese_pos_rules("x")
