@@ -100,12 +100,13 @@ def test_also_with_a_pattern_everywhere(seed, lengths, n_labels, cost):
 
 def test_three_kinds_of_windows_in_one_batch():
     """A pattern covers token 1; 5 and 6 are open by their transition; a pattern of decided tokens, 7 and 8, decides
-    nothing; one at 9 and 10 has a label that is out of question, so that 10 is open, but not for a pattern."""
+    nothing; one at 9 and 10 has a label that is out of question, so that 10 is open, but not for a pattern; one at 5 and 6
+    weighs nothing."""
     scores = np.tile([20.0, 0.0, 0.0], (13, 1))
     scores[[1, 5, 6, 10], 1] = 19.5, 19.7, 19.7, 19.5
     trans = np.zeros((3, 3))
     trans[1, 1] = 1.0
-    fired = ((2, (0, 1, 0), 3.0), (8, (0, 0), 1.25), (10, (2, 1), 5.0))
+    fired = ((2, (0, 1, 0), 3.0), (8, (0, 0), 1.25), (10, (2, 1), 5.0), (6, (1, 1), 0.0))
     case = Case(scores, trans, np.array([13]), (), fired)
     paths, n_chain, n_patterns = decode_by_windows(case)
     assert paths.labels.tolist() == [0, 1, 0, 0, 0, 1, 1, *[0] * 6]
