@@ -99,9 +99,9 @@ def test_also_with_a_pattern_everywhere(seed, lengths, n_labels, cost):
 
 
 def test_three_kinds_of_windows_in_one_batch():
-    """A pattern covers token 1; 5 and 6 are open by their transition; a pattern of decided tokens, 7 and 8, decides
-    nothing; one at 9 and 10 has a label that is out of question, so that 10 is open, but not for a pattern; one at 5 and 6
-    weighs nothing."""
+    """A pattern covers token 1; 5 and 6 are open by their transition, and a pattern there weighs nothing; a pattern of
+    decided tokens, 7 and 8, decides nothing; one at 9 and 10 has a label that is out of question, so that 10 is open,
+    but not for a pattern."""
     scores = np.tile([20.0, 0.0, 0.0], (13, 1))
     scores[[1, 5, 6, 10], 1] = 19.5, 19.7, 19.7, 19.5
     trans = np.zeros((3, 3))
