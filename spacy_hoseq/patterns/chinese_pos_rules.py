@@ -8,13 +8,21 @@ many (zh_ctb_sdp and zh_ud_gsd; docs/chinese.md). To extend them, copy a file, a
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Literal
+from typing import Any, Dict, List, Literal, get_args
+
+from ..errors import Errors
 
 FOLDER = Path(__file__).parent
 TagSet = Literal["ctb", "ud"]
 
 
 def chinese_pos_rules(tag_set: TagSet = "ctb") -> List[Dict[str, Any]]:
-    """For `spacy_hoseq.rule_patterns.v1`. Rules that name a tag which the component does not have are left out."""
+    """For `spacy_hoseq.rule_patterns.v1`. Rules that name a tag which the component does not have are left out.
+
+    RAISES ValueError [HS034]: there is no such tag set.
+    """
+    if tag_set not in get_args(TagSet):
+        problem = f"there is no tag set \"{tag_set}\"; known are {', '.join(get_args(TagSet))}"
+        raise ValueError(Errors.HS034.format(rule="chinese_pos_rules", problem=problem))
     text = (FOLDER / f"chinese_pos_rules_{tag_set}.json").read_text(encoding="utf8")
     return [{**rule, "optional": True} for rule in json.loads(text)]

@@ -2,11 +2,18 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+from unittest import mock
+
+import typer
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,8 +23,39 @@ def script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"script_{name}", ROOT / "scripts" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with mock.patch.object(sys, "path", [str(ROOT / "scripts"), *sys.path]):  # some import another
+        spec.loader.exec_module(module)
     return module
+
+
+def call(module: ModuleType, *arguments: Any) -> Tuple[int, str]:
+    """`python scripts/NAME.py ARGUMENTS` in this process. RETURNS exit status, output in one line without colours."""
+    app = typer.Typer()
+    app.command()(module.main)
+    result = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "300"})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", result.output).split())
+
+
+def tagged_docs(texts: Sequence[str], vocab: Optional[Vocab] = None) -> List[Doc]:
+    """Of "word/TAG word/TAG" each; " | " begins a sentence."""
+    docs = []
+    for text in texts:
+        sentences = [[pair.rsplit("/", 1) for pair in part.split()] for part in text.split(" | ")]
+        pairs = [pair for sentence in sentences for pair in sentence]
+        starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
+        words, tags = [word for word, _ in pairs], [tag for _, tag in pairs]
+        annotation: Dict[str, Any] = {"sent_starts": starts} if len(sentences) > 1 else {}
+        docs.append(Doc(vocab or Vocab(), words=words, tags=tags, **annotation))
+    return docs
+
+
+def tagged_file(path: Path, *texts: str) -> Path:
+    """As `tagged_docs`."""
+    vocab = Vocab()
+    DocBin(docs=tagged_docs(texts, vocab)).to_disk(path)
+    return path
 
 
 def run(*command: Any, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:

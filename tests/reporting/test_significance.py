@@ -1,0 +1,72 @@
+"""McNemar's test against all outcomes of tossing a coin."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.reporting.significance import mcnemar
+
+
+def outcomes(gained, lost, both=3, neither=2):
+    """(N,) of two systems, mixed."""
+    pairs = [(0, 1)] * gained + [(1, 0)] * lost + [(1, 1)] * both + [(0, 0)] * neither
+    a, b = np.array(pairs, bool)[np.random.default_rng(0).permutation(len(pairs))].T
+    return a, b
+
+
+def enumerated(gained, lost):
+    """Share of all results of tossing a coin for each token that are at least as lopsided."""
+    tosses = [sum(toss) for toss in itertools.product((0, 1), repeat=gained + lost)]
+    difference = abs(gained - lost)
+    return sum(abs(2 * heads - gained - lost) >= difference for heads in tosses) / len(tosses)
+
+
+def by_fractions(gained, lost):
+    n, k = gained + lost, min(gained, lost)
+    return float(min(Fraction(1), Fraction(2 * sum(math.comb(n, i) for i in range(k + 1)), 2**n)))
+
+
+@pytest.mark.parametrize("gained, lost", [(g, n - g) for n in (1, 2, 5, 8, 11) for g in range(n + 1)])
+def test_mcnemar_is_enumeration(gained, lost):
+    found = mcnemar(*outcomes(gained, lost))
+    assert (found.gained, found.lost) == (gained, lost)
+    assert found.p == pytest.approx(enumerated(gained, lost), rel=1e-12)
+    assert found.p == pytest.approx(by_fractions(gained, lost), rel=1e-12)
+
+
+def test_exchanging_the_systems_exchanges_the_counts():
+    a, b = outcomes(9, 2)
+    one, other = mcnemar(a, b), mcnemar(b, a)
+    assert (one.gained, one.lost) == (other.lost, other.gained) == (9, 2) and one.p == other.p
+
+
+@pytest.mark.parametrize("n", [1, 4, 50])
+def test_as_many_gained_as_lost_is_no_difference(n):
+    assert mcnemar(*outcomes(n, n)).p == 1
+
+
+def test_tokens_on_which_the_systems_agree_count_for_nothing():
+    assert mcnemar(*outcomes(7, 1, 0, 0)) == mcnemar(*outcomes(7, 1, 1000, 500))
+
+
+@pytest.mark.parametrize("both, neither", [(3, 2), (4, 0), (0, 0)])
+def test_no_discordant_tokens(both, neither):
+    a = np.arange(both + neither) < both
+    assert mcnemar(a, a) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("gained, lost", [(600, 500), (1000, 950), (3000, 0), (1, 1500)])
+def test_hundreds_of_tokens(gained, lost):
+    """2 ** n is beyond the range of floats."""
+    assert mcnemar(*outcomes(gained, lost)).p == pytest.approx(by_fractions(gained, lost), rel=1e-8)
+
+
+def test_a_hundred_thousand_tokens():
+    """Nearly normal: P(|Z| >= (600 - 1) / sqrt(100,000)), with the correction for continuity."""
+    gained, lost = 50_300, 49_700
+    expected = math.erfc((gained - lost - 1) / math.sqrt(2 * (gained + lost)))
+    assert mcnemar(*outcomes(gained, lost)).p == pytest.approx(expected, rel=1e-3) and 0.05 < expected < 0.06
+    assert 0 <= mcnemar(*outcomes(60_000, 40_000)).p < 1e-300
