@@ -30,6 +30,8 @@ COMPONENT = {
     "tagger_crf.cfg": TAGGER,
     "tagger_ho.cfg": TAGGER,
     "multilayer/tagger.cfg": TAGGER,
+    "zh_tagger.cfg": TAGGER,
+    "zh_tagger_ho.cfg": TAGGER,
 }
 CHUNK_COMPONENTS = {
     "chunker.cfg": [CHUNKER],

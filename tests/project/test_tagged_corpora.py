@@ -12,6 +12,7 @@ from spacy.util import load_config, registry
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.patterns.chinese_pos_rules import FOLDER
 
 from .files import ROOT, call, script, tagged_docs, tagged_file
 
@@ -63,7 +64,7 @@ def test_rules_are_counted_within_sentences(tmp_path):
 
 @pytest.mark.parametrize("tag_set", ["ctb", "ud"])
 def test_rule_files_are_as_the_script_writes_them(tag_set):
-    text = (ROOT / "spacy_hoseq" / "patterns" / f"chinese_pos_rules_{tag_set}.json").read_text(encoding="utf8")
+    text = (FOLDER / f"chinese_pos_rules_{tag_set}.json").read_text(encoding="utf8")
     assert script("count_rules").one_key_a_line(json.loads(text)) == text
 
 
