@@ -19,13 +19,14 @@ BEFORE, AFTER = np.uint64(get_string_id("<s>")), np.uint64(get_string_id("</s>")
 class Columns(NamedTuple):
     """Attribute values of a batch. positions (N,): where each token lies among places that lay sentences apart.
 
-    types (P,): the word type at each place, numbered within the batch; the places before and after sentences have two
-    numbers of their own, the last ones. lexical: attribute -> its value for each type (T + 2,). padded: attribute that
-    is not lexical -> its value at each place (P,).
+    orths (T,): the batch's word types. types (P,): the word type at each place, numbered within the batch; the places
+    before and after sentences have two numbers of their own, the last ones. lexical: attribute -> its value for each
+    type (T + 2,). padded: attribute that is not lexical -> its value at each place (P,).
     """
 
     n_tokens: int
     n_types: int  # T + 2
+    orths: Keys
     positions: NDArray[np.intp]
     types: NDArray[np.intp]
     lexical: Dict[str, Keys]
@@ -74,7 +75,7 @@ class FeatureExtractor:
         n_tokens = int(lengths.sum())
         positions = _positions(lengths, self._margin)
         if n_tokens == 0:
-            return Columns(0, 0, positions, np.zeros(0, np.intp), {}, {})
+            return Columns(0, 0, np.zeros(0, np.uint64), positions, np.zeros(0, np.intp), {}, {})
         orths = np.concatenate([doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs])
         distinct, number = np.unique(orths, return_inverse=True)
         values = self._lexicon.values(docs[0].vocab, distinct)
@@ -85,7 +86,7 @@ class FeatureExtractor:
         for name in self._contextual:
             column = np.concatenate([token_values(doc, name) for doc in docs])
             padded[name] = self._pad(column, positions, lengths, (BEFORE, AFTER))
-        return Columns(n_tokens, len(distinct) + 2, positions, types, lexical, padded)
+        return Columns(n_tokens, len(distinct) + 2, distinct, positions, types, lexical, padded)
 
     def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
@@ -100,11 +101,16 @@ class FeatureExtractor:
         chosen = self.templates if templates is None else [self.templates[k] for k in templates]
         return self._keys(chosen, value, len(places))
 
-    def type_keys(self, columns: Columns, templates: List[int]) -> Keys:
-        """Keys of templates about one word for each word type of the batch, and for the places before and after
-        sentences. RETURNS (K, T + 2) uint64."""
+    def type_keys(self, columns: Columns, templates: List[int], types: NDArray[np.intp]) -> Keys:
+        """Keys of templates about one word for some word types of the batch (those before and after sentences among
+        them). types (n,). RETURNS (K, n) uint64."""
         chosen = [self.templates[k] for k in templates]
-        return self._keys(chosen, lambda part: columns.lexical[part.attribute], columns.n_types)
+        return self._keys(chosen, lambda part: columns.lexical[part.attribute][types], len(types))
+
+    @property
+    def words_seen(self) -> object:
+        """Changes when words are forgotten, and may have other values of their attributes from then on."""
+        return self._lexicon.words_seen
 
     def contextual_values(self, doc: Doc) -> List[Keys]:
         """Values of the attributes that are not lexical, as the Doc has them now."""

@@ -24,6 +24,7 @@ class Lexicon:
         self._reads_tags = any(name.startswith("known_tag") for name in attributes)
         self._tags: object = None
         self._types = WordTypes(self._attributes_of, len(attributes))
+        self.words_seen = object()  # another one after `clear`
 
     def values(self, vocab: Vocab, orths: Keys) -> Keys:
         """Attribute values of each token. orths (N,) uint64. RETURNS (N, A) uint64."""
@@ -34,6 +35,7 @@ class Lexicon:
 
     def clear(self) -> None:
         self._types.clear()
+        self.words_seen = object()
 
     def _attributes_of(self, vocab: Vocab, orths: List[int]) -> Keys:
         result = np.zeros((len(orths), len(self._functions)), np.uint64)

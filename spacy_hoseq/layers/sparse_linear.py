@@ -15,6 +15,7 @@ from ..features.sequences import sentence_starts
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
 from .storage import keys_problem
+from .type_scores import TypeScores, add_rows
 from .weights import WeightsShim, weights_of
 
 BLOCK_TOKENS = 4096  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
@@ -67,6 +68,7 @@ class Features:
 
     def __init__(self, extractor: FeatureExtractor) -> None:
         self.extractor = extractor
+        self.type_scores = TypeScores()
         self._known: Dict[str, Any] = {}
         self._index: Optional[Index] = None
         self._cache: Dict[bytes, Rows] = {}
@@ -80,6 +82,7 @@ class Features:
             hashed = "hash_rows" in known
             self._index = HashedIndex(known["hash_rows"]) if hashed else ExactIndex(known["keys"])
             self._known, self._cache, self._cached_bytes = known, {}, 0
+            self.type_scores = TypeScores()
         return self._index
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Rows:
@@ -140,6 +143,7 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
 def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:
     """Drop what is remembered of words (at the end of a memory zone)."""
     model.attrs["features"].extractor.forget_words()
+    model.attrs["features"].type_scores = TypeScores()
 
 
 def forward(
@@ -150,7 +154,7 @@ def forward(
     table = shim.values("table", is_train=is_train)
     ends = np.cumsum([len(doc) for doc in docs])
     if not is_train or not len(docs) or ends[-1] == 0:
-        return _by_doc(_predict_scores(features.extractor, index, table, docs), ends), _no_backprop
+        return _by_doc(_predict_scores(features, index, table, docs), ends), _no_backprop
     rows = features.training_rows(shim.extra, docs)
     drop = model.attrs["dropout_rate"]
     if drop:  # feature dropout: each feature at each token is left out with probability `drop`
@@ -166,16 +170,6 @@ def forward(
         return docs
 
     return _by_doc(scores, ends), backprop
-
-
-def add_rows(table: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
-    """scores[n] = sum_k table[rows[k, n]], template by template (faster than gathering all rows). RETURNS (n, L)."""
-    scores = np.zeros((rows.shape[1], table.shape[1]), table.dtype)
-    buffer = np.empty_like(scores)
-    for row in rows:
-        np.take(table, row, axis=0, out=buffer, mode="clip")
-        scores += buffer
-    return scores
 
 
 def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:
@@ -194,25 +188,23 @@ def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tup
 
 
 def _predict_scores(
-    extractor: FeatureExtractor, index: Index, table: NDArray[np.float32], docs: List[Doc]
+    features: Features, index: Index, table: NDArray[np.float32], docs: List[Doc]
 ) -> NDArray[np.float32]:
     """Scores of all tokens of all docs. RETURNS (N, L).
 
     Templates about one word are added up once for each word type and place of the word, all others at each token, in
     blocks of tokens. The order of the sum is that of places and templates, whatever the batch is.
     """
+    extractor = features.extractor
     columns = extractor.columns(docs)
     scores = np.zeros((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return scores
-    of_type = {
-        offset: add_rows(table, index.lookup(extractor.type_keys(columns, templates)))
-        for offset, templates in extractor.of_one_word.items()
-    }
+    own, rows = features.type_scores.of(extractor, index, table, columns)
     for start in range(0, columns.n_tokens, BLOCK_TOKENS):
         block, places = scores[start : start + BLOCK_TOKENS], columns.positions[start : start + BLOCK_TOKENS]
-        for offset, own in of_type.items():
-            block += own.take(columns.types[places + offset], axis=0)
+        for offset, of_words in own.items():
+            block += of_words.take(rows[columns.types[places + offset]], axis=0)
         if extractor.of_more:
             keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS, extractor.of_more)
             block += add_rows(table, index.lookup(keys))

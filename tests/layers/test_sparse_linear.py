@@ -9,7 +9,8 @@ from thinc.api import set_dropout_rate
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import sparse_linear
-from spacy_hoseq.layers.sparse_linear import SparseLinear, add_rows, index_features, row_gradient
+from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features, row_gradient
+from spacy_hoseq.layers.type_scores import add_rows
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.additive import Additive
 
