@@ -3,7 +3,18 @@
 from pathlib import Path
 from typing import Sequence
 
-from wasabi import MarkdownRenderer
+from wasabi import MarkdownRenderer, table
+
+
+def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print the table. The first column is text."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    print(table(rows, header=header, widths=widths, divider=True, aligns=("l", *["r"] * (len(header) - 1))))
+
+
+def has_table(page: Path, name: str) -> bool:
+    """Whether the page has the marks of this table."""
+    return f"<!-- begin {name} -->" in page.read_text(encoding="utf8")
 
 
 def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:

@@ -1,39 +1,106 @@
-"""The taggers that are compared. Each trains on the same files and tags the same text; `tag` starts from words.
+"""The systems that are compared. Each trains on the same files and labels the same sentences.
 
-Run in a process of its own by `benchmarks.tagging`: python -m benchmarks.systems NAME CORPUS FOLDER -> one JSON line
+`tag` is what is timed: from what `prepare` gives to labels that can be read. `benchmarks.worker` runs one of them in a
+process of its own.
 """
 
-import json
-import resource
-import statistics
-import sys
-import time
-from contextlib import redirect_stdout
-from functools import cache
+import shutil
+from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Set
 
 import spacy
-from spacy.cli.train import train as spacy_train
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
-from spacy_hoseq.features.template_sets import english_pos_templates
-from spacy_hoseq.features.templates import parse_templates
+from .corpora import KEY, Chunk, Data, entity_folder
+from .history import LOGGER, WATCH, History
 
-Sentences = List[Tuple[List[str], List[str]]]  # words, tags
-PASSES = 5
+TOLERANCE = 0.0005  # how much accuracy compaction may cost
 
 
-class Hoseq:
-    """`hoseq_tagger` through `spacy train`, tagging through `nlp.pipe` over ready Docs."""
+class Labelled(NamedTuple):
+    """What a system says of the sentences; None = it does not say that."""
 
-    def __init__(self, config: str) -> None:
-        self.config = Path("configs") / config
+    n_tokens: int
+    tags: Optional[List[List[str]]] = None
+    chunks: Optional[List[Set[Chunk]]] = None
 
-    def train(self, corpus: Path, folder: Path) -> None:
-        paths = {f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")}
-        spacy_train(self.config, folder, overrides={**paths, "training.logger.progress_bar": None})
+
+class System(Protocol):
+    """folder: one that belongs to the system. The model is all that `model` names: a file or a folder."""
+
+    def train(self, data: Data, folder: Path) -> History: ...
+
+    def model(self, folder: Path) -> Optional[Path]: ...
+
+    def load(self, folder: Path) -> None: ...
+
+    def prepare(self, words: List[List[str]]) -> Any: ...
+
+    def tag(self, prepared: Any) -> Any: ...
+
+    def read(self, result: Any) -> Labelled: ...
+
+    def version(self) -> str: ...
+
+
+class Tokenizer:
+    """spaCy's rules for English, on the text of the same words with a space between all of them."""
+
+    def train(self, data: Data, folder: Path) -> History:
+        return []
+
+    def model(self, folder: Path) -> Optional[Path]:
+        return None
+
+    def load(self, folder: Path) -> None:
+        self.nlp = spacy.blank("en")
+
+    def prepare(self, words: List[List[str]]) -> Any:
+        return [" ".join(sentence) for sentence in words]
+
+    def tag(self, prepared: Any) -> Any:
+        return sum(map(len, self.nlp.tokenizer.pipe(prepared)))
+
+    def read(self, result: Any) -> Labelled:
+        return Labelled(result)
+
+    def version(self) -> str:
+        return version("spacy")
+
+
+class Pipeline:
+    """A pipeline through `spacy train`; tags and chunks through `nlp.pipe` over Docs that are ready.
+
+    config: a file of configs/, or a component whose configuration `spacy init config` writes, for efficiency.
+    chunks: the attribute with the chunks, if it finds some: "spans" or "ents". package: whose version counts.
+    """
+
+    def __init__(
+        self, config: str, *, chunks: str = "", tags: bool = True, package: str = "spacy-hoseq", **changes: Any
+    ) -> None:
+        self.config, self.chunks, self.tags, self.package, self.changes = config, chunks, tags, package, changes
+
+    def train(self, data: Data, folder: Path) -> History:
+        from spacy.cli.train import train
+
+        corpus = data.chunks if self.chunks else data.tags
+        if self.chunks == "ents":
+            corpus = entity_folder(data.chunks, folder / "corpus")
+        changes = {key.replace("__", "."): value for key, value in self.changes.items()}
+        changes.update({f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")})
+        changes["training.logger.@loggers"] = LOGGER
+        config = Path("configs") / self.config
+        if not self.config.endswith(".cfg"):
+            config = init_config(self.config, folder)
+            changes.update({f"corpora.{part}.gold_preproc": True for part in ("train", "dev")})
+        train(config, folder, overrides=changes)
+        return WATCH.history
+
+    def model(self, folder: Path) -> Optional[Path]:
+        return folder / "model-best"
 
     def load(self, folder: Path) -> None:
         self.nlp = spacy.load(folder / "model-best")
@@ -41,146 +108,103 @@ class Hoseq:
     def prepare(self, words: List[List[str]]) -> Any:
         return [Doc(self.nlp.vocab, words=sentence) for sentence in words]
 
-    def tag(self, prepared: Any) -> List[List[str]]:
-        docs = list(self.nlp.pipe(prepared))
-        self.tagged = docs
-        return []
+    def tag(self, prepared: Any) -> Any:
+        for _ in self.nlp.pipe(prepared):
+            pass
+        return prepared
 
-    def read(self, tags: List[List[str]]) -> List[List[str]]:
-        return [[token.tag_ for token in doc] for doc in self.tagged]
-
-    def version(self) -> str:
-        return version("spacy-hoseq")
-
-
-class Crfsuite:
-    """python-crfsuite with the templates of `spacy_hoseq.english_pos_templates.v1`; features of a word are cached."""
-
-    def __init__(self, algorithm: str) -> None:
-        self.algorithm = algorithm
-        templates = parse_templates(english_pos_templates())
-        self.offsets = sorted({t.parts[0].offset for t in templates if len(t.parts) == 1})
-        self.conjunctions = [t for t in templates if len(t.parts) > 1]
-
-    def train(self, corpus: Path, folder: Path) -> None:
-        import pycrfsuite
-
-        trainer = pycrfsuite.Trainer(algorithm=self.algorithm, verbose=False)
-        for words, tags in read_sentences(corpus / "train.spacy"):
-            trainer.append(self.features(words), tags)
-        folder.mkdir(parents=True, exist_ok=True)
-        trainer.train(str(folder / "model.crfsuite"))
-
-    def load(self, folder: Path) -> None:
-        import pycrfsuite
-
-        self.tagger = pycrfsuite.Tagger()
-        self.tagger.open(str(folder / "model.crfsuite"))
-
-    def prepare(self, words: List[List[str]]) -> Any:
-        return words
-
-    def tag(self, prepared: Any) -> List[List[str]]:
-        return [self.tagger.tag(self.features(sentence)) for sentence in prepared]
-
-    def read(self, tags: List[List[str]]) -> List[List[str]]:
-        return tags
-
-    def features(self, words: List[str]) -> List[List[str]]:
-        result = []
-        lower = [word.lower() for word in words]
-        for i in range(len(words)):
-            active: List[str] = []
-            for offset in self.offsets:
-                active += of_word(word_at(words, i + offset), offset)
-            for number, template in enumerate(self.conjunctions):  # of lower-case words
-                active.append(f"{number}={'|'.join([word_at(lower, i + part.offset) for part in template.parts])}")
-            result.append(active)
-        return result
+    def read(self, result: Any) -> Labelled:
+        tags = [[token.tag_ for token in doc] for doc in result] if self.tags else None
+        chunks = None
+        if self.chunks:
+            spans = [doc.ents if self.chunks == "ents" else doc.spans[KEY] for doc in result]
+            chunks = [{(span.start, span.end, span.label_) for span in some} for some in spans]
+        return Labelled(sum(map(len, result)), tags, chunks)
 
     def version(self) -> str:
-        return version("python-crfsuite")
+        return version(self.package)
 
 
-def word_at(words: List[str], at: int) -> str:
-    return words[at] if 0 <= at < len(words) else ("<s>" if at < 0 else "</s>")
+class Compacted(Pipeline):
+    """The model of another system after `python -m spacy hoseq compact`, which it is trained for first."""
+
+    def __init__(self, of: str) -> None:
+        super().__init__("")
+        self.of = of
+
+    def train(self, data: Data, folder: Path) -> History:
+        from spacy_hoseq.components.compaction import compact_pipeline, dev_examples, save_compact
+
+        whole, system = folder.parent / folder_name(self.of), SYSTEMS[self.of].make()
+        history = [] if (whole / "model-best").exists() else system.train(data, whole)
+        nlp = spacy.load(whole / "model-best")
+        compact_pipeline(nlp, dev_examples(nlp, data.tags / "dev.spacy"), TOLERANCE)
+        save_compact(nlp, folder / "model-best")
+        return history
 
 
-@cache
-def of_word(word: str, offset: int) -> List[str]:
-    """Features of one word at one offset, for all templates of one part."""
-    parts = [t.parts[0] for t in parse_templates(english_pos_templates()) if len(t.parts) == 1]
-    values = {**attributes(word), "bias": "1"}
-    return [f"{p}={values[p.attribute]}" for p in parts if p.offset == offset and p.attribute in values]
+def init_config(component: str, folder: Path) -> Path:
+    from spacy.cli.init_config import init_config
+
+    path = folder / "config.cfg"
+    folder.mkdir(parents=True, exist_ok=True)
+    init_config(lang="en", pipeline=[component], optimize="efficiency", silent=True).to_disk(path)
+    return path
 
 
-@cache
-def attributes(word: str) -> Dict[str, str]:
-    lexeme = _VOCAB[word]
-    values = {"orth": word, "lower": lexeme.lower_, "shape": lexeme.shape_, "length": str(len(word))}
-    shape = lexeme.shape_
-    values["short_shape"] = "".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1])
-    for n in range(1, 8):
-        if len(word) >= n:
-            values[f"prefix{n}"], values[f"suffix{n}"] = word[:n], word[-n:]
-    tests: Dict[str, Callable[[str], bool]] = {"has_digit": str.isdigit, "has_upper": str.isupper}
-    values.update({name: "1" for name, test in tests.items() if any(map(test, word))})
-    if "-" in word:
-        values["has_hyphen"] = "1"
-    return values
+def folder_name(system: str) -> str:
+    return system.replace(" ", "_").replace("+", "and").replace(",", "")
 
 
-_VOCAB = spacy.blank("en").vocab
+class Entry(NamedTuple):
+    """needs: the package without which the system is left out; program: the same for a program on the PATH."""
 
-SYSTEMS: Dict[str, Callable[[], Any]] = {
-    "hoseq first order": lambda: Hoseq("tagger.cfg"),
-    "hoseq higher order": lambda: Hoseq("tagger_ho.cfg"),
-    "crfsuite perceptron": lambda: Crfsuite("ap"),
-    "crfsuite l-bfgs": lambda: Crfsuite("lbfgs"),
+    make: Callable[[], System]
+    needs: str = ""
+    program: str = ""
+
+    @property
+    def missing(self) -> str:
+        """What must be installed first; "" if nothing."""
+        if self.program and shutil.which(self.program) is None:
+            return self.program
+        return self.needs if self.needs and find_spec(self.needs) is None else ""
+
+
+def crfsuite(algorithm: str) -> System:
+    from .peers import Crfsuite
+
+    return Crfsuite(algorithm)
+
+
+def nltk() -> System:
+    from .peers import Nltk
+
+    return Nltk()
+
+
+def wapiti() -> System:
+    from .peers import Wapiti
+
+    return Wapiti()
+
+
+ORDER = "components__hoseq_bidirectional_tagger__model__order"
+TOKENIZER, FIRST, HIGHER, JOINT = "spaCy tokenizer", "hoseq first order", "hoseq higher order", "hoseq tagger + chunker"
+EASIEST, COMPACTED, BASELINE = "hoseq easiest first, order 1", "hoseq first order, compacted", "crfsuite perceptron"
+CNN, NER, PERCEPTRON, WAPITI = "spaCy CNN tagger", "spaCy CNN ner", "NLTK perceptron", "Wapiti"
+
+SYSTEMS: Dict[str, Entry] = {
+    TOKENIZER: Entry(Tokenizer),
+    FIRST: Entry(partial(Pipeline, "tagger.cfg")),
+    COMPACTED: Entry(partial(Compacted, FIRST)),
+    HIGHER: Entry(partial(Pipeline, "tagger_ho.cfg")),
+    EASIEST: Entry(partial(Pipeline, "bidirectional.cfg", **{ORDER: 1})),
+    JOINT: Entry(partial(Pipeline, "pipeline_joint.cfg", chunks="spans")),
+    BASELINE: Entry(partial(crfsuite, "ap"), needs="pycrfsuite"),
+    "crfsuite l-bfgs": Entry(partial(crfsuite, "lbfgs"), needs="pycrfsuite"),
+    CNN: Entry(partial(Pipeline, "tagger", package="spacy")),
+    NER: Entry(partial(Pipeline, "ner", chunks="ents", tags=False, package="spacy")),
+    PERCEPTRON: Entry(nltk, needs="nltk"),
+    WAPITI: Entry(wapiti, program="wapiti"),
 }
-
-
-def read_sentences(path: Path) -> Sentences:
-    docs = DocBin().from_disk(path).get_docs(_VOCAB)
-    return [([t.text for t in doc], [t.tag_ for t in doc]) for doc in docs]
-
-
-def run(name: str, corpus: Path, folder: Path) -> Dict[str, Any]:
-    """Train, load, tag: everything that is measured of one system."""
-    system = SYSTEMS[name]()
-    start = time.perf_counter()
-    system.train(corpus, folder)
-    training = time.perf_counter() - start
-    start = time.perf_counter()
-    system.load(folder)
-    loading = time.perf_counter() - start
-    test = read_sentences(corpus / "test.spacy")
-    known = {word for words, _ in read_sentences(corpus / "train.spacy") for word in words}
-    seconds = []
-    for _ in range(PASSES):
-        prepared = system.prepare([words for words, _ in test])
-        start = time.perf_counter()
-        tags = system.tag(prepared)
-        seconds.append(time.perf_counter() - start)
-    guessed = [tag for sentence in system.read(tags) for tag in sentence]
-    gold = [(word, tag) for words, tags in test for word, tag in zip(words, tags, strict=True)]
-    right = [guess == tag for guess, (_, tag) in zip(guessed, gold, strict=True)]
-    unknown = [ok for ok, (word, _) in zip(right, gold, strict=True) if word not in known]
-    model = folder / "model-best" if (folder / "model-best").exists() else folder
-    return {
-        "system": name,
-        "version": system.version(),
-        "accuracy": sum(right) / len(right),
-        "unknown_accuracy": sum(unknown) / max(1, len(unknown)),
-        "training_seconds": training,
-        "tokens_per_second": len(gold) / statistics.median(seconds),
-        "load_seconds": loading,
-        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "model_bytes": sum(p.stat().st_size for p in model.rglob("*") if p.is_file()),
-    }
-
-
-if __name__ == "__main__":
-    with redirect_stdout(sys.stderr):
-        measured = run(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
-    print(json.dumps(measured))

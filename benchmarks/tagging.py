@@ -1,131 +1,178 @@
 """Compare taggers on one machine, in one run: accuracy, training, speed, memory, size.
 
-    python -m benchmarks.tagging CORPUS --output FILE.csv [--systems NAME ...] [--page docs/performance.md ...]
-        [--plot FILE.svg]
+    python -m benchmarks.tagging --corpus CORPUS --output FILE.csv [--models DIR] [--systems NAME --systems NAME ...]
+        [--passes 5] [--page docs/performance.md ...] [--plot FILE.svg]
 
-CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/conll2000 of the project workflow. Every
-system runs in a process of its own, one after the other, with one thread on one core; ratios are to python-crfsuite.
+CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/conll2000 of the project workflow. Chunks
+are those of a folder `chunks` in it or beside it, else the entities of the same files. Systems that are not installed
+are left out.
+
+Every system trains in a process of its own, one after the other. Then one process each loads its model, and all label
+the test corpus in turn (A, B, C, A, B, C, ...), all with one thread on the same core; the median of the passes counts.
+With --models, trained models are kept there, and those found are used.
 """
 
-import csv
 import json
-import os
-import platform
+import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
-import numpy
-import spacy
 import typer
-from wasabi import msg, table
+from wasabi import msg
 
-from .page import write_table
-from .systems import SYSTEMS
+from .corpora import Data, chunk_folder
+from .machine import description, environment, pin_to_one_core
+from .page import has_table, show, write_table
+from .results import COLUMNS, RATIOS, Row, draw, machine_of, ratio_cells, table_cells, versions_of, write_rows
+from .systems import SYSTEMS, folder_name
 
-BASELINE = "crfsuite perceptron"
-DEFAULT = ["hoseq first order", "hoseq higher order", BASELINE]
-COLUMNS = ("system", "accuracy", "unknown", "training", "tokens/s", "ratio", "load", "peak memory", "model")
-ALIGNS = ("l", *["r"] * (len(COLUMNS) - 1))
+NOT_ASKED = ("crfsuite l-bfgs",)  # trained and measured only when named: it takes long
 
 
 def main(
-    corpus: Path,
-    output: Path = Path("metrics/tagging.csv"),
-    systems: Optional[List[str]] = None,
-    page: Optional[List[Path]] = None,
-    plot: Optional[Path] = None,
+    # fmt: off
+    corpus: Path = typer.Option(..., help="Folder with train.spacy, dev.spacy and test.spacy", exists=True),
+    output: Path = typer.Option(Path("metrics/tagging.csv"), help="CSV to write"),
+    systems: Optional[List[str]] = typer.Option(None, help="Systems to compare. Default: all that are installed"),
+    models: Optional[Path] = typer.Option(None, help="Folder in which trained models are kept and looked for"),
+    chunks: Optional[Path] = typer.Option(None, help="The same corpus with chunks, if it is elsewhere"),
+    passes: int = typer.Option(5, help="Passes over the test corpus, after one that is not counted"),
+    page: Optional[List[Path]] = typer.Option(None, help="Pages whose tables are replaced"),
+    plot: Optional[Path] = typer.Option(None, help="Picture to draw"),
+    # fmt: on
 ) -> None:
-    rows = [measure(name, corpus) for name in systems or DEFAULT]
-    machine = {
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "spacy": spacy.__version__,
-        "machine": platform.machine(),
-        "processor": processor(),
-    }
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with output.open("w", newline="", encoding="utf8") as file:
-        writer = csv.DictWriter(file, [*rows[0], *machine])
-        writer.writeheader()
-        writer.writerows({**row, **machine} for row in rows)
-    cells, where = table_cells(rows), ", ".join(f"{key} {value}" for key, value in machine.items())
-    print(table(cells, header=COLUMNS, divider=True, aligns=ALIGNS))
+    with tempfile.TemporaryDirectory() as folder:
+        place = models or Path(folder)
+        data = Data(corpus, chunks or chunk_folder(corpus, place / "chunks"))
+        names = [name for name in systems or [s for s in SYSTEMS if s not in NOT_ASKED] if is_there(name)]
+        if not names:
+            msg.fail("Nothing to measure", exits=1)
+        for name in names:
+            train(name, data, place)
+        rows = compare(names, data, place, passes)
+    write_rows(output, rows)
+    publish(rows, page or [], plot)
+    msg.good(f"Written to {output}")
+
+
+def publish(rows: List[Row], pages: List[Path], plot: Optional[Path]) -> None:
+    """Show the tables, write them into pages, draw."""
+    tables = {"tagging": (COLUMNS, table_cells(rows)), "tagging-ratios": (RATIOS, ratio_cells(rows))}
+    note = f"{versions_of(rows)}; {machine_of(rows)}"
+    for name, (header, cells) in tables.items():
+        show(header, cells)
+        for path in (path for path in pages if has_table(path, name)):
+            write_table(path, name, header, cells, note if name == "tagging" else "")
     if plot is not None:
         draw(rows, plot)
-    for path in page or []:
-        write_table(path, "tagging", COLUMNS, cells, where)
-    msg.good(f"Written to {output}", where)
 
 
-def measure(name: str, corpus: Path) -> Dict[str, Any]:
+def is_there(name: str) -> bool:
     if name not in SYSTEMS:
         msg.fail(f"Unknown system {name!r}. Known: {', '.join(SYSTEMS)}", exits=1)
-    threads = {key: "1" for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    msg.info(f"{name} ...")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "benchmarks.systems", name, str(corpus), folder]
-        done = subprocess.run(
-            command, env={**os.environ, **threads}, capture_output=True, text=True, preexec_fn=pin_to_one_core
-        )
+    missing = SYSTEMS[name].missing
+    if missing:
+        msg.warn(f"{name} is left out: {missing} is not installed")
+    return not missing
+
+
+def command(task: str, name: str, data: Data, models: Path) -> List[str]:
+    folder = models / folder_name(name)
+    return [sys.executable, "-m", "benchmarks.worker", task, name, str(data.tags), str(data.chunks), str(folder)]
+
+
+def train(name: str, data: Data, models: Path) -> None:
+    """Unless a model of the system is there."""
+    if (models / folder_name(name) / "training.json").exists():
+        msg.info(f"{name}: trained before")
+        return
+    msg.info(f"{name}: training ...")
+    run = command("train", name, data, models)
+    done = subprocess.run(run, env=environment(), capture_output=True, text=True, preexec_fn=pin_to_one_core)
     if done.returncode:
-        msg.fail(f"{name} failed", done.stderr[-2000:], exits=1)
-    result: Dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    msg.good(f"{name}: {result['accuracy']:.2%}, {result['tokens_per_second']:,.0f} tokens/s")
-    return result
+        msg.fail(f"Training {name} failed", done.stderr[-2000:], exits=1)
 
 
-def pin_to_one_core() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-
-def processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    names = cpuinfo.read_text().split("model name") if cpuinfo.exists() else []
-    return names[1].split(":")[1].split("\n")[0].strip() if len(names) > 1 else platform.processor()
-
-
-def draw(rows: List[Dict[str, Any]], path: Path) -> None:
-    """Accuracy against tagging speed, one point a system. Needs matplotlib (the extra `report`)."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6.4, 3.6))
-    for row in rows:
-        point = (row["tokens_per_second"], 100 * row["accuracy"])
-        axes.scatter(*point, s=60, color="#c0392b" if row["system"] == BASELINE else "#2f6fb3")
-        axes.annotate(row["system"], point, textcoords="offset points", xytext=(0, 9), ha="center")
-    axes.set_xlabel("tokens a second, one core")
-    axes.set_ylabel("accuracy, %")
-    axes.margins(0.2)
-    axes.set_xlim(left=0)
-    axes.grid(alpha=0.3)
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
-
-
-def table_cells(rows: List[Dict[str, Any]]) -> List[Tuple[str, ...]]:
-    base = next((row["tokens_per_second"] for row in rows if row["system"] == BASELINE), None)
-    return [
-        (
-            row["system"],
-            f"{row['accuracy']:.2%}",
-            f"{row['unknown_accuracy']:.1%}",
-            f"{row['training_seconds']:.0f} s",
-            f"{row['tokens_per_second']:,.0f}",
-            f"{row['tokens_per_second'] / base:.1f}x" if base else "-",
-            f"{row['load_seconds']:.2f} s",
-            f"{row['peak_bytes'] / 2**20:,.0f} MiB",
-            f"{row['model_bytes'] / 1e6:.1f} MB",
+def compare(names: List[str], data: Data, models: Path, passes: int) -> List[Row]:
+    """One row for each system."""
+    with ExitStack() as stack:
+        workers, measured = [], []
+        for name in names:  # the next one starts when this one has loaded its model
+            msg.info(f"{name}: loading ...")
+            workers.append(stack.enter_context(Worker(command("serve", name, data, models))))
+            measured.append(workers[-1].answer())
+        timings: List[List[Dict[str, Any]]] = [[] for _ in names]
+        for number in range(passes):
+            msg.info(f"Pass {number + 1} of {passes}")
+            for worker, found in zip(workers, timings, strict=True):
+                found.append(worker.ask())
+    training = [json.loads((models / folder_name(name) / "training.json").read_text()) for name in names]
+    rows = []
+    for row, found, trained in zip(measured, timings, training, strict=True):
+        seconds = [one["seconds"] for one in found]
+        median = statistics.median(seconds)
+        has_model = row["model_bytes"] is not None
+        trained.pop("history")
+        rows.append(
+            {
+                **row,
+                **(trained if has_model else dict.fromkeys(trained)),
+                "passes": passes,
+                "seconds": median,
+                "seconds_min": min(seconds),
+                "seconds_max": max(seconds),
+                "tokens_per_second": row["tokens"] / median,
+                "peak_bytes": found[-1]["peak_bytes"],
+                **description(),
+            }
         )
-        for row in rows
-    ]
+    return rows
+
+
+class Worker:
+    """A process that serves a system (benchmarks/worker.py)."""
+
+    def __init__(self, command: List[str]) -> None:
+        self.command = command
+
+    def __enter__(self) -> "Worker":
+        self._log = tempfile.TemporaryFile("w+")
+        self._process = subprocess.Popen(
+            self.command,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            preexec_fn=pin_to_one_core,
+        )
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+        self._log.close()
+
+    def ask(self) -> Dict[str, Any]:
+        assert self._process.stdin is not None
+        self._process.stdin.write("again\n")
+        self._process.stdin.flush()
+        return self.answer()
+
+    def answer(self) -> Dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._log.seek(0)
+            msg.fail(f"{self.command[4]} failed", self._log.read()[-2000:], exits=1)
+        found: Dict[str, Any] = json.loads(line)
+        return found
 
 
 if __name__ == "__main__":

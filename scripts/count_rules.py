@@ -1,8 +1,9 @@
 """How often rules match a corpus, and how often its tags agree with them.
 
-    python scripts/count_rules.py RULES.json CORPUS.spacy [--write]
+    python scripts/count_rules.py RULES.json CORPUS.spacy [--write] [--families]
 
---write: keep the numbers in RULES.json, as "count": [matches that agree, matches].
+--write: keep the numbers in RULES.json, as "count": [matches that agree, matches]. --families: print a table in
+Markdown, rules of one family together (those whose names differ in their number only).
 """
 
 import json
@@ -13,18 +14,35 @@ import spacy
 import typer
 from spacy.matcher import Matcher
 from spacy.tokens import DocBin
-from wasabi import table
+from wasabi import MarkdownRenderer, table
 
 
-def main(rules_path: Path, corpus: Path, write: bool = False) -> None:
+def main(rules_path: Path, corpus: Path, write: bool = False, families: bool = False) -> None:
     rules: List[Dict[str, Any]] = json.loads(rules_path.read_text(encoding="utf8"))
     found = count(rules, corpus)
+    if families:
+        print(by_family(rules, found))
+        return
     rows = [(rule["name"], f"{agree:,}", f"{matches:,}") for rule, (agree, matches) in zip(rules, found, strict=True)]
     print(table(rows, header=("Rule", "Agree", "Matches"), divider=True, aligns=("l", "r", "r")))
     if write:
         for rule, numbers in zip(rules, found, strict=True):
             rule["count"] = list(numbers)
         rules_path.write_text(one_key_a_line(rules), encoding="utf8")
+
+
+def by_family(rules: List[Dict[str, Any]], found: List[Tuple[int, int]]) -> str:
+    """Of each family: its rules, the first rule's note and example, and how many matches agree."""
+    members: Dict[str, List[int]] = {}
+    for number, rule in enumerate(rules):
+        members.setdefault(rule["name"].rstrip(" 0123456789"), []).append(number)
+    rows = []
+    for family, numbers in members.items():
+        agree, matches = (sum(found[number][i] for number in numbers) for i in (0, 1))
+        first = rules[numbers[0]]
+        rows.append((family, str(len(numbers)), first["note"], first["example"], f"{agree:,} of {matches:,}"))
+    header = ("Family", "Rules", "What it says", "Example", "Agree, of all matches")
+    return MarkdownRenderer().table(rows, header, aligns=("l", "r", "l", "l", "r"))
 
 
 def count(rules: List[Dict[str, Any]], corpus: Path) -> List[Tuple[int, int]]:

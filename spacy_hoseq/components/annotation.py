@@ -5,6 +5,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.attrs import IDS
 from spacy.errors import Errors as SpacyErrors
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.strings import StringStore
@@ -71,6 +72,11 @@ def labels_problem(labels: Any, tag_dictionary: Any) -> str:
     return ""
 
 
+def has_values(doc: Doc, attribute: str) -> bool:
+    """Whether any token may have a label: a look at the Doc that costs less than reading its labels."""
+    return attribute.startswith("_.") or bool(doc.has_annotation(IDS[attribute.upper()]))
+
+
 def read_values(doc: Doc, attribute: str) -> Values:
     """Annotated labels of a Doc as string-store ids. RETURNS (len(doc),) uint64."""
     if not attribute.startswith("_."):
@@ -85,7 +91,7 @@ def read_values(doc: Doc, attribute: str) -> Values:
 
 def write_values(doc: Doc, attribute: str, values: Values) -> None:
     if not attribute.startswith("_."):
-        doc.from_array([attribute.upper()], values)  # type: ignore[arg-type]
+        doc.from_array([IDS[attribute.upper()]], values.reshape(-1, 1))  # type: ignore[arg-type]
         return
     _register(attribute)
     for token, value in zip(doc, values.tolist(), strict=True):
@@ -94,7 +100,7 @@ def write_values(doc: Doc, attribute: str, values: Values) -> None:
 
 def write_labels(doc: Doc, attribute: str, values: Values, *, overwrite: bool) -> None:
     """Write labels; those that are set already stay, unless `overwrite`."""
-    if not overwrite:
+    if not overwrite and has_values(doc, attribute):
         preset = read_values(doc, attribute)
         values = np.where(preset != 0, preset, values)
     write_values(doc, attribute, values)

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from ..errors import Errors
 from ..features.index import ExactIndex
-from .annotation import LabelTable, read_values
+from .annotation import LabelTable, has_values, read_values
 
 Mask = NDArray[np.bool_]
 
@@ -47,7 +47,7 @@ def allowed_labels(
         before the dictionary. A preset string that is no label of the component constrains nothing.
     """
     allowed = None if dictionary is None else dictionary.allowed(docs)
-    if keep_preset:
+    if keep_preset and any(has_values(doc, attribute) for doc in docs):
         preset = np.concatenate([read_values(doc, attribute) for doc in docs])
         fixed = np.isin(preset, table.ids)
         if fixed.any():

@@ -34,6 +34,7 @@ Mask = NDArray[np.bool_]
 ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
 SINGLE_ROUNDING = 1e-6  # the same where they are in single precision
 BLOCK_CELLS = 180_000  # (token, label) pairs compared at once: they stay in the processor's cache
+BLOCK_CANDIDATES = 100_000  # candidates compared at once by the second test
 
 
 class FiredLoss(NamedTuple):
@@ -88,13 +89,21 @@ def candidate_labels(
 
 def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
     """The same test once more, with neighbours restricted to their candidates."""
-    first, every_label, n_labels = candidates.first, candidates.labels, len(limits.trans)
-    token, label = candidates.tokens, candidates.labels
-    rival = first_best(candidates.scores, first)[token]  # the best-scoring candidate of the same token
-    is_open = np.flatnonzero(label != every_label[rival])
-    token, label, rival = token[is_open], label[is_open], rival[is_open]
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    limit = candidates.loss[is_open]
+    tokens, rivals = candidates.tokens, first_best(candidates.scores, candidates.first)  # (C,), (N,) best-scoring ones
+    kept = np.ones(len(candidates.labels), bool)
+    for start in range(0, len(kept), BLOCK_CANDIDATES):
+        block = slice(start, start + BLOCK_CANDIDATES)
+        is_open = np.flatnonzero(candidates.labels[block] != candidates.labels[rivals[tokens[block]]]) + start
+        kept[is_open] = _can_win(is_open, tokens[is_open], rivals[tokens[is_open]], candidates, limits, sequence)
+    return candidates.chosen(kept)
+
+
+def _can_win(is_open: Ints, token: Ints, rival: Ints, candidates: Candidates, limits: Limits, sequence: Ints) -> Mask:
+    """Which of some candidates pass the test. is_open (C,): their numbers. token (C,): theirs. rival (C,): numbers of
+    the candidates they are compared with. sequence (N,): of each token. RETURNS (C,)."""
+    first, every_label, n_labels = candidates.first, candidates.labels, len(limits.trans)
+    label, limit = every_label[is_open], candidates.loss[is_open]
     for step, (earned, instead) in zip((-1, 1), limits.sides, strict=True):
         neighbour = token + step
         inside = (neighbour >= 0) & (neighbour < len(sequence))
@@ -118,9 +127,7 @@ def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer])
         limit[at] = np.where(worst > -np.inf, limit[at], -np.inf)
         limit[at] += np.where(limit[at] > -np.inf, worst, 0.0)
     gap = candidates.scores[rival] - candidates.scores[is_open]
-    kept = np.ones(len(every_label), bool)
-    kept[is_open[gap - limit > ROUNDING * (1 + gap)]] = False
-    return candidates.chosen(kept)
+    return ~(gap - limit > ROUNDING * (1 + gap))
 
 
 def fired_loss_of(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[FiredLoss]:

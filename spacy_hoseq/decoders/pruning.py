@@ -32,6 +32,8 @@ NODE_COST = 8  # time of a node in the decoder of all labels, over that of a tra
 CHAIN_COST, PATTERN_COST = 32, 64  # the same for two candidates to compare and decode, without and with patterns
 SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
 CROWDED = 4  # pairs of candidates a token from which a chain is decoded at once: comparing them would cost as much
+LONG = 1000  # tokens of a sequence that is never decoded at once: step by step, alone, is slower than its windows
+WINDOW_TOKENS = 100_000  # tokens of windows that are decoded together
 MAX_PAIRS = 1_000_000  # pairs of candidates at neighbouring tokens that are looked at together
 
 
@@ -75,7 +77,7 @@ def decode_pruned(
     patterns = _possible(patterns, candidates, scores.shape, np.repeat(np.arange(len(sizes)), sizes))
     few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
-    crowded = few & (pairs > CROWDED * sizes) & (patterns is None)
+    crowded = few & (pairs > CROWDED * sizes) & (sizes < LONG) & (patterns is None)
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(sizes))
     groups = [part for group in (few & ~crowded, crowded) for part in _parts(np.flatnonzero(group), pairs)]
     for chosen in (*groups, np.flatnonzero(~few)):
@@ -248,7 +250,7 @@ def _by_decoder(
     if not len(windows.lengths):
         return
     if patterns is None:
-        yield None, windows
+        yield from ((None, part) for part in _in_parts(windows, np.ones(len(windows.lengths), bool)))
         return
     chain = np.zeros(len(windows.lengths), bool)
     if patterns.fired is not None and not patterns.weights.any():
@@ -258,8 +260,18 @@ def _by_decoder(
         chain = ~np.logical_or.reduceat(fires[windows.tokens], starts)
     few = is_few(counts[windows.tokens], windows.lengths, trans, patterns, SPARSE_COST)
     for inside, chosen in ((None, chain), (patterns, few & ~chain), (patterns, ~few & ~chain)):
-        if chosen.any():
-            yield inside, Windows(windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen])
+        yield from ((inside, part) for part in _in_parts(windows, chosen))
+
+
+def _in_parts(windows: Windows, chosen: NDArray[np.bool_]) -> Iterator[Windows]:
+    """The chosen windows, in parts of about WINDOW_TOKENS tokens. chosen (W,)."""
+    tokens, lengths = windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen]
+    if not len(lengths):
+        return
+    ends = np.cumsum(lengths)
+    breaks = np.flatnonzero(np.diff(ends // WINDOW_TOKENS)) + 1
+    for sizes, some in zip(np.split(lengths, breaks), np.split(tokens, ends[breaks - 1]), strict=True):
+        yield Windows(some, sizes)
 
 
 def _fired_in(fired: Optional[Fired], windows: Windows) -> Optional[Fired]:

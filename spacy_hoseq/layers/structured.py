@@ -173,7 +173,5 @@ def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, col
             raise ValueError(Errors.HS053.format(name=name, got=array.shape[1], expected=n_columns, columns=columns))
     if not arrays:
         return np.zeros((0, n_columns), np.float32)
-    scores = np.concatenate(arrays)
+    scores = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)  # one long Doc is not copied
     return scores if scores.dtype == np.float64 else scores.astype(np.float32, copy=False)
-
-

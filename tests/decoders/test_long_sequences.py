@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders import layout
+from spacy_hoseq.decoders import bounds, layout, pruning
 from spacy_hoseq.decoders.forward_backward import forward_backward
 from spacy_hoseq.decoders.path_score import path_score
+from spacy_hoseq.decoders.sparse_viterbi import sparse_viterbi
+from spacy_hoseq.decoders.viterbi import viterbi
 
 from ..cases import Case
 from . import test_nonnegative, test_pruning, test_viterbi
@@ -32,6 +34,37 @@ def test_chain(decoder):
     paths = decoder(long_case(100_000))
     assert paths.labels.tolist() == [0, 1, 1, 0] * 24_999 + [0, 1, 1, 1]
     assert paths.scores.tolist() == [(2.5 - 1) * 25_000 + 0.25]
+
+
+@pytest.mark.parametrize("n_tokens", [900, 1100])
+def test_crowded_chain(n_tokens, monkeypatch):
+    """Many candidates a token: a long sequence is decoded window by window, a short one at once."""
+    rng, decoded = np.random.default_rng(0), []
+
+    def watched(candidates, trans, lengths):
+        decoded.extend(lengths.tolist())
+        return sparse_viterbi(candidates, trans, lengths)
+
+    monkeypatch.setattr(pruning, "sparse_viterbi", watched)
+    scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
+    got = pruning.decode_pruned(scores, trans, np.array([n_tokens]))
+    expected = viterbi(scores, trans, np.array([n_tokens]))
+    assert got.labels.tolist() == expected.labels.tolist()
+    assert got.scores == pytest.approx(expected.scores)
+    assert decoded == [900] if n_tokens == 900 else max(decoded) < 1100
+
+
+def test_parts_of_windows(monkeypatch):
+    """However many windows are decoded together, and candidates compared, the labels are the same."""
+    rng = np.random.default_rng(0)
+    scores, trans = rng.normal(0, 8, (3000, 10)).astype("f4"), rng.normal(0, 1, (10, 10))
+    patterns = Case(scores, trans, np.array([3000]), (((0, 1, 2), 1.0), ((3, 3), 2.0))).pattern_scores()
+    expected = pruning.decode_pruned(scores, trans, np.array([3000]), patterns=patterns)
+    monkeypatch.setattr(pruning, "WINDOW_TOKENS", 50)
+    monkeypatch.setattr(bounds, "BLOCK_CANDIDATES", 70)
+    got = pruning.decode_pruned(scores, trans, np.array([3000]), patterns=patterns)
+    assert got.labels.tolist() == expected.labels.tolist()
+    assert got.scores.tolist() == expected.scores.tolist()
 
 
 def test_patterns(n_slow, monkeypatch):

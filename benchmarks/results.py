@@ -1,0 +1,109 @@
+"""Tables and the plot of `benchmarks.tagging`, made of the rows of its CSV."""
+
+import csv
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from .machine import description
+from .systems import BASELINE, CNN, EASIEST, FIRST, HIGHER, JOINT, TOKENIZER
+
+Row = Dict[str, Any]
+TEXT = ("system", "version", *description())  # columns that are no numbers
+COLUMNS = ("system", "accuracy", "unknown", "F", "tokens/s", "time", "training", "to 0.1", "load", "memory", "model")
+RATIOS = ("one core, the same run", "measured", "target", "aim")
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_rows(path: Path, text: Sequence[str] = TEXT) -> List[Row]:
+    with path.open(newline="", encoding="utf8") as file:
+        return [
+            {key: value if key in text else (float(value) if value else None) for key, value in row.items()}
+            for row in csv.DictReader(file)
+        ]
+
+
+def machine_of(rows: Sequence[Row]) -> str:
+    return ", ".join(f"{key} {rows[0][key]}" for key in description())
+
+
+def versions_of(rows: Sequence[Row]) -> str:
+    return "; ".join(f"{row['system']} {row['version']}" for row in rows)
+
+
+def table_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
+    """Columns as in COLUMNS; "time" is that of the tokenizer on the same text = 1."""
+    base = seconds_of(rows, TOKENIZER)
+    cells: List[Tuple[str, Callable[[float], str]]] = [
+        ("accuracy", "{:.2%}".format),
+        ("unknown_accuracy", "{:.1%}".format),
+        ("chunk_f", "{:.2%}".format),
+        ("tokens_per_second", "{:,.0f}".format),
+        ("seconds", lambda seconds: f"{seconds / base:.2f}x" if base else "-"),
+        ("training_seconds", "{:.0f} s".format),
+        ("seconds_to_best", "{:.0f} s".format),
+        ("load_seconds", "{:.2f} s".format),
+        ("peak_bytes", lambda size: f"{size / 2**20:,.0f} MiB"),
+        ("model_bytes", lambda size: f"{size / 1e6:.1f} MB"),
+    ]
+    return [(row["system"], *("-" if row[key] is None else show(row[key]) for key, show in cells)) for row in rows]
+
+
+def seconds_of(rows: Sequence[Row], system: str, key: str = "seconds") -> Optional[float]:
+    """None if the system was not measured."""
+    found = [row[key] for row in rows if row["system"] == system]
+    return found[0] if found else None
+
+
+def ratio_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
+    """Ratios that are promised: columns as in RATIOS. Those of systems that were not measured are left out."""
+    wanted = [
+        ("tagger, first order: time over the tokenizer's", FIRST, TOKENIZER, "seconds", "<= 2.0x", "1.0x"),
+        ("tagger, higher over first order", HIGHER, FIRST, "seconds", "<= 1.15x", "1.05x"),
+        ("easiest first, order 1: time over the tokenizer's", EASIEST, TOKENIZER, "seconds", "<= 6x", "3x"),
+        ("tagger + chunker: time over the tokenizer's", JOINT, TOKENIZER, "seconds", "<= 5x", "3x"),
+        ("CRFsuite: time over the tagger's", BASELINE, FIRST, "seconds", ">= 4x", "8x"),
+        ("spaCy's CNN tagger: time over the tagger's", CNN, FIRST, "seconds", ">= 25x", "50x"),
+        ("CRFsuite: training to 0.1 point, over the tagger's", BASELINE, FIRST, "seconds_to_best", ">= 3x", "8x"),
+    ]
+    result = []
+    for text, system, other, key, target, aim in wanted:
+        over, under = seconds_of(rows, system, key), seconds_of(rows, other, key)
+        if over and under:
+            result.append((text, f"{over / under:.2f}x", target, aim))
+    return result
+
+
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """Accuracy against tagging speed, one point a system. Needs matplotlib (the extra `report`)."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "tagging"
+    from matplotlib import pyplot
+
+    shown = [row for row in rows if row["accuracy"] is not None]
+    figure, axes = pyplot.subplots(figsize=(7.2, 4.0))
+    for i, row in enumerate(sorted(shown, key=lambda row: row["tokens_per_second"])):
+        point = (row["tokens_per_second"], 100 * row["accuracy"])
+        axes.scatter(*point, s=50, color="#2f6fb3" if row["system"].startswith("hoseq") else "#c0392b")
+        place = (0, 9) if i % 2 else (0, -16)  # neighbours above and below, so that names do not overlap
+        axes.annotate(row["system"], point, textcoords="offset points", xytext=place, ha="center", fontsize=8)
+    tokenizer = next((row["tokens_per_second"] for row in rows if row["system"] == TOKENIZER), None)
+    if tokenizer is not None:
+        axes.axvline(tokenizer, color="gray", linestyle=":", label=TOKENIZER)
+        axes.legend(loc="lower left", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_xlabel("tokens a second, one core (logarithmic)")
+    axes.set_ylabel("accuracy, %")
+    axes.margins(0.2)
+    axes.grid(alpha=0.3)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})

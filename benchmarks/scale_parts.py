@@ -1,0 +1,170 @@
+"""The parts of `benchmarks.scale`, each run in a process of its own: python -m benchmarks.scale_parts PART OPTIONS
+
+OPTIONS (JSON): model (folder), corpus (a .spacy file for the words), tokens, and what the part takes. Writes one line
+of JSON: a list of [case, measure, value].
+"""
+
+import gc
+import json
+import statistics
+import sys
+import time
+from contextlib import nullcontext, redirect_stdout
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+
+import numpy as np
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .corpora import read_docs
+from .machine import forget_peak, peak_bytes, used_bytes
+
+Measured = List[Tuple[str, str, float]]
+ZONE_TOKENS = 100_000  # of one memory zone
+NEW_WORD = 20  # one token in so many is a word that was never there before
+PASSES = 3
+
+
+def stream(options: Dict[str, Any]) -> Measured:
+    """A stream of generated Docs; what memory is used at every tenth of it."""
+    nlp, n_tokens, way = loaded(options["model"]), options["tokens"], options["way"]
+    seen, used = 0, list[Tuple[int, float]]()
+    step = max(ZONE_TOKENS, n_tokens // 10)
+    sentences = new_words(words_of(options["corpus"]))
+    start = time.perf_counter()
+    while seen < n_tokens:
+        with nlp.memory_zone() if way == "memory zones" else nullcontext():
+            batch = (Doc(nlp.vocab, words=words) for words in up_to(sentences, ZONE_TOKENS))
+            for doc in batch if way == "Docs only" else nlp.pipe(batch):
+                seen += len(doc)
+        if seen >= (len(used) + 1) * step:
+            gc.collect()
+            used.append((seen, used_bytes() / 2**20))
+    seconds = time.perf_counter() - start
+    at = [(f"MiB at {used[i][0] / 1e6:.0f} M", used[i][1]) for i in sorted({0, len(used) // 2, len(used) - 1})]
+    tokens, memory = np.array(used).T
+    slope = np.polyfit(tokens / 1e6, memory, 1)[0] if len(used) > 1 else 0.0
+    shown = [("tokens", seen), *at, ("MiB a million tokens", slope), ("tokens/s", seen / seconds)]
+    return [(way, measure, float(value)) for measure, value in shown]
+
+
+def long_doc(options: Dict[str, Any]) -> Measured:
+    """One Doc; memory above what the Doc itself and the loaded model use."""
+    nlp = loaded(options["model"])
+    doc = one_doc(nlp, words_of(options["corpus"]), options["tokens"], options["sentences"])
+    gc.collect()
+    forget_peak()
+    before = used_bytes()
+    start = time.perf_counter()
+    for _, pipe in nlp.pipeline:
+        doc = pipe(doc)
+    seconds = time.perf_counter() - start
+    case = f"{options['name']}, {'with' if options['sentences'] else 'without'} sentence ends"
+    above = max(0, peak_bytes() - before) / 2**20
+    return [(case, "tokens", len(doc)), (case, "seconds", seconds), (case, "MiB above the Doc", above)]
+
+
+def processes(options: Dict[str, Any]) -> Measured:
+    """One process and two, in turn, from texts and from Docs."""
+    nlp = loaded(options["model"])
+    words = list(up_to(cycle(words_of(options["corpus"])), options["tokens"]))
+    n = sum(map(len, words))
+    givens: Dict[str, Callable[[], List[Any]]] = {
+        "texts": lambda: [" ".join(sentence) for sentence in words],
+        "Docs": lambda: [Doc(nlp.vocab, words=sentence) for sentence in words],
+    }
+    result: Measured = []
+    for name, given in givens.items():
+        taken: Dict[int, List[float]] = {1: [], 2: []}
+        for _ in range(PASSES):
+            for n_process, seconds in taken.items():
+                ready = given()
+                start = time.perf_counter()
+                for _ in nlp.pipe(ready, n_process=n_process):
+                    pass
+                seconds.append(time.perf_counter() - start)
+        one, two = (statistics.median(seconds) for seconds in taken.values())
+        shown = [("tokens", n), ("tokens/s, one process", n / one), ("tokens/s, two", n / two), ("ratio", one / two)]
+        result += [(name, measure, float(value)) for measure, value in shown]
+    return result
+
+
+def labels(options: Dict[str, Any]) -> Measured:
+    """A tagger whose training corpus has so many labels (`benchmarks.scale` makes it)."""
+    nlp = loaded(options["model"])
+    words = words_of(options["corpus"])
+    n, seconds = sum(map(len, words)), []
+    for _ in range(PASSES + 1):
+        docs = [Doc(nlp.vocab, words=sentence) for sentence in words]
+        gc.collect()
+        start = time.perf_counter()
+        for _ in nlp.pipe(docs):
+            pass
+        seconds.append(time.perf_counter() - start)
+    tagger: Any = nlp.get_pipe("hoseq_tagger")
+    case, speed = f"{len(tagger.labels):,}", n / statistics.median(seconds[1:])
+    return [(case, "microseconds a token", 1e6 / speed), (case, "tokens/s", speed)]
+
+
+PARTS: Dict[str, Callable[[Dict[str, Any]], Measured]] = {
+    "stream": stream,
+    "long-doc": long_doc,
+    "processes": processes,
+    "labels": labels,
+}
+
+
+def loaded(model: str) -> Language:
+    """After a first sentence, so that what is made once is there."""
+    nlp = spacy.load(model)
+    for _ in nlp.pipe([Doc(nlp.vocab, words=["A", "first", "sentence", "."])]):
+        pass
+    return nlp
+
+
+def words_of(corpus: str) -> List[List[str]]:
+    return [[token.text for token in doc] for doc in read_docs(Path(corpus)) if len(doc)]
+
+
+def up_to(sentences: Iterator[List[str]], n_tokens: int) -> Iterator[List[str]]:
+    """The next sentences, until they have so many tokens."""
+    while n_tokens > 0:
+        words = next(sentences)
+        n_tokens -= len(words)
+        yield words
+
+
+def new_words(sentences: List[List[str]]) -> Iterator[List[str]]:
+    """These sentences again and again; every NEW_WORDth word gets an ending that makes it a new one."""
+    seen = 0
+    for words in cycle(sentences):
+        changed = list(words)
+        for i in range(-seen % NEW_WORD, len(words), NEW_WORD):
+            changed[i] = f"{words[i]}{letters((seen + i) // NEW_WORD)}"
+        seen += len(words)
+        yield changed
+
+
+def letters(number: int) -> str:
+    text = ""
+    while number:
+        number, digit = divmod(number, 26)
+        text += chr(ord("a") + digit)
+    return text
+
+
+def one_doc(nlp: Language, sentences: List[List[str]], n_tokens: int, with_ends: bool) -> Doc:
+    parts = list(up_to(cycle(sentences), n_tokens))
+    words = list(islice((word for part in parts for word in part), n_tokens))
+    starts = [i == 0 for part in parts for i in range(len(part))][:n_tokens] if with_ends else None
+    return Doc(nlp.vocab, words=words, sent_starts=starts)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    answers = sys.stdout
+    with redirect_stdout(sys.stderr):
+        found = PARTS[sys.argv[1]](json.loads(sys.argv[2]))
+    print(json.dumps(found), file=answers)

@@ -1,0 +1,113 @@
+"""One system in a process of its own.
+
+    python -m benchmarks.worker train NAME CORPUS CHUNKS FOLDER    writes FOLDER/training.json
+    python -m benchmarks.worker serve NAME CORPUS CHUNKS FOLDER
+
+`serve` loads the model, labels the test corpus once and writes what it has measured as one line of JSON; then, for each
+line that it reads, it labels the corpus again and writes the seconds.
+"""
+
+import gc
+import json
+import sys
+import time
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+from .corpora import Data, Sentence, read_sentences
+from .history import WATCH, seconds_to_best
+from .machine import peak_bytes
+from .systems import SYSTEMS, Labelled, System
+
+
+def train(system: System, data: Data, folder: Path) -> Dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    WATCH.start()
+    history = system.train(data, folder)
+    seconds = time.perf_counter() - start
+    if hasattr(system, "templates"):  # several models were trained, one after the other
+        seconds = max((taken for taken, _ in history), default=seconds)
+    found = {
+        "training_seconds": seconds,
+        "training_peak_bytes": peak_bytes(),
+        "seconds_to_best": seconds_to_best(history),
+        "history": history,
+    }
+    (folder / "training.json").write_text(json.dumps(found), encoding="utf8")
+    return found
+
+
+def measure(name: str, system: System, data: Data, folder: Path) -> Tuple[Dict[str, Any], Any]:
+    """Loading, accuracy, sizes. Loading comes first, when spaCy is imported, but nothing of ours."""
+    start = time.perf_counter()
+    system.load(folder)
+    loading = time.perf_counter() - start
+    tags, chunks = (read_sentences(corpus / "test.spacy") for corpus in data)
+    words = [sentence.words for sentence in tags]
+    labelled = system.read(system.tag(system.prepare(words)))
+    known = {word for sentence in read_sentences(data.tags / "train.spacy") for word in sentence.words}
+    model = system.model(folder)
+    found = {
+        "system": name,
+        "version": system.version(),
+        "tokens": labelled.n_tokens,
+        **tag_scores(labelled, tags, known),
+        **chunk_scores(labelled, chunks),
+        "load_seconds": None if model is None else loading,
+        "model_bytes": None if model is None else bytes_of(model),
+    }
+    return found, words
+
+
+def bytes_of(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def tag_scores(labelled: Labelled, gold: List[Sentence], known: Any) -> Dict[str, Any]:
+    if labelled.tags is None:
+        return {"accuracy": None, "unknown_accuracy": None}
+    guessed = [tag for sentence in labelled.tags for tag in sentence]
+    pairs = [pair for s in gold for pair in zip(s.words, s.tags, strict=True)]
+    right = [guess == tag for guess, (_, tag) in zip(guessed, pairs, strict=True)]
+    unknown = [ok for ok, (word, _) in zip(right, pairs, strict=True) if word not in known]
+    return {"accuracy": sum(right) / len(right), "unknown_accuracy": sum(unknown) / max(1, len(unknown))}
+
+
+def chunk_scores(labelled: Labelled, gold: List[Sentence]) -> Dict[str, Any]:
+    if labelled.chunks is None:
+        return {"chunk_f": None}
+    pairs = list(zip(labelled.chunks, gold, strict=True))
+    right = sum(len(found & sentence.chunks) for found, sentence in pairs)
+    return {"chunk_f": 2 * right / max(1, sum(len(found) + len(sentence.chunks) for found, sentence in pairs))}
+
+
+def timed(system: System, words: Any) -> float:
+    """Seconds of one pass."""
+    prepared = system.prepare(words)
+    gc.collect()
+    start = time.perf_counter()
+    result = system.tag(prepared)
+    seconds = time.perf_counter() - start
+    del result
+    return seconds
+
+
+def main(task: str, name: str, tags: str, chunks: str, folder: str) -> None:
+    answers = sys.stdout
+    with redirect_stdout(sys.stderr):
+        system, data = SYSTEMS[name].make(), Data(Path(tags), Path(chunks))
+        if task == "train":
+            train(system, data, Path(folder))
+            return
+        found, words = measure(name, system, data, Path(folder))
+        print(json.dumps(found), file=answers, flush=True)
+        for _ in sys.stdin:
+            answer = {"seconds": timed(system, words), "peak_bytes": peak_bytes()}
+            print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
