@@ -45,7 +45,7 @@ def fired_case(seed, lengths, n_labels, *, n_patterns, masked=False, open_share=
     return Case(scores, rng.normal(0, 0.7, (n_labels, n_labels)), np.array(lengths), (), tuple(fired), allowed)
 
 
-def decode_by_windows(case, sparse_cost=pruning.SPARSE_COST):
+def decode_by_windows(case, sparse_cost=pruning.SPARSE_COST, together=pruning.WINDOW_TOKENS):
     """Every sequence counts as one with few candidates. RETURNS paths, tokens decoded as chains, and with patterns."""
     tokens = {"chain": 0, "patterns": 0}
 
@@ -56,7 +56,8 @@ def decode_by_windows(case, sparse_cost=pruning.SPARSE_COST):
 
         return wrapper
 
-    with mock.patch.object(pruning, "PATTERN_COST", 0), mock.patch.object(pruning, "SPARSE_COST", sparse_cost):
+    settings = {"PATTERN_COST": 0, "SPARSE_COST": sparse_cost, "WINDOW_TOKENS": together}
+    with mock.patch.multiple(pruning, **settings):
         with mock.patch.object(pruning, "_decode_windows", counting(pruning._decode_windows)):
             paths = decode(case)
     return paths, tokens["chain"], tokens["patterns"]
@@ -65,6 +66,7 @@ def decode_by_windows(case, sparse_cost=pruning.SPARSE_COST):
 small = st.lists(st.integers(1, 6), min_size=1, max_size=4)
 sizes = st.lists(st.integers(1, 25), min_size=1, max_size=4)
 costs = st.sampled_from([0, 256, 10**9])  # windows with patterns: sparse, as it comes, dense
+tokens_together = st.sampled_from([1, 7, 10**5])  # windows one by one, a few, all
 
 
 @given(st.integers(0, 10**6), small, st.integers(1, 3), st.integers(0, 10), st.booleans(), costs)
@@ -79,11 +81,11 @@ def test_labels_and_scores_are_those_of_enumeration(seed, lengths, n_labels, n_p
         assert labels.tolist() == table.best_labels.tolist() or not table.is_unique
 
 
-@given(st.integers(0, 10**6), sizes, st.integers(2, 9), st.integers(0, 40), st.booleans(), costs)
-def test_labels_and_scores_are_those_without_pruning(seed, lengths, n_labels, n_patterns, masked, cost):
+@given(st.integers(0, 10**6), sizes, st.integers(2, 9), st.integers(0, 40), st.booleans(), costs, tokens_together)
+def test_labels_and_scores_are_those_without_pruning(seed, lengths, n_labels, n_patterns, masked, cost, together):
     n_patterns *= sum(lengths) > 1
     case = fired_case(seed, lengths, n_labels, n_patterns=n_patterns, masked=masked, open_share=0.25)
-    paths, _, _ = decode_by_windows(case, cost)
+    paths, _, _ = decode_by_windows(case, cost, together)
     assert_same(paths, decode_with_patterns(case))
     assert_same(decode(case), paths)
 
@@ -173,8 +175,8 @@ def test_what_is_deciding_and_covered(seed, lengths, n_patterns):
     assert not pruning._covered(everywhere, 4).any()
 
 
-@given(st.integers(0, 10**6), sizes, st.integers(1, 20))
-def test_windows_by_decoder(seed, lengths, n_patterns):
+@given(st.integers(0, 10**6), sizes, st.integers(1, 20), tokens_together)
+def test_windows_by_decoder(seed, lengths, n_patterns, together):
     """Each window once: as a chain if no pattern ends in it."""
     case = fired_case(seed, [*lengths, 5], 3, n_patterns=n_patterns)
     patterns, n = case.pattern_scores(), len(case.scores)
@@ -182,7 +184,10 @@ def test_windows_by_decoder(seed, lengths, n_patterns):
     is_open = (rng.random(n) < 0.2) | pruning._covered(patterns, n)
     windows = open_windows(is_open, case.lengths, 1)
     found = []
-    for inside, some in pruning._by_decoder(windows, rng.integers(1, 4, n), case.trans, patterns):
+    with mock.patch.object(pruning, "WINDOW_TOKENS", together):
+        parts = list(pruning._by_decoder(windows, rng.integers(1, 4, n), case.trans, patterns))
+    for inside, some in parts:
+        assert 0 < len(some.tokens) == some.lengths.sum() < together + 2 * some.lengths.max()
         for tokens in np.split(some.tokens, np.cumsum(some.lengths)[:-1]):
             found.append((tokens.tolist(), inside is not None))
             assert inside is None or inside is patterns
