@@ -22,9 +22,9 @@ def main(rules_path: Path, corpus: Path, write: bool = False, families: bool = F
     found = count(rules, corpus)
     if families:
         print(by_family(rules, found))
-        return
     rows = [(rule["name"], f"{agree:,}", f"{matches:,}") for rule, (agree, matches) in zip(rules, found, strict=True)]
-    print(table(rows, header=("Rule", "Agree", "Matches"), divider=True, aligns=("l", "r", "r")))
+    if not families:
+        print(table(rows, header=("Rule", "Agree", "Matches"), divider=True, aligns=("l", "r", "r")))
     if write:
         for rule, numbers in zip(rules, found, strict=True):
             rule["count"] = list(numbers)

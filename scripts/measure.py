@@ -39,7 +39,7 @@ def main(model: Path, train: Path, test: Path, output: Path) -> None:
 def accuracy(nlp: Language, gold: List[Doc], known: Set[str]) -> Dict[str, Any]:
     docs = list(nlp.pipe(copies(gold)))
     scores = Scorer.score_token_attr([Example(d, g) for d, g in zip(docs, gold, strict=True)], "tag")
-    pairs = [(t, g) for d, h in zip(docs, gold, strict=True) for t, g in zip(d, h, strict=True)]
+    pairs = [(t, g) for d, h in zip(docs, gold, strict=True) for t, g in zip(d, h, strict=True) if g.tag]
     unknown = [(t.tag, g.tag) for t, g in pairs if g.text not in known]
     right = sum(guess == tag for guess, tag in unknown)
     share = {"unknown_words": len(unknown), "unknown_accuracy": right / len(unknown)} if unknown else {}

@@ -43,6 +43,8 @@ def main(title: str, output: Path, statistics: Path, systems: List[str], paper: 
             measured[name] = srsly.read_json(path)
         else:
             msg.warn(f"{name} was not measured: no {path}")
+    if not measured:
+        msg.fail("No system was measured", exits=1)
     low = next(iter(measured.values()))
     rows = [row(name, values, low) for name, values in measured.items()]
     page = MarkdownRenderer()
@@ -82,9 +84,10 @@ def pooled(name: str, these: List[Dict[str, Any]], others: List[Dict[str, Any]])
     """Both corpora as one. these, others: low order, higher order."""
     a, b = (np.concatenate([right(x), right(y)]) for x, y in zip(these, others, strict=True))
     test = mcnemar(a, b)
+    change = f"{(~b).sum() / (~a).sum() - 1:+.1%}" if not a.all() else "from none"
     return (
         f"Higher order against low order, together with {name}: {len(a):,} tokens, errors "
-        f"{(~b).sum() / (~a).sum() - 1:+.1%}, +{test.gained} -{test.lost}, p = {test.p:.2g}."
+        f"{change}, +{test.gained} -{test.lost}, p = {test.p:.2g}."
     )
 
 

@@ -66,11 +66,7 @@ def test_files_of_the_project_exist(name):
     assert command["help"].strip() and command["outputs"]
 
 
-STALE = pytest.mark.xfail(strict=True, reason="a changed config is not compared with CRFsuite again")
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=STALE) if name in [
-    "ptb-measure", "ctb-measure", "ctb-sdp-measure", "ud-chinese-measure"] else name for name in COMMANDS])  # fmt: skip
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_runs_again_when_its_configs_change(name):
     deps = COMMANDS[name].get("deps", [])
     configs = {path for path in named_in(COMMANDS[name]) if path.startswith("configs/")}

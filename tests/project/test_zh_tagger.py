@@ -58,10 +58,6 @@ def corpus(tmp_path_factory):
     return folder
 
 
-WITHOUT_HEADS = "spaCy's converter takes the head _ for a root, and each token for a sentence: give the files heads"
-
-
-@pytest.mark.xfail(strict=True, reason=WITHOUT_HEADS)
 @pytest.mark.parametrize("part", ["train", "dev", "test"])
 def test_converted_as_assets_say_sentences_stay_whole(part, tmp_path):
     """`gold_preproc` trains on what the sentences are."""
