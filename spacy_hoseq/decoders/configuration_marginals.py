@@ -5,7 +5,7 @@ set, of the labels with which it would go on, gives what to take away. Sequences
 together, as if there were none. Checked against enumeration in tests/decoders/test_configuration_marginals.py.
 """
 
-from typing import List, Optional, Union
+from typing import List, Optional, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,7 @@ class ConfigurationMarginals:
         self._place[tokens] = np.arange(len(tokens))
         for i in self._spanned.tolist():
             one = potentials.one(i, allowed)
-            assert one.configurations is not None
-            found = configuration_posterior(_lattice(one, one.configurations), one.patterns)
+            found = configuration_posterior(_lattice(one, cast(Configurations, one.configurations)), one.patterns)
             self.log_z[i], self.nodes[potentials.tokens_of(i)] = found.log_z[0], found.marginals
 
     def segments(
@@ -72,9 +71,8 @@ class ConfigurationMarginals:
     ) -> Floats:
         """Segments of one sequence. first (n,): their first tokens within it."""
         one = self._potentials.one(number, self._allowed)
-        assert one.configurations is not None
         n_tokens, n_labels = one.scores.shape
-        known = one.configurations
+        known = cast(Configurations, one.configurations)
         sets = [known.sets, np.eye(n_labels, dtype=bool)]
         sets += [] if goes_on is None else [goes_on]
         single, follow = len(known.sets), len(known.sets) + n_labels  # rows of the sets of one label, and of goes_on

@@ -70,7 +70,9 @@ class Potentials(NamedTuple):
         patterns, configurations = self.patterns, self.configurations
         fired_entries = spans = np.zeros(0, np.intp)
         if patterns is not None and patterns.fired is not None:
-            fired, fired_entries = patterns.fired.between(at.start, at.stop)
+            inside = (patterns.fired.tokens >= at.start) & (patterns.fired.tokens < at.stop)
+            fired, fired_entries = patterns.fired.where(inside), np.flatnonzero(inside)
+            fired = fired._replace(tokens=fired.tokens - at.start)
             patterns = patterns._replace(fired=fired)
         if configurations is not None:
             spans = np.flatnonzero((configurations.first >= at.start) & (configurations.first < at.stop))

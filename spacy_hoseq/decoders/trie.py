@@ -301,11 +301,6 @@ class Fired(NamedTuple):
         """Some of the entries. chosen (M,)."""
         return self if chosen.all() else Fired(self.tokens[chosen], self.nodes[chosen], self.weights[chosen])
 
-    def between(self, first: int, last: int) -> "Tuple[Fired, Ints]":
-        """Entries whose last token is first <= n < last, counted from `first`. RETURNS them, and which they are."""
-        which = np.flatnonzero((self.tokens >= first) & (self.tokens < last))
-        return Fired(self.tokens[which] - first, self.nodes[which], self.weights[which]), which
-
     def among(self, tokens: Ints, n_tokens: int) -> "Tuple[Fired, Ints]":
         """Entries whose last token is one of `tokens`, numbered as there. RETURNS them, and which they are.
 
