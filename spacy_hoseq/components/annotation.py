@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.attrs import IDS
+from spacy.attrs import POS, TAG
 from spacy.errors import Errors as SpacyErrors
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.strings import StringStore
@@ -13,10 +13,11 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ..errors import Errors, Warnings
+from ..features.sequences import parts_of
 from ..layers.upstream import Output, UpstreamLabels
 
 Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
-WRITABLE = ("tag", "pos")
+ATTRIBUTES = {"tag": [TAG], "pos": [POS]}  # those of spaCy that labels are written to; all others are extensions
 MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
 DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
 
@@ -47,7 +48,7 @@ def scored_labels(
 
 def check_attribute(attribute: str) -> None:
     """RAISES ValueError [HS062]: a token attribute that cannot be labelled."""
-    if attribute not in WRITABLE and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
+    if attribute not in ATTRIBUTES and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
         raise ValueError(Errors.HS062.format(attribute=attribute))
     _register(attribute)
 
@@ -74,13 +75,13 @@ def labels_problem(labels: Any, tag_dictionary: Any) -> str:
 
 def has_values(doc: Doc, attribute: str) -> bool:
     """Whether any token may have a label: a look at the Doc that costs less than reading its labels."""
-    return attribute.startswith("_.") or bool(doc.has_annotation(IDS[attribute.upper()]))
+    return attribute not in ATTRIBUTES or bool(doc.has_annotation(ATTRIBUTES[attribute][0]))
 
 
 def read_values(doc: Doc, attribute: str) -> Values:
     """Annotated labels of a Doc as string-store ids. RETURNS (len(doc),) uint64."""
-    if not attribute.startswith("_."):
-        return np.asarray(doc.to_array([attribute.upper()]), np.uint64).reshape(len(doc))
+    if attribute in ATTRIBUTES:
+        return np.asarray(doc.to_array(ATTRIBUTES[attribute]), np.uint64)
     _register(attribute)
     texts = [getattr(token._, attribute[2:]) or "" for token in doc]
     for text in texts:
@@ -90,20 +91,24 @@ def read_values(doc: Doc, attribute: str) -> Values:
 
 
 def write_values(doc: Doc, attribute: str, values: Values) -> None:
-    if not attribute.startswith("_."):
-        doc.from_array([IDS[attribute.upper()]], values.reshape(-1, 1))  # type: ignore[arg-type]
+    if attribute in ATTRIBUTES:
+        doc.from_array(ATTRIBUTES[attribute], values[:, None])  # type: ignore[arg-type]
         return
     _register(attribute)
     for token, value in zip(doc, values.tolist(), strict=True):
         setattr(token._, attribute[2:], doc.vocab.strings[value] if value else "")
 
 
-def write_labels(doc: Doc, attribute: str, values: Values, *, overwrite: bool) -> None:
-    """Write labels; those that are set already stay, unless `overwrite`."""
-    if not overwrite and has_values(doc, attribute):
-        preset = read_values(doc, attribute)
-        values = np.where(preset != 0, preset, values)
-    write_values(doc, attribute, values)
+def write_labels(
+    docs: Sequence[Doc], attribute: str, labels: Sequence[NDArray[np.int32]], ids: Values, *, overwrite: bool
+) -> None:
+    """Write the labels of each Doc; those that are set already stay, unless `overwrite`. ids: of the labels (L,)."""
+    values = parts_of(ids[np.concatenate([np.zeros(0, np.int32), *labels])], docs)
+    for doc, found in zip(docs, values, strict=True):
+        if not overwrite and has_values(doc, attribute):
+            preset = read_values(doc, attribute)
+            found = np.where(preset != 0, preset, found)
+        write_values(doc, attribute, found)
 
 
 def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: NDArray[np.float32]) -> None:

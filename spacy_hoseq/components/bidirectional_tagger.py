@@ -341,4 +341,4 @@ class HoseqBidirectionalTagger(TrainablePipe):
             if self.cfg["overwrite"] or self.cfg["spans_key"] not in doc.spans:
                 self._chunks.write(doc, labels, tags)
             return
-        write_labels(doc, self.cfg["attribute"], table.ids[labels], overwrite=self.cfg["overwrite"])
+        write_labels([doc], self.cfg["attribute"], [labels], table.ids, overwrite=self.cfg["overwrite"])

@@ -23,6 +23,7 @@ from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, samples_of
+from ..features.sequences import parts_of
 from ..layers.marginal_listener import MarginalListener
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.upstream import Upstream, write_upstream
@@ -217,22 +218,19 @@ class HoseqTagger(TrainablePipe):
             nothing = [np.zeros((0, len(self.labels)), np.float32) for _ in docs] if with_marginals else None
             return Guesses([np.zeros(0, np.int32) for _ in docs], nothing, [])
         potentials, allowed = self._potentials(docs)
-        ends = np.cumsum([len(doc) for doc in docs])[:-1]
         labels, handed = decode_for(self.listeners, potentials, allowed, self.decoder, self.labels)
         if not with_marginals:
-            return Guesses(np.split(labels, ends), None, handed)
+            return Guesses(parts_of(labels, docs), None, handed)
         marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)
-        return Guesses(np.split(labels, ends), np.split(marginals, ends), handed)
+        return Guesses(parts_of(labels, docs), parts_of(marginals, docs), handed)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
         """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
-        table, _ = self._lookup()
-        attribute = self.cfg["attribute"]
-        for i, doc in enumerate(docs):
-            write_labels(doc, attribute, table.ids[guesses.labels[i]], overwrite=self.cfg["overwrite"])
-            if guesses.marginals is not None:
-                write_marginals(doc, self.name, self.labels, guesses.marginals[i])
+        ids = self._lookup()[0].ids
+        write_labels(docs, self.cfg["attribute"], guesses.labels, ids, overwrite=self.cfg["overwrite"])
+        for doc, marginals in zip(docs, guesses.marginals or (), strict=False):
+            write_marginals(doc, self.name, self.labels, marginals)
         for output, found in guesses.handed:
             write_upstream(docs, self.name, output, found)
 

@@ -8,27 +8,26 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from .attributes import check_attribute, lexical_attribute, token_values
-from .keys import ABSENT, Keys, mix
-from .lexicon import Lexicon
-from .sequences import sequence_lengths
+from .keys import ABSENT, AFTER, BEFORE, Keys, mix
+from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
+from .sequences import words_and_lengths
 from .templates import Part, Template
-
-BEFORE, AFTER = np.uint64(get_string_id("<s>")), np.uint64(get_string_id("</s>"))  # values beyond the sentence's ends
 
 
 class Columns(NamedTuple):
-    """Attribute values of a batch. positions (N,): where each token lies among places that lay sentences apart.
+    """Attribute values of a batch. lengths (S,): of its sequences. positions (N,): where each token lies among places
+    that lay sentences apart.
 
-    orths (T,): the batch's word types. types (P,): the word type at each place, numbered within the batch; the places
-    before and after sentences have two numbers of their own, the last ones. lexical: attribute -> its value for each
-    type (T + 2,). padded: attribute that is not lexical -> its value at each place (P,).
+    types (P,): the word type at each place, those before and after sentences among them. numbering: another object as
+    soon as a type stands for another word. lexical: attribute -> its value for each type. padded: attribute -> its
+    value at each place (P,), for attributes that are not lexical and those that templates about several words read.
     """
 
     n_tokens: int
-    n_types: int  # T + 2
-    orths: Keys
+    lengths: NDArray[np.int32]
     positions: NDArray[np.intp]
-    types: NDArray[np.intp]
+    types: NDArray[np.int32]
+    numbering: object
     lexical: Dict[str, Keys]
     padded: Dict[str, Keys]
 
@@ -58,6 +57,8 @@ class FeatureExtractor:
                 self.of_one_word.setdefault(offsets.pop(), []).append(k)
             else:
                 self.of_more.append(k)
+        read = {part.attribute for k in self.of_more for part in self.templates[k].parts}
+        self._paired = [name for name in self._lexical if name in read]
 
     @property
     def is_lexical(self) -> bool:
@@ -71,22 +72,18 @@ class FeatureExtractor:
 
     def columns(self, docs: Sequence[Doc]) -> Columns:
         """Attribute values of all tokens, from which keys are made block by block."""
-        lengths = sequence_lengths(docs)
-        n_tokens = int(lengths.sum())
+        orths, lengths = words_and_lengths(docs)
         positions = _positions(lengths, self._margin)
-        if n_tokens == 0:
-            return Columns(0, 0, np.zeros(0, np.uint64), positions, np.zeros(0, np.intp), {}, {})
-        orths = np.concatenate([doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs])
-        distinct, number = np.unique(orths, return_inverse=True)
-        values = self._lexicon.values(docs[0].vocab, distinct)
-        outside = np.array([BEFORE, AFTER], np.uint64)
-        lexical = {name: np.concatenate([values[:, a], outside]) for a, name in enumerate(self._lexical)}
-        types = self._pad(number.reshape(-1), positions, lengths, (len(distinct), len(distinct) + 1))
-        padded = {}
+        if not len(orths):
+            return Columns(0, lengths, positions, np.zeros(0, np.int32), object(), {}, {})
+        found = self._lexicon.of(docs[0].vocab, orths)
+        types = self._pad(found.rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
+        lexical = dict(zip(self._lexical, found.table.T, strict=True))
+        padded = {name: lexical[name][types] for name in self._paired}
         for name in self._contextual:
             column = np.concatenate([token_values(doc, name) for doc in docs])
             padded[name] = self._pad(column, positions, lengths, (BEFORE, AFTER))
-        return Columns(n_tokens, len(distinct) + 2, distinct, positions, types, lexical, padded)
+        return Columns(len(orths), lengths, positions, types, found.numbering, lexical, padded)
 
     def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
@@ -101,16 +98,10 @@ class FeatureExtractor:
         chosen = self.templates if templates is None else [self.templates[k] for k in templates]
         return self._keys(chosen, value, len(places))
 
-    def type_keys(self, columns: Columns, templates: List[int], types: NDArray[np.intp]) -> Keys:
-        """Keys of templates about one word for some word types of the batch (those before and after sentences among
-        them). types (n,). RETURNS (K, n) uint64."""
+    def type_keys(self, columns: Columns, templates: List[int], types: NDArray[np.int32]) -> Keys:
+        """Keys of templates about one word for some word types. types (n,). RETURNS (K, n) uint64."""
         chosen = [self.templates[k] for k in templates]
         return self._keys(chosen, lambda part: columns.lexical[part.attribute][types], len(types))
-
-    @property
-    def words_seen(self) -> object:
-        """Changes when words are forgotten, and may have other values of their attributes from then on."""
-        return self._lexicon.words_seen
 
     def contextual_values(self, doc: Doc) -> List[Keys]:
         """Values of the attributes that are not lexical, as the Doc has them now."""

@@ -1,8 +1,8 @@
 """Feature key -> row of the weight table.
 
-`ExactIndex` holds the features seen in training: a static open-addressing table, probed for whole arrays at once; a
-key that was not seen has no row. `HashedIndex` needs no pass over the data: any key has a row, and two keys may share
-one (for corpora that are streamed). Both return `n_rows` for "no feature": the table keeps a row of zeros there.
+`ExactIndex` holds a set of keys, as the features seen in training: an open-addressing table, probed for whole arrays at
+once; a key that was not seen has no row. `HashedIndex` needs no pass over the data: any key has a row, and two keys may
+share one (for corpora that are streamed). Both return `n_rows` for "no feature": the table keeps a row of zeros there.
 """
 
 from typing import Protocol
@@ -25,48 +25,63 @@ class Index(Protocol):
 
 
 class ExactIndex:
-    """Rows for a fixed set of keys, by linear probing at a load of at most one half.
+    """Rows for a set of keys, by linear probing at a load of at most one half.
 
     keys (F,) uint64: distinct, none of them 0; key i has row i.
     """
 
     def __init__(self, keys: Keys) -> None:
-        self.keys = keys
-        self.n_rows = len(keys)
-        size = 1 << max(4, int(2 * len(keys) - 1).bit_length())
-        self._mask = np.uint64(size - 1)
-        self._slot_keys = np.zeros(size, np.uint64)
-        self._slot_rows = np.full(size, self.n_rows, np.int32)
-        self._fill()
+        self.n_rows = 0
+        self._make_room(len(keys))
+        self.add(keys)
 
-    def _fill(self) -> None:
-        pending = np.arange(self.n_rows, dtype=np.int32)
-        slots = (self.keys & self._mask).astype(np.intp)
-        while len(pending):
-            empty = self._slot_keys[slots] == ABSENT
-            self._slot_keys[slots[empty]] = self.keys[pending[empty]]  # of several for one slot the last stays
-            self._slot_rows[slots[empty]] = pending[empty]
-            placed = self._slot_rows[slots] == pending
-            pending = pending[~placed]
-            slots = (slots[~placed] + 1) & int(self._mask)
+    def add(self, keys: Keys) -> None:
+        """More keys, none of them known; they get the next rows."""
+        if 2 * (self.n_rows + len(keys)) > len(self._slot_keys):
+            used = np.flatnonzero(self._slot_keys)
+            known = np.zeros(self.n_rows, np.uint64)
+            known[self._slot_rows[used]] = self._slot_keys[used]
+            keys = np.concatenate([known, keys])
+            self._make_room(len(keys))
+        last = self.n_rows + len(keys)
+        self._fill(keys, np.arange(self.n_rows, last, dtype=np.int32))
+        self.n_rows = last
 
     def lookup(self, keys: Keys) -> Rows:
         flat = keys.reshape(-1)
-        mask = int(self._mask)
         slots = (flat & self._mask).astype(np.intp)
-        found = self._slot_keys[slots]
-        rows = np.where(flat == found, self._slot_rows[slots], np.int32(self.n_rows))
+        found = self._slot_keys.take(slots)
+        rows = np.full(len(flat), self.n_rows, np.int32)
+        hits = np.flatnonzero((found == flat) & (flat != ABSENT))
+        rows[hits] = self._slot_rows.take(slots.take(hits))
         open_ = np.flatnonzero((found != flat) & (found != ABSENT) & (flat != ABSENT))
-        slots = slots[open_]
+        slots, wanted = slots.take(open_), flat.take(open_)
         while len(open_):  # the few whose first slot holds another key
-            slots = (slots + 1) & mask
-            found = self._slot_keys[slots]
-            hit = found == flat[open_]
-            rows[open_[hit]] = self._slot_rows[slots[hit]]
+            slots = (slots + 1) & int(self._mask)
+            found = self._slot_keys.take(slots)
+            hit = found == wanted
+            rows[open_[hit]] = self._slot_rows.take(slots[hit])
             going_on = ~hit & (found != ABSENT)
-            open_, slots = open_[going_on], slots[going_on]
+            open_, slots, wanted = open_[going_on], slots[going_on], wanted[going_on]
         result: Rows = rows.reshape(keys.shape)
         return result
+
+    def _make_room(self, n_keys: int) -> None:
+        size = 1 << max(4, int(2 * n_keys - 1).bit_length())
+        self.n_rows = 0
+        self._mask = np.uint64(size - 1)
+        self._slot_keys = np.zeros(size, np.uint64)
+        self._slot_rows = np.zeros(size, np.int32)
+
+    def _fill(self, keys: Keys, rows: NDArray[np.int32]) -> None:
+        slots = (keys & self._mask).astype(np.intp)
+        while len(keys):
+            empty = self._slot_keys[slots] == ABSENT
+            self._slot_keys[slots[empty]] = keys[empty]  # of several for one slot the last stays
+            self._slot_rows[slots[empty]] = rows[empty]
+            waiting = self._slot_keys[slots] != keys
+            keys, rows = keys[waiting], rows[waiting]
+            slots = (slots[waiting] + 1) & int(self._mask)
 
 
 class HashedIndex:

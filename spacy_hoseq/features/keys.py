@@ -6,10 +6,12 @@ it stands for "this template does not fire at this token".
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.strings import get_string_id
 
 Keys = NDArray[np.uint64]
 
 ABSENT = np.uint64(0)
+BEFORE, AFTER = np.uint64(get_string_id("<s>")), np.uint64(get_string_id("</s>"))  # values beyond the sentence's ends
 
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)  # the two odd constants of splitmix64 (Steele, Lea & Flood 2014)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)

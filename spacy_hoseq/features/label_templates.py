@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from spacy.strings import get_string_id
 
 from ..errors import Errors
-from .extract import AFTER, BEFORE
-from .keys import ABSENT, Keys, mix
+from .keys import ABSENT, AFTER, BEFORE, Keys, mix
 from .templates import Template
 
 LABEL = "label"

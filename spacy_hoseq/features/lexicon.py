@@ -6,9 +6,11 @@ import numpy as np
 from spacy.vocab import Vocab
 
 from .attributes import lexical_attribute
-from .keys import Keys
+from .keys import AFTER, BEFORE, Keys
 from .known_tags import known_tag_table
-from .word_types import WordTypes
+from .word_types import TypesOf, WordTypes
+
+TYPE_BEFORE, TYPE_AFTER = 0, 1  # rows that stand for what is before and after a sentence
 
 
 class Lexicon:
@@ -23,19 +25,18 @@ class Lexicon:
         self._functions = [f for f in functions if f is not None]
         self._reads_tags = any(name.startswith("known_tag") for name in attributes)
         self._tags: object = None
-        self._types = WordTypes(self._attributes_of, len(attributes))
-        self.words_seen = object()  # another one after `clear`
+        outside = np.array([[BEFORE], [AFTER]], np.uint64).repeat(len(attributes), axis=1)
+        self._types = WordTypes(self._attributes_of, len(attributes), outside)
 
-    def values(self, vocab: Vocab, orths: Keys) -> Keys:
-        """Attribute values of each token. orths (N,) uint64. RETURNS (N, A) uint64."""
+    def of(self, vocab: Vocab, orths: Keys) -> TypesOf:
+        """Where the attribute values of each token are. orths (N,) uint64."""
         if self._reads_tags and known_tag_table(vocab) is not self._tags:
             self.clear()
             self._tags = known_tag_table(vocab)
-        return self._types.values(vocab, orths)
+        return self._types.of(vocab, orths)
 
     def clear(self) -> None:
         self._types.clear()
-        self.words_seen = object()
 
     def _attributes_of(self, vocab: Vocab, orths: List[int]) -> Keys:
         result = np.zeros((len(orths), len(self._functions)), np.uint64)

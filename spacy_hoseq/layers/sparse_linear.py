@@ -11,14 +11,16 @@ from thinc.types import Floats2d
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
-from ..features.sequences import sentence_starts
+from ..features.sequences import parts_of, sentence_starts
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
+from .scores_by_doc import ScoresByDoc
 from .storage import keys_problem
-from .type_scores import TypeScores, add_rows
+from .type_scores import TypeScores, add_row, add_rows
+from .used_features import UsedFeatures
 from .weights import WeightsShim, weights_of
 
-BLOCK_TOKENS = 4096  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
+BLOCK_TOKENS = 8192  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
 CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
 
 Rows = NDArray[np.int32]  # (K, n): weight row of each template at each token
@@ -71,19 +73,23 @@ class Features:
         self.type_scores = TypeScores()
         self._known: Dict[str, Any] = {}
         self._index: Optional[Index] = None
+        self._used: Optional[UsedFeatures] = None
         self._cache: Dict[bytes, Rows] = {}
         self._cached_bytes = 0
 
     def index(self, known: Dict[str, Any]) -> Index:
-        """RAISES ValueError [HS052]: no features yet."""
         if self._index is None or self._known is not known:
-            if not known:
-                raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
             hashed = "hash_rows" in known
             self._index = HashedIndex(known["hash_rows"]) if hashed else ExactIndex(known["keys"])
             self._known, self._cache, self._cached_bytes = known, {}, 0
-            self.type_scores = TypeScores()
         return self._index
+
+    def used(self, known: Dict[str, Any], table: NDArray[np.float32]) -> UsedFeatures:
+        """What predicts. table: finished weights, which never change."""
+        used = self._used
+        if used is None or used.known is not known or used.whole is not table:
+            self._used = used = UsedFeatures.of(known, table)
+        return used
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Rows:
         """RETURNS (K, N), a copy. Texts are recognised by words and sentence starts: all that lexical features see."""
@@ -104,7 +110,7 @@ class Features:
         return np.concatenate([fresh[name] if name in fresh else self._cache[name] for name in names], axis=1)
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_cache": {}, "_cached_bytes": 0}  # a worker process does not train
+        return {**self.__dict__, "_cache": {}, "_cached_bytes": 0, "_used": None}  # a worker process does not train
 
 
 def init(
@@ -149,12 +155,14 @@ def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:
 def forward(
     model: Model[List[Doc], List[Floats2d]], docs: List[Doc], is_train: bool
 ) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
+    """RAISES ValueError [HS052]: no features or weights yet."""
     shim, features = weights_of(model), model.attrs["features"]
-    index: Index = features.index(shim.extra)
+    if not shim.extra:
+        raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
     table = shim.values("table", is_train=is_train)
-    ends = np.cumsum([len(doc) for doc in docs])
-    if not is_train or not len(docs) or ends[-1] == 0:
-        return _by_doc(_predict_scores(features, index, table, docs), ends), _no_backprop
+    if not is_train or not any(map(len, docs)):
+        return _predict_scores(features, features.used(shim.extra, table), docs), _no_backprop
+    index: Index = features.index(shim.extra)
     rows = features.training_rows(shim.extra, docs)
     drop = model.attrs["dropout_rate"]
     if drop:  # feature dropout: each feature at each token is left out with probability `drop`
@@ -169,7 +177,7 @@ def forward(
         shim.add_gradient("table", *row_gradient(rows[:, used], gradient[used] * scale, index.n_rows))
         return docs
 
-    return _by_doc(scores, ends), backprop
+    return cast(List[Floats2d], parts_of(scores, docs)), backprop
 
 
 def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:
@@ -187,28 +195,28 @@ def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tup
     return unique[keep], summed[keep]
 
 
-def _predict_scores(
-    features: Features, index: Index, table: NDArray[np.float32], docs: List[Doc]
-) -> NDArray[np.float32]:
-    """Scores of all tokens of all docs. RETURNS (N, L).
+def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> ScoresByDoc:
+    """Scores of all tokens of all docs.
 
     Templates about one word are added up once for each word type and place of the word, all others at each token, in
     blocks of tokens. The order of the sum is that of places and templates, whatever the batch is.
     """
-    extractor = features.extractor
+    extractor, (index, table) = features.extractor, used[:2]
     columns = extractor.columns(docs)
     scores = np.zeros((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
-        return scores
+        return ScoresByDoc(scores, columns.lengths, docs)
     own, rows = features.type_scores.of(extractor, index, table, columns)
+    buffer = np.empty_like(scores[:BLOCK_TOKENS])
     for start in range(0, columns.n_tokens, BLOCK_TOKENS):
         block, places = scores[start : start + BLOCK_TOKENS], columns.positions[start : start + BLOCK_TOKENS]
         for offset, of_words in own.items():
-            block += of_words.take(rows[columns.types[places + offset]], axis=0)
+            add_row(block, of_words, rows.take(places + offset), buffer)
         if extractor.of_more:
             keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS, extractor.of_more)
-            block += add_rows(table, index.lookup(keys))
-    return scores
+            for found in index.lookup(keys):
+                add_row(block, table, found, buffer)
+    return ScoresByDoc(scores, columns.lengths, docs)
 
 
 def _problem(shim: WeightsShim) -> str:
@@ -223,10 +231,6 @@ def _problem(shim: WeightsShim) -> str:
     if table is not None and (not isinstance(rows, int) or table.shape[:-1] != (rows + 1,)):
         return f"a table of shape {table.shape} does not fit {rows} features"
     return ""
-
-
-def _by_doc(scores: NDArray[np.float32], ends: NDArray[np.intp]) -> List[Floats2d]:
-    return cast(List[Floats2d], np.split(scores, ends[:-1]) if len(ends) else [])
 
 
 def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:

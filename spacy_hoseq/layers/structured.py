@@ -17,6 +17,7 @@ from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
 from .marginal_listener import replace_listener
 from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
+from .scores_by_doc import ScoresByDoc
 from .weights import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -126,7 +127,7 @@ def forward(
         flat = _concatenate(pairs, layer.ops, len(trans) ** 2, "transitions", "pairs of labels")
         moves = flat.reshape(len(scores), len(trans), len(trans))
     limits = None if is_train else structure.limits(trans, found.patterns)
-    lengths = sequence_lengths(docs)
+    lengths = emissions.lengths if isinstance(emissions, ScoresByDoc) else sequence_lengths(docs)
     potentials = Potentials(scores, trans, lengths, found.patterns, found.configurations, moves, limits)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
@@ -167,7 +168,8 @@ def _problem(shim: WeightsShim) -> str:
 
 def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, columns: str) -> NDArray[np.float32]:
     """RETURNS (N, n_columns) float32, or float64 if that is what they are. RAISES ValueError [HS053]: another width."""
-    arrays: List[NDArray[Any]] = [ops.to_numpy(part) for part in parts]
+    arrays: List[NDArray[Any]]
+    arrays = [parts.flat] if isinstance(parts, ScoresByDoc) else [ops.to_numpy(part) for part in parts]
     for array in arrays:
         if array.shape[1] != n_columns:
             raise ValueError(Errors.HS053.format(name=name, got=array.shape[1], expected=n_columns, columns=columns))

@@ -7,7 +7,7 @@ and results do not depend on what was tagged before. Checked in tests/layers/tes
 """
 
 from threading import Lock
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,10 @@ from ..features.index import Index, Rows
 Floats = NDArray[np.float32]
 Ints = NDArray[np.intp]
 MAX_BYTES = 1 << 26  # of kept scores; beyond, all are forgotten
-BEFORE, AFTER = -1, -2  # in place of the `orth` of what stands before and after sentences
 
 
 class OfTypes(NamedTuple):
-    """own: offset -> (W, L) scores of the words at this place. rows (T + 2,): of each type of the batch."""
+    """own: offset -> (W, L) scores of the words at this place. rows (P,): of the word at each place of the batch."""
 
     own: Dict[int, Floats]
     rows: Ints
@@ -35,31 +34,44 @@ class TypeScores:
         self._lock = Lock()
         self._forget(None, None)
 
-    def _forget(self, table: Any, words: Any) -> None:
-        self._made_from = table, words
-        self._row_of: Dict[int, int] = {}
+    def _forget(self, table: Any, numbering: Any) -> None:
+        self._made_from = table, numbering
+        self._n_kept = 0
+        self._row_of = np.zeros(0, np.intp)  # of each word type, -1 = not kept
         self._own: Dict[int, Floats] = {}
 
     def of(self, extractor: FeatureExtractor, index: Index, table: Floats, columns: Columns) -> OfTypes:
-        """Of the types of a batch. table (F + 1, L): finished weights, which never change."""
-        types = [*columns.orths.tolist(), BEFORE, AFTER]
+        """Of the words of a batch. table (F + 1, L): finished weights, which never change."""
         row_bytes = table.itemsize * table.shape[1] * max(1, len(extractor.of_one_word))
-        if len(types) * row_bytes > MAX_BYTES:
-            every = np.arange(len(types))
-            return OfTypes(_scores(extractor, index, table, columns, every), every)
         with self._lock:
-            stale = self._made_from[0] is not table or self._made_from[1] is not extractor.words_seen
-            if stale or (len(self._row_of) + len(types)) * row_bytes > MAX_BYTES:
-                self._forget(table, extractor.words_seen)
-            new = [place for place, orth in enumerate(types) if orth not in self._row_of]
-            if new:
-                self._learn([types[place] for place in new], _scores(extractor, index, table, columns, np.array(new)))
-            rows = np.fromiter(map(self._row_of.__getitem__, types), np.intp, count=len(types))
-            return OfTypes(dict(self._own), rows)
+            if self._made_from[0] is not table or self._made_from[1] is not columns.numbering:
+                self._forget(table, columns.numbering)
+            rows = self._rows(columns)
+            new = np.unique(columns.types[rows < 0])
+            if (self._n_kept + len(new)) * row_bytes > MAX_BYTES:
+                self._forget(table, columns.numbering)
+                new = np.unique(columns.types)
+            if not len(new):
+                return OfTypes(dict(self._own), rows)
+            scores = _scores(extractor, index, table, columns, new)
+            if len(new) * row_bytes > MAX_BYTES:
+                return OfTypes(scores, np.searchsorted(new, columns.types))
+            self._learn(new, scores)
+            return OfTypes(dict(self._own), self._rows(columns))
 
-    def _learn(self, orths: List[int], scores: Dict[int, Floats]) -> None:
-        first = len(self._row_of)
-        last = first + len(orths)
+    def _rows(self, columns: Columns) -> Ints:
+        """RETURNS (P,), -1 for types that are not kept."""
+        self._make_room(int(columns.types.max(initial=-1)) + 1)
+        return self._row_of.take(columns.types)
+
+    def _make_room(self, n_types: int) -> None:
+        if n_types > len(self._row_of):
+            more = max(n_types, 2 * len(self._row_of)) - len(self._row_of)
+            self._row_of = np.append(self._row_of, np.full(more, -1))
+
+    def _learn(self, types: NDArray[np.int32], scores: Dict[int, Floats]) -> None:
+        """types (n,): ascending."""
+        first, last = self._n_kept, self._n_kept + len(types)
         for offset, fresh in scores.items():
             kept = self._own.get(offset)
             if kept is None or last > len(kept):  # grow by doubling; others may still read the old array
@@ -68,7 +80,9 @@ class TypeScores:
                     grown[:first] = kept[:first]
                 self._own[offset] = kept = grown
             kept[first:last] = fresh
-        self._row_of.update(zip(orths, range(first, last), strict=True))
+        self._make_room(int(types[-1]) + 1)
+        self._row_of[types] = np.arange(first, last)
+        self._n_kept = last
 
     def __getstate__(self) -> Dict[str, Any]:
         return {}
@@ -78,9 +92,9 @@ class TypeScores:
 
 
 def _scores(
-    extractor: FeatureExtractor, index: Index, table: Floats, columns: Columns, types: Ints
+    extractor: FeatureExtractor, index: Index, table: Floats, columns: Columns, types: NDArray[np.int32]
 ) -> Dict[int, Floats]:
-    """Of some types of the batch, made anew. RETURNS offset -> (len(types), L)."""
+    """Of some word types, made anew. RETURNS offset -> (len(types), L)."""
     return {
         offset: add_rows(table, index.lookup(extractor.type_keys(columns, templates, types)))
         for offset, templates in extractor.of_one_word.items()
@@ -92,6 +106,11 @@ def add_rows(table: Floats, rows: Rows) -> Floats:
     scores = np.zeros((rows.shape[1], table.shape[1]), table.dtype)
     buffer = np.empty_like(scores)
     for row in rows:
-        np.take(table, row, axis=0, out=buffer, mode="clip")
-        scores += buffer
+        add_row(scores, table, row, buffer)
     return scores
+
+
+def add_row(scores: Floats, table: Floats, row: NDArray[Any], buffer: Floats) -> None:
+    """scores[n] += table[row[n]]. buffer: memory for n rows or more."""
+    np.take(table, row, axis=0, out=buffer[: len(row)], mode="clip")
+    scores += buffer[: len(row)]

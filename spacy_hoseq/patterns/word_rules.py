@@ -19,7 +19,7 @@ from spacy.matcher import Matcher
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..features.sequences import sequence_lengths
+from ..features.sequences import words_and_lengths
 from ..features.word_types import WordTypes
 
 TESTS = frozenset([
@@ -62,12 +62,11 @@ class WordRules:
 
     def fire(self, docs: Sequence[Doc]) -> Tuple[NDArray[np.intp], NDArray[np.intp]]:
         """RETURNS last tokens (M,), counted over all docs, and rules (M,), in the order of tokens, then rules."""
-        words = [doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs if len(doc)]
-        if not words:
+        orths, lengths = words_and_lengths(docs)
+        if not len(orths):
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
-        orths = np.concatenate(words).astype(np.uint64)
-        accepts = self._types.values(docs[0].vocab, orths).reshape(len(orths), self._longest, self._n_words)
-        lengths = sequence_lengths(docs)
+        found = self._types.of(docs[0].vocab, orths)
+        accepts = found.table[found.rows].reshape(len(orths), self._longest, self._n_words)
         place = np.arange(len(orths)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # (N,) in its sequence
         matched = accepts[:, 0].copy()  # (N, W)
         for j in range(1, self._longest):

@@ -201,9 +201,9 @@ def test_words_of_a_memory_zone_are_forgotten():
     lexicon = tagger_of(nlp).model.attrs["features"]._extractor._lexicon
     with pytest.raises(RuntimeError, match="on purpose"), nlp.memory_zone():
         nlp("some words that vanish")
-        assert len(lexicon._types._row_of) > 0
+        assert len(lexicon._types) > 0
         raise RuntimeError("on purpose")
-    assert len(lexicon._types._row_of) == 0
+    assert len(lexicon._types) == 0
 
 
 def test_training_within_a_memory_zone():

@@ -284,8 +284,8 @@ def test_memory_zone():
     lexicon = chunker_of(nlp).model.layers[0].attrs["features"].extractor._lexicon
     with nlp.memory_zone():
         nlp("some words that vanish")
-        assert len(lexicon._types._row_of) > 0
-    assert len(lexicon._types._row_of) == 0
+        assert len(lexicon._types) > 0
+    assert len(lexicon._types) == 0
 
 
 def test_training_within_a_memory_zone():

@@ -38,13 +38,13 @@ def test_words_of_a_memory_zone_are_forgotten():
     lexicon = tagger_of(nlp).model.layers[0].attrs["features"].extractor._lexicon
     with nlp.memory_zone():
         nlp("some words that vanish")
-        assert len(lexicon._types._row_of) > 0
-    assert len(lexicon._types._row_of) == 0
+        assert len(lexicon._types) > 0
+    assert len(lexicon._types) == 0
     with pytest.raises(RuntimeError, match="on purpose"):
         with nlp.memory_zone():
             nlp("some words that vanish")
             raise RuntimeError("on purpose")
-    assert len(lexicon._types._row_of) == 0, "also after an error"
+    assert len(lexicon._types) == 0, "also after an error"
 
 
 def test_training_within_a_memory_zone():
@@ -65,6 +65,6 @@ def test_rules_forget_the_words_of_a_zone():
     expected = [t.tag_ for t in nlp("the brontosaurus runs")]
     with nlp.memory_zone():
         nlp("the words that vanish")
-        assert len(words._row_of) > 0
-    assert len(words._row_of) == 0
+        assert len(words) > 0
+    assert len(words) == 0
     assert [t.tag_ for t in nlp("the brontosaurus runs")] == expected

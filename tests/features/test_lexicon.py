@@ -1,5 +1,7 @@
 """Values are remembered for each word type, and forgetting them changes nothing but time."""
 
+import threading
+
 import numpy as np
 import pytest
 import spacy
@@ -23,6 +25,11 @@ def orths_of(vocab, words):
     return np.array([vocab.strings.add(word) for word in words], np.uint64)
 
 
+def values_of(lex, vocab, words):
+    found = lex.of(vocab, orths_of(vocab, words))
+    return found.table[found.rows]
+
+
 def direct(vocab, words):
     return [[lexical_attribute(name)(vocab[word]) for name in NAMES] for word in words]
 
@@ -33,7 +40,7 @@ def words_of(first, last):
 
 def test_values_of_each_token_in_order(vocab):
     words = ["Dog", "cat", "Dog", "TIME", "mark", "a", "cat"]
-    values = Lexicon(NAMES).values(vocab, orths_of(vocab, words))
+    values = values_of(Lexicon(NAMES), vocab, words)
     assert values.tolist() == direct(vocab, words)
     assert values.dtype == np.uint64
 
@@ -42,12 +49,57 @@ def test_table_grows_and_keeps_its_values(vocab):
     lex = Lexicon(NAMES)
     for last in (1, 2, 5, 40, 41, 300):
         words = words_of(0, last)[::-1]
-        assert lex.values(vocab, orths_of(vocab, words)).tolist() == direct(vocab, words)
+        assert values_of(lex, vocab, words).tolist() == direct(vocab, words)
 
 
 def test_no_words(vocab):
-    assert Lexicon(NAMES).values(vocab, np.zeros(0, np.uint64)).shape == (0, 4)
-    assert Lexicon([]).values(vocab, orths_of(vocab, ["a", "b"])).shape == (2, 0)
+    assert values_of(Lexicon(NAMES), vocab, []).shape == (0, 4)
+    assert values_of(Lexicon([]), vocab, ["a", "b"]).shape == (2, 0)
+
+
+def test_the_empty_word_and_the_largest_number(vocab):
+    words = ["", "a", "", "b"]
+    lex = Lexicon(["lower", "length"])
+    for _ in range(2):
+        assert values_of(lex, vocab, words)[:, 1].tolist() == [0, 1, 0, 1]
+    found = lex.of(vocab, orths_of(vocab, words))
+    assert found.rows[0] == found.rows[2] and len(set(found.rows.tolist())) == 3
+
+
+def test_another_numbering_when_a_row_may_stand_for_another_word(vocab, monkeypatch):
+    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 10)
+    lex, seen = Lexicon(["lower"]), {}
+    for first, last in ((0, 5), (3, 9), (9, 12), (0, 30), (0, 2), (0, 4)):
+        words = words_of(first, last)
+        found = lex.of(vocab, orths_of(vocab, words))
+        for word, row in zip(words, found.rows.tolist(), strict=True):
+            assert row >= 2, "those before are no words"
+            assert seen.setdefault((id(found.numbering), row), word) == word
+            seen[found.numbering] = found  # so that ids stay apart
+    assert len({key[0] for key in seen if isinstance(key, tuple)}) > 2
+    lex.clear()
+    assert lex.of(vocab, orths_of(vocab, ["a"])).numbering not in seen
+
+
+def test_several_threads_learn_words(vocab):
+    lex, wrong = Lexicon(NAMES), []
+    expected = {word: row for word, row in zip(words_of(0, 300), direct(vocab, words_of(0, 300)), strict=True)}
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            words = [f"W{i}x" for i in rng.integers(0, 300, size=20)]
+            if rng.random() < 0.1:
+                lex.clear()
+            if values_of(lex, vocab, words).tolist() != [expected[word] for word in words]:
+                wrong.append(words)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def counting(monkeypatch):
@@ -61,10 +113,10 @@ def test_each_type_is_worked_out_once(vocab, monkeypatch):
     calls = counting(monkeypatch)
     lex = Lexicon(["lower"])
     for words in (["a", "b", "a"], ["b", "c"], ["a", "b", "c"]):
-        lex.values(vocab, orths_of(vocab, words))
+        values_of(lex, vocab, words)
     assert sorted(calls) == ["a", "b", "c"]
     lex.clear()
-    lex.values(vocab, orths_of(vocab, ["c"]))
+    values_of(lex, vocab, ["c"])
     assert sorted(calls) == ["a", "b", "c", "c"]
 
 
@@ -72,12 +124,12 @@ def test_all_is_forgotten_when_there_are_too_many_types(vocab, monkeypatch):
     monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 10)
     calls = counting(monkeypatch)
     lex = Lexicon(["lower"])
-    lex.values(vocab, orths_of(vocab, words_of(0, 8)))
-    lex.values(vocab, orths_of(vocab, words_of(0, 2)))
+    values_of(lex, vocab, words_of(0, 8))
+    values_of(lex, vocab, words_of(0, 2))
     assert len(calls) == 8
-    lex.values(vocab, orths_of(vocab, words_of(8, 12)))  # 8 + 4 > 10
+    values_of(lex, vocab, words_of(8, 12))  # 8 + 4 > 10
     assert len(calls) == 12
-    lex.values(vocab, orths_of(vocab, words_of(0, 1)))
+    values_of(lex, vocab, words_of(0, 1))
     assert len(calls) == 13, "the first words had been forgotten"
 
 
@@ -87,7 +139,7 @@ def test_values_are_the_same_with_and_without_eviction(vocab, monkeypatch):
     rng = np.random.default_rng(3)
     for size in (1, 5, 6, 7, 30, 3, 2, 6):  # also more types in one batch than may be kept
         words = [f"W{i}x" for i in rng.integers(0, 40, size=size)]
-        assert lex.values(vocab, orths_of(vocab, words)).tolist() == direct(vocab, words)
+        assert values_of(lex, vocab, words).tolist() == direct(vocab, words)
 
 
 def test_keys_after_forgetting(vocab):

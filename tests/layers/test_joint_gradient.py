@@ -13,7 +13,8 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.features.extract import AFTER, BEFORE, FeatureExtractor
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.upstream import Upstream
 from spacy_hoseq.layers.weights import weights_in

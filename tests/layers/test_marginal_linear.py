@@ -10,7 +10,7 @@ from spacy.strings import get_string_id
 from thinc.api import Model, set_dropout_rate
 
 from spacy_hoseq.decoders.label_ngrams import AFTER, BEFORE
-from spacy_hoseq.features import extract
+from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import marginal_linear
@@ -60,7 +60,7 @@ def mixed(state, value):
 
 def plain_features(templates, docs, labels):
     """(template, token, key, value) of every feature: q of the n-gram, with the words of the template."""
-    names = {BEFORE: int(extract.BEFORE), AFTER: int(extract.AFTER)}
+    names = {BEFORE: int(keys.BEFORE), AFTER: int(keys.AFTER)}
     names.update({y: get_string_id(f"label={label}") for y, label in enumerate(LABELS)})
     lengths = np.array([len(sentence) for doc in docs for sentence in sentences(doc)], int)
     found = []

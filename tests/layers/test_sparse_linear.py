@@ -62,6 +62,22 @@ def test_scores_are_sums_of_weights(settings):
     assert np.concatenate(scores) == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
 
 
+@pytest.mark.parametrize("zero", ["some", "all", "signed"])
+@pytest.mark.parametrize("settings", [{}, {"hash_rows": 50}])
+def test_features_without_weight_are_left_out(settings, zero):
+    model = layer(**settings)
+    table = raw(model, "table")
+    n_features = len(table) - 1
+    table[: n_features if zero == "all" else n_features // 2] = -0.0 if zero == "signed" else 0.0
+    weights_of(model).set_feature_weights([table])
+    scores = np.concatenate(model.predict(docs_of()))
+    assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
+    used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).values("table", is_train=False))
+    assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
+    if not settings:
+        assert used.rows.n_rows == np.count_nonzero(table[:-1].any(axis=1))
+
+
 @pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"hash_rows": 50}])
 def test_training_scores_are_those_of_prediction(settings):
     model = layer(**settings)

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, DocBin
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.probable_labels import ProbableLabels, certain_labels
-from spacy_hoseq.features.extract import AFTER, BEFORE
+from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.label_templates import label_values
 from spacy_hoseq.layers.upstream import Upstream, UpstreamLabels, read_upstream, write_upstream
 

@@ -1,0 +1,54 @@
+"""Words and sequences of a batch against what spaCy says Doc by Doc."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+
+from spacy_hoseq.features.sequences import parts_of, sentence_starts, sequence_lengths, words_and_lengths
+
+VOCAB = spacy.blank("en").vocab
+
+
+def doc_of(*sentences, known=True):
+    words = [word for sentence in sentences for word in sentence.split()]
+    starts = [i == 0 for sentence in sentences for i in range(len(sentence.split()))]
+    return Doc(VOCAB, words=words, sent_starts=starts if known else None)
+
+
+BATCHES = {
+    "none": [],
+    "empty": [Doc(VOCAB), Doc(VOCAB)],
+    "no boundaries": [doc_of("a b c", known=False), doc_of("d", known=False)],
+    "sentences": [doc_of("a b", "c", "d e f"), doc_of("g")],
+    "both": [Doc(VOCAB), doc_of("a", "b c"), doc_of("d e", known=False), Doc(VOCAB), doc_of("f g", "h"), Doc(VOCAB)],
+    "unknown ones": [Doc(VOCAB, words=["a", "b", "c", "d"], sent_starts=[None, False, True, None])],
+    "none at the beginning": [Doc(VOCAB, words=["a", "b", "c"], sent_starts=[False, False, True])],
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_words_and_sequences(name):
+    docs = BATCHES[name]
+    expected = []
+    for doc in docs:
+        for token in doc:
+            if token.i == 0 or token.is_sent_start:
+                expected.append(0)
+            expected[-1] += 1
+    words, lengths = words_and_lengths(docs)
+    assert words.tolist() == [token.orth for doc in docs for token in doc] and words.dtype == np.uint64
+    assert lengths.tolist() == sequence_lengths(docs).tolist() == expected
+    assert lengths.dtype == sequence_lengths(docs).dtype == np.int32
+    for doc in docs:
+        assert sentence_starts(doc).tolist() == [token.i == 0 or bool(token.is_sent_start) for token in doc]
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_parts(name):
+    docs = BATCHES[name]
+    values = np.arange(2 * sum(map(len, docs))).reshape(-1, 2)
+    parts = parts_of(values, docs)
+    assert [len(part) for part in parts] == [len(doc) for doc in docs]
+    assert all(part.base is not None and part.shape[1] == 2 for part in parts), "views"
+    assert [row for part in parts for row in part.tolist()] == values.tolist()
