@@ -13,7 +13,7 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ..errors import Errors, Warnings
-from ..features.sequences import parts_of
+from ..features.sequences import by_doc
 from ..layers.upstream import Output, UpstreamLabels
 
 Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
@@ -103,7 +103,7 @@ def write_labels(
     docs: Sequence[Doc], attribute: str, labels: Sequence[NDArray[np.int32]], ids: Values, *, overwrite: bool
 ) -> None:
     """Write the labels of each Doc; those that are set already stay, unless `overwrite`. ids: of the labels (L,)."""
-    values = parts_of(ids[np.concatenate([np.zeros(0, np.int32), *labels])], docs)
+    values = by_doc(ids[np.concatenate([np.zeros(0, np.int32), *labels])], docs)
     for doc, found in zip(docs, values, strict=True):
         if not overwrite and has_values(doc, attribute):
             preset = read_values(doc, attribute)

@@ -23,7 +23,7 @@ from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, samples_of
-from ..features.sequences import parts_of
+from ..features.sequences import by_doc
 from ..layers.marginal_listener import MarginalListener
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.upstream import Upstream, write_upstream
@@ -220,9 +220,9 @@ class HoseqTagger(TrainablePipe):
         potentials, allowed = self._potentials(docs)
         labels, handed = decode_for(self.listeners, potentials, allowed, self.decoder, self.labels)
         if not with_marginals:
-            return Guesses(parts_of(labels, docs), None, handed)
+            return Guesses(by_doc(labels, docs), None, handed)
         marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)
-        return Guesses(parts_of(labels, docs), parts_of(marginals, docs), handed)
+        return Guesses(by_doc(labels, docs), by_doc(marginals, docs), handed)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
         """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""

@@ -70,7 +70,7 @@ def decode_sparse(
     gain[deep] += trans[label[cells.parent[deep]], label[deep]] + _psi(cells, patterns, layout)[deep]
     own, v, via = _forward(cells, gain, edges, layout)
     previous = _before(cells, own, v, via, gain, edges)
-    return read_back(packed.first, v, label, lambda at: previous[at], layout)
+    return read_back(packed.first, v, label, previous, layout)
 
 
 def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> Cells:

@@ -4,7 +4,7 @@ The candidates of all tokens are the CELLS of a lattice, and the EDGES lead from
 of the next. Checked label by label against `viterbi` in tests/decoders/test_sparse_viterbi.py.
 """
 
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +42,10 @@ def sparse_viterbi(candidates: Candidates, trans: NDArray[np.floating], lengths:
         e, f = edges.first[a], edges.first[b]
         arrived[e:f] += v.take(edges.source[e:f])
         v[a:b] += np.maximum.reduceat(arrived[e:f], edges.first[a:b] - e)
-
-    def before(cells: Ints) -> Ints:
-        """The cells they were reached from; of several the lowest label."""
-        counts = edges.first[cells + 1] - edges.first[cells]
-        some = ranges(edges.first[cells], counts)
-        first = np.concatenate([[0], np.cumsum(counts)])
-        return edges.source[some[first_best(arrived[some], first)]]
-
+    before = np.full(len(v), -1, np.intp)  # the cell that each was reached from; of several that of the lowest label
+    later = int(bounds[min(1, len(bounds) - 1)])  # cells from here on are not at the start of a sequence
+    if later < len(v):
+        before[later:] = edges.source[first_best(arrived, edges.first[later:])]
     return read_back(packed.first, v, packed.labels, before, layout)
 
 
@@ -73,22 +69,18 @@ def edges_between(packed: Candidates, before: Ints, trans: NDArray[np.floating])
     return Edges(source, moves, np.concatenate([[0], np.cumsum(counts)]))
 
 
-def read_back(first: Ints, v: Floats, label: Ints, before: Callable[[Ints], Ints], layout: Layout) -> Paths:
+def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout) -> Paths:
     """Labels from the last tokens to the first. first (N + 1,): cells of each packed token, at which paths can end.
 
-    v, label, by cell: score of the best path to it, its label. before: the cells at the token before.
+    v, label, before, by cell: score of the best path to it, its label, the cell at the token before. Of paths with the
+    same score the one that ends with the lowest label.
     """
-    labels = np.zeros(len(layout.tokens), np.int32)
-    best = np.zeros(len(layout.lengths))
-    cell = np.zeros(0, np.intp)
+    at_end = first_best(v[: first[-1]], first)  # (N,) if a sequence ended here
+    cells = np.empty(len(layout.tokens), np.intp)
+    cell = cells[:0]
     for t in range(len(layout.size_at_t) - 1, -1, -1):
         here = layout.step(t)
-        n_on = len(cell)
-        if here.start + n_on < here.stop:  # sequences whose last token is t
-            some = first[here.start + n_on : here.stop + 1]
-            chosen = first_best(v[some[0] : some[-1]], some - some[0]) + some[0]  # the lowest label
-            best[n_on : n_on + len(chosen)] = v[chosen]
-            cell = np.concatenate([cell, chosen])
-        labels[here] = label[cell]
-        cell = before(cell) if t else cell
-    return unpack_paths(labels, best, layout)
+        cell = np.concatenate([before.take(cell), at_end[here.start + len(cell) : here.stop]])
+        cells[here] = cell
+    ends = layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))  # last token of each rank
+    return unpack_paths(label[cells].astype(np.int32), v[at_end[ends]], layout)

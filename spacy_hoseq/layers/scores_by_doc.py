@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
-from ..features.sequences import parts_of
+from ..features.sequences import by_doc
 
 
 class ScoresByDoc(List[Floats2d]):
@@ -17,5 +17,5 @@ class ScoresByDoc(List[Floats2d]):
     """
 
     def __init__(self, flat: NDArray[Any], lengths: NDArray[np.int32], docs: Sequence[Doc]) -> None:
-        super().__init__(cast(List[Floats2d], parts_of(flat, docs)))
+        super().__init__(cast(List[Floats2d], by_doc(flat, docs)))
         self.flat, self.lengths = flat, lengths

@@ -11,7 +11,7 @@ from thinc.types import Floats2d
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
-from ..features.sequences import parts_of, sentence_starts
+from ..features.sequences import by_doc, sentence_starts
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
 from .scores_by_doc import ScoresByDoc
@@ -177,7 +177,7 @@ def forward(
         shim.add_gradient("table", *row_gradient(rows[:, used], gradient[used] * scale, index.n_rows))
         return docs
 
-    return cast(List[Floats2d], parts_of(scores, docs)), backprop
+    return cast(List[Floats2d], by_doc(scores, docs)), backprop
 
 
 def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:

@@ -5,7 +5,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features.sequences import parts_of, sentence_starts, sequence_lengths, words_and_lengths
+from spacy_hoseq.features.sequences import by_doc, sentence_starts, sequence_lengths, words_and_lengths
 
 VOCAB = spacy.blank("en").vocab
 
@@ -48,7 +48,7 @@ def test_words_and_sequences(name):
 def test_parts(name):
     docs = BATCHES[name]
     values = np.arange(2 * sum(map(len, docs))).reshape(-1, 2)
-    parts = parts_of(values, docs)
+    parts = by_doc(values, docs)
     assert [len(part) for part in parts] == [len(doc) for doc in docs]
     assert all(part.base is not None and part.shape[1] == 2 for part in parts), "views"
     assert [row for part in parts for row in part.tolist()] == values.tolist()
