@@ -11,8 +11,8 @@ neighbours can have, if
 
 then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of
 equal score stay, so ties are decided as before. It is applied with all labels as A and B (`limits.py`; the ends of a
-sequence, where a side is missing, are covered by max(0, .)), then once more with the candidates that this leaves.
-No best path has a label that was dropped, so dropping it from A and B keeps the second test sound.
+sequence, where a side is missing, are covered by max(0, .)), then with the candidates that this leaves, several times.
+No best path has a label that was dropped, so dropping it from A and B keeps the later tests sound.
 
 Checked label by label against the unpruned decoders in tests/decoders/test_pruning.py.
 """
@@ -34,7 +34,7 @@ Mask = NDArray[np.bool_]
 ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
 SINGLE_ROUNDING = 1e-6  # the same where they are in single precision
 BLOCK_CELLS = 180_000  # (token, label) pairs compared at once: they stay in the processor's cache
-BLOCK_CANDIDATES = 100_000  # candidates compared at once by the second test
+BLOCK_CANDIDATES = 100_000  # candidates compared at once by the later tests
 
 
 class FiredLoss(NamedTuple):
@@ -88,46 +88,60 @@ def candidate_labels(
 
 
 def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
-    """The same test once more, with neighbours restricted to their candidates."""
+    """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
+    then those before, then both once more. Each round works with what the last one has left, and takes for the other
+    side the limit that was found last (before the first round: that of all labels)."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    tokens, rivals = candidates.tokens, first_best(candidates.scores, candidates.first)  # (C,), (N,) best-scoring ones
-    kept = np.ones(len(candidates.labels), bool)
-    for start in range(0, len(kept), BLOCK_CANDIDATES):
-        block = slice(start, start + BLOCK_CANDIDATES)
-        is_open = np.flatnonzero(candidates.labels[block] != candidates.labels[rivals[tokens[block]]]) + start
-        kept[is_open] = _can_win(is_open, tokens[is_open], rivals[tokens[is_open]], candidates, limits, sequence)
-    return candidates.chosen(kept)
+    best = first_best(candidates.scores, candidates.first)  # (N,) the best-scoring candidates, which stay
+    lost = np.zeros(0)  # (C,) on the side of the last round
+    for n_rounds, step in enumerate((1, -1, 1, -1)):
+        token = candidates.tokens
+        rival = best[token]
+        is_open = np.flatnonzero(rival != np.arange(len(token)))
+        if not len(is_open):
+            break
+        rival = rival.take(is_open)
+        j, k = candidates.labels.take(rival), candidates.labels.take(is_open)
+        beside = lost.take(is_open) if n_rounds else limits.everywhere_before(j, k)
+        here = _lost_beside(candidates, token.take(is_open), j, k, step, limits, sequence)
+        limit = here + candidates.loss.take(is_open)
+        limit += np.where(here > -np.inf, beside, 0.0)
+        gap = candidates.scores.take(rival) - candidates.scores.take(is_open)
+        kept, lost = np.ones(len(token), bool), np.zeros(len(token))
+        kept[is_open], lost[is_open] = ~(gap - limit > ROUNDING * (1 + gap)), here
+        stay = np.flatnonzero(kept)
+        candidates, lost, best = candidates.chosen(kept), lost.take(stay), (np.cumsum(kept) - 1)[best]
+    return candidates
 
 
-def _can_win(is_open: Ints, token: Ints, rival: Ints, candidates: Candidates, limits: Limits, sequence: Ints) -> Mask:
-    """Which of some candidates pass the test. is_open (C,): their numbers. token (C,): theirs. rival (C,): numbers of
-    the candidates they are compared with. sequence (N,): of each token. RETURNS (C,)."""
-    first, every_label, n_labels = candidates.first, candidates.labels, len(limits.trans)
-    label, limit = every_label[is_open], candidates.loss[is_open]
-    for step, (earned, instead) in zip((-1, 1), limits.sides, strict=True):
-        neighbour = token + step
-        inside = (neighbour >= 0) & (neighbour < len(sequence))
-        inside[inside] = sequence[neighbour[inside]] == sequence[token[inside]]
-        at = np.flatnonzero(inside)
-        if not len(at):
-            continue
-        start = first[neighbour[at]]
-        counts = first[neighbour[at] + 1] - start
-        other = every_label[ranges(start, counts)]
-        k, j = np.repeat(label[at] * n_labels, counts), np.repeat(every_label[rival[at]] * n_labels, counts)
-        k += other
-        j += other
-        loss = earned.take(k)
+def _lost_beside(
+    candidates: Candidates, token: Ints, j: Ints, k: Ints, step: int, limits: Limits, sequence: Ints
+) -> Floats:
+    """What label k can have over j beside the candidates of the next token (step 1) or the last one (-1); 0 where
+    there is none, -inf where k cannot stand. token, j, k (n,). sequence (N,): of each token. RETURNS (n,)."""
+    earned, instead = limits.sides[0 if step < 0 else 1]
+    first, n_labels = candidates.first, len(limits.trans)
+    neighbour = token + step
+    inside = (neighbour >= 0) & (neighbour < len(sequence))
+    inside &= sequence.take(neighbour, mode="clip") == sequence.take(token)
+    most = np.zeros(len(token))
+    every = np.flatnonzero(inside)
+    for start in range(0, len(every), BLOCK_CANDIDATES):
+        at = every[start : start + BLOCK_CANDIDATES]
+        begin = first.take(neighbour.take(at))
+        counts = first.take(neighbour.take(at) + 1) - begin
+        other = candidates.labels.take(ranges(begin, counts))
+        of_k, of_j = (k.take(at) * n_labels).repeat(counts), (j.take(at) * n_labels).repeat(counts)
+        of_k += other
+        of_j += other
+        loss = earned.take(of_k)
         possible = None if limits.are_finite else loss > -np.inf
         with np.errstate(invalid="ignore"):
-            loss -= instead.take(j)
+            loss -= instead.take(of_j)
         if possible is not None:
-            loss[~possible] = -np.inf  # where label k is forbidden it has nothing to lose; where only j is, everything
-        worst = np.maximum.reduceat(loss, np.cumsum(counts) - counts)
-        limit[at] = np.where(worst > -np.inf, limit[at], -np.inf)
-        limit[at] += np.where(limit[at] > -np.inf, worst, 0.0)
-    gap = candidates.scores[rival] - candidates.scores[is_open]
-    return ~(gap - limit > ROUNDING * (1 + gap))
+            loss[~possible] = -np.inf  # where label k is forbidden it has nothing; where only j is, everything
+        most[at] = np.maximum.reduceat(loss, np.cumsum(counts) - counts)
+    return most
 
 
 def fired_loss_of(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[FiredLoss]:

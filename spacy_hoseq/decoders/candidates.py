@@ -35,8 +35,9 @@ class Candidates(NamedTuple):
 
     def chosen(self, kept: NDArray[np.bool_]) -> "Candidates":
         """Those that are `kept` (C,)."""
-        first = np.concatenate([[0], np.cumsum(kept)])[self.first]
-        return Candidates(first, self.labels[kept], self.scores[kept], self.loss[kept])
+        first = np.concatenate([[0], np.cumsum(kept)]).take(self.first)
+        at = np.flatnonzero(kept)
+        return Candidates(first, self.labels.take(at), self.scores.take(at), self.loss.take(at))
 
     def of(self, tokens: Ints) -> "Candidates":
         """Those of some tokens, in their order."""

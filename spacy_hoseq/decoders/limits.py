@@ -69,13 +69,15 @@ class Limits:
 
     def everywhere(self, labels: Ints) -> NDArray[np.floating]:
         """What other labels can have over these. labels (n,): j. RETURNS (n, L)."""
-        table = self._table
-        known = self._known.take(labels)
-        if not known.all():
-            missing = np.unique(labels[~known])
-            table[missing] = self._rows(missing)
-            self._known[missing] = True  # after the rows: other threads may be reading
-        return table.take(labels, axis=0)
+        self._make_rows(labels)
+        rows: NDArray[np.floating] = self._tables[0].take(labels, axis=0)
+        return rows
+
+    def everywhere_before(self, labels: Ints, others: Ints) -> NDArray[np.floating]:
+        """The part of it that the token before has: its first term. labels, others (n,): j, k. RETURNS (n,)."""
+        self._make_rows(labels)
+        limits: NDArray[np.floating] = self._tables[1][labels, others]
+        return limits
 
     @cached_property
     def _earned(self) -> Tuple[Floats, Floats]:
@@ -106,19 +108,25 @@ class Limits:
         return bool(np.isfinite(self.trans).all())
 
     @cached_property
-    def _table(self) -> NDArray[np.floating]:
-        return np.empty(self.trans.shape, np.float32 if self._largest < LARGE else np.float64)
+    def _tables(self) -> NDArray[np.floating]:
+        """everywhere, and its first term alone. (2, L, L)"""
+        return np.empty((2, *self.trans.shape), np.float32 if self._largest < LARGE else np.float64)
 
     @cached_property
     def _rounded(self) -> "Tuple[Tuple[NDArray[np.floating], NDArray[np.floating]], ...]":
-        dtype = self._table.dtype
+        dtype = self._tables.dtype
         return tuple((earned.T.astype(dtype, "C"), instead.T.astype(dtype, "C")) for earned, instead in self.sides)
 
-    def _rows(self, labels: Ints) -> NDArray[np.floating]:
-        total = sum(most_lost(earned, instead, labels) for earned, instead in self._rounded)
-        result: NDArray[np.floating] = np.asarray(total)
-        result += 16 * float(np.finfo(result.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
-        return result
+    def _make_rows(self, labels: Ints) -> None:
+        known = self._known.take(labels)
+        if known.all():
+            return
+        missing = np.unique(labels[~known])
+        before, after = (most_lost(earned, instead, missing) for earned, instead in self._rounded)
+        margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
+        for table, rows in zip(self._tables, (before + after, before), strict=True):
+            table[missing] = rows + margin
+        self._known[missing] = True  # after the rows: other threads may be reading
 
     def __getstate__(self) -> Any:
         return {"_made_from": self._made_from, "_known": np.zeros_like(self._known)}

@@ -29,7 +29,7 @@ from .viterbi import viterbi
 
 Ints = NDArray[np.intp]
 NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
-CHAIN_COST, PATTERN_COST = 32, 64  # the same for two candidates to compare and decode, without and with patterns
+PAIR_COST = 32  # the same for two candidates to compare and decode
 SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
 CROWDED = 4  # pairs of candidates a token from which a chain is decoded at once: comparing them would cost as much
 LONG = 1000  # tokens of a sequence that is never decoded at once: step by step, alone, is slower than its windows
@@ -127,15 +127,13 @@ def is_few(
     lengths: Ints,
     trans: NDArray[np.floating],
     patterns: Optional[PatternScores],
-    pair_cost: Optional[int] = None,
+    pair_cost: int = PAIR_COST,
 ) -> NDArray[np.bool_]:
     """Sequences for which it pays to look at pairs of candidates only: a property of the sequence, not of the batch.
 
-    counts (N,): candidates. pair_cost: of looking at one; None = of comparing them first. RETURNS (S,).
+    counts (N,): candidates. pair_cost: of looking at one. RETURNS (S,).
     """
     n_nodes = len(trans) if patterns is None else min(len(patterns.trie), MANY_NODES)
-    if pair_cost is None:
-        pair_cost = CHAIN_COST if patterns is None else PATTERN_COST
     dense = len(trans) ** 2 + NODE_COST * n_nodes
     return np.asarray(_pairs(counts, lengths) * pair_cost <= lengths * dense, bool)
 

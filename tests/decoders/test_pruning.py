@@ -254,7 +254,7 @@ def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
 
 
 def plain_is_few(counts, n_labels, n_nodes, cost):
-    """One sequence: pairs of candidates beside each other cost 32 each, with patterns 64 to compare and 256 to decode;
+    """One sequence: pairs of candidates beside each other cost 32 each to compare, with patterns 256 to decode;
     the decoder of all labels L^2 + 8 U a token."""
     pairs = sum(a * b for a, b in zip(counts[:-1], counts[1:], strict=True))
     return cost * pairs <= len(counts) * (n_labels**2 + 8 * n_nodes)
@@ -269,7 +269,7 @@ def test_what_few_candidates_are(case, seed, limit):
         first = pruning.is_few(counts, lengths, trans, patterns)
         second = pruning.is_few(counts, lengths, trans, patterns, pruning.SPARSE_COST)
     n_nodes = min(limit, len(patterns.trie))
-    settings = (chain, case.n_labels, 32), (first, n_nodes, 64), (second, n_nodes, 256)
+    settings = (chain, case.n_labels, 32), (first, n_nodes, 32), (second, n_nodes, 256)
     for got, nodes, cost in settings:
         parts = np.split(counts, case.starts[1:])
         assert got.tolist() == [plain_is_few(part.tolist(), case.n_labels, nodes, cost) for part in parts]

@@ -56,7 +56,7 @@ def decode_by_windows(case, sparse_cost=pruning.SPARSE_COST, together=pruning.WI
 
         return wrapper
 
-    settings = {"PATTERN_COST": 0, "SPARSE_COST": sparse_cost, "WINDOW_TOKENS": together}
+    settings = {"PAIR_COST": 0, "SPARSE_COST": sparse_cost, "WINDOW_TOKENS": together}
     with mock.patch.multiple(pruning, **settings):
         with mock.patch.object(pruning, "_decode_windows", counting(pruning._decode_windows)):
             paths = decode(case)
