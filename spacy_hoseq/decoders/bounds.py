@@ -80,11 +80,11 @@ def candidate_labels(
             kept &= allowed[block]
         found.append(np.flatnonzero(kept) + start * n_labels)
     cells = np.concatenate(found)
-    first = np.searchsorted(cells, np.arange(n_tokens + 1) * n_labels)
-    tokens = np.repeat(np.arange(n_tokens), np.diff(first))
-    labels = cells - tokens * n_labels
+    counts = np.bincount(cells // max(1, n_labels), minlength=n_tokens)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    labels = cells - np.repeat(np.arange(n_tokens) * n_labels, counts)
     loss = np.zeros(len(cells)) if fired_loss is None else fired_loss.at(cells)
-    return Candidates(first, labels, scores[tokens, labels].astype(np.float64), loss)
+    return Candidates(first, labels, scores.reshape(-1).take(cells).astype(np.float64), loss)
 
 
 def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:

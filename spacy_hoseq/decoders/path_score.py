@@ -53,7 +53,7 @@ def sum_score(
         trie, fired = patterns.trie, patterns.fired
         if patterns.weights.any():
             found = trie.occurrences(labels, lengths)
-            here += np.bincount(found.tokens, weights=patterns.weights[found.nodes], minlength=len(here))
+            here += np.bincount(found.tokens, weights=patterns.weights.take(found.nodes), minlength=len(here))
         if fired is not None:
             matched = matching(fired, trie, sequence, lambda token, label: labels[token] == label)
             here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))

@@ -121,7 +121,7 @@ class PatternTrie:
     def child(self, nodes: Ints, labels: Ints) -> Ints:
         """Node of `nodes` extended by `labels`, -1 where there is none. All (n,)."""
         if self._child_table is not None:
-            found: Ints = self._child_table[nodes * self.n_labels + labels].astype(np.intp)
+            found: Ints = self._child_table.take(nodes * self.n_labels + labels).astype(np.intp)
             return found
         if not len(self._child_keys):
             return np.full(len(nodes), -1, np.intp)
@@ -271,16 +271,18 @@ class PatternTrie:
 
         From every token as a beginning, all at once, the trie is followed as far as it goes: O(N max_length log U).
         """
-        sequence = np.repeat(np.arange(len(lengths)), lengths)
         label: Ints = labels.astype(np.intp)
+        follows = np.ones(len(label) + 1, bool)  # a token of the same sequence
+        follows[np.cumsum(lengths)] = follows[0] = False
         token: Ints = np.arange(len(label))
         node = label
         tokens, nodes = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         while len(token):
-            inside = token + 1 < len(label)
-            token, node = token[inside] + 1, node[inside]
-            node = np.where(sequence[token - 1] == sequence[token], self.child(node, label[token]), -1)
-            token, node = token[node >= 0], node[node >= 0]
+            going_on = np.flatnonzero(follows.take(token + 1))
+            token, node = token.take(going_on) + 1, node.take(going_on)
+            node = self.child(node, label.take(token))
+            exists = np.flatnonzero(node >= 0)
+            token, node = token.take(exists), node.take(exists)
             tokens.append(token)
             nodes.append(node)
         return Occurrences(np.concatenate(tokens), np.concatenate(nodes))
