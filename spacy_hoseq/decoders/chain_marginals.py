@@ -18,6 +18,7 @@ with e = exp(scores), w = exp(trans), alpha and beta scaled as in `forward_backw
 A_t beta_t + alpha_t B_t. Tests compare with enumeration, and the gradient with finite differences.
 """
 
+from functools import cached_property
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -72,8 +73,8 @@ class ChainMarginals:
         if found is None:
             forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
             raise LostDigits(finite_range(trans if moves is None else trans + moves))
-        self._weights, self._alpha, self._beta = found.weights, found.alpha, np.ones_like(found.alpha)
-        self._e = found.potentials / found.scale[:, None]  # (N, L)
+        self._e, self._weights, self._alpha = found.e, found.weights, found.alpha  # (N, L)
+        self._beta = np.ones_like(found.alpha)
         for t in range(len(layout.size_at_t) - 1, 0, -1):
             here = layout.step(t)
             self._beta[self._before(t)] = moved_back(self._e[here] * self._beta[here], self._weights, here)
@@ -82,7 +83,7 @@ class ChainMarginals:
         self._place = np.empty(len(scores), np.intp)
         self._place[layout.tokens] = np.arange(len(scores))
 
-    @property
+    @cached_property
     def nodes(self) -> Floats:
         """mu. RETURNS (N, L), rows sum to 1."""
         return self._unpacked(self._alpha * self._beta)
