@@ -98,8 +98,8 @@ def scaled_prefixes(
     weights = np.exp(both - top)
     opened = bool((trans > -np.inf).all())
     found = _way_forward(emissions, weights, layout, top, opened=opened)
-    if found is None and not opened:  # labels that no prefix can end with may have had the highest scores
-        reached = reached_labels(emissions > -np.inf, trans, layout)
+    reached = None if found is not None or opened else reached_labels(emissions > -np.inf, trans, layout)
+    if reached is not None:  # labels that no prefix can end with may have had the highest scores
         found = _way_forward(np.where(reached, emissions, -np.inf), weights, layout, top, opened=False)
     return found
 
