@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..chunks import Grammar, TagTable
-from ..decoders.configuration_marginals import SpanMarginals
-from ..decoders.layout import ranges
+from ..chunks import TagTable
+from ..decoders.predictions import ChainLabelling, Labelling
 
 Ints = NDArray[np.intp]
 
@@ -34,26 +33,22 @@ class ScoredChunks(NamedTuple):
 def found_chunks(
     docs: Sequence[Doc],
     lengths: NDArray[np.integer],
-    labels: NDArray[np.int32],
-    marginals: SpanMarginals,
+    found: "Labelling | ChainLabelling",
     tags: TagTable,
-    grammar: Grammar,
     *,
     with_marginals: bool,
 ) -> List[FoundChunks]:
     """The chunks that tags stand for, and the probability that a chunk is there: begins, goes on and ends as it does.
 
-    lengths (S,): of the sequences in all docs. labels (N,): ids of their tags, well formed. marginals: of the same
-    tokens.
+    lengths (S,): of the sequences in all docs. found: the ids of their tags, well formed, with probabilities.
     """
-    begins = np.zeros(len(labels), bool)
+    begins = np.zeros(len(found.labels), bool)
     begins[np.cumsum(lengths) - lengths] = True
-    first, end, types = tags.chunks(labels, begins)
-    goes_on = grammar.pairs & ~grammar.first  # a tag that cannot be first continues the one before
-    p = marginals.segments(first, end - first, labels[ranges(first, end - first)], goes_on).astype(np.float32)
+    first, end, types = tags.chunks(found.labels, begins)
+    p = found.segments(first, end - first).astype(np.float32)
     ends = np.cumsum([len(doc) for doc in docs])
     by_doc = np.searchsorted(first, [0, *ends.tolist()])
-    rows = np.split(marginals.nodes.astype(np.float32), ends[:-1]) if with_marginals else [None] * len(docs)
+    rows = np.split(found.nodes.astype(np.float32), ends[:-1]) if with_marginals else [None] * len(docs)
     result, shift = [], 0
     for i, doc in enumerate(docs):
         at = slice(int(by_doc[i]), int(by_doc[i + 1]))

@@ -18,11 +18,10 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
 from ..chunks import Grammar, TagTable, grammar, tag_names
-from ..decoders.configuration_marginals import span_marginals
 from ..decoders.exact import decode_exact
 from ..decoders.kbest import combine, k_best_of
 from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.probable_path import decode_probable
+from ..decoders.predictions import labels_and_segments
 from ..features.sequences import sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights import weights_in
@@ -215,9 +214,9 @@ class HoseqChunker(TrainablePipe):
             return [no_chunks(len(self.tags), with_marginals=with_marginals) for _ in docs]
         _, tags, rules = self._lookup()
         potentials, allowed = self._potentials(docs)
-        marginals = span_marginals(potentials, allowed=allowed)
-        labels = decode_probable(potentials, marginals, allowed=allowed)
-        return found_chunks(docs, potentials.lengths, labels, marginals, tags, rules, with_marginals=with_marginals)
+        goes_on = rules.pairs & ~rules.first  # a tag that cannot be first continues the one before
+        found = labels_and_segments(potentials, goes_on, allowed=allowed, with_nodes=with_marginals)
+        return found_chunks(docs, potentials.lengths, found, tags, with_marginals=with_marginals)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: List[FoundChunks]) -> None:
         """Write spans with their scores, and what else is asked for. Spans that are set already stay, unless

@@ -12,10 +12,9 @@ from thinc.api import Model
 
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
-from ..decoders.marginals import marginals_of
 from ..decoders.potentials import Potentials
-from ..decoders.probable_labels import certain_labels, probable_labels
-from ..decoders.probable_path import decode_probable
+from ..decoders.predictions import labels_and_probable
+from ..decoders.probable_labels import certain_labels
 from ..errors import Errors
 from ..features.label_templates import label_values
 from ..features.sequences import sequence_lengths
@@ -116,18 +115,14 @@ def decode_for(
     labels: Sequence[str],
 ) -> Tuple[NDArray[np.int32], Handed]:
     """The best labels (N,), and what the listeners ask for, in each output once. labels: all, by id."""
-    marginals = None
-    if any(listener.output == "marginals" for listener in listeners):
-        marginals = marginals_of(potentials, allowed=allowed)
-    if marginals is not None and decode is decode_exact:
-        best = decode_probable(potentials, marginals, allowed=allowed)
-    else:
-        best = decode(potentials, allowed=allowed).labels
+    keys = label_values(labels)
     handed: Handed = []
-    keys, lengths = label_values(labels), potentials.lengths
-    if any(listener.output == "one_best" for listener in listeners):
-        handed.append(("one_best", UpstreamLabels(certain_labels(best, lengths), keys, 0.0)))
-    if marginals is not None:
-        threshold = min(listener.threshold for listener in listeners if listener.output == "marginals")
-        handed.append(("marginals", UpstreamLabels(probable_labels(marginals, lengths, threshold), keys, threshold)))
+    thresholds = [listener.threshold for listener in listeners if listener.output == "marginals"]
+    if thresholds:
+        best, probable = labels_and_probable(potentials, min(thresholds), allowed=allowed)
+        handed.append(("marginals", UpstreamLabels(probable, keys, min(thresholds))))
+    if not thresholds or decode is not decode_exact:
+        best = decode(potentials, allowed=allowed).labels
+    if len(thresholds) < len(listeners):
+        handed.append(("one_best", UpstreamLabels(certain_labels(best, potentials.lengths), keys, 0.0)))
     return best, handed

@@ -18,6 +18,7 @@ with e = exp(scores), w = exp(trans), alpha and beta scaled as in `forward_backw
 A_t beta_t + alpha_t B_t. Tests compare with enumeration, and the gradient with finite differences.
 """
 
+from functools import cached_property
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -72,8 +73,8 @@ class ChainMarginals:
         if found is None:
             forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
             raise LostDigits(finite_range(trans if moves is None else trans + moves))
-        self._weights, self._alpha, self._beta = found.weights, found.alpha, np.ones_like(found.alpha)
-        self._e = found.potentials / found.scale[:, None]  # (N, L)
+        self._e, self._weights, self._alpha = found.e, found.weights, found.alpha  # (N, L)
+        self._beta = np.ones_like(found.alpha)
         for t in range(len(layout.size_at_t) - 1, 0, -1):
             here = layout.step(t)
             self._beta[self._before(t)] = moved_back(self._e[here] * self._beta[here], self._weights, here)
@@ -82,10 +83,28 @@ class ChainMarginals:
         self._place = np.empty(len(scores), np.intp)
         self._place[layout.tokens] = np.arange(len(scores))
 
-    @property
+    @cached_property
     def nodes(self) -> Floats:
         """mu. RETURNS (N, L), rows sum to 1."""
         return self._unpacked(self._alpha * self._beta)
+
+    @property
+    def weights(self) -> Floats:
+        """w, the largest 1. RETURNS (L, L), or (N, L, L) packed."""
+        return self._weights
+
+    def prefixes(self, tokens: Ints) -> Floats:
+        """alpha. tokens: any shape. RETURNS that shape and (L,)."""
+        return np.asarray(self._alpha[self._place[tokens]])
+
+    def suffixes(self, tokens: Ints) -> Floats:
+        """beta."""
+        return np.asarray(self._beta[self._place[tokens]])
+
+    def sides(self, tokens: Ints, labels: NDArray[np.integer]) -> "tuple[Floats, Floats]":
+        """alpha_t(y) and e_t(y) beta_t(y): with w between them they make nu. tokens, labels (E,). RETURNS (E,) each."""
+        at = self._place[tokens] * self._e.shape[1] + labels
+        return self._alpha.take(at), self._e.take(at) * self._beta.take(at)
 
     def arcs(self, arcs: Arcs) -> Floats:
         """nu of some pairs, 0 at the first token of a sequence. RETURNS (A,)."""
@@ -140,6 +159,30 @@ class ChainMarginals:
             leaves = np.where(goes_on[last[followed]], 0.0, weights)
             after[followed] = (leaves * self._e[following] * self._beta[following]).sum(axis=1)
         return np.asarray(inside * after)
+
+    def along(self, labels: NDArray[np.integer], goes_on: Optional[Mask] = None) -> "tuple[Floats, Floats, Floats]":
+        """Of one labelling: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), and the probability that what y_t stands for
+        does not go on, p(not goes_on[y_t, y_{t+1}] | y_t) (1 where it does, in this labelling).
+
+        labels (N,). goes_on (L, L) bool: as in `segments`. RETURNS (N,) each.
+        """
+        at, ends = self._place, np.cumsum(self._layout.lengths)
+        cells = at * self._e.shape[1] + labels
+        alpha, beta = self._alpha.take(cells), self._beta.take(cells)
+        message = self._e.take(cells) * beta
+        step, stop = np.ones(len(labels)), np.ones(len(labels))
+        step[1:] = self._weight(at[1:], labels[:-1], labels[1:]) * message[1:] / beta[:-1]
+        step[ends - self._layout.lengths] = 1.0
+        if goes_on is not None:
+            ended: Mask = np.asarray(goes_on.any(axis=1))[labels]
+            ended[:-1] &= ~goes_on[labels[:-1], labels[1:]]
+            ended[ends - 1] = False
+            here = np.flatnonzero(ended)
+            following, last = at[here + 1], labels[here]
+            leaves = self._weight(following[:, None], last[:, None], np.arange(self._e.shape[1]))
+            leaves = np.where(goes_on[last], 0.0, leaves)
+            stop[here] = (leaves * self._e[following] * self._beta[following]).sum(axis=1) / beta[here]
+        return alpha * beta, step, stop
 
     def backprop(
         self, d_nodes: NDArray[np.floating], arcs: Optional[Arcs] = None, d_arcs: Optional[NDArray[np.floating]] = None
@@ -207,9 +250,7 @@ class ChainMarginals:
         return slice(start, start + int(self._layout.size_at_t[t]))
 
     def _unpacked(self, packed: Floats) -> Floats:
-        result = np.empty_like(packed)
-        result[self._layout.tokens] = packed
-        return result
+        return np.asarray(packed.take(self._place, axis=0))
 
 
 def packed_moves(moves: NDArray[np.floating], scores: NDArray[np.floating], layout: Layout) -> Floats:

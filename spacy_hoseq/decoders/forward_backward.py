@@ -30,14 +30,13 @@ Mask = NDArray[np.bool_]
 
 
 class ScaledPrefixes(NamedTuple):
-    """The way forward in scaled probabilities, packed. potentials (N, L): e^scores, the largest at each token 1.
-    weights (L, L), or (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha (N, L): rows sum to
-    1. scale (N,): sums before scaling. log_z (S,) by rank."""
+    """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha. weights (L, L), or
+    (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha (N, L): rows sum to 1.
+    log_z (S,) by rank."""
 
-    potentials: Floats
+    e: Floats
     weights: Floats
     alpha: Floats
-    scale: Floats
     log_z: Floats
 
 
@@ -94,32 +93,49 @@ def scaled_prefixes(
     both = trans if moves is None else trans + moves
     if finite_range(both) >= MAX_RANGE:
         return None
-    reached = reached_labels(emissions > -np.inf, trans, layout)
-    if reached is not None:
-        emissions = np.where(reached, emissions, -np.inf)
-    shift = emissions.max(axis=1, keepdims=True, initial=-np.inf)
-    if not np.isfinite(shift).all():
-        return None
-    potentials = np.exp(emissions - shift)  # (N, L)
     top = float(both.max(initial=-np.inf))
     top = top if np.isfinite(top) else 0.0
     weights = np.exp(both - top)
-    alpha = np.empty_like(potentials)
-    scale = np.empty(len(potentials))
-    for t in range(len(layout.size_at_t)):
-        here = layout.step(t)
-        current = potentials[here]  # (n, L)
-        if t > 0:
-            start = layout.offset[t - 1]
-            current = current * moved_on(alpha[start : start + len(current)], weights, here)
-        scale[here] = current.sum(axis=1)
-        if not scale[here].all():
-            return None
-        alpha[here] = current / scale[here, None]
-        if reached is not None and vanished(current, alpha[here], reached[here]):
-            return None
+    opened = bool((trans > -np.inf).all())
+    found = _way_forward(emissions, weights, layout, top, opened=opened)
+    reached = None if found is not None or opened else reached_labels(emissions > -np.inf, trans, layout)
+    if reached is not None:  # labels that no prefix can end with may have had the highest scores
+        found = _way_forward(np.where(reached, emissions, -np.inf), weights, layout, top, opened=False)
+    return found
+
+
+def _way_forward(
+    emissions: Floats, weights: Floats, layout: Layout, top: float, *, opened: bool
+) -> Optional[ScaledPrefixes]:
+    """opened (bool): no transition is forbidden. Else a label can be reached where its sum over the labels before is
+    above 0, as long as no share was below LEAST until then."""
+    shift = emissions.max(axis=1, keepdims=True, initial=-np.inf)
+    if not np.isfinite(shift).all():
+        return None
+    potentials = emissions - shift  # (N, L)
+    np.exp(potentials, out=potentials)
+    alpha, scale = np.empty_like(potentials), np.empty(len(potentials))
+    reached = None if opened else emissions > -np.inf
+    ones = np.ones(emissions.shape[1])
+    before = alpha[:0]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for t in range(len(layout.size_at_t)):
+            here = layout.step(t)
+            current = potentials[here]  # (n, L)
+            if t > 0:
+                moved = moved_on(before[: len(current)], weights, here)
+                if reached is not None:
+                    reached[here] &= moved > 0
+                current = np.multiply(moved, current, out=moved)
+            np.matmul(current, ones, out=scale[here])
+            before = np.divide(current, scale[here, None], out=alpha[here])
+    if not scale.all() or (reached is not None and _lost(alpha, scale, reached)):
+        return None
+    if reached is not None:
+        potentials *= reached  # else suffixes of labels that no prefix ends with could overflow
+    potentials /= scale[:, None]
     log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
-    return ScaledPrefixes(potentials, weights, alpha, scale, log_z)
+    return ScaledPrefixes(potentials, weights, alpha, log_z)
 
 
 def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
@@ -156,9 +172,16 @@ def vanished(current: Floats, share: Floats, reached: Mask) -> bool:
     return bool((current[reached] < NORMAL).any() or (share[reached] < LEAST).any())
 
 
+def _lost(alpha: Floats, scale: Floats, reached: Mask) -> bool:
+    """`vanished` for all steps at once: a share of LEAST that comes from a usual sum has its digits."""
+    if scale.min(initial=np.inf) >= NORMAL / LEAST:
+        return bool((reached & (alpha < LEAST)).any())
+    return vanished(alpha * scale[:, None], alpha, reached)
+
+
 def _scaled(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats, Floats]:
     """The way back. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
-    potentials, weights, alpha, scale, log_z = prefixes
+    e, weights, alpha, log_z = prefixes
     marginals = alpha  # times beta, written over alpha
     transitions = np.zeros_like(weights)
     beta = np.ones((0, len(weights)))
@@ -166,7 +189,7 @@ def _scaled(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats, F
         here, n = layout.step(t), int(layout.size_at_t[t])
         start = int(layout.offset[t - 1])
         beta = np.concatenate([beta, np.ones((n - len(beta), len(weights)))])
-        message = potentials[here] * beta / scale[here, None]  # (n, L)
+        message = e[here] * beta  # (n, L)
         transitions += alpha[start : start + n].T @ message
         beta = message @ weights.T
         marginals[start : start + n] *= beta

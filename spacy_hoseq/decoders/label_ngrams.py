@@ -11,6 +11,7 @@ back through it (Azuma & Matsumoto 2011, section 2: features of the upper layer 
 Places before and after a sequence hold a label of their own, with probability 1.
 """
 
+from copy import copy
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -69,6 +70,7 @@ class LabelLattice:
         n_places = len(sequence) + 2 * margin * n_sequences
         self._count = np.bincount(place, minlength=n_places)
         self._first = np.cumsum(self._count) - self._count
+        self._tokens: Ints = np.arange(len(sequence))
         self._found: Dict[Tuple[float, ...], NGrams] = {}
         self._link(probable, place[order], np.concatenate([before, after], axis=1), margin)
 
@@ -95,6 +97,12 @@ class LabelLattice:
         self._link_count = np.bincount(earlier, minlength=len(place))
         self._link_first = np.cumsum(self._link_count) - self._link_count
 
+    def between(self, start: int, stop: int) -> "LabelLattice":
+        """The same lattice, with n-grams around the tokens start <= n < stop only."""
+        part = copy(self)
+        part._tokens, part._found = self._tokens[start:stop], {}
+        return part
+
     def ngrams(self, offsets: Sequence[int], threshold: float) -> NGrams:
         """All n-grams with q >= threshold at the places offsets[i] from each token, for each token.
 
@@ -102,8 +110,7 @@ class LabelLattice:
         """
         key = (*offsets, threshold)
         if key not in self._found:
-            tokens: Ints = np.arange(len(self._place_of))
-            nothing = NGrams(tokens, [], np.ones(len(tokens)), [])
+            nothing = NGrams(self._tokens, [], np.ones(len(self._tokens)), [])
             before = self.ngrams(offsets[:-1], threshold) if len(offsets) > 1 else nothing
             follows = len(offsets) > 1 and offsets[-1] == offsets[-2] + 1
             self._found[key] = self._extended(before, offsets[-1], follows, threshold)

@@ -42,17 +42,17 @@ def probable_labels(marginals: Marginals, lengths: NDArray[np.integer], threshol
     """Entries and pairs of a batch. threshold (float): 0 = all that are not impossible. RAISES as `check_threshold`."""
     check_threshold(threshold)
     nodes = marginals.nodes
-    tokens, labels = np.nonzero(_reach(nodes, threshold))
-    earlier, later = _neighbours(tokens, lengths)
+    tokens, labels = np.nonzero(reach(nodes, threshold))
+    earlier, later = neighbours(tokens, lengths)
     pairs = marginals.arcs(Arcs(tokens[later], labels[earlier], labels[later]))
-    kept = _reach(pairs, threshold)
+    kept = reach(pairs, threshold)
     return ProbableLabels(tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
 
 
 def certain_labels(labels: NDArray[np.integer], lengths: NDArray[np.integer]) -> ProbableLabels:
     """One labelling, with probability 1. labels (N,): -1 = none at this token."""
     tokens = np.flatnonzero(labels >= 0)
-    earlier, later = _neighbours(tokens, lengths)
+    earlier, later = neighbours(tokens, lengths)
     return ProbableLabels(
         tokens, labels[tokens].astype(np.intp), np.ones(len(tokens)), earlier, later, np.ones(len(later))
     )
@@ -66,12 +66,13 @@ def check_threshold(threshold: float) -> None:
         )
 
 
-def _reach(probabilities: Floats, threshold: float) -> NDArray[np.bool_]:
+def reach(probabilities: Floats, threshold: float) -> NDArray[np.bool_]:
     """Compared in single precision, in which they are kept on Docs."""
-    return np.asarray((probabilities > 0) & (probabilities.astype(np.float32) >= np.float32(threshold)), bool)
+    reached = probabilities.astype(np.float32) >= np.float32(threshold)
+    return np.asarray(reached if threshold else reached & (probabilities > 0), bool)
 
 
-def _neighbours(tokens: Ints, lengths: NDArray[np.integer]) -> "tuple[Ints, Ints]":
+def neighbours(tokens: Ints, lengths: NDArray[np.integer]) -> "tuple[Ints, Ints]":
     """All pairs of entries at neighbouring tokens of one sequence. tokens (E,): of the entries."""
     n_tokens = int(np.sum(lengths))
     counts = np.bincount(tokens, minlength=n_tokens)

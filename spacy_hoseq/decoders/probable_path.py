@@ -1,43 +1,78 @@
 """The best label sequences, where marginals have been computed anyway.
 
-The most probable label of each token makes a labelling whose probability p is one segment's. If it has more than half
-of all, it is the best one, since all others share the rest; so it is in most sequences that a trained model is sure of.
-Else the best labelling has at least p, and so has each of its labels: those with a smaller marginal cannot be on it,
-and are left out before decoding.
+The most probable label of each token makes a labelling of probability p. If that is more than half, it is the best one,
+since all others share the rest; so it is in many sequences that a trained model is sure of. Else the best labelling has
+at least p, and so has each of its labels: those with a smaller marginal cannot be on it, and are left out before
+decoding. At most tokens none is left beside that of the labelling, so that only windows around the others are decoded.
 """
 
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .candidates import candidates_of
 from .configuration_marginals import ConfigurationMarginals, SpanMarginals
 from .exact import decode_exact
+from .path_score import sum_score
 from .potentials import Potentials
+from .pruning import open_windows
+from .sparse_viterbi import sparse_viterbi
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Labels = NDArray[np.int32]
 ROUNDING = 1e-6  # more than it can do
 SURE = 0.5 + ROUNDING
+FAINT = 1e-3  # labellings that are less probable exclude too few labels
+
+
+class LikelyLabels(NamedTuple):
+    """labels (N,). faint (n,): sequences for which they are not known to be the best, since every labelling that is at
+    hand excludes too little."""
+
+    labels: Labels
+    faint: Ints
 
 
 def decode_probable(
     potentials: Potentials, marginals: SpanMarginals, *, allowed: Optional[NDArray[np.bool_]] = None
-) -> NDArray[np.int32]:
+) -> Labels:
     """The labels of `decode_exact`. marginals: of the same potentials and mask. RETURNS (N,) int32.
 
-    For a chain; with label patterns or configurations, where segments cost more than decoding, everything is decoded.
+    For a chain; with label patterns or configurations, which make segments cost more than decoding, everything is
+    decoded.
     """
     if isinstance(marginals, ConfigurationMarginals) or potentials.patterns is not None or potentials.moves is not None:
         return decode_exact(potentials, allowed=allowed).labels
-    labels: NDArray[np.int32] = marginals.nodes.argmax(axis=1).astype(np.int32)
-    lengths = potentials.lengths.astype(np.intp)
-    starts = np.cumsum(lengths) - lengths
-    p = marginals.segments(starts, lengths, labels)
-    unsure = np.flatnonzero(p < SURE)
-    if len(unsure):
-        rest, tokens, _ = potentials.chain_of(unsure)
-        least = np.repeat(p[unsure] * (1 - ROUNDING), lengths[unsure])
-        candidates = marginals.nodes[tokens] >= least[:, None]
-        if allowed is not None:
-            candidates &= allowed[tokens]
-        labels[tokens] = decode_exact(rest, allowed=candidates).labels
+    labels, faint = likely_labels(potentials, marginals.nodes, marginals.log_z)
+    return decode_some(potentials, allowed, faint, labels)
+
+
+def decode_some(
+    potentials: Potentials, allowed: Optional[NDArray[np.bool_]], sequences: Ints, labels: Labels
+) -> Labels:
+    """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS (N,)."""
+    if not len(sequences):
+        return labels
+    chain, tokens, _ = potentials.chain_of(sequences)
+    labels = labels.copy()
+    labels[tokens] = decode_exact(chain, allowed=None if allowed is None else allowed[tokens]).labels
     return labels
+
+
+def likely_labels(potentials: Potentials, nodes: Floats, log_z: Floats) -> LikelyLabels:
+    """What marginals say of the best labels of a chain. nodes (N, L), log_z (S,): of the same potentials and mask."""
+    scores, trans, lengths = potentials[:3]
+    rows = np.arange(len(scores)) * scores.shape[1]
+    labels: Labels = nodes.argmax(axis=1).astype(np.int32)
+    score = sum_score(scores.take(rows + labels).astype(np.float64), trans, labels, lengths, None)
+    p = np.exp(score - log_z)
+    least = np.repeat(p * (1 - ROUNDING), lengths)  # (N,)
+    is_open = 1 - nodes.take(rows + labels) >= least  # all others have no label beside the most probable one
+    is_open &= np.repeat((p < SURE) & (p >= FAINT), lengths)
+    at, sizes = open_windows(is_open, lengths, 1)
+    if len(at):
+        candidates = candidates_of(nodes[at] >= least[at, None], scores[at])
+        labels[at] = sparse_viterbi(candidates, trans.astype(np.float64), sizes).labels
+    return LikelyLabels(labels, np.flatnonzero(p < FAINT))

@@ -16,7 +16,7 @@ from thinc.types import Floats2d
 
 from ..decoders.label_ngrams import LabelLattice, NGrams
 from ..errors import Errors
-from ..features.extract import FeatureExtractor
+from ..features.extract import Columns, FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
 from ..features.keys import Keys
 from ..features.label_templates import label_keys
@@ -25,14 +25,19 @@ from ..features.templates import parse_templates
 from ..features.upstream_templates import split_upstream
 from ..learning.parameter import Parameter
 from .marginal_listener import LabelsModel, own_labels
-from .sparse_linear import BLOCK_TOKENS
 from .storage import keys_problem
 from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
 
+BLOCK_TOKENS = 16_384  # tokens whose features and scores are computed together
+MULTIPLIED = 256  # tokens whose rows are gathered together: they stay in the processor's cache
+SEVERAL = 8  # rows that are added by one product
+MAX_CODES = 1 << 20  # strings of labels that a table is made for
+
 Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]
 Floats = NDArray[np.floating]
+NONE = np.zeros(0, np.intp)
 Emissions = Model[List[Doc], List[Floats2d]]
 
 
@@ -68,10 +73,32 @@ def MarginalLinear(
 
 
 class Feature(NamedTuple):
-    """Features of one template in a batch. ngrams (M of them): where, and how probable. keys (M,)."""
+    """Features of one template in a batch. ngrams (M of them): where, and how probable. distinct (U,): keys. which
+    (M,): the key of each n-gram."""
 
     ngrams: NGrams
-    keys: Keys
+    distinct: Keys
+    which: Optional[Ints]
+
+    @property
+    def keys(self) -> Keys:
+        """RETURNS (M,)."""
+        return self.distinct if self.which is None else self.distinct[self.which]
+
+    def rows(self, index: ExactIndex) -> Rows:
+        """RETURNS (M,)."""
+        rows = index.lookup(self.distinct)
+        return rows if self.which is None else rows[self.which]
+
+
+class Batch(NamedTuple):
+    """What the features of a batch are made of. columns: of its words, if there are templates about them. ids (C,):
+    the labels of the lattice's cells, as numbers of `labels.keys`."""
+
+    columns: Optional[Columns]
+    labels: UpstreamLabels
+    lattice: LabelLattice
+    ids: Ints
 
 
 class MarginalFeatures:
@@ -91,24 +118,53 @@ class MarginalFeatures:
             self._index, self._known = ExactIndex(known["keys"]), known
         return self._index
 
-    def lattice(self, docs: List[Doc], labels: UpstreamLabels) -> LabelLattice:
-        return LabelLattice(labels.probable, sequence_lengths(docs), self.templates.margin)
+    def batch(self, docs: List[Doc], labels: UpstreamLabels) -> Batch:
+        lattice = LabelLattice(labels.probable, sequence_lengths(docs), self.templates.margin)
+        columns = self.words.columns(docs) if self.words is not None else None
+        return Batch(columns, labels, lattice, lattice.labels % len(labels.keys))
 
-    def features(self, docs: List[Doc], labels: UpstreamLabels, lattice: LabelLattice) -> List[Feature]:
-        """One for each template."""
-        words = self.words.keys(docs) if self.words is not None else np.zeros((0, 0), np.uint64)
-        ngrams = {places: lattice.ngrams(places, labels.threshold) for places in self.templates.places}
-        values = {  # of the labels at each place of each n-gram
-            places: [labels.keys[lattice.labels[cells]] for cells in found.cells] for places, found in ngrams.items()
-        }
+    def features(self, batch: Batch, start: int, stop: int) -> List[Feature]:
+        """One for each template, at the tokens start <= n < stop."""
+        columns, labels, lattice, ids = batch
+        words = np.zeros((0, 0), np.uint64)
+        if self.words is not None and columns is not None:
+            words = self.words.keys_between(columns, start, stop)
+        around = lattice.between(start, stop)
+        ngrams = {places: around.ngrams(places, labels.threshold) for places in self.templates.places}
+        own = {places: [ids.take(cells) for cells in found.cells] for places, found in ngrams.items()}
+        strings: Dict[Tuple[int, ...], Tuple[List[Ints], Optional[Ints]]] = {}
         result = []
         for template in self.templates.labels:
-            found, of_words = ngrams[template.offsets], words[:0]
+            places, of_words, which = template.offsets, words[:0], None
             if template.word >= 0:
-                of_words = words[template.word].take(found.tokens)[None]
-                template = template._replace(word=0)
-            result.append(Feature(found, label_keys(template, of_words, values[template.offsets])))
+                of_words = words[template.word].take(ngrams[places].tokens - start)[None]
+                template, found = template._replace(word=0), own[places]
+            else:
+                if places not in strings:
+                    strings[places] = distinct_strings(own[places], len(labels.keys))
+                found, which = strings[places]
+            keys = label_keys(template, of_words, [labels.keys.take(at) for at in found])
+            result.append(Feature(ngrams[places], keys, which))
         return result
+
+
+def distinct_strings(labels: List[Ints], n: int) -> Tuple[List[Ints], Optional[Ints]]:
+    """Strings of labels, each once: there are far fewer than tokens. labels: for each place (M,), from 0 to below n.
+    RETURNS the same for the distinct ones, (U,) each, and which of these the M are; None if all are left as they are.
+    """
+    n_codes = n ** len(labels)
+    if n_codes > MAX_CODES:
+        return labels, None
+    codes = labels[0]
+    for at in labels[1:]:
+        codes = codes * n + at
+    present = np.zeros(n_codes, bool)
+    present[codes] = True
+    distinct = np.flatnonzero(present)
+    number = np.empty(n_codes, np.intp)
+    number[distinct] = np.arange(len(distinct))
+    powers = [n**i for i in reversed(range(len(labels)))]
+    return [distinct // power % n for power in powers], number.take(codes)
 
 
 def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
@@ -125,7 +181,7 @@ def index_upstream(model: Emissions, batches: Iterable[Tuple[List[Doc], Upstream
     """Number the features of the training texts. batches: docs with the labels of the earlier component."""
     counter, features = KeyCounter(), model.attrs["features"]
     for docs, labels in batches:
-        for feature in features.features(docs, labels, features.lattice(docs, labels)):
+        for feature in features.features(features.batch(docs, labels), 0, sum(map(len, docs))):
             counter.add(feature.keys)
     weights_of(model).extra = {"keys": counter.frequent(model.attrs["min_count"])}
 
@@ -145,76 +201,108 @@ def forward(
     labels, backprop_upstream = model.layers[0](docs, is_train)
     ends = np.cumsum([len(doc) for doc in docs])
     n_tokens = int(ends[-1]) if len(docs) else 0
-    lattice = features.lattice(docs, labels)
-    drop = model.attrs["dropout_rate"] if is_train else 0.0
-    active = []
-    for ngrams, keys in features.features(docs, labels, lattice):
-        rows = index.lookup(keys)
+    batch = features.batch(docs, labels)
+    if not is_train:
+        scores = np.empty((n_tokens, table.shape[1]), table.dtype)
+        for start in range(0, n_tokens, BLOCK_TOKENS):
+            stop = min(start + BLOCK_TOKENS, n_tokens)
+            found = [Active(part.ngrams, part.rows(index), NONE) for part in features.features(batch, start, stop)]
+            scores[start:stop] = _scores(table, found, start, stop)
+        return _by_doc(scores, ends), _no_backprop
+    drop, active = model.attrs["dropout_rate"], []
+    for feature in features.features(batch, 0, n_tokens):
+        ngrams, rows = feature.ngrams, feature.rows(index)
         kept = rows < index.n_rows
         if drop:  # feature dropout: each template at each token is left out with probability `drop`
             kept &= (shim.rng.random(n_tokens, dtype=np.float32) >= drop)[ngrams.tokens]
+            rows = np.where(kept, rows, np.int32(index.n_rows))
         active.append(Active(ngrams, rows, np.flatnonzero(kept)))
     scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-    scores = _scores(table, active, n_tokens)
+    scores = _scores(table, active, 0, n_tokens)
     scores *= scale
-    result = cast(List[Floats2d], np.split(scores, ends[:-1]) if len(ends) else [])
-    return result, partial(_backprop, shim, lattice, active, table, scale, backprop_upstream)
+    return _by_doc(scores, ends), partial(_backprop, shim, batch.lattice, active, table, scale, backprop_upstream)
+
+
+def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
+    return []
+
+
+def _by_doc(scores: Floats, ends: Ints) -> List[Floats2d]:
+    return cast(List[Floats2d], np.split(scores, ends[:-1]) if len(ends) else [])
 
 
 class Active(NamedTuple):
-    """Features of one template that have a weight. rows (M,): of all n-grams. kept (m,): those with a weight."""
+    """Features of one template. rows (M,): of all n-grams, the last one of the table where there is no weight. kept
+    (m,): those that have one, in training."""
 
     ngrams: NGrams
     rows: Rows
     kept: Ints
 
 
-def _scores(table: Floats, active: List[Active], n_tokens: int) -> Floats:
-    """RETURNS (N, L). Most tokens have one n-gram of a template; these are added template by template, and what else a
-    token has as one sum. In blocks of tokens, which stay in the processor's cache."""
-    first, others = _split(table, active, n_tokens)
-    scores = np.zeros((n_tokens, table.shape[1]), table.dtype)
-    buffer = np.empty((min(BLOCK_TOKENS, n_tokens), table.shape[1]), table.dtype)
-    for start in range(0, n_tokens, BLOCK_TOKENS):
-        block = scores[start : start + BLOCK_TOKENS]
-        weighted = buffer[: len(block)]
-        for rows, values in first:
-            np.take(table, rows[start : start + BLOCK_TOKENS], axis=0, out=weighted, mode="clip")
-            weighted *= values[start : start + BLOCK_TOKENS]
-            block += weighted
-        at = slice(*np.searchsorted(others.tokens, [start, start + BLOCK_TOKENS]).tolist())
-        if at.start < at.stop:
-            several = table.take(others.rows[at], axis=0)
-            several *= others.values[at]
-            starts = np.flatnonzero(np.diff(others.tokens[at], prepend=-1))
-            scores[others.tokens[at][starts]] += np.add.reduceat(several, starts, axis=0)
-    return scores
-
-
 class Others(NamedTuple):
-    """N-grams beside the first of their template and token, in order of tokens. values (M, 1)."""
+    """N-grams beside the first of their template and token, in order of tokens. values (M,)."""
 
     tokens: Ints
     rows: Rows
     values: Floats
 
 
-def _split(table: Floats, active: List[Active], n_tokens: int) -> "Tuple[List[Tuple[Rows, Floats]], Others]":
-    """For each template the row (N,) and value (N, 1) of the first n-gram at each token, the last row of the table
-    where there is none; and all others."""
-    first, tokens, rows, values = [], [], [], []
-    for found, own_rows, kept in active:
-        at, row, value = found.tokens[kept], own_rows[kept], found.values[kept].astype(table.dtype)
-        again = np.flatnonzero(np.diff(at, prepend=-1) == 0)
-        first_rows, first_values = np.full(n_tokens, len(table) - 1, np.int32), np.zeros((n_tokens, 1), table.dtype)
-        first_rows[at[::-1]], first_values[at[::-1], 0] = row[::-1], value[::-1]  # of several the first is written last
-        first.append((first_rows, first_values))
+def _scores(table: Floats, active: List[Active], start: int, stop: int) -> Floats:
+    """Of the tokens start <= n < stop. RETURNS (stop - start, L).
+
+    Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
+    product a token. What else a token has is added in products of SEVERAL rows. Both depend on the token alone."""
+    rows, values, others = _split(table, active, start, stop)
+    n_tokens, n_rows = rows.shape
+    scores = np.empty((n_tokens, table.shape[1]), table.dtype)
+    for first in range(0, n_tokens, MULTIPLIED):
+        block = slice(first, first + MULTIPLIED)
+        scores[block] = _products(table, rows[block], values[block])
+    if len(others.tokens):
+        counts = np.bincount(others.tokens, minlength=n_tokens)
+        groups = -(-counts // SEVERAL)  # (n,)
+        ends, group_ends = np.cumsum(counts), np.cumsum(groups)
+        at = np.arange(len(others.tokens)) + np.repeat((group_ends - groups) * SEVERAL - (ends - counts), counts)
+        rows = np.full((int(group_ends[-1]), SEVERAL), len(table) - 1, np.int32)
+        values = np.zeros(rows.shape, table.dtype)
+        rows.reshape(-1)[at], values.reshape(-1)[at] = others.rows, others.values
+        several = np.flatnonzero(counts)
+        sums = _products(table, rows, values)
+        scores[several] += np.add.reduceat(sums, (group_ends - groups)[several], axis=0)
+    return scores
+
+
+def _products(table: Floats, rows: Rows, values: Floats) -> Floats:
+    """sum_k values[n, k] * table[rows[n, k]]. rows, values (n, K). RETURNS (n, L)."""
+    gathered = table.take(rows.reshape(-1), axis=0).reshape(*rows.shape, table.shape[1])
+    return np.asarray(np.matmul(values[:, None, :], gathered)[:, 0])
+
+
+def _split(table: Floats, active: List[Active], start: int, stop: int) -> "Tuple[Rows, Floats, Others]":
+    """Row and value of the first n-gram of each template at each token (n, K), the last row of the table where there
+    is none; and all others."""
+    nothing = len(table) - 1
+    first_rows = np.full((len(active), stop - start), nothing, np.int32)
+    first_values = np.zeros(first_rows.shape, table.dtype)
+    apart: Dict[int, Tuple[Ints, Ints, Ints, Floats]] = {}  # of n-grams, which several templates may share
+    tokens, rows, values = [], [], []
+    for k, (found, own, _) in enumerate(active):
+        if id(found) not in apart:
+            at = found.tokens - start
+            new = np.diff(at, prepend=-1) > 0
+            apart[id(found)] = at, np.flatnonzero(new), np.flatnonzero(~new), found.values.astype(table.dtype)
+        at, first, again, value = apart[id(found)]
+        first_rows[k, at[first]], first_values[k, at[first]] = own[first], value[first]
+        again = again[own[again] < nothing]
         tokens.append(at[again])
-        rows.append(row[again])
+        rows.append(own[again])
         values.append(value[again])
     together = np.concatenate(tokens)
-    order = np.argsort(together, kind="stable")
-    return first, Others(together[order], np.concatenate(rows)[order], np.concatenate(values)[order, None])
+    small = np.uint16 if stop - start < 1 << 16 else np.intp  # which is sorted in linear time
+    order = np.argsort(together.astype(small), kind="stable")
+    others = Others(together[order], np.concatenate(rows)[order], np.concatenate(values)[order])
+    return np.ascontiguousarray(first_rows.T), np.ascontiguousarray(first_values.T), others
 
 
 def _backprop(

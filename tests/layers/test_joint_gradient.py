@@ -156,8 +156,8 @@ class Pipeline:
         node = next(node for node in self.chunker.model.walk() if node.name == "marginal_linear")
         docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
         labels = Upstream(docs, potentials, self.tagger.labels, self.tagger.decoder, id).labels("marginals", 0.0)
-        lattice = features.lattice(docs, labels)
-        values = [feature.ngrams.values for feature in features.features(docs, labels, lattice)]
+        found = features.features(features.batch(docs, labels), 0, sum(map(len, docs)))
+        values = [feature.ngrams.values for feature in found]
         return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])
 
 

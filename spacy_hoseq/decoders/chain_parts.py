@@ -1,0 +1,154 @@
+"""Marginals of a chain part by part: in memory that does not grow with the batch, and in the processor's cache.
+
+A part is some whole sequences, or a stretch of a long one. A long sequence is cut into PIECES that are summed together
+as if each were a sequence of its own, with WARM_UP more tokens on both sides of those that it answers for. What lies
+further away is not looked at, and hardly matters: each step of forward-backward multiplies by a non-negative matrix,
+and these bring any two vectors of messages closer together (Birkhoff 1957), in the metric
+
+    d(a, b) = log max_y (a_y / b_y) - log min_y (a_y / b_y)
+
+How close is measured, not assumed. Where piece c begins to answer, it is compared with piece c - 1, whose prefixes are
+one piece longer. No step makes distances larger, so with m_c for what is measured there and e_c for the distance to the
+prefixes of the whole sequence
+
+    e_c <= m_c + e_{c-1} <= m_1 + ... + m_c
+
+and the same for suffixes, from the other end. Probabilities then differ by at most a quarter of both sums together
+(a distance d between two distributions bounds their difference by tanh(d / 4)). If a sum exceeds TOLERANCE, or a
+label is possible in one piece and not in the other, the sequence is summed as a whole.
+
+Checked against marginals of whole sequences in tests/decoders/test_chain_parts.py.
+"""
+
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .chain_marginals import ChainMarginals
+from .layout import ranges
+from .potentials import Potentials
+from .records import NoPath
+
+PART_TOKENS = 4_000  # of the sequences that are summed together
+LONG = 4_000  # tokens of a sequence from which it is cut
+PIECE, WARM_UP = 128, 32  # tokens that a piece answers for, and that it looks at on each side
+TOLERANCE = 1e-8
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Found = TypeVar("Found")
+
+
+class Part(NamedTuple):
+    """first: the sequence of the batch that comes first. tokens (n,): of the batch, those that are summed. inner (m,):
+    which of these the part answers for, None = all, since its sequences are whole; those of all parts are all tokens,
+    in order. potentials, allowed, marginals: of `tokens`, where each piece is a sequence."""
+
+    first: int
+    tokens: Ints
+    inner: Optional[Ints]
+    potentials: Potentials
+    allowed: Optional[Mask]
+    marginals: ChainMarginals
+
+    @property
+    def answered(self) -> Ints:
+        """The tokens of the batch that the part answers for. RETURNS (m,)."""
+        return self.inner_of(self.tokens)
+
+    def inner_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What is known of `tokens` (n, ...), at those that the part answers for. RETURNS (m, ...)."""
+        return values if self.inner is None else values[self.inner]
+
+
+class NotClose(Exception):
+    """Pieces agree less than they should."""
+
+
+def read_parts(potentials: Potentials, allowed: Optional[Mask], read: Callable[[Part], Found]) -> List[Found]:
+    """What `read` finds in each part of a batch, in order. potentials: of a chain. allowed (N, L).
+
+    RAISES ValueError as `ChainMarginals`.
+    """
+    lengths = potentials.lengths.astype(np.intp)
+    ends = np.cumsum(lengths)
+    found: List[Found] = []
+    first = 0
+    while first < len(lengths):
+        start = int(ends[first] - lengths[first])
+        if lengths[first] >= LONG:
+            last = first + 1
+            found += _read_long(potentials, allowed, first, start, read)
+        else:
+            last = max(first + 1, int(np.searchsorted(ends, start + PART_TOKENS, side="right")))
+            last = first + int(np.append(lengths[first:last] >= LONG, True).argmax())
+            found.append(read(_whole(potentials, allowed, slice(first, last), start)))
+        first = last
+    return found
+
+
+def _read_long(
+    potentials: Potentials, allowed: Optional[Mask], sequence: int, start: int, read: Callable[[Part], Found]
+) -> List[Found]:
+    try:
+        return [read(part) for part in _pieces(potentials, allowed, sequence, start)]
+    except NotClose:
+        return [read(_whole(potentials, allowed, slice(sequence, sequence + 1), start))]
+
+
+def _whole(potentials: Potentials, allowed: Optional[Mask], sequences: slice, start: int) -> Part:
+    lengths = potentials.lengths[sequences]
+    tokens = np.arange(start, start + int(lengths.sum()))
+    try:
+        return _part(potentials, allowed, sequences.start, tokens, lengths, inner=None)
+    except NoPath as no_path:
+        raise NoPath(sequences.start + no_path.sequence) from None
+
+
+def _pieces(potentials: Potentials, allowed: Optional[Mask], sequence: int, start: int) -> Iterator[Part]:
+    """RAISES NotClose, at the end."""
+    end = start + int(potentials.lengths[sequence])
+    firsts = np.arange(start, end, PIECE)
+    together = max(1, PART_TOKENS // PIECE)
+    prefixes, suffixes = [], []  # of each part (2, pieces, L): where its pieces begin to answer, and where they end
+    for i in range(0, len(firsts), together):
+        first = firsts[i : i + together]
+        last = np.minimum(first + PIECE, end)
+        left, right = np.maximum(first - WARM_UP, start), np.minimum(last + WARM_UP, end)
+        sizes = right - left
+        place = np.cumsum(sizes) - sizes - left  # in the part, less that in the batch
+        try:
+            inner = ranges(first + place, last - first)
+            part = _part(potentials, allowed, sequence, ranges(left, sizes), sizes, inner=inner)
+        except NoPath:
+            raise NoPath(sequence) from None
+        marginals = part.marginals
+        prefixes.append(marginals.prefixes(np.stack([np.maximum(first - 1, start), last - 1]) + place))
+        suffixes.append(marginals.suffixes(np.stack([first, np.minimum(last, end - 1)]) + place))
+        yield part
+    for messages in (np.concatenate(prefixes, axis=1), np.concatenate(suffixes, axis=1)):
+        if not distances(messages[0, 1:], messages[1, :-1]).sum() <= TOLERANCE:
+            raise NotClose
+
+
+def distances(a: Floats, b: Floats) -> Floats:
+    """d(a, b) of each row, infinite if one is 0 where the other is not. a, b (n, L). RETURNS (n,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log(a) - np.log(b)  # nan where both are 0
+    return np.asarray(np.fmax.reduce(ratio, axis=1) - np.fmin.reduce(ratio, axis=1))
+
+
+def _part(
+    potentials: Potentials,
+    allowed: Optional[Mask],
+    first: int,
+    tokens: Ints,
+    lengths: NDArray[np.integer],
+    *,
+    inner: Optional[Ints],
+) -> Part:
+    own = Potentials(potentials.scores[tokens], potentials.trans, lengths.astype(np.int32), limits=potentials.limits)
+    mask = None if allowed is None else allowed[tokens]
+    return Part(first, tokens, inner, own, mask, ChainMarginals(own.scores, own.trans, own.lengths, allowed=mask))
