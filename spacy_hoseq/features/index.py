@@ -25,7 +25,9 @@ class Index(Protocol):
 
 
 class ExactIndex:
-    """Rows for a fixed set of keys, by linear probing at a load of at most one half.
+    """Rows for a fixed set of keys, by linear probing at a load of at most one quarter.
+
+    A slot is CROWDED if a key that belongs there lies further on; only from such a slot does a search go on.
 
     keys (F,) uint64: distinct, none of them 0; key i has row i.
     """
@@ -33,32 +35,33 @@ class ExactIndex:
     def __init__(self, keys: Keys) -> None:
         self.keys = keys
         self.n_rows = len(keys)
-        size = 1 << max(4, int(2 * len(keys) - 1).bit_length())
+        size = 1 << max(4, int(4 * len(keys) - 1).bit_length())
         self._mask = np.uint64(size - 1)
         self._slot_keys = np.zeros(size, np.uint64)
         self._slot_rows = np.full(size, self.n_rows, np.int32)
+        self._crowded = np.zeros(size, bool)
         self._fill()
 
     def _fill(self) -> None:
         pending = np.arange(self.n_rows, dtype=np.int32)
-        slots = (self.keys & self._mask).astype(np.intp)
+        home = slots = (self.keys & self._mask).astype(np.intp)
         while len(pending):
             empty = self._slot_keys[slots] == ABSENT
             self._slot_keys[slots[empty]] = self.keys[pending[empty]]  # of several for one slot the last stays
             self._slot_rows[slots[empty]] = pending[empty]
-            placed = self._slot_rows[slots] == pending
-            pending = pending[~placed]
-            slots = (slots[~placed] + 1) & int(self._mask)
+            left = self._slot_rows[slots] != pending
+            pending, home, slots = pending[left], home[left], (slots[left] + 1) & int(self._mask)
+            self._crowded[home] = True
 
     def lookup(self, keys: Keys) -> Rows:
         flat = keys.reshape(-1)
         mask = int(self._mask)
         slots = (flat & self._mask).astype(np.intp)
-        found = self._slot_keys[slots]
-        rows = np.where(flat == found, self._slot_rows[slots], np.int32(self.n_rows))
-        open_ = np.flatnonzero((found != flat) & (found != ABSENT) & (flat != ABSENT))
+        hit = self._slot_keys.take(slots) == flat
+        rows = np.where(hit, self._slot_rows.take(slots), np.int32(self.n_rows))
+        open_ = np.flatnonzero(self._crowded.take(slots) & ~hit)
         slots = slots[open_]
-        while len(open_):  # the few whose first slot holds another key
+        while len(open_):  # the few whose key may lie further on
             slots = (slots + 1) & mask
             found = self._slot_keys[slots]
             hit = found == flat[open_]
