@@ -88,13 +88,13 @@ class BatchScores:
 
     def _label_features(self, tokens: Ints, visible: Ints, contexts: Ints) -> List[Tuple[Ints, Rows]]:
         """Of each group of label templates: contexts whose classifier uses it (n,), and its features there (J, n)."""
-        used, keys = [], []
+        words, used, keys = self._features.words, [], []
         for group in self._groups:
-            at = np.flatnonzero(visible & group.mask == group.mask)
+            at = (visible & group.mask == group.mask).nonzero()[0]
             if len(at):
                 labels = [self._values.take(contexts[at, slot]) for slot in group.slots]
                 used.append(at)
-                keys.append(group.keys(self._features.words.take(tokens[at], axis=1), labels))
+                keys.append(group.keys((words if group.words else words[:0]).take(tokens[at], axis=1), labels))
         if not used:
             return []
         ends = np.cumsum([part.size for part in keys])
@@ -109,10 +109,10 @@ def sum_rows(table: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
     scores = table.take(rows[0], axis=0, mode="clip")
     buffer = np.empty_like(scores)
     for row in rows[1:]:
-        used = np.flatnonzero(row)
+        used = row.nonzero()[0]
         if 4 * len(used) < len(row):
             scores[used] += table[row[used]]
         else:  # adding zeros where there is nothing is cheaper than picking rows
-            np.take(table, row, axis=0, out=buffer, mode="clip")
+            table.take(row, axis=0, out=buffer, mode="clip")
             scores += buffer
     return scores
