@@ -7,11 +7,13 @@
 A decision changes the probabilities within k tokens only. So two open tokens with at least k decided tokens between
 them will never hear of each other: what happens on one side does not depend on when it happens on the other. A REGION
 is a run of open tokens without such a gap. Each round decides the easiest token of every region of every sequence, and
-only its neighbours are classified again. The definition takes as many rounds as the longest sequence has tokens; this
-takes a few dozen for sentences, and for one sequence of n tokens about log n at order 1 and sqrt n at order 2 (measured
-on random scores; as many as tokens if each decision makes the next). Labels and probabilities are those of the
-definition; `decision_order` gives the order back, in which regions take turns by probability. Tests compare both with
-the definition, one sentence and one decision at a time.
+only its neighbours are classified again. A token whose neighbours within k are all decided is a region of its own and
+has nobody to tell, so when it is decided makes no difference: all such tokens are classified at the end, together. The
+definition takes as many rounds as the longest sequence has tokens; this takes a few dozen for sentences, and for one
+sequence of n tokens about log n at order 1 and sqrt n at order 2 (measured on random scores; as many as tokens if each
+decision makes the next). Labels and probabilities are those of the definition; `decision_order` gives the order back,
+in which regions take turns by probability. Tests compare both with the definition, one sentence and one decision at a
+time.
 """
 
 import heapq
@@ -62,9 +64,9 @@ def decode_easiest_first(
     labels = np.zeros(len(place), np.int32)
     best = np.zeros(len(place))  # log probability of the best label, given what is decided
     earlier = np.full(len(place), -1, np.intp)
-    everything = (1 << 2 * order) - 1
+    everything = (1 << 2 * order) - 1  # the mask of a token that knows all neighbours
     changed, alone = _part(np.arange(len(place)), visible == everything)
-    last = [alone]
+    last = [alone]  # have nobody to tell
     is_open = np.zeros(len(place) + order * (2 + len(lengths)), bool)  # by place
     is_open[place[changed]] = True
     open_ = changed
