@@ -1,6 +1,7 @@
 """The strategies of bidirectional inference by name, for the docs of a batch."""
 
-from typing import List, NamedTuple, Optional, Sequence
+from itertools import accumulate
+from typing import List, NamedTuple, Optional, Sequence, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from ..decoders.easiest_first import decision_order, decode_easiest_first
 from ..decoders.local import LocalScores
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 GREEDY = ("easiest_first", "easiest_last")
 
@@ -50,15 +53,21 @@ def infer(
     with_order: bool,
 ) -> Decided:
     """Labels of docs that are not all empty. with_order (bool): keep the order of decisions, of a greedy strategy."""
-    lengths, ends = sequence_lengths(docs), np.cumsum([len(doc) for doc in docs])[:-1]
+    lengths = sequence_lengths(docs)
     if strategy not in GREEDY:
         paths = decode_decompositions(local, lengths, order, strategy, prune=prune, allowed=allowed)
-        return Decided(np.split(paths.labels, ends), None, None)
+        return Decided(_by_doc(paths.labels, docs), None, None)
     hardest = strategy == "easiest_last"
     path = decode_easiest_first(local, lengths, order, allowed=allowed, hardest=hardest)
-    labels = np.split(path.labels, ends)
+    labels = _by_doc(path.labels, docs)
     if not with_order:
         return Decided(labels, None, None)
     probabilities = np.exp(path.log_probabilities).astype(np.float32)
     decided = decision_order(path, lengths, hardest=hardest)
-    return Decided(labels, np.split(decided, ends), np.split(probabilities, ends))
+    return Decided(labels, _by_doc(decided, docs), _by_doc(probabilities, docs))
+
+
+def _by_doc(values: NDArray[Scalar], docs: Sequence[Doc]) -> List[NDArray[Scalar]]:
+    """The values of all tokens, cut into docs (np.split takes ten times as long)."""
+    ends = list(accumulate(map(len, docs)))
+    return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]

@@ -7,11 +7,13 @@
 A decision changes the probabilities within k tokens only. So two open tokens with at least k decided tokens between
 them will never hear of each other: what happens on one side does not depend on when it happens on the other. A REGION
 is a run of open tokens without such a gap. Each round decides the easiest token of every region of every sequence, and
-only its neighbours are classified again. The definition takes as many rounds as the longest sequence has tokens; this
-takes a few dozen for sentences, and for one sequence of n tokens about log n at order 1 and sqrt n at order 2 (measured
-on random scores; as many as tokens if each decision makes the next). Labels and probabilities are those of the
-definition; `decision_order` gives the order back, in which regions take turns by probability. Tests compare both with
-the definition, one sentence and one decision at a time.
+only its neighbours are classified again. A token whose neighbours within k are all decided is a region of its own and
+has nobody to tell, so when it is decided makes no difference: all such tokens are classified at the end, together. The
+definition takes as many rounds as the longest sequence has tokens; this takes a few dozen for sentences, and for one
+sequence of n tokens about log n at order 1 and sqrt n at order 2 (measured on random scores; as many as tokens if each
+decision makes the next). Labels and probabilities are those of the definition; `decision_order` gives the order back,
+in which regions take turns by probability. Tests compare both with the definition, one sentence and one decision at a
+time.
 """
 
 import heapq
@@ -20,7 +22,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, edge_contexts, log_probabilities
+from .local import OFFSETS, Floats, Ints, LocalScores, Mask, best_labels, check_local, edge_contexts
 
 BLOCK_TOKENS = 4096  # tokens classified together: their scores then stay in the processor's cache
 
@@ -56,26 +58,33 @@ def decode_easiest_first(
     Time: at most 2k + 1 classifications a token.
     """
     check_local(local, lengths, order, allowed)
-    sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))  # (N,)
+    sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
+    place = np.arange(len(sequence)) + order * (1 + sequence)  # (N,) sequences lie apart: no token hears another one's
     visible, contexts = edge_contexts(lengths, order, local.n_labels)
-    labels = np.zeros(len(sequence), np.int32)
-    best = np.zeros(len(sequence))  # log probability of the best label, given what is decided
-    earlier = np.full(len(sequence), -1, np.intp)
-    is_open = np.ones(len(sequence), bool)
-    open_ = changed = np.arange(len(sequence))
+    labels = np.zeros(len(place), np.int32)
+    best = np.zeros(len(place))  # log probability of the best label, given what is decided
+    earlier = np.full(len(place), -1, np.intp)
+    everything = (1 << 2 * order) - 1  # the mask of a token that knows all neighbours
+    changed, alone = _part(np.arange(len(place)), visible == everything)
+    last = [alone]  # have nobody to tell
+    is_open = np.zeros(len(place) + order * (2 + len(lengths)), bool)  # by place
+    is_open[place[changed]] = True
+    open_ = changed
     while len(open_):
-        for start in range(0, len(changed), BLOCK_TOKENS):
-            block = changed[start : start + BLOCK_TOKENS]
-            labels[block], best[block] = _classify(local, block, visible, contexts, allowed)
-        first = _region_starts(open_, sequence, order)
-        easiest = _best_of_regions(-best[open_] if hardest else best[open_], first)
-        chosen = open_[easiest]
+        _classify(local, changed, visible, contexts, allowed, labels, best)
+        first = np.flatnonzero(np.append(True, np.diff(place[open_]) > order))  # where a region begins
+        sizes = np.diff(np.append(first, len(open_)))
+        chosen = open_[_best_of_regions(-best[open_] if hardest else best[open_], first, sizes)]
         before = earlier[chosen]
-        earlier[open_] = np.repeat(chosen, np.diff(np.append(first, len(open_))))
+        earlier[open_] = np.repeat(chosen, sizes)
         earlier[chosen] = before
-        is_open[chosen] = False
-        changed = _tell_neighbours(chosen, labels, is_open, sequence, order, visible, contexts)
-        open_ = open_[is_open[open_]]
+        is_open[place[chosen]] = False
+        told = _tell_neighbours(chosen, labels, is_open, place, order, visible, contexts)
+        changed, alone = _part(told, visible[told] == everything)
+        last.append(alone)
+        is_open[place[alone]] = False
+        open_ = open_[is_open[place[open_]]]
+    _classify(local, np.sort(np.concatenate(last)), visible, contexts, allowed, labels, best)
     return EasiestPath(labels, best, earlier)
 
 
@@ -105,41 +114,39 @@ def decision_order(path: EasiestPath, lengths: NDArray[np.integer], *, hardest: 
 
 
 def _classify(
-    local: LocalScores, tokens: Ints, visible: Ints, contexts: Ints, allowed: Optional[Mask]
-) -> "tuple[Ints, Floats]":
-    """The best label of each token, and its log probability: -log(1 + sum of exp(score - best score) of the others),
-    which keeps apart probabilities near 1."""
-    scores = local(tokens, visible[tokens], np.arange(len(tokens)), contexts[tokens])
-    wide = log_probabilities(scores, tokens, allowed)
-    label = wide.argmax(axis=1)
-    rows = np.arange(len(tokens))
-    wide -= wide[rows, label][:, None]
-    np.exp(wide, out=wide)
-    wide[rows, label] = 0
-    return label, -np.log1p(wide.sum(axis=1))
+    local: LocalScores,
+    tokens: Ints,
+    visible: Ints,
+    contexts: Ints,
+    allowed: Optional[Mask],
+    labels: NDArray[np.int32],
+    best: Floats,
+) -> None:
+    """Put the best label of each token into `labels`, and its log probability into `best`."""
+    for start in range(0, len(tokens), BLOCK_TOKENS):
+        block = tokens[start : start + BLOCK_TOKENS]
+        scores = local(block, visible[block], np.arange(len(block)), contexts[block])
+        labels[block], best[block] = best_labels(scores, block, allowed)
 
 
-def _region_starts(open_: Ints, sequence: Ints, order: int) -> Ints:
-    """Where among the open tokens (ascending) a region begins."""
-    cut = np.ones(len(open_), bool)
-    cut[1:] = (np.diff(open_) > order) | (sequence[open_[1:]] != sequence[open_[:-1]])
-    return np.flatnonzero(cut)
+def _part(tokens: Ints, chosen: Mask) -> Tuple[Ints, Ints]:
+    return tokens[~chosen], tokens[chosen]
 
 
-def _best_of_regions(values: Floats, first: Ints) -> Ints:
+def _best_of_regions(values: Floats, first: Ints, sizes: Ints) -> Ints:
     """Index of the largest value of each region, the first of equal ones. RETURNS (regions,)."""
-    sizes = np.diff(np.append(first, len(values)))
     at = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, first), sizes))
-    region = np.searchsorted(first, at, side="right")
-    best: Ints = at[np.append(True, np.diff(region) > 0)]
-    return best
+    if len(at) > len(first):
+        region = np.searchsorted(first, at, side="right")
+        at = at[np.append(True, np.diff(region) > 0)]
+    return at
 
 
 def _tell_neighbours(
     chosen: Ints,
     labels: NDArray[np.int32],
     is_open: Mask,
-    sequence: Ints,
+    place: Ints,
     order: int,
     visible: Ints,
     contexts: Ints,
@@ -147,12 +154,9 @@ def _tell_neighbours(
     """Put the labels of decided tokens into the slots of their open neighbours. RETURNS these neighbours (distinct:
     two decisions of a round lie in different regions)."""
     told: List[Ints] = []
-    for slot, offset in enumerate(OFFSETS[order]):
-        neighbour = chosen - offset  # which sees the chosen token at `offset`
-        inside = (neighbour >= 0) & (neighbour < len(sequence))
-        here, neighbour = chosen[inside], neighbour[inside]
-        hears = is_open[neighbour] & (sequence[neighbour] == sequence[here])
-        here, neighbour = here[hears], neighbour[hears]
+    for slot, offset in enumerate(OFFSETS[order]):  # a neighbour sees the chosen token at `offset`
+        here = chosen[is_open[place[chosen] - offset]]
+        neighbour = here - offset
         visible[neighbour] |= 1 << slot
         contexts[neighbour, slot] = labels[here]
         told.append(neighbour)

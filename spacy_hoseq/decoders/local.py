@@ -64,15 +64,38 @@ def log_probabilities(scores: NDArray[np.floating], tokens: Ints, allowed: Optio
     scores (M, L). tokens (M,): whose scores they are. allowed (N, L), by token. RETURNS (M, L) float64.
     RAISES ValueError [HS020]: NaN or infinite scores.
     """
+    _check_finite(scores, tokens)
     wide = scores.astype(np.float64)
-    if not np.isfinite(wide).all():
-        n, (row, label) = (~np.isfinite(wide)).sum(), np.argwhere(~np.isfinite(wide))[0]
-        raise ValueError(Errors.HS020.format(n=n, size=wide.size, token=tokens[row], label=label))
     if allowed is not None:
         wide[~allowed[tokens]] = -np.inf
     wide -= wide.max(axis=1, keepdims=True)
     wide -= np.log(np.exp(wide).sum(axis=1, keepdims=True))
     return wide
+
+
+def best_labels(scores: NDArray[np.floating], tokens: Ints, allowed: Optional[Mask]) -> Tuple[Ints, Floats]:
+    """The best label of each row, the lowest of equal ones, and its log probability among the allowed ones.
+
+    This is -log(1 + sum of exp(score - best score) of the others), which keeps apart probabilities near 1.
+    Arguments and errors are those of `log_probabilities`.
+    """
+    _check_finite(scores, tokens)
+    if allowed is not None:
+        scores = np.where(allowed[tokens], scores, -np.inf)
+    label = scores.argmax(axis=1)
+    rows = np.arange(len(tokens))
+    others = np.subtract(scores, scores[rows, label][:, None], dtype=np.float64)
+    np.exp(others, out=others)
+    others[rows, label] = 0
+    return label, -np.log1p(np.einsum("ny->n", others))  # einsum adds up short rows faster than sum(axis=1)
+
+
+def _check_finite(scores: NDArray[np.floating], tokens: Ints) -> None:
+    if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
+        bad = ~np.isfinite(scores)
+        row, label = np.argwhere(bad)[0]
+        message = Errors.HS020.format(n=bad.sum(), size=scores.size, token=tokens[row], label=label)
+        raise ValueError(message)
 
 
 def edge_contexts(lengths: NDArray[np.integer], order: int, n_labels: int) -> Tuple[Ints, Ints]:

@@ -25,7 +25,9 @@ class Index(Protocol):
 
 
 class ExactIndex:
-    """Rows for a set of keys, by linear probing at a load of at most one half.
+    """Rows for a set of keys, by linear probing at a load of at most one quarter.
+
+    A slot is CROWDED if a key that belongs there lies further on; only from such a slot does a search go on.
 
     keys (F,) uint64: distinct, none of them 0; key i has row i.
     """
@@ -37,7 +39,7 @@ class ExactIndex:
 
     def add(self, keys: Keys) -> None:
         """More keys, none of them known; they get the next rows."""
-        if 2 * (self.n_rows + len(keys)) > len(self._slot_keys):
+        if 4 * (self.n_rows + len(keys)) > len(self._slot_keys):
             used = np.flatnonzero(self._slot_keys)
             known = np.zeros(self.n_rows, np.uint64)
             known[self._slot_rows[used]] = self._slot_keys[used]
@@ -50,13 +52,12 @@ class ExactIndex:
     def lookup(self, keys: Keys) -> Rows:
         flat = keys.reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
-        found = self._slot_keys.take(slots)
-        rows = np.full(len(flat), self.n_rows, np.int32)
-        hits = np.flatnonzero((found == flat) & (flat != ABSENT))
-        rows[hits] = self._slot_rows.take(slots.take(hits))
-        open_ = np.flatnonzero((found != flat) & (found != ABSENT) & (flat != ABSENT))
+        exists = flat != ABSENT
+        hit = (self._slot_keys.take(slots) == flat) & exists
+        rows = np.where(hit, self._slot_rows.take(slots), np.int32(self.n_rows))
+        open_ = np.flatnonzero(self._crowded.take(slots) & ~hit & exists)
         slots, wanted = slots.take(open_), flat.take(open_)
-        while len(open_):  # the few whose first slot holds another key
+        while len(open_):  # the few whose key may lie further on
             slots = (slots + 1) & int(self._mask)
             found = self._slot_keys.take(slots)
             hit = found == wanted
@@ -67,21 +68,22 @@ class ExactIndex:
         return result
 
     def _make_room(self, n_keys: int) -> None:
-        size = 1 << max(4, int(2 * n_keys - 1).bit_length())
+        size = 1 << max(4, int(4 * n_keys - 1).bit_length())
         self.n_rows = 0
         self._mask = np.uint64(size - 1)
         self._slot_keys = np.zeros(size, np.uint64)
         self._slot_rows = np.zeros(size, np.int32)
+        self._crowded = np.zeros(size, bool)
 
     def _fill(self, keys: Keys, rows: NDArray[np.int32]) -> None:
-        slots = (keys & self._mask).astype(np.intp)
+        home = slots = (keys & self._mask).astype(np.intp)
         while len(keys):
             empty = self._slot_keys[slots] == ABSENT
             self._slot_keys[slots[empty]] = keys[empty]  # of several for one slot the last stays
             self._slot_rows[slots[empty]] = rows[empty]
-            waiting = self._slot_keys[slots] != keys
-            keys, rows = keys[waiting], rows[waiting]
-            slots = (slots[waiting] + 1) & int(self._mask)
+            left = self._slot_keys[slots] != keys
+            keys, rows, home, slots = keys[left], rows[left], home[left], (slots[left] + 1) & int(self._mask)
+            self._crowded[home] = True
 
 
 class HashedIndex:

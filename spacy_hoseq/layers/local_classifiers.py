@@ -22,8 +22,9 @@ from ..features.label_templates import label_values
 from ..learning.inequality import check_inequality_settings
 from .classifier_storage import classifiers_problem, nonzero_rows, without_unused
 from .local_features import LocalFeatures
-from .local_scores import BatchScores, StackedWeights, stack_weights
+from .local_scores import BatchScores, stack_weights
 from .local_training import Batch, ClassifierSetup, LocalTraining, SparseRows
+from .local_type_scores import StackedWeights
 from .storage import FORMAT, SparseTable, pack_extra, pack_keys, read_message, unpack_extra, unpack_keys
 
 Strategy = Literal[
@@ -70,11 +71,10 @@ def LocalClassifiers(
 
 def forward(model: LocalModel, docs: List[Doc], is_train: bool) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
     shim, features = shim_of(model), model.attrs["features"]
-    keys = shim.keys()
-    found = features.word_features(docs, keys)
-    indexes = features.indexes(keys)
-    parts = features.label_templates, features.slots, features.masks, features.dense(keys, shim.values())
-    return BatchScores(shim.stacked(), found, indexes, *parts, shim.values()), _no_backprop
+    weights, keys = shim.stacked(), shim.keys()
+    found = features.word_features(docs, keys, weights)
+    index = features.indexes(keys).labels
+    return BatchScores(weights, found, index, features.label_groups, shim.values()), _no_backprop
 
 
 def define_features(

@@ -1,9 +1,9 @@
 """Features of local classifiers: templates about words, and templates that also look at the labels of neighbours.
 
 All classifiers share the features; one that sees fewer neighbours uses fewer of them. GROUPS keep them apart: group 0
-holds the features of all templates about words, group j > 0 those of one label template. Each has an index of its own
-(those of label templates are small, so that looking up stays in the processor's cache), and in the weight table of a
-classifier the groups that it uses follow each other, each closed by a row of zeros for "no such feature".
+holds the features of all templates about words, group j > 0 those of one label template. In the weight table of a
+classifier the groups that it uses follow each other, each closed by a row of zeros for "no such feature". There are two
+indexes: of group 0, and of all label templates.
 """
 
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
@@ -13,18 +13,16 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..decoders.local import OFFSETS
-from ..features.attributes import lexical_attribute
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
-from ..features.keys import Keys
+from ..features.keys import ABSENT, Keys, mix
 from ..features.label_templates import LabelTemplate, label_keys, split_templates
 from ..features.sequences import sentence_starts
-from ..features.templates import Template, parse_templates
+from ..features.templates import parse_templates
+from .local_type_scores import LocalTypeScores, StackedWeights
 from .sparse_linear import BLOCK_TOKENS
 
 CACHE_BYTES = 1024 * 1024 * 1024  # feature rows of training texts kept between epochs
-
-MOST_DENSE = 200_000  # combinations of labels whose rows are kept for a template
 
 Rows = NDArray[np.int32]
 Ints = NDArray[np.intp]
@@ -37,15 +35,29 @@ class TrainingRows(NamedTuple):
     labels: Rows
 
 
-class WordFeatures(NamedTuple):
-    """What is known of a batch before any label. rows (K, N) int32: plain features; words (P, N): keys of the word
-    parts of label templates; types (N,): the token's word type, 0 <= type < N; own: those of the K features that are
-    the same for all tokens of a type."""
+class FeatureIndexes(NamedTuple):
+    """words: of group 0. labels: of all label templates, end to end; starts (J + 1,): where their groups begin."""
 
+    words: ExactIndex
+    labels: ExactIndex
+    starts: Ints
+
+    def label_rows(self, keys: Keys) -> Rows:
+        """Rows in the group of each label template. keys (J, n). RETURNS (J, n)."""
+        rows = self.labels.lookup(keys) - self.starts[:-1, None].astype(np.int32)
+        sizes = np.diff(self.starts)[:, None].astype(np.int32)
+        return np.where((rows >= 0) & (rows < sizes), rows, sizes)  # a key of another group, by chance, is no feature
+
+
+class WordFeatures(NamedTuple):
+    """What is known of a batch before any label. own: scores of word types; codes (offsets, N): what to ask them for at
+    each token. rows (K, N) int32: features of the other templates. words (P, N): keys of the word parts of label
+    templates."""
+
+    own: LocalTypeScores
+    codes: Ints
     rows: Rows
     words: Keys
-    types: Ints
-    own: List[int]
 
 
 class LocalFeatures:
@@ -58,15 +70,16 @@ class LocalFeatures:
         split = split_templates(parse_templates(templates))
         self._extractor = FeatureExtractor([*split.plain, *(word for word in split.words if word not in split.plain)])
         self._n_plain = len(split.plain)
-        self._own = [k for k, template in enumerate(split.plain) if is_of_own_word(template)]
+        self._of_more = [k for k in self._extractor.of_more if k < self._n_plain]
         self._word_at = [self._extractor.templates.index(word) for word in split.words]
         slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[order])}
         self.label_templates = [t for t in split.labels if set(t.offsets) <= set(slot_of)]
         self.slots = [[slot_of[offset] for offset in t.offsets] for t in self.label_templates]
         self.masks = [sum(1 << slot for slot in set(slots)) for slots in self.slots]
+        self.label_groups = label_groups(self.label_templates, self.slots)
         self._keys: List[Keys] = []
-        self._indexes: List[ExactIndex] = []
-        self._dense: List[Optional[Rows]] = []
+        self._indexes: Optional[FeatureIndexes] = None
+        self._types: Optional[LocalTypeScores] = None
         self._cache: Dict[bytes, TrainingRows] = {}
         self._cached_bytes = 0
 
@@ -76,14 +89,13 @@ class LocalFeatures:
 
     def forget_words(self) -> None:
         self._extractor.forget_words()
+        self._types = None
 
     def groups_of(self, visible: int) -> List[int]:
         """The groups that a classifier uses: of the label templates, those whose neighbours it sees."""
         return [0, *(j + 1 for j, mask in enumerate(self.masks) if mask & ~visible == 0)]
 
-    def count(
-        self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int
-    ) -> List[Keys]:
+    def count(self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int) -> List[Keys]:
         """Features of training texts seen at least `min_count` times in one of the versions, group by group.
 
         versions: the texts, perhaps with several annotations, in batches of docs and the contexts of their tokens
@@ -101,34 +113,29 @@ class LocalFeatures:
                 groups[g] = np.union1d(groups[g], counter.frequent(min_count))
         return groups
 
-    def indexes(self, keys: List[Keys]) -> List[ExactIndex]:
-        """One index for each group, made when first needed and when other keys are in use."""
-        if self._keys is not keys:
-            self._keys, self._indexes = keys, [ExactIndex(group) for group in keys]
-            self._dense, self._cache, self._cached_bytes = [], {}, 0
+    def indexes(self, keys: List[Keys]) -> FeatureIndexes:
+        """Made when first needed and when other keys are in use."""
+        if self._indexes is None or self._keys is not keys:
+            starts = np.cumsum([0, *map(len, keys[1:])])
+            labels = ExactIndex(np.concatenate([np.zeros(0, np.uint64), *keys[1:]]))
+            self._keys, self._indexes = keys, FeatureIndexes(ExactIndex(keys[0]), labels, starts)
+            self._types, self._cache, self._cached_bytes = None, {}, 0
         return self._indexes
 
-    def dense(self, keys: List[Keys], values: Keys) -> "List[Optional[Rows]]":
-        """For each label template `dense_rows`, if it has them. values: of the labels, which belong to the keys."""
-        indexes = self.indexes(keys)
-        if not self._dense:
-            pairs = zip(self.label_templates, indexes[1:], strict=True)
-            self._dense = [dense_rows(template, index, values) for template, index in pairs]
-        return self._dense
-
-    def word_features(self, docs: Sequence[Doc], keys: List[Keys]) -> WordFeatures:
-        """Features of the words of all docs, computed in blocks of tokens."""
-        index = self.indexes(keys)[0]
-        columns = self._extractor.columns(docs)
-        rows = np.empty((self._n_plain, columns.n_tokens), np.int32)
+    def word_features(self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights) -> WordFeatures:
+        """Features of the words of all docs, those of more than one word computed in blocks of tokens."""
+        index, extractor = self.indexes(keys).words, self._extractor
+        columns = extractor.columns(docs)
+        if self._types is None or not self._types.are_of(weights, columns.numbering):
+            self._types = LocalTypeScores(weights, extractor, index, self._n_plain, columns.numbering)
+        own = self._types
+        rows = np.empty((len(self._of_more), columns.n_tokens), np.int32)
         words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
         for start in range(0, columns.n_tokens, BLOCK_TOKENS):
-            found = self._extractor.keys_between(columns, start, start + BLOCK_TOKENS)
-            rows[:, start : start + BLOCK_TOKENS] = index.lookup(found[: self._n_plain])
-            words[:, start : start + BLOCK_TOKENS] = found[self._word_at]
-        orths = [doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs]
-        types = np.unique(np.concatenate(orths), return_inverse=True)[1] if orths else np.zeros(0, np.intp)
-        return WordFeatures(rows, words, types, self._own)
+            stop = start + BLOCK_TOKENS
+            rows[:, start:stop] = index.lookup(extractor.keys_between(columns, start, stop, self._of_more))
+            words[:, start:stop] = extractor.keys_between(columns, start, stop, self._word_at)
+        return WordFeatures(own, own.codes(columns), rows, words)
 
     def training_rows(self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]) -> TrainingRows:
         """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not known.
@@ -143,10 +150,9 @@ class LocalFeatures:
         new = [i for i, name in enumerate(names) if name not in self._cache]
         if new:
             found = self._extractor.keys([docs[i] for i in new])
-            plain = indexes[0].lookup(found[: self._n_plain])
+            plain = indexes.words.lookup(found[: self._n_plain])
             label_keys_ = self._label_keys(found[self._word_at], np.concatenate([parts[i] for i in new]), values)
-            labels = [index.lookup(keys_) for index, keys_ in zip(indexes[1:], label_keys_, strict=True)]
-            stacked = np.stack(labels) if labels else np.zeros((0, plain.shape[1]), np.int32)
+            stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(-1, plain.shape[1]))
             cuts = np.cumsum([len(docs[i]) for i in new])[:-1]
             pairs = zip(np.split(plain, cuts, axis=1), np.split(stacked, cuts, axis=1), strict=True)
             whole = (TrainingRows(*map(np.ascontiguousarray, pair)) for pair in pairs)
@@ -171,23 +177,45 @@ class LocalFeatures:
         return result
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_cache": {}, "_cached_bytes": 0}  # a worker process of `nlp.pipe` does not train
+        return {
+            **self.__dict__,
+            "_types": None,
+            "_cache": {},
+            "_cached_bytes": 0,
+        }  # a worker process of `nlp.pipe` does not train
 
 
-def is_of_own_word(template: Template) -> bool:
-    """Whether a template looks at nothing but the token's own word: it is the same wherever the word stands."""
-    lexical = all(part.attribute == "bias" or lexical_attribute(part.attribute) for part in template.parts)
-    return lexical and all(part.offset == 0 for part in template.parts)
+class LabelGroup(NamedTuple):
+    """Label templates that look at the same slots, to be looked up together; those with a part about words first.
 
-
-def dense_rows(template: LabelTemplate, index: ExactIndex, values: Keys) -> Optional[NDArray[np.int32]]:
-    """Rows of a template that is about labels only, for all of their combinations: looked up once, then read off.
-
-    values: of the labels. RETURNS (L + 2, ...) with one axis a label, or None: about words, too, or too many.
+    mask (int): of the slots. seeds (J, 1): of their keys. words: of those with such a part, which of the parts.
     """
-    n_slots = len(template.offsets)
-    if template.word >= 0 or len(values) ** n_slots > MOST_DENSE:
-        return None
-    labels = [axis.reshape(-1) for axis in np.meshgrid(*[values] * n_slots, indexing="ij")]
-    rows = index.lookup(label_keys(template, np.zeros((0, len(labels[0])), np.uint64), labels))
-    return rows.reshape([len(values)] * n_slots)
+
+    slots: Tuple[int, ...]
+    mask: int
+    seeds: Keys
+    words: List[int]
+
+    def keys(self, words: Keys, labels: Sequence[Keys]) -> Keys:
+        """As `label_keys` has them. words (P, n), labels: for each slot (n,). RETURNS (J, n)."""
+        parts = words[self.words]
+        state = np.empty((len(self.seeds), words.shape[1]), np.uint64)
+        state[: len(parts)] = mix(self.seeds[: len(parts)], parts)
+        state[len(parts) :] = self.seeds[len(parts) :]
+        for values in labels:
+            state = mix(state, values)
+        state[: len(parts)][parts == ABSENT] = ABSENT
+        return state
+
+
+def label_groups(templates: Sequence[LabelTemplate], slots: Sequence[Sequence[int]]) -> List[LabelGroup]:
+    groups: Dict[Tuple[int, ...], List[LabelTemplate]] = {}
+    for template, looked_at in zip(templates, slots, strict=True):
+        groups.setdefault(tuple(looked_at), []).append(template)
+    result = []
+    for looked_at, found in groups.items():
+        found.sort(key=lambda template: template.word < 0)
+        seeds = np.array([[template.seed] for template in found], np.uint64)
+        words = [template.word for template in found if template.word >= 0]
+        result.append(LabelGroup(looked_at, sum(1 << slot for slot in set(looked_at)), seeds, words))
+    return result

@@ -1,6 +1,6 @@
 """Scores of local classifiers for a batch, in any context: what bidirectional inference asks again and again."""
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,42 +9,27 @@ from ..decoders.local import LocalScores, known_slots, log_probabilities
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.keys import Keys
-from ..features.label_templates import LabelTemplate, label_keys
-from .local_features import WordFeatures
-from .local_training import SparseRows, group_starts
-
-MOST_OWN_ROWS = 500_000  # scores of own words kept during a batch, one row a word type and classifier
+from .local_features import LabelGroup, WordFeatures
+from .local_training import SparseRows
+from .local_type_scores import StackedWeights
 
 Ints = NDArray[np.intp]
-
-
-class StackedWeights(NamedTuple):
-    """All classifiers in one table, without rows of zeros, so that tokens that ask different ones are done together.
-
-    table (R, L) float32: row 0 is zero. row_of: row in the table of each row of each classifier, these end to end.
-    base (masks, groups): where in `row_of` a group of a classifier begins; -1 where it has none.
-    """
-
-    table: NDArray[np.float32]
-    row_of: NDArray[np.int32]
-    base: Ints
+Rows = NDArray[np.int32]
 
 
 def stack_weights(
     weights: Dict[int, SparseRows], groups: Dict[int, List[int]], sizes: Sequence[int], n_masks: int, n_labels: int
 ) -> StackedWeights:
     """weights, groups: of each classifier, by its mask. sizes: features of each group."""
-    base = np.full((n_masks, len(sizes)), -1, np.intp)
-    tables, row_of, n_rows, n_before = [np.zeros((1, n_labels), np.float32)], [np.zeros(0, np.int32)], 1, 0
-    for visible, (rows, values) in weights.items():
-        starts = group_starts([sizes[g] for g in groups[visible]])
-        base[visible, groups[visible]] = n_before + starts[:-1]
-        places = np.zeros(starts[-1], np.int32)
-        places[rows] = n_rows + np.arange(len(rows))
+    starts = np.cumsum([0, sizes[0] + 1, *sizes[1:]])
+    tables, rows, n_rows = [np.zeros((1, n_labels), np.float32)], np.zeros((n_masks, starts[-1] + 1), np.int32), 1
+    for visible, (own_rows, values) in weights.items():
+        features = np.concatenate([starts[g] + np.arange(sizes[g] + 1) for g in groups[visible]])
+        rows[visible, features[own_rows]] = n_rows + np.arange(len(own_rows))
         tables.append(values.astype(np.float32))
-        row_of.append(places)
-        n_rows, n_before = n_rows + len(rows), n_before + len(places)
-    return StackedWeights(np.concatenate(tables), np.concatenate(row_of), base)
+        n_rows += len(own_rows)
+    trained = np.isin(np.arange(n_masks), list(weights))
+    return StackedWeights(np.concatenate(tables), rows, int(starts[1]), trained)
 
 
 def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: Ints) -> float:
@@ -63,96 +48,71 @@ def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: In
 class BatchScores:
     """`decoders.local.LocalScores` of one batch.
 
-    weights: of all classifiers. features: of the words. indexes: one a group. templates, slots, masks, dense: of the
-    label templates (`dense_rows`). values: of the labels in keys.
+    weights: of all classifiers. features: of the words. index: of the features of label templates. groups: the label
+    templates. values: of the labels in keys.
     """
 
     def __init__(
         self,
         weights: StackedWeights,
         features: WordFeatures,
-        indexes: List[ExactIndex],
-        templates: List[LabelTemplate],
-        slots: List[List[int]],
-        masks: List[int],
-        dense: "List[Optional[NDArray[np.int32]]]",
+        index: ExactIndex,
+        groups: List[LabelGroup],
         values: Keys,
     ) -> None:
-        self.n_labels, self.n_tokens = weights.table.shape[1], features.rows.shape[1]
-        self._weights, self._features, self._indexes = weights, features, indexes
-        self._templates, self._slots, self._masks = templates, slots, masks
-        self._dense, self._values = dense, values
-        own = set(features.own)
-        self._own_features = [row for k, row in enumerate(features.rows) if k in own]
-        self._other_features = [row for k, row in enumerate(features.rows) if k not in own]
-        self._n_masks = len(weights.base)
-        self._place = np.full(self._n_masks * int(features.types.max(initial=-1) + 1), -1, np.int32)
-        self._own = np.zeros((0, self.n_labels), np.float32)
-        self._n_own = 0
+        self.n_labels, self.n_tokens = weights.table.shape[1], features.codes.shape[1]
+        self._weights, self._features, self._index = weights, features, index
+        self._groups, self._values = groups, values
 
     def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
         """As the protocol says. RAISES ValueError [HS093]: a classifier that was not trained."""
-        table, row_of, base = self._weights
-        missing = base[visible, 0] < 0
-        if missing.any():
-            raise ValueError(Errors.HS093.format(missing=sorted(set(visible[missing].tolist()))))
-        scores = self._of_own_words(tokens, visible)
-        self._add_rows(scores, self._other_features, tokens, visible)
+        if not self._weights.trained[visible].all():
+            missing = visible[~self._weights.trained[visible]]
+            raise ValueError(Errors.HS093.format(missing=sorted(set(missing.tolist()))))
+        table, n_features = self._weights.table, self._weights.rows.shape[1]
+        rows_of = self._weights.rows.reshape(-1)
+        own, kinds, rows, _ = self._features
+        scores = sum_rows(*own.rows(kinds.take(tokens, axis=1), visible))
+        first = visible * n_features  # where the rows of the classifier begin
+        if len(rows):
+            scores += sum_rows(table, rows_of.take(first + rows.take(tokens, axis=1)))
         if not np.array_equal(owners, np.arange(len(tokens))):
-            scores = scores[owners]
-        mask, own = visible[owners], tokens[owners]
-        buffer = np.empty_like(scores)
-        for j, needed in enumerate(self._masks):
-            at = np.flatnonzero(mask & needed == needed)
-            if not len(at):
-                continue
-            found = row_of[base[mask[at], j + 1] + self._label_rows(j, own[at], contexts[at])]
-            used = np.flatnonzero(found)
-            if 2 * len(used) < len(scores):
-                scores[at[used]] += table[found[used]]
-            else:  # row 0 is zero: adding it where there is nothing is cheaper than picking rows
-                everywhere = np.zeros(len(scores), np.int32)
-                everywhere[at] = found
-                np.take(table, everywhere, axis=0, out=buffer, mode="clip")
-                scores += buffer
+            scores, tokens, visible, first = scores[owners], tokens[owners], visible[owners], first[owners]
+        for at, found in self._label_features(tokens, visible, contexts):
+            more = sum_rows(table, rows_of.take(first[at] + self._weights.labels + found))
+            if len(at) == len(scores):
+                scores += more
+            else:
+                scores[at] += more
         return scores
 
-    def _label_rows(self, j: int, tokens: Ints, contexts: Ints) -> NDArray[np.int32]:
-        """Rows of label template j in its group, at tokens (n,) with labels in the slots (n, 2k)."""
-        template, slots, dense = self._templates[j], self._slots[j], self._dense[j]
-        if dense is not None:
-            return dense[tuple(contexts[:, slot] for slot in slots)]
-        labels = [self._values[contexts[:, slot]] for slot in slots]
-        return self._indexes[j + 1].lookup(label_keys(template, self._features.words[:, tokens], labels))
+    def _label_features(self, tokens: Ints, visible: Ints, contexts: Ints) -> List[Tuple[Ints, Rows]]:
+        """Of each group of label templates: contexts whose classifier uses it (n,), and its features there (J, n)."""
+        words, used, keys = self._features.words, [], []
+        for group in self._groups:
+            at = (visible & group.mask == group.mask).nonzero()[0]
+            if len(at):
+                labels = [self._values.take(contexts[at, slot]) for slot in group.slots]
+                used.append(at)
+                keys.append(group.keys((words if group.words else words[:0]).take(tokens[at], axis=1), labels))
+        if not used:
+            return []
+        ends = np.cumsum([part.size for part in keys])
+        parts = np.split(self._index.lookup(np.concatenate(keys, axis=None)), ends[:-1])
+        return [(at, part.reshape(-1, len(at))) for at, part in zip(used, parts, strict=True)]
 
-    def _of_own_words(self, tokens: Ints, visible: Ints) -> NDArray[np.float32]:
-        """Scores from the token's own word alone: computed once for each word type and classifier. RETURNS (Q, L)."""
-        asked = self._features.types[tokens] * self._n_masks + visible
-        missing = np.flatnonzero(self._place[asked] < 0)
-        if len(missing):
-            distinct, first = np.unique(asked[missing], return_index=True)
-            if self._n_own + len(distinct) > MOST_OWN_ROWS:
-                return self._add_rows(None, self._own_features, tokens, visible)
-            at = missing[first]
-            new = self._add_rows(None, self._own_features, tokens[at], visible[at])
-            self._place[distinct] = self._n_own + np.arange(len(distinct))
-            if self._n_own + len(new) > len(self._own):  # grow by doubling
-                grown = np.empty((max(2 * len(self._own), self._n_own + len(new)), self.n_labels), np.float32)
-                grown[: self._n_own] = self._own[: self._n_own]
-                self._own = grown
-            self._own[self._n_own : self._n_own + len(new)] = new
-            self._n_own += len(new)
-        return self._own[self._place[asked]]
 
-    def _add_rows(
-        self, scores: Optional[NDArray[np.float32]], features: List[NDArray[np.int32]], tokens: Ints, visible: Ints
-    ) -> NDArray[np.float32]:
-        """Add the weights of some features, (N,) rows each, to scores (Q, L), of 0 if there are none yet."""
-        table, row_of, base = self._weights
-        scores = np.zeros((len(tokens), self.n_labels), np.float32) if scores is None else scores
-        buffer = np.empty_like(scores)
-        start = base[visible, 0]
-        for feature in features:
-            np.take(table, row_of[start + feature[tokens]], axis=0, out=buffer, mode="clip")
+def sum_rows(table: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
+    """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n, L)."""
+    if not len(rows):
+        return np.zeros((rows.shape[1], table.shape[1]), np.float32)
+    scores = table.take(rows[0], axis=0, mode="clip")
+    buffer = np.empty_like(scores)
+    for row in rows[1:]:
+        used = row.nonzero()[0]
+        if 4 * len(used) < len(row):
+            scores[used] += table[row[used]]
+        else:  # adding zeros where there is nothing is cheaper than picking rows
+            table.take(row, axis=0, out=buffer, mode="clip")
             scores += buffer
-        return scores
+    return scores

@@ -167,6 +167,20 @@ def test_preset_tokens_come_first(hardest, case, data):
 
 @any_order
 @either
+def test_tokens_between_decided_ones_are_classified_last_and_together(order, hardest):
+    """They have nobody to tell: one call for all of them, and nobody else is in it."""
+    case = random_case(np.random.default_rng(order), [1, 30, 1, 17, 2], 4, order)
+    path = decode(case, hardest)
+    *earlier_calls, last = case.local.calls
+    know_all = {token for token, seen in case.local.asked if UNSEEN not in seen}
+    assert know_all == {token for token, _ in last} and len(know_all) > 5 and {0, 31} < know_all
+    assert not [token for call in earlier_calls for token, seen in call if UNSEEN not in seen]
+    decided = {before for before in path.earlier.tolist() if before >= 0}
+    assert not decided & know_all, "nobody was decided after them in their region"
+
+
+@any_order
+@either
 def test_few_calls_for_one_long_sequence(order, hardest):
     """Regions of order 2 are cut by two decisions side by side, hence later: 33 and 330 rounds are usual."""
     case = random_case(np.random.default_rng(0), [20_000], 3, order)

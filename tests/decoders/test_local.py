@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import local, local_tables
 from spacy_hoseq.decoders.local import (
+    best_labels,
     check_local,
     check_order,
     contexts_of,
@@ -72,6 +73,46 @@ def test_log_probabilities_are_among_the_allowed_labels(dtype):
     np.testing.assert_allclose(got, expected, rtol=1e-12)
     np.testing.assert_allclose(log_probabilities(scores, tokens, None)[2], [-math.log(3)] * 3, rtol=1e-12)
     np.testing.assert_allclose(np.exp(log_probabilities(scores, tokens, None)).sum(axis=1), [1, 1, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_labels", [1, 2, 7, 44, 131])
+def test_best_labels_are_those_of_the_definition(dtype, n_labels):
+    """Probabilities in the open and near 1, where 1 - p is all that tells them apart; equal scores; masks."""
+    rng = np.random.default_rng(n_labels)
+    scores = (rng.normal(0, 1, (60, n_labels)) * rng.choice([0.1, 3, 40], (60, 1))).astype(dtype)
+    scores[::7] = scores[::7].round()
+    allowed, tokens = rng.random((80, n_labels)) < 0.6, rng.integers(0, 80, 60)
+    allowed[np.arange(80), rng.integers(0, n_labels, 80)] = True
+    before = scores.copy()
+    for mask in (None, allowed):
+        labels, values = best_labels(scores, tokens, mask)
+        assert values.dtype == np.float64 and np.array_equal(scores, before)
+        for row, token, label, value in zip(scores.tolist(), tokens, labels.tolist(), values.tolist(), strict=True):
+            possible = [y for y in range(n_labels) if mask is None or mask[token, y]]
+            assert label == max(possible, key=lambda y: row[y])
+            rest = math.fsum(math.exp(row[y] - row[label]) for y in possible if y != label)
+            assert value == pytest.approx(-math.log1p(rest), rel=1e-12, abs=0)
+
+
+def test_best_labels_do_not_depend_on_the_rows_around():
+    rng = np.random.default_rng(0)
+    scores, tokens = rng.normal(0, 5, (97, 45)).astype(np.float32), np.arange(97)
+    labels, values = best_labels(scores, tokens, None)
+    for part in (slice(1, None), slice(3, 20), slice(96, 97), slice(None, None, 2)):
+        some = best_labels(scores[part].copy(), tokens[part], None)
+        assert some[0].tolist() == labels[part].tolist() and some[1].tobytes() == values[part].tobytes()
+    assert [found.shape for found in best_labels(scores[:0], tokens[:0], None)] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_best_labels_of_scores_that_are_not_finite(value, dtype):
+    scores = np.zeros((3, 4), dtype)
+    scores[1, 2] = value
+    for allowed in (None, np.ones((9, 4), bool)):
+        with pytest.raises(ValueError, match=r"\[HS020\] .* but 1 of 12 .* \(first at token 7, label 2\)"):
+            best_labels(scores, np.array([8, 7, 6]), allowed)
 
 
 def test_log_probabilities_of_scores_that_are_not_finite():

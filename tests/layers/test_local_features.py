@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.label_templates import label_values
+from spacy_hoseq.features.label_templates import label_keys, label_values
 from spacy_hoseq.layers import local_features
 from spacy_hoseq.layers.local_features import LocalFeatures
+from spacy_hoseq.layers.local_scores import stack_weights
+from spacy_hoseq.layers.local_training import SparseRows
 
 from .helpers import doc_of
 from .local_models import LABELS, TEMPLATES, Problem, Text, feature, plain_templates, random_docs, ready
@@ -196,24 +198,62 @@ def test_cache_is_that_of_the_features_in_use():
     assert rows_of(features, keys, text) == first
 
 
+def word_features(features, keys, docs):
+    """With a weight for no feature but the first."""
+    sizes = [len(group) for group in keys]
+    weights = {0: SparseRows(np.array([0], np.int32), np.ones((1, 3), np.float16))}
+    stacked = stack_weights(weights, {0: list(range(len(sizes)))}, sizes, 16, 3)
+    return features.word_features(docs, keys, stacked)
+
+
 @pytest.mark.parametrize("block", [1, 2, 5, 4096])
 def test_word_features_in_blocks(monkeypatch, block):
-    text = ready(2).text
-    features, keys = counted([text])
-    expected = rows_of(features, keys, text)[0]
-    whole = features.word_features(text.docs, keys)
+    """Those of one word are asked for by word type; the rows of all others are those of training."""
+    text, templates = ready(2).text, ["orth[-1]+orth[0]", *TEMPLATES, "orth[0]+orth[1]"]
+    features, keys = counted([text], templates=templates)
+    plain = rows_of(features, keys, text)[0]
+    whole = word_features(features, keys, text.docs)
     monkeypatch.setattr(local_features, "BLOCK_TOKENS", block)
-    found = features.word_features(text.docs, keys)
-    assert found.rows.tolist() == expected
+    found = word_features(features, keys, text.docs)
+    assert found.rows.tolist() == [plain[0], plain[-1]] and found.rows.min() < len(keys[0])
     assert np.array_equal(found.words, whole.words) and len(set(found.words.ravel().tolist())) > 10
+    assert np.array_equal(found.codes, whole.codes) and found.codes.shape == (2, found.words.shape[1])
 
 
 def test_unknown_words_have_no_row():
+    features, keys = counted([ready(2).text], templates=["orth[0]", "orth[-1]+orth[0]"])
+    found = word_features(features, keys, [doc_of("new words cat"), doc_of("cat")])
+    assert found.rows.shape == (1, 4) and found.rows[0, :3].tolist() == [len(keys[0])] * 3
+
+
+def test_groups_of_label_templates_have_the_keys_of_each():
+    """Against `label_keys`, template by template; a word part that does not fire, labels of any kind."""
+    features, rng = (
+        LocalFeatures([*TEMPLATES, "label[1]+label[-2]", "label[-2]+label[1]+orth[1]"], 2),
+        np.random.default_rng(5),
+    )
+    words = rng.integers(0, 4, (len(features._word_at), 50), np.uint64)
+    contexts = rng.integers(0, len(VALUES), (50, 4))
+    found = {}
+    for group in features.label_groups:
+        assert group.mask == sum({1 << slot for slot in group.slots})
+        keys = group.keys(words, [VALUES[contexts[:, slot]] for slot in group.slots])
+        found.update(
+            {(int(seed), tuple(row)): group.mask for seed, row in zip(group.seeds[:, 0], keys.tolist(), strict=True)}
+        )
+    expected = {}
+    for template, slots, mask in zip(features.label_templates, features.slots, features.masks, strict=True):
+        row = label_keys(template, words, [VALUES[contexts[:, slot]] for slot in slots])
+        expected[int(template.seed), tuple(row.tolist())] = mask
+    assert found == expected and len(found) == len(features.label_templates)
+
+
+def test_a_key_of_two_label_templates_is_found_for_one():
+    """Hashes that are equal, or a file made by hand: nothing hangs, and no row is of another group."""
     features, keys = counted([ready(2).text])
-    found = features.word_features([doc_of("new words cat")], keys)
-    nothing = (found.rows == len(keys[0])).tolist()
-    assert [column[2] for column in nothing] == [False, True, False, True]  # bias, orth[-1], orth[0], suffix2+has_upper
-    assert [column[1] for column in nothing] == [False, True, True, True]
+    keys = [*keys[:-1], np.union1d(keys[-1], keys[-2][:1])]
+    rows = features.indexes(keys).label_rows(np.broadcast_to(keys[-2][:1], (len(keys) - 1, 1)))
+    assert ((rows >= 0) & (rows <= np.array([[len(group)] for group in keys[1:]]))).all()
 
 
 @pytest.mark.parametrize(
@@ -233,7 +273,7 @@ def test_only_label_templates_and_only_words():
 def test_pickled_and_forgetful_features_give_the_same_rows():
     text = ready(2).text
     features, keys = counted([text])
-    features.word_features(text.docs, keys)
+    word_features(features, keys, text.docs)
     size = len(pickle.dumps(features))
     expected = rows_of(features, keys, text)
     assert len(pickle.dumps(features)) == size, "without the cache"
