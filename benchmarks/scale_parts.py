@@ -26,6 +26,7 @@ Measured = List[Tuple[str, str, float]]
 ZONE_TOKENS = 100_000  # of one memory zone
 NEW_WORD = 20  # one token in so many is a word that was never there before
 PASSES = 3
+TOGETHER = 20  # sentences of a longer text
 
 
 def stream(options: Dict[str, Any]) -> Measured:
@@ -68,23 +69,26 @@ def long_doc(options: Dict[str, Any]) -> Measured:
 
 
 def processes(options: Dict[str, Any]) -> Measured:
-    """One process and two, in turn, from texts and from Docs."""
+    """One process and two, in turn, over texts and Docs of one and of several sentences; and without any component,
+    where what is left are the tokenizer, the start of the processes, and Docs that travel as bytes."""
     nlp = loaded(options["model"])
-    words = list(up_to(cycle(words_of(options["corpus"])), options["tokens"]))
-    n = sum(map(len, words))
-    givens: Dict[str, Callable[[], List[Any]]] = {
-        "texts": lambda: [" ".join(sentence) for sentence in words],
-        "Docs": lambda: [Doc(nlp.vocab, words=sentence) for sentence in words],
+    sentences = list(up_to(cycle(words_of(options["corpus"])), options["tokens"]))
+    together = [sum(sentences[i : i + TOGETHER], []) for i in range(0, len(sentences), TOGETHER)]
+    only = spacy.blank("en")
+    cases: Dict[str, Tuple[Language, Callable[[], List[Any]]]] = {
+        "texts, a sentence each": (nlp, lambda: [" ".join(words) for words in sentences]),
+        f"texts, {TOGETHER} sentences each": (nlp, lambda: [" ".join(words) for words in together]),
+        f"texts, {TOGETHER} sentences each, tokenizer only": (only, lambda: [" ".join(words) for words in together]),
+        f"Docs, {TOGETHER} sentences each": (nlp, lambda: [Doc(nlp.vocab, words=words) for words in together]),
     }
     result: Measured = []
-    for name, given in givens.items():
+    for name, (pipeline, given) in cases.items():
         taken: Dict[int, List[float]] = {1: [], 2: []}
         for _ in range(PASSES):
             for n_process, seconds in taken.items():
                 ready = given()
                 start = time.perf_counter()
-                for _ in nlp.pipe(ready, n_process=n_process):
-                    pass
+                n = sum(map(len, pipeline.pipe(ready, n_process=n_process)))
                 seconds.append(time.perf_counter() - start)
         one, two = (statistics.median(seconds) for seconds in taken.values())
         shown = [("tokens", n), ("tokens/s, one process", n / one), ("tokens/s, two", n / two), ("ratio", one / two)]
