@@ -65,7 +65,7 @@ def stages(model: Path, text: Path) -> Dict[str, str]:
         "all, through nlp.pipe": per_token(n, *whole(nlp, words)),
         "label patterns": str(0 if patterns is None else int((patterns.weights > 0).sum())),
         "candidates a token, first bound": f"{len(first.labels) / n:.2f}",
-        "candidates a token, second bound": f"{len(second.labels) / n:.2f}",
+        "candidates a token, later rounds": f"{len(second.labels) / n:.2f}",
         "tokens left open": f"{np.mean(second.counts > 1):.1%}",
     }
 
