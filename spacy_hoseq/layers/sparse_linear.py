@@ -137,13 +137,13 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
     if model.attrs["hash_rows"] is not None:
         shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
         return
-    keys = np.zeros(0, np.uint64)
+    found = []
     for batches in versions:
         counter = KeyCounter()
         for docs in batches:
             counter.add(model.attrs["features"].extractor.keys(docs))
-        keys = np.union1d(keys, counter.frequent(model.attrs["min_count"]))
-    shim.extra = {"keys": keys}
+        found.append(counter.frequent(model.attrs["min_count"]))
+    shim.extra = {"keys": found[0] if len(found) == 1 else np.unique(np.concatenate(found))}
 
 
 def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:

@@ -5,7 +5,15 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.annotation import LabelTable, gold_mask, gold_values, label_names, read_values, write_values
+from spacy_hoseq.components.annotation import (
+    LabelTable,
+    all_gold_values,
+    gold_mask,
+    gold_values,
+    label_names,
+    read_values,
+    write_values,
+)
 
 from .helpers import LABELS, VARIANTS, blank, doc_of, examples_of, tagger_of, tags_of, train, trained
 
@@ -35,6 +43,14 @@ TOKENIZATIONS = [
     (["ab", "cd"], ["ab", " ", "cd"], ["A", "C", "B"], ["A", "B"]),
     (["AB", "cd"], ["ab", "cd"], ["A", "B"], ["A", "B"]),
 ]
+
+
+@pytest.mark.parametrize("same_tokens", [True, False])
+def test_gold_values_of_all_examples(same_tokens):
+    """At once where the tokens are the same, and where some have to be aligned."""
+    chosen = [t for t in TOKENIZATIONS if not same_tokens or t[0] == t[1]]
+    examples = [example(predicted, reference, tags) for predicted, reference, tags, _ in chosen]
+    assert names(all_gold_values(examples, "tag")) == [name for *_, expected in chosen for name in expected]
 
 
 @pytest.mark.parametrize("predicted, reference, tags, expected", TOKENIZATIONS)
