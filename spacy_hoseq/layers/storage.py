@@ -38,9 +38,9 @@ class SparseTable(NamedTuple):
     def of(cls, values: NDArray[Any]) -> "SparseTable":
         """values (R, ...): of what is kept the values are rounded as `to_storage` does."""
         table = values.reshape(len(values), int(np.prod(values.shape[1:])))
-        rows, columns = np.nonzero(table)
-        counts = np.bincount(rows, minlength=len(table))
         n_columns = table.shape[1]
+        rows, columns = np.divmod(np.flatnonzero(table != 0), max(1, n_columns))
+        counts = np.bincount(rows, minlength=len(table))
         return cls(
             values.shape,
             values.dtype.str,
