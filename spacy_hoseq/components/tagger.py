@@ -27,7 +27,7 @@ from ..features.sequences import by_doc
 from ..layers.marginal_listener import MarginalListener
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.upstream import Upstream, write_upstream
-from ..layers.weights import weights_in
+from ..layers.weights import Averaging, weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import (
@@ -73,7 +73,7 @@ nO = null
         "objective": "max_margin",
         "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
         "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
-        "average": True,
+        "average": "late",
         "attribute": "tag",
         "overwrite": False,
         "neg_prefix": "!",
@@ -90,7 +90,7 @@ def make_hoseq_tagger(
     objective: Literal["perceptron", "max_margin", "log_likelihood"],
     decoder: Decoder,
     update_rule: UpdateRule,
-    average: bool,
+    average: Averaging,
     attribute: str,
     overwrite: bool,
     neg_prefix: str,
@@ -128,7 +128,7 @@ class HoseqTagger(TrainablePipe):
         objective: str,
         update_rule: UpdateRule,
         decoder: Decoder = decode_exact,
-        average: bool = True,
+        average: Averaging = "late",
         attribute: str = "tag",
         overwrite: bool = False,
         neg_prefix: str = "!",
