@@ -56,7 +56,7 @@ class Parameter:
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
         """
         if self._sums is None or self._memory is None:
-            self._sums = np.zeros_like(self.values)
+            self._sums = np.zeros(self.values.shape, self.values.dtype)
             self._memory = rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
             self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
         self._finished = {}
@@ -91,7 +91,7 @@ class Parameter:
             self._finished[averaged] = self.values.view()
             self._finished[averaged].setflags(write=False)
         if averaged not in self._finished:
-            rounded = np.zeros_like(self.values)
+            rounded = np.zeros(self.values.shape, self.values.dtype)  # (`zeros_like` would write them)
             used = np.flatnonzero(self._used)  # the others cost nothing
             for start in range(0, len(used), BLOCK_ROWS):
                 rows = used[start : start + BLOCK_ROWS]
