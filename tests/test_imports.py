@@ -27,7 +27,7 @@ PERMITTED = {
         "layers", "learning", "decoders", "patterns", "features", "scorers", "chunks", "errors",
     },
     "readers": {"numpy", "spacy", "features", "chunks", "errors"},
-    "scorers": {"spacy", "errors"},
+    "scorers": {"numpy", "spacy", "errors"},
 }  # fmt: skip
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -1,17 +1,17 @@
 """What a component finds in the training examples before its weights are set to zero."""
 
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
+from spacy.training import Example, validate_get_examples
 from thinc.api import Model
 
 from ..decoders.local import contexts_of
 from ..features.sequences import sequence_lengths
-from .annotation import LabelTable, gold_values, known_labels
+from .annotation import LabelTable, all_gold_values, known_labels
 
 BATCH = 1000  # docs whose features are counted together
 
@@ -34,13 +34,24 @@ def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optiona
             node.attrs["index_features"](node, batches(predicted))
 
 
+def read_examples(get_examples: Callable[[], Iterable[Example]], method: str) -> List[Example]:
+    """All training examples. RAISES as spaCy's `validate_get_examples`, which would read all of them once more."""
+    if not callable(get_examples):
+        validate_get_examples(get_examples, method)
+    found = get_examples()
+    examples = list(found or ())
+    validate_get_examples(lambda: examples or found, method)
+    return examples
+
+
 def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -> List[NDArray[np.int32]]:
     """Gold label ids of every sequence as it will be decoded, -1 where the label is not known."""
     sequences: List[NDArray[np.int32]] = []
-    for eg in examples:
-        masks, _ = table.masks(gold_values(eg, attribute))
-        ids = known_labels(masks).astype(np.int32)
-        sequences += np.split(ids, np.cumsum(sequence_lengths([eg.predicted]))[:-1])
+    for start in range(0, len(examples), BATCH):
+        batch = examples[start : start + BATCH]
+        masks, _ = table.masks(all_gold_values(batch, attribute))
+        ids, lengths = known_labels(masks).astype(np.int32), sequence_lengths([eg.predicted for eg in batch])
+        sequences += np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
     return sequences
 
 

@@ -14,7 +14,7 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
@@ -27,7 +27,7 @@ from ..features.sequences import by_doc
 from ..layers.marginal_listener import MarginalListener
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.upstream import Upstream, write_upstream
-from ..layers.weights import weights_in
+from ..layers.weights import Averaging, weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import (
@@ -43,7 +43,7 @@ from .annotation import (
     write_marginals,
 )
 from .constraints import TagDictionary, allowed_labels
-from .initialization import gold_sequences, index_features
+from .initialization import gold_sequences, index_features, read_examples
 from .listening import check_tok2vec, decode_for, hand_over, index_upstream, listeners_in, removed
 from .loading import checked_loading, weights_from_disk
 from .memory import forgetting_words
@@ -73,7 +73,7 @@ nO = null
         "objective": "max_margin",
         "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
         "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
-        "average": True,
+        "average": "late",
         "attribute": "tag",
         "overwrite": False,
         "neg_prefix": "!",
@@ -90,7 +90,7 @@ def make_hoseq_tagger(
     objective: Literal["perceptron", "max_margin", "log_likelihood"],
     decoder: Decoder,
     update_rule: UpdateRule,
-    average: bool,
+    average: Averaging,
     attribute: str,
     overwrite: bool,
     neg_prefix: str,
@@ -128,7 +128,7 @@ class HoseqTagger(TrainablePipe):
         objective: str,
         update_rule: UpdateRule,
         decoder: Decoder = decode_exact,
-        average: bool = True,
+        average: Averaging = "late",
         attribute: str = "tag",
         overwrite: bool = False,
         neg_prefix: str = "!",
@@ -170,11 +170,10 @@ class HoseqTagger(TrainablePipe):
         tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
         weights_from (str): a trained pipeline, whose component of this name gives labels, features and weights instead.
         """
-        validate_get_examples(get_examples, "HoseqTagger.initialize")
+        examples = read_examples(get_examples, "HoseqTagger.initialize")
         if weights_from is not None:
             weights_from_disk(self, weights_from)
             return
-        examples = list(get_examples())  # reading a corpus costs more than all that is done with it here
         for label in label_names(examples, self.cfg["attribute"], self.cfg["neg_prefix"]) if labels is None else labels:
             self.add_label(label)
         self._require_labels()

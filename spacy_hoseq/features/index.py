@@ -5,7 +5,7 @@ once; a key that was not seen has no row. `HashedIndex` needs no pass over the d
 share one (for corpora that are streamed). Both return `n_rows` for "no feature": the table keeps a row of zeros there.
 """
 
-from typing import Protocol
+from typing import List, Protocol, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,19 +99,31 @@ class HashedIndex:
 
 
 class KeyCounter:
-    """Distinct keys with their counts, gathered batch by batch in memory linear in the distinct keys."""
+    """Distinct keys with their counts, gathered batch by batch in memory linear in the distinct keys.
+
+    Batches are merged when they hold as many keys together as were merged before, so that all merging costs little more
+    than the last.
+    """
 
     def __init__(self) -> None:
         self._keys = np.zeros(0, np.uint64)
         self._counts = np.zeros(0, np.int64)
+        self._waiting: List[Tuple[Keys, NDArray[np.int64]]] = []
 
     def add(self, keys: Keys) -> None:
-        new_keys, new_counts = np.unique(keys[keys != ABSENT], return_counts=True)
-        merged, inverse = np.unique(np.concatenate([self._keys, new_keys]), return_inverse=True)
-        counts = np.concatenate([self._counts, new_counts])
-        self._counts = np.bincount(inverse, weights=counts, minlength=len(merged)).astype(np.int64)
-        self._keys = merged
+        self._waiting.append(np.unique(keys[keys != ABSENT], return_counts=True))
+        if sum(len(waiting) for waiting, _ in self._waiting) > len(self._keys):
+            self._merge()
 
     def frequent(self, min_count: int) -> Keys:
         """Keys seen at least `min_count` times, ascending (so they are stored in fewer bytes)."""
+        self._merge()
         return self._keys[self._counts >= min_count]
+
+    def _merge(self) -> None:
+        keys, counts = (np.concatenate(parts) for parts in zip((self._keys, self._counts), *self._waiting, strict=True))
+        order = np.argsort(keys, kind="stable")  # (a merge of what is in order already)
+        keys = keys[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0
+        self._keys, self._waiting = keys[starts], []
+        self._counts = np.add.reduceat(counts[order], starts) if len(starts) else self._counts[:0]

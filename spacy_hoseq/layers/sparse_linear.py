@@ -11,7 +11,8 @@ from thinc.types import Floats2d
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
-from ..features.sequences import by_doc, sentence_starts
+from ..features.keys import Keys
+from ..features.sequences import WORDS_AND_STARTS, by_doc
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
 from .scores_by_doc import ScoresByDoc
@@ -96,18 +97,25 @@ class Features:
         index = self.index(known)
         if not self.extractor.is_lexical:
             return index.lookup(self.extractor.keys(docs))
-        names = [doc.to_array(["ORTH"]).tobytes() + sentence_starts(doc).tobytes() for doc in docs]
+        names = [doc.to_array(WORDS_AND_STARTS).tobytes() for doc in docs]
         unknown = {name: doc for name, doc in zip(names, docs, strict=True) if name not in self._cache}
         fresh: Dict[bytes, Rows] = {}
         if unknown:
-            rows = index.lookup(self.extractor.keys(list(unknown.values())))
-            ends = np.cumsum([len(doc) for doc in unknown.values()])
-            parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
-            fresh = dict(zip(unknown, parts, strict=True))
-            if self._cached_bytes + rows.nbytes <= CACHE_BYTES:  # else the rest of the corpus is extracted each time
-                self._cache.update(fresh)
-                self._cached_bytes += rows.nbytes
+            fresh = self.remember(known, list(unknown.values()), self.extractor.keys(list(unknown.values())))
         return np.concatenate([fresh[name] if name in fresh else self._cache[name] for name in names], axis=1)
+
+    def remember(self, known: Dict[str, Any], docs: Sequence[Doc], keys: Keys) -> Dict[bytes, Rows]:
+        """Keep the rows of training texts, as long as there is room: the rest is extracted each time. keys (K, N).
+        RETURNS them by the name of their text."""
+        rows = self.index(known).lookup(keys)
+        names = [doc.to_array(WORDS_AND_STARTS).tobytes() for doc in docs]
+        ends = np.cumsum([len(doc) for doc in docs])
+        parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
+        fresh = dict(zip(names, parts, strict=True))
+        if self._cached_bytes + rows.nbytes <= CACHE_BYTES:
+            self._cache.update(fresh)
+            self._cached_bytes += rows.nbytes
+        return fresh
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_cache": {}, "_cached_bytes": 0, "_used": None}  # a worker process does not train
@@ -137,13 +145,21 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
     if model.attrs["hash_rows"] is not None:
         shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
         return
-    keys = np.zeros(0, np.uint64)
+    features, found = model.attrs["features"], []
+    seen: List[Tuple[Sequence[Doc], Keys]] = []  # what the first epoch will ask for
+    room = CACHE_BYTES if features.extractor.is_lexical else 0
     for batches in versions:
         counter = KeyCounter()
         for docs in batches:
-            counter.add(model.attrs["features"].extractor.keys(docs))
-        keys = np.union1d(keys, counter.frequent(model.attrs["min_count"]))
-    shim.extra = {"keys": keys}
+            keys = features.extractor.keys(docs)
+            counter.add(keys)
+            room -= keys.nbytes
+            if room >= 0:
+                seen.append((docs, keys))
+        found.append(counter.frequent(model.attrs["min_count"]))
+    shim.extra = {"keys": found[0] if len(found) == 1 else np.unique(np.concatenate(found))}
+    while seen:
+        features.remember(shim.extra, *seen.pop())
 
 
 def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:

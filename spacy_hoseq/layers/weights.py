@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import srsly
@@ -19,6 +19,7 @@ from ..learning.parameter import Parameter, UpdateRule
 from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
 
 Gradient = Tuple[NDArray[Any], NDArray[Any]]  # distinct rows, gradient of these rows
+Averaging = Union[bool, Literal["late"]]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
 
 class WeightsShim(Shim):
@@ -36,12 +37,12 @@ class WeightsShim(Shim):
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
         self._rule: Optional[UpdateRule] = None
-        self._averaged = True
+        self._averaged: Averaging = True
         self._rng = np.random.default_rng(0)
         self._pending: Dict[str, List[Gradient]] = {}
         self._has_update = False
 
-    def configure(self, rule: UpdateRule, *, averaged: bool, seed: int) -> None:
+    def configure(self, rule: UpdateRule, *, averaged: Averaging, seed: int) -> None:
         """How to learn from now on. seed (int): of the feature dropout."""
         self._rule, self._averaged = rule, averaged
         self._rng = np.random.default_rng(seed)
@@ -58,7 +59,7 @@ class WeightsShim(Shim):
         if name not in self.parameters:
             raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
         parameter = self.parameters[name]
-        return parameter.values if is_train else parameter.finished(averaged=self._averaged)
+        return parameter.values if is_train else parameter.finished(averaged=bool(self._averaged))
 
     def add_gradient(self, name: str, rows: NDArray[Any], gradient: NDArray[Any]) -> None:
         """Keep a gradient for the next `finish_update`. rows (n,) distinct, gradient (n, ...)."""
@@ -96,7 +97,7 @@ class WeightsShim(Shim):
         if self._rule is None:
             raise ValueError(Errors.HS055.format(name=self.name))
         for name, parameter in self.parameters.items():
-            parameter.update(self._rule, self._pending.get(name, []))
+            parameter.update(self._rule, self._pending.get(name, []), late=self._averaged == "late")
         self._pending = {}
         self._has_update = False
 
@@ -104,7 +105,7 @@ class WeightsShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        finished = {name: p.finished(averaged=self._averaged) for name, p in self.parameters.items()}
+        finished = {name: p.finished(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
         message = {
             "format": FORMAT,
             "layer": self.name,

@@ -1,11 +1,13 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Any, Dict, Optional, Protocol, Tuple, runtime_checkable
+from typing import Any, Dict, Optional, Protocol, Tuple, Union, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
+
+BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
 
 Floats = NDArray[np.floating]
 Rows = NDArray[np.integer]
@@ -23,11 +25,15 @@ class UpdateRule(Protocol):
 class Parameter:
     """Weights w (R, C), changed row by row, with the mean of all their values over time.
 
-    After updates 1..T the average is (1/T) sum_i w_i, w_i = the weights after update i. A change d made by update i
-    is part of w_i, ..., w_T, so with the sums u <- u + (i - 1) d the average is w - u / T: no update touches a row
-    that has not changed (Daume 2006, section 2.2.1; Collins 2002). The change put into the sums is the one APPLIED,
-    after projection:
-    with the change before projection, w - u / T would be larger than the mean of the iterates.
+    Let update i weigh c_i, and C_i = c_1 + ... + c_i. After updates 1..T the average is (1/C_T) sum_i c_i w_i, w_i =
+    the weights after update i. A change d made by update i is part of w_i, ..., w_T, which weigh C_T - C_{i-1}; so with
+    the sums u <- u + C_{i-1} d the average is w - u / C_T: no update touches a row that has not changed (Daume 2006,
+    section 2.2.1; Collins 2002). The change put into the sums is the one APPLIED, after projection: with the change
+    before projection, w - u / C_T would be larger than the mean of the iterates.
+
+    Plain means have c_i = 1. "Late" ones have c_i = i (i + 1) (i + 2), so that C_i = i (i + 1) (i + 2) (i + 3) / 4 and
+    m_i = (1 - 4 / (i + 3)) m_{i-1} + 4 / (i + 3) w_i: the polynomial-decay averaging (eta = 3) of Shamir & Zhang (2013,
+    section 4), in which the first iterates are soon forgotten.
 
     name (str): for messages. values (R, C) or (R,): starting weights.
     nonnegative (bool): project onto w >= 0 after every step (Qian & Liu, "Experiments").
@@ -37,18 +43,22 @@ class Parameter:
     def __init__(self, name: str, values: Floats, *, nonnegative: bool = False, resumed: bool = False) -> None:
         self.name, self.values, self.nonnegative, self.resumed = name, values, nonnegative, resumed
         self.n_updates = 0
+        self._weight = 0  # C_T
+        self._used: NDArray[np.bool_] = np.ones(len(values), bool)  # rows that may hold a weight
         self._sums: Optional[Floats] = None
         self._memory: Optional[Floats] = None
         self._finished: Dict[bool, Floats] = {}
 
-    def update(self, rule: UpdateRule, gradients: "list[Tuple[Rows, Floats]]") -> None:
+    def update(self, rule: UpdateRule, gradients: "list[Tuple[Rows, Floats]]", *, late: bool = False) -> None:
         """One update. gradients: (rows (n,), gradient (n, C)) pairs, rows distinct within a pair; pairs add up.
+        late (bool): how much it weighs in the average.
 
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
         """
         if self._sums is None or self._memory is None:
-            self._sums = np.zeros_like(self.values)
+            self._sums = np.zeros(self.values.shape, self.values.dtype)
             self._memory = rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
+            self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
         self._finished = {}
         rows, gradient = merge_gradients(gradients, self.values)
         if not np.isfinite(gradient).all():
@@ -58,15 +68,17 @@ class Parameter:
         if self.nonnegative:
             new = np.maximum(new, 0)
         new = new.astype(self.values.dtype)
-        self._sums[rows] += self.n_updates * (new - old)
+        self._sums[rows] += float(self._weight) * (new - old)
         self.values[rows] = new
+        self._used[rows] = True
         self.n_updates += 1
+        self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
-    def average(self) -> Floats:
+    def average(self, rows: Union[slice, Rows] = slice(None)) -> Floats:
         """Mean of the weights over all updates; the weights themselves before the first."""
         if self._sums is None or self.n_updates == 0:
-            return self.values
-        mean: Floats = self.values - self._sums / self.n_updates
+            return self.values[rows]
+        mean: Floats = self.values[rows] - self._sums[rows] / float(self._weight)
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
     def finished(self, *, averaged: bool) -> Floats:
@@ -79,8 +91,11 @@ class Parameter:
             self._finished[averaged] = self.values.view()
             self._finished[averaged].setflags(write=False)
         if averaged not in self._finished:
-            weights = self.average() if averaged else self.values
-            rounded = to_storage(weights).astype(self.values.dtype)
+            rounded = np.zeros(self.values.shape, self.values.dtype)  # (`zeros_like` would write them)
+            used = np.flatnonzero(self._used)  # the others cost nothing
+            for start in range(0, len(used), BLOCK_ROWS):
+                rows = used[start : start + BLOCK_ROWS]
+                rounded[rows] = to_storage(self.average(rows) if averaged else self.values[rows])
             rounded.setflags(write=False)
             self._finished[averaged] = rounded
         return self._finished[averaged]

@@ -5,7 +5,15 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.annotation import LabelTable, gold_mask, gold_values, label_names, read_values, write_values
+from spacy_hoseq.components.annotation import (
+    LabelTable,
+    all_gold_values,
+    gold_mask,
+    gold_values,
+    label_names,
+    read_values,
+    write_values,
+)
 
 from .helpers import LABELS, VARIANTS, blank, doc_of, examples_of, tagger_of, tags_of, train, trained
 
@@ -35,6 +43,19 @@ TOKENIZATIONS = [
     (["ab", "cd"], ["ab", " ", "cd"], ["A", "C", "B"], ["A", "B"]),
     (["AB", "cd"], ["ab", "cd"], ["A", "B"], ["A", "B"]),
 ]
+
+
+@pytest.mark.parametrize("chosen", ["the same tokens", "as many tokens", "all"])
+def test_gold_values_of_all_examples(chosen):
+    """At once where the tokens are the same, and where some have to be aligned."""
+    same = {
+        "the same tokens": lambda predicted, reference: predicted == reference,
+        "as many tokens": lambda predicted, reference: len(predicted) == len(reference),
+        "all": lambda predicted, reference: True,
+    }[chosen]
+    cases = [case for case in TOKENIZATIONS if same(*case[:2])]
+    found = all_gold_values([example(*case[:3]) for case in cases], "tag")
+    assert names(found) == [name for *_, expected in cases for name in expected]
 
 
 @pytest.mark.parametrize("predicted, reference, tags, expected", TOKENIZATIONS)

@@ -113,6 +113,17 @@ def test_counter_does_not_depend_on_the_batches():
     assert single.frequent(2).tolist() == whole.frequent(2).tolist()
 
 
+def test_counter_of_growing_batches():
+    """Some are merged as they come, others wait."""
+    rng, counter, expected = np.random.default_rng(3), KeyCounter(), Counter()
+    for size in (3, 1, 0, 40, 7, 7, 7, 300, 5):
+        batch = rng.integers(0, 80, size).astype(U64) * U64(2**55 + 1)
+        counter.add(batch)
+        expected.update(int(key) for key in batch if key)
+    for min_count in (1, 4, 9):
+        assert counter.frequent(min_count).tolist() == sorted(k for k, n in expected.items() if n >= min_count)
+
+
 def test_counter_without_keys():
     counter = KeyCounter()
     assert counter.frequent(1).tolist() == []

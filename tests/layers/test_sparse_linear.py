@@ -229,6 +229,23 @@ def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
         assert np.concatenate(found) == pytest.approx(np.concatenate(expected), abs=1e-6)
 
 
+@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [0, 0, 0]), (0, [5, 5, 5]), (8 * 5 * 9, [3, 3, 3])])
+def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypatch, n_bytes, n_extracted):
+    """As long as there is room: two of five texts here, of four words, with five templates."""
+    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
+    docs = [doc_of(text) for text in ("a b c d", "b c d e", "c d e f", "d e f g", "e f g h")]
+    model = SparseLinear(["lower[-1..1]", "shape[0]", "bias"])
+    model.attrs["index_features"](model, [docs[:1], docs[1:2], docs[2:]])
+    model.initialize(Y=zeros(docs, 2))
+    extracted = []
+    plain = FeatureExtractor.keys
+    monkeypatch.setattr(FeatureExtractor, "keys", lambda self, docs: extracted.append(len(docs)) or plain(self, docs))
+    for expected in n_extracted:
+        model.begin_update(docs)
+        assert sum(extracted) == expected
+        extracted.clear()
+
+
 def test_remembered_rows_know_sentence_boundaries():
     one, two = doc_of("a b c d"), doc_of("a b c d", sent_starts=[1, 0, 1, 0])
     model = layer(["lower[-1]"], [one, two])

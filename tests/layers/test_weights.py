@@ -88,7 +88,7 @@ def test_few_bytes_for_few_weights():
     assert len(shim_of(table=table).to_bytes()) < 10000 + 1000 * 3 + 500, "a byte a row, three a weight"
 
 
-@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("averaged", [True, False, "late"])
 def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
     shim = shim_of(table=np.zeros((2, 2)))
     shim.configure(Additive(1.0), averaged=averaged, seed=0)
@@ -96,7 +96,8 @@ def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
         shim.add_gradient("table", np.array([1]), np.array([[-1.0, 2.0]]))
         shim.finish_update(None)
     assert shim.values("table", is_train=True).tolist() == [[0, 0], [4, -8]]
-    expected = [[0, 0], [2.5, -5]] if averaged else [[0, 0], [4, -8]]  # mean of 1, 2, 3, 4
+    mean = {True: 2.5, False: 4, "late": (6 * 1 + 24 * 2 + 60 * 3 + 120 * 4) / 210}[averaged]  # of 1, 2, 3, 4
+    expected = [[0, 0], np.float16([mean, -2 * mean]).tolist()]
     assert shim.values("table", is_train=False).tolist() == expected
     assert loaded(shim.to_bytes()).values("table", is_train=True).tolist() == expected
 

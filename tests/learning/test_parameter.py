@@ -18,10 +18,19 @@ def sparse_gradient(rng, n_rows, shape):
     return rows, rng.normal(0, 1, (len(rows), *shape))
 
 
+def late_mean(copies):
+    """Shamir & Zhang's recursion, step by step."""
+    mean = np.zeros_like(copies[0])
+    for i, copy in enumerate(copies, start=1):
+        mean = (1 - 4 / (i + 3)) * mean + 4 / (i + 3) * copy
+    return mean
+
+
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 @pytest.mark.parametrize("nonnegative", [False, True])
 @given(seed=st.integers(0, 10**6), n_updates=st.integers(1, 40), shape=st.sampled_from([(), (1,), (3,)]))
-def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, seed, n_updates, shape):
+def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, late, seed, n_updates, shape):
     rng = np.random.default_rng(seed)
     start = rng.normal(0, 1, (6, *shape))
     parameter = Parameter("w", np.abs(start) if nonnegative else start, nonnegative=nonnegative)
@@ -29,7 +38,7 @@ def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, seed, n_up
     copies = []
     for _ in range(n_updates):
         pairs = [sparse_gradient(rng, 6, shape) for _ in range(rng.integers(0, 4))]
-        parameter.update(rule, pairs)
+        parameter.update(rule, pairs, late=late)
         touched, total = np.zeros(6, bool), np.zeros(start.shape)
         for rows, gradient in pairs:
             touched[rows] = True
@@ -41,7 +50,9 @@ def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, seed, n_up
         np.testing.assert_allclose(parameter.values, dense, atol=1e-12)
         copies.append(dense.copy())
     assert parameter.n_updates == n_updates
-    np.testing.assert_allclose(parameter.average(), np.mean(copies, axis=0), atol=1e-9)
+    mean = late_mean(copies) if late else np.mean(copies, axis=0)
+    np.testing.assert_allclose(parameter.average(), mean, atol=1e-9)
+    np.testing.assert_allclose(parameter.finished(averaged=True), mean, rtol=2**-10, atol=1e-7)
     assert not nonnegative or (parameter.average() >= 0).all()
 
 
@@ -54,6 +65,14 @@ def test_average_worked_out_by_hand():
     parameter.update(Additive(), [(np.array([0]), np.array([1.0]))])
     assert parameter.values.tolist() == [2, -1]
     assert parameter.average().tolist() == [(1 + 3 + 3 + 2) / 4, (0 + 0 - 1 - 1) / 4]
+
+
+def test_late_average_worked_out_by_hand():
+    """w = 1, 3, 3 in row 0 and 0, 0, -1 in row 1 weigh 6, 24, 60."""
+    parameter = Parameter("w", np.zeros(2))
+    for row, gradient in ((0, -1.0), (0, -2.0), (1, 1.0)):
+        parameter.update(Additive(), [(np.array([row]), np.array([gradient]))], late=True)
+    assert parameter.average() == pytest.approx([(1 * 6 + 3 * 24 + 3 * 60) / 90, -60 / 90])
 
 
 def test_average_with_projection_worked_out_by_hand():
@@ -74,13 +93,15 @@ def test_update_without_gradient_counts():
     assert parameter.n_updates == 3
 
 
-def test_average_over_many_updates_in_single_precision():
+@pytest.mark.parametrize("late", [False, True])
+def test_average_over_many_updates_in_single_precision(late):
     rng, total = np.random.default_rng(1), np.zeros(4)
     parameter = Parameter("w", np.zeros(4, np.float32))
-    for _ in range(5000):
-        parameter.update(Additive(), [(np.arange(4), rng.choice([-1.0, 0.0, 1.0], 4))])
-        total += parameter.values
-    np.testing.assert_allclose(parameter.average(), total / 5000, rtol=1e-4)
+    weights = [i * (i + 1) * (i + 2) if late else 1 for i in range(1, 5001)]
+    for weight in weights:
+        parameter.update(Additive(), [(np.arange(4), rng.choice([-1.0, 0.0, 1.0], 4))], late=late)
+        total += weight * parameter.values.astype(np.float64)
+    np.testing.assert_allclose(parameter.average(), total / sum(weights), rtol=1e-4)
 
 
 def test_average_before_any_update_is_the_start():
@@ -135,6 +156,21 @@ def test_finished_can_be_asked_for_either_way():
     averaged = parameter.finished(averaged=True)
     assert parameter.finished(averaged=False).tolist() == trained().finished(averaged=False).tolist()
     assert parameter.finished(averaged=True).tolist() == averaged.tolist()
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_finished_holds_rows_that_no_update_touched(resumed, monkeypatch):
+    """In blocks of rows; those that were zero and stayed so are not looked at."""
+    monkeypatch.setattr("spacy_hoseq.learning.parameter.BLOCK_ROWS", 2)
+    start = np.random.default_rng(2).normal(0, 1, (9, 3)).astype(np.float16).astype(np.float32)
+    start[[1, 4, 8]] = 0
+    parameter = Parameter("w", start.copy(), resumed=resumed)
+    assert parameter.finished(averaged=True).tolist() == start.tolist()
+    for row in (4, 4, 6):
+        parameter.update(Additive(), [(np.array([row]), np.array([[1.0, 0.0, -2.0]]))])
+    for averaged, wanted in ((True, parameter.average()), (False, parameter.values)):
+        assert parameter.finished(averaged=averaged).tolist() == wanted.astype(np.float16).tolist()
+    assert parameter.finished(averaged=True)[[1, 8]].tolist() == [[0] * 3] * 2
 
 
 def test_finished_follows_updates():

@@ -54,6 +54,34 @@ def test_tables_from_csv(benchmarks, tmp_path):
     assert cells[1][:6] == ("hoseq first order", "98.50%", "-", "-", "1,000", "2.00x") and cells[1][-1] == "6.2 MB"
 
 
+def test_clock_gives_every_moment_to_the_innermost_part(benchmarks, monkeypatch):
+    """outer 1, inner 2, outer 4, inner 8 (an error), outer 16, all else 32."""
+    training, now = benchmarks("training"), [0.0]
+    monkeypatch.setattr(training.time, "process_time", lambda: now[0])
+
+    def spend(seconds: float) -> None:
+        now[0] += seconds
+        if seconds == 8:
+            raise ValueError
+
+    def outer() -> None:
+        spend(1)
+        inner(2)
+        spend(4)
+        with pytest.raises(ValueError):
+            inner(8)
+        spend(16)
+
+    clock = training.Clock()
+    inner = clock.timed("inner", spend)
+    clock.timed("outer", outer)()
+    spend(32)
+    clock.stop()
+    assert clock.seconds == {"outer": 21, "inner": 10, training.REST: 32}
+    assert clock.calls == {"outer": 1, "inner": 2, training.REST: 1}
+    assert training.rows_of(clock) == [("all else", "32.00", "51%", "1"), ("all", "63.00", "100%", "")]
+
+
 def test_label_sets(benchmarks):
     labels_for = benchmarks("label_sets").labels_for
     pairs = [("NN", "ing")] * 4 + [("NN", "ion")] * 3 + [("VB", "ate")] * 2 + [("DT", "the")]

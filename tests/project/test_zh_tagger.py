@@ -26,7 +26,9 @@ def config_of(file):
 @pytest.mark.parametrize("file", FILES)
 def test_words_are_those_of_the_corpus(file):
     config = config_of(file)
-    assert config["corpora"]["train"]["gold_preproc"] is True and config["corpora"]["dev"]["gold_preproc"] is True
+    for part in ("train", "dev"):
+        assert config["corpora"][part]["@readers"] == "spacy_hoseq.annotated_corpus.v1"
+        assert config["corpora"][part]["attributes"] == []
     assert config["nlp"]["lang"] == "zh" and config["components"]["hoseq_tagger"]["attribute"] == "tag"
 
 
@@ -60,7 +62,7 @@ def corpus(tmp_path_factory):
 
 @pytest.mark.parametrize("part", ["train", "dev", "test"])
 def test_converted_as_assets_say_sentences_stay_whole(part, tmp_path):
-    """`gold_preproc` trains on what the sentences are."""
+    """Training is on what the sentences are."""
     convert(ROOT / "assets" / "zh" / f"{part}.conllu", tmp_path, file_type="spacy", converter="conllu")
     docs = docs_of(tmp_path, part, Vocab())
     assert [[t.text for t in s] for doc in docs for s in doc.sents] == [words for words, _ in sentences(part)]
