@@ -78,6 +78,9 @@ def test_other_weights_and_forgotten_words():
     forget_words(model)
     assert kept(model) is None
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
+    found = kept(model)
+    model.attrs["features"]._extractor._lexicon.clear()  # as when the vocabulary has another table of known tags
+    assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
 
 
 @pytest.mark.parametrize("n_bytes", [0, 4 * L * 7, 4 * L * 40])
