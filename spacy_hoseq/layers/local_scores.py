@@ -11,7 +11,7 @@ from ..features.index import ExactIndex
 from ..features.keys import Keys
 from .local_features import LabelGroup, WordFeatures
 from .local_training import SparseRows
-from .local_type_scores import StackedWeights
+from .local_type_scores import StackedWeights, sum_rows
 
 Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]
@@ -100,19 +100,3 @@ class BatchScores:
         ends = np.cumsum([part.size for part in keys])
         parts = np.split(self._index.lookup(np.concatenate(keys, axis=None)), ends[:-1])
         return [(at, part.reshape(-1, len(at))) for at, part in zip(used, parts, strict=True)]
-
-
-def sum_rows(table: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
-    """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n, L)."""
-    if not len(rows):
-        return np.zeros((rows.shape[1], table.shape[1]), np.float32)
-    scores = table.take(rows[0], axis=0, mode="clip")
-    buffer = np.empty_like(scores)
-    for row in rows[1:]:
-        used = row.nonzero()[0]
-        if 4 * len(used) < len(row):
-            scores[used] += table[row[used]]
-        else:  # adding zeros where there is nothing is cheaper than picking rows
-            table.take(row, axis=0, out=buffer, mode="clip")
-            scores += buffer
-    return scores

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..features.extract import Columns, FeatureExtractor
-from ..features.index import ExactIndex
-from .type_scores import add_rows
+from ..features.index import ExactIndex, Rows
 
 MAX_BYTES = 1 << 26  # of kept scores; beyond, all are forgotten
 MAX_TYPES = 200_000  # beyond, the types are forgotten, too
@@ -119,7 +118,7 @@ class LocalTypeScores:
         places = self._places.reshape(-1)
         for j, part in enumerate(self._parts):
             at = np.flatnonzero(offsets == j)
-            fresh = add_rows(self._weights.table, self._weights.rows[visible[at], self._features[types[at], part].T])
+            fresh = sum_rows(self._weights.table, self._weights.rows[visible[at], self._features[types[at], part].T])
             some = fresh.any(axis=1)
             first, last = self._n_scores, self._n_scores + int(some.sum())
             if last > len(self._scores):  # grow by doubling; others may still read the old array
@@ -129,3 +128,19 @@ class LocalTypeScores:
             self._scores[first:last] = fresh[some]
             self._n_scores = last
             places[codes[at]] = np.where(some, first + np.cumsum(some) - 1, 0)
+
+
+def sum_rows(table: Floats, rows: Rows) -> Floats:
+    """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n, L)."""
+    if not len(rows):
+        return np.zeros((rows.shape[1], table.shape[1]), np.float32)
+    scores = table.take(rows[0], axis=0, mode="clip")
+    buffer = np.empty_like(scores)
+    for row in rows[1:]:
+        used = row.nonzero()[0]
+        if 4 * len(used) < len(row):
+            scores[used] += table[row[used]]
+        else:  # adding zeros where there is nothing is cheaper than picking rows
+            table.take(row, axis=0, out=buffer, mode="clip")
+            scores += buffer
+    return scores

@@ -53,10 +53,10 @@ def test_scores_do_not_depend_on_what_was_asked_before(order):
 
 def test_what_is_known_is_not_added_up_again(monkeypatch):
     docs, model = texts(), trained()
-    queries, calls, add_rows = asked(model, docs), [], local_type_scores.add_rows
+    queries, calls, sum_rows = asked(model, docs), [], local_type_scores.sum_rows
     model.predict(docs)(*queries)
     n_scores = kept(model)._n_scores
-    monkeypatch.setattr(local_type_scores, "add_rows", lambda *a: calls.append(a) or add_rows(*a))
+    monkeypatch.setattr(local_type_scores, "sum_rows", lambda *a: calls.append(a) or sum_rows(*a))
     for again in (docs, docs):
         model.predict(again)(*queries)
     assert not calls and kept(model)._n_scores == n_scores > 20
@@ -77,6 +77,9 @@ def test_other_weights_and_forgotten_words():
     found = kept(model)
     forget_words(model)
     assert kept(model) is None
+    assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
+    found = kept(model)
+    model.attrs["features"]._extractor._lexicon.clear()  # as when the vocabulary has another table of known tags
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
 
 
