@@ -1,5 +1,6 @@
 """The best labels with probable labels, or with segments: by enumeration, and the same in parts of any size."""
 
+import itertools
 from unittest import mock
 
 import numpy as np
@@ -55,7 +56,7 @@ def assert_segments(case, seed, tolerance=1e-9):
     for start, labellings, p in distributions(case):
         length = labellings.shape[1]
         own = found.labels[start : start + length]
-        for i, j in [(i, j) for j in range(1, length + 1) for i in range(j)]:
+        for i, j in itertools.combinations(range(length + 1), 2):
             same = (labellings[:, i:j] == own[i:j]).all(axis=1)
             if j < length:
                 same &= ~goes_on[labellings[:, j - 1], labellings[:, j]]
