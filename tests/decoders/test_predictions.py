@@ -87,10 +87,11 @@ def test_segments_of_a_chain(case, n_tokens, seed, sharpness):
         assert isinstance(assert_segments(fit(case, sharpness), seed), ChainLabelling)
 
 
-@given(case=cases(min_labels=2), seed=st.integers(0, 99), faint=st.sampled_from([0.2, 2.0]))
-def test_sequences_whose_most_probable_labels_say_little(case, seed, faint):
+@given(case=cases(min_labels=2), n_tokens=PARTS, seed=st.integers(0, 99), faint=st.sampled_from([0.2, 2.0]))
+def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, faint):
     """All that are less probable are decoded apart: with a limit of 2 every sequence."""
-    with mock.patch.object(probable_path, "FAINT", faint):
+    first, second = parts_of(n_tokens)
+    with first, second, mock.patch.object(probable_path, "FAINT", faint):
         assert_segments(fit(case), seed)
         assert_probable(fit(case), 0.01)
 
