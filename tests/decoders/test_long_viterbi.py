@@ -63,6 +63,18 @@ def test_what_is_heard_everywhere():
         assert long_viterbi(scores, trans, None) is None
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_pieces_that_agree_by_chance(seed):
+    """Changes are dear: in some cases neighbours agree in their labels, but what they have heard is not the same."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-2, 3, (12, 2)) + rng.normal(0, 0.01, (12, 2))
+    trans = np.array([[0, -3.0], [-3, 0]])
+    with sizes(piece=3, warm_up=2):
+        found = long_viterbi(scores, trans, None)
+    best = viterbi(scores, trans, np.array([12])).labels
+    assert found is None or found.tolist() == best.tolist()
+
+
 def test_labels_that_do_not_meet():
     """The messages agree, but the last token decides between two labellings of all tokens."""
     scores, trans = np.zeros((40, 2)), np.array([[0.0, -5], [-5, 0.0]])
