@@ -129,15 +129,18 @@ def _pieces(potentials: Potentials, allowed: Optional[Mask], sequence: int, star
         suffixes.append(marginals.suffixes(np.stack([first, np.minimum(last, end - 1)]) + place))
         yield part
     for messages in (np.concatenate(prefixes, axis=1), np.concatenate(suffixes, axis=1)):
-        if not distances(messages[0, 1:], messages[1, :-1]).sum() <= TOLERANCE:
+        with np.errstate(divide="ignore"):
+            logs = np.log(messages)
+        if not distances(logs[0, 1:], logs[1, :-1]).sum() <= TOLERANCE:
             raise NotClose
 
 
 def distances(a: Floats, b: Floats) -> Floats:
-    """d(a, b) of each row, infinite if one is 0 where the other is not. a, b (n, L). RETURNS (n,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log(a) - np.log(b)  # nan where both are 0
-    return np.asarray(np.fmax.reduce(ratio, axis=1) - np.fmin.reduce(ratio, axis=1))
+    """max (a - b) - min (a - b) of each row, infinite if one is -inf where the other is not. a, b (n, L). RETURNS (n,).
+    """
+    with np.errstate(invalid="ignore"):
+        difference = a - b  # nan where both are -inf
+        return np.asarray(np.fmax.reduce(difference, axis=1) - np.fmin.reduce(difference, axis=1))
 
 
 def _part(

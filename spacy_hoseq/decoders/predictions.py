@@ -20,6 +20,7 @@ from .chain_marginals import check_segments
 from .chain_parts import LONG, Part, read_parts
 from .configuration_marginals import SpanMarginals, span_marginals
 from .layout import ranges
+from .long_viterbi import long_viterbi
 from .marginals import marginals_of
 from .potentials import Potentials
 from .probable_labels import ProbableLabels, check_threshold, neighbours, probable_labels, reach
@@ -166,8 +167,15 @@ def _probable(potentials: Potentials, threshold: float, allowed: Optional[Mask])
 
 def _long_labels(potentials: Potentials, allowed: Optional[Mask]) -> Labels:
     """The labels of long sequences; 0 in others, which are decoded when their marginals are known. RETURNS (N,)."""
-    nothing = np.zeros(len(potentials.scores), np.int32)
-    return decode_some(potentials, allowed, np.flatnonzero(potentials.lengths >= LONG), nothing)
+    labels = np.zeros(len(potentials.scores), np.int32)
+    for sequence in np.flatnonzero(potentials.lengths >= LONG).tolist():
+        at = potentials.tokens_of(sequence)
+        found = long_viterbi(potentials.scores[at], potentials.trans, None if allowed is None else allowed[at])
+        if found is None:
+            labels = decode_some(potentials, allowed, np.array([sequence]), labels)
+        else:
+            labels[at] = found
+    return labels
 
 
 def _decode(part: Part, labels: Labels, faint: Mask) -> None:

@@ -46,10 +46,10 @@ def viterbi(
     blocks = list(layout.blocks(scores.shape[1]))
     entries: List[Optional[NDArray[np.float64]]] = [None]  # V before each block
     for first, last in blocks[:-1]:
-        entries.append(_forward(emissions, moves, layout, first, last, entries[-1])[-1])
+        entries.append(way_forward(emissions, moves, layout, first, last, entries[-1])[-1])
     following = np.zeros(0, np.int32)  # labels at t + 1
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
-        history = _forward(emissions, moves, layout, first, last, entry)
+        history = way_forward(emissions, moves, layout, first, last, entry)
         for t in range(last - 1, first - 1, -1):
             v, n_on = history[t - first], len(following)
             best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
@@ -73,7 +73,7 @@ def max_plus(v: NDArray[np.float64], trans: NDArray[np.float64]) -> NDArray[np.f
     return result
 
 
-def _forward(
+def way_forward(
     emissions: NDArray[np.float64],
     trans: NDArray[np.float64],
     layout: Layout,

@@ -298,6 +298,7 @@ def _split(table: Floats, active: List[Active], start: int, stop: int) -> "Tuple
         tokens.append(at[again])
         rows.append(own[again])
         values.append(value[again])
+    first_values *= first_rows < nothing
     together = np.concatenate(tokens)
     small = np.uint16 if stop - start < 1 << 16 else np.intp  # which is sorted in linear time
     order = np.argsort(together.astype(small), kind="stable")

@@ -12,6 +12,7 @@ from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.marginals import marginals_of
 from spacy_hoseq.decoders.path_score import path_score
 from spacy_hoseq.decoders.probable_path import decode_probable
+from spacy_hoseq.decoders.sparse_viterbi import sparse_viterbi
 
 from .. import oracle
 from ..cases import Case
@@ -53,15 +54,22 @@ def test_most_probable_labels_that_are_not_the_best_labelling():
     assert labels_of(case).tolist() == [0, 1]
 
 
-def test_only_unsure_sequences_are_decoded():
+def test_only_what_is_unsure_is_decoded():
+    """The first sequence is sure; of the second, only a window around its last token; all of the third, of which the
+    most probable labelling has too little to say."""
     rng = np.random.default_rng(0)
-    scores = rng.normal(size=(9, 3))
-    scores[:4, 1] += 20
-    case = Case(scores, rng.normal(size=(3, 3)), np.array([4, 3, 2]))
-    with mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode:
+    scores = np.zeros((17, 3))
+    scores[:11, 1] += 20
+    scores[10, [0, 2]] = 18, 19.95
+    case = Case(scores, rng.normal(0, 0.1, (3, 3)), np.array([4, 7, 6]))
+    with (
+        mock.patch.object(module, "FAINT", 0.05),
+        mock.patch.object(module, "sparse_viterbi", wraps=sparse_viterbi) as windows,
+        mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode,
+    ):
         labels = labels_of(case)
-    (rest,) = decode.call_args.args
-    assert rest.lengths.tolist() == [3, 2] and labels[:4].tolist() == [1] * 4
+    assert windows.call_args.args[2].tolist() == [2]
+    assert decode.call_args.args[0].lengths.tolist() == [6] and labels[:10].tolist() == [1] * 10
     best = decode_exact(case.potentials())
     assert path_score(case.scores, case.trans, labels, case.lengths) == pytest.approx(best.scores)
 
