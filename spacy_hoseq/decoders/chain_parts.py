@@ -136,8 +136,7 @@ def _pieces(potentials: Potentials, allowed: Optional[Mask], sequence: int, star
 
 
 def distances(a: Floats, b: Floats) -> Floats:
-    """max (a - b) - min (a - b) of each row, infinite if one is -inf where the other is not. a, b (n, L). RETURNS (n,).
-    """
+    """max (a - b) - min (a - b) of each row, infinite if only one is -inf somewhere. a, b (n, L). RETURNS (n,)."""
     with np.errstate(invalid="ignore"):
         difference = a - b  # nan where both are -inf
         return np.asarray(np.fmax.reduce(difference, axis=1) - np.fmin.reduce(difference, axis=1))
