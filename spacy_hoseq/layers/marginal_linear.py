@@ -25,6 +25,7 @@ from ..features.templates import parse_templates
 from ..features.upstream_templates import split_upstream
 from ..learning.parameter import Parameter
 from .marginal_listener import LabelsModel, own_labels
+from .scores_by_doc import ScoresByDoc
 from .storage import keys_problem
 from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
@@ -92,9 +93,10 @@ class Feature(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What the features of a batch are made of. columns: of its words, if there are templates about them. ids (C,):
-    the labels of the lattice's cells, as numbers of `labels.keys`."""
+    """What the features of a batch are made of. lengths (S,): of its sequences. columns: of its words, if there are
+    templates about them. ids (C,): the labels of the lattice's cells, as numbers of `labels.keys`."""
 
+    lengths: NDArray[np.int32]
     columns: Optional[Columns]
     labels: UpstreamLabels
     lattice: LabelLattice
@@ -119,13 +121,14 @@ class MarginalFeatures:
         return self._index
 
     def batch(self, docs: List[Doc], labels: UpstreamLabels) -> Batch:
-        lattice = LabelLattice(labels.probable, sequence_lengths(docs), self.templates.margin)
         columns = self.words.columns(docs) if self.words is not None else None
-        return Batch(columns, labels, lattice, lattice.labels % len(labels.keys))
+        lengths = sequence_lengths(docs) if columns is None else columns.lengths
+        lattice = LabelLattice(labels.probable, lengths, self.templates.margin)
+        return Batch(lengths, columns, labels, lattice, lattice.labels % len(labels.keys))
 
     def features(self, batch: Batch, start: int, stop: int) -> List[Feature]:
         """One for each template, at the tokens start <= n < stop."""
-        columns, labels, lattice, ids = batch
+        _, columns, labels, lattice, ids = batch
         words = np.zeros((0, 0), np.uint64)
         if self.words is not None and columns is not None:
             words = self.words.keys_between(columns, start, stop)
@@ -199,8 +202,7 @@ def forward(
     index: ExactIndex = features.index(shim.extra)
     table = shim.values("table", is_train=is_train)
     labels, backprop_upstream = model.layers[0](docs, is_train)
-    ends = np.cumsum([len(doc) for doc in docs])
-    n_tokens = int(ends[-1]) if len(docs) else 0
+    n_tokens = sum(map(len, docs))
     batch = features.batch(docs, labels)
     if not is_train:
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
@@ -208,7 +210,7 @@ def forward(
             stop = min(start + BLOCK_TOKENS, n_tokens)
             found = [Active(part.ngrams, part.rows(index), NONE) for part in features.features(batch, start, stop)]
             scores[start:stop] = _scores(table, found, start, stop)
-        return _by_doc(scores, ends), _no_backprop
+        return ScoresByDoc(scores, batch.lengths, docs), _no_backprop
     drop, active = model.attrs["dropout_rate"], []
     for feature in features.features(batch, 0, n_tokens):
         ngrams, rows = feature.ngrams, feature.rows(index)
@@ -220,15 +222,12 @@ def forward(
     scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
     scores = _scores(table, active, 0, n_tokens)
     scores *= scale
-    return _by_doc(scores, ends), partial(_backprop, shim, batch.lattice, active, table, scale, backprop_upstream)
+    backprop = partial(_backprop, shim, batch.lattice, active, table, scale, backprop_upstream)
+    return ScoresByDoc(scores, batch.lengths, docs), backprop
 
 
 def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
     return []
-
-
-def _by_doc(scores: Floats, ends: Ints) -> List[Floats2d]:
-    return cast(List[Floats2d], np.split(scores, ends[:-1]) if len(ends) else [])
 
 
 class Active(NamedTuple):

@@ -6,6 +6,8 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
+from .scores_by_doc import ScoresByDoc
+
 Emissions = Model[List[Doc], List[Floats2d]]
 
 
@@ -46,4 +48,6 @@ def _forward(
         backprop_second(d_scores)
         return docs
 
+    if isinstance(first, ScoresByDoc) and isinstance(second, ScoresByDoc):
+        return ScoresByDoc(first.flat + second.flat, first.lengths, docs), backprop
     return [a + b for a, b in zip(first, second, strict=True)], backprop

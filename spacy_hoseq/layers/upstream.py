@@ -80,7 +80,7 @@ def write_upstream(docs: Sequence[Doc], name: str, output: Output, labels: Upstr
     starts = ends - [len(doc) for doc in docs]
     entry_ends = np.searchsorted(tokens, ends)
     entry_starts = np.searchsorted(tokens, starts)
-    doc_of = np.searchsorted(ends, tokens, side="right")
+    doc_of = np.repeat(np.arange(len(docs)), entry_ends - entry_starts)
     entries, pairs = np.empty(len(tokens), ENTRY), np.empty(len(earlier), PAIR)
     entries["token"], entries["key"] = tokens - starts[doc_of], labels.keys[ids]
     entries["probability"] = probabilities
