@@ -121,8 +121,7 @@ class PatternTrie:
     def child(self, nodes: Ints, labels: Ints) -> Ints:
         """Node of `nodes` extended by `labels`, -1 where there is none. All (n,)."""
         if self._child_table is not None:
-            found: Ints = self._child_table.take(nodes * self.n_labels + labels).astype(np.intp)
-            return found
+            return np.asarray(self._child_table.take(nodes * self.n_labels + labels), np.intp)
         if not len(self._child_keys):
             return np.full(len(nodes), -1, np.intp)
         keys = nodes * self.n_labels + labels
@@ -274,13 +273,12 @@ class PatternTrie:
         label: Ints = labels.astype(np.intp)
         follows = np.ones(len(label) + 1, bool)  # a token of the same sequence
         follows[np.cumsum(lengths)] = follows[0] = False
-        token: Ints = np.arange(len(label))
-        node = label
-        tokens, nodes = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        token, node = np.arange(len(label)), label
+        tokens, nodes = [token[:0]], [node[:0]]
         while len(token):
             going_on = np.flatnonzero(follows.take(token + 1))
-            token, node = token.take(going_on) + 1, node.take(going_on)
-            node = self.child(node, label.take(token))
+            token = token.take(going_on) + 1
+            node = self.child(node.take(going_on), label.take(token))
             exists = np.flatnonzero(node >= 0)
             token, node = token.take(exists), node.take(exists)
             tokens.append(token)
