@@ -32,6 +32,7 @@ CHANGES: Dict[str, Dict[str, Any]] = {
         "objective": "perceptron",
         "update_rule": {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1.0},
     },
+    "`average = true`": {"average": True},
     "`average = false`": {"average": False},
     "dropout 0": {"training.dropout": 0.0},
     "dropout 0.4": {"training.dropout": 0.4},
