@@ -2,13 +2,13 @@
 
     python -m benchmarks.stages TEXT.spacy NAME=MODEL NAME=MODEL ... [--page docs/performance.md]
 
-Every stage is run alone on the same Docs, several times; the median counts.
+Every stage is run alone on the same Docs, for all models in turn, several times; the median counts.
 """
 
 import statistics
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import spacy
@@ -24,20 +24,37 @@ from spacy_hoseq.decoders.viterbi import viterbi
 
 from .page import write_table
 
-PASSES = 7
+PASSES = 15
 
 
 def main(text: Path, models: List[str], page: Optional[Path] = None) -> None:
-    measured = {name: stages(Path(path), text) for name, path in (item.split("=", 1) for item in models)}
-    names = list(next(iter(measured.values())))
-    rows = [(name, *(columns[name] for columns in measured.values())) for name in names]
-    header = ("", *measured)
-    print(table(rows, header=header, divider=True, aligns=("l", *["r"] * len(measured))))
+    named = (item.split("=", 1) for item in models)
+    columns = {name: stages(Path(path), text) for name, path in named}
+    seconds: Dict[Tuple[str, str], List[float]] = {}
+    for _ in range(PASSES):
+        for stage in next(iter(columns.values())).timed:
+            for name, column in columns.items():  # in turn, so that none has the machine to itself at a better time
+                seconds.setdefault((stage, name), []).append(column.timed[stage]())
+    rows = [
+        (stage, *(f"{statistics.median(seconds[stage, name]) / c.n_tokens * 1e6:.2f}" for name, c in columns.items()))
+        for stage in next(iter(columns.values())).timed
+    ]
+    rows += [(name, *(c.counted[name] for c in columns.values())) for name in next(iter(columns.values())).counted]
+    header = ("", *columns)
+    print(table(rows, header=header, divider=True, aligns=("l", *["r"] * len(columns))))
     if page is not None:
         write_table(page, "stages", header, rows)
 
 
-def stages(model: Path, text: Path) -> Dict[str, str]:
+class Column(NamedTuple):
+    """Of one model. timed: stages, which run once and give their seconds. counted: what is no time."""
+
+    n_tokens: int
+    timed: Dict[str, Callable[[], float]]
+    counted: Dict[str, str]
+
+
+def stages(model: Path, text: Path) -> Column:
     nlp = spacy.load(model)
     pipe = nlp.get_pipe("hoseq_tagger")
     words = [[t.text for t in doc] for doc in DocBin().from_disk(text).get_docs(nlp.vocab)]
@@ -55,34 +72,37 @@ def stages(model: Path, text: Path) -> Dict[str, str]:
             return viterbi(scores, trans, lengths)
         return decode_nonnegative(scores, trans, patterns, lengths)
 
+    def untagged() -> List[Doc]:
+        return [Doc(nlp.vocab, words=sentence) for sentence in words]
+
     n = len(scores)
-    return {
-        "attribute values of all tokens": per_token(n, lambda: extractor.columns(docs)),
-        "emission scores, these included": per_token(n, lambda: emissions.predict(docs)),
-        "decoding": per_token(n, lambda: decode_pruned(scores, trans, lengths, patterns=patterns, limits=limits)),
-        "(decoding without pruning)": per_token(n, unpruned),
-        "writing tags": per_token(n, lambda: pipe.set_annotations(docs, guesses)),
-        "all, through nlp.pipe": per_token(n, *whole(nlp, words)),
+    timed = {
+        "attribute values of all tokens": timer(lambda: extractor.columns(docs)),
+        "emission scores, these included": timer(lambda: emissions.predict(docs)),
+        "decoding": timer(lambda: decode_pruned(scores, trans, lengths, patterns=patterns, limits=limits)),
+        "(decoding without pruning)": timer(unpruned),
+        "writing tags": timer(lambda docs: pipe.set_annotations(docs, guesses), untagged),
+        "all, through nlp.pipe": timer(lambda docs: list(nlp.pipe(docs)), untagged),
+    }
+    counted = {
         "label patterns": str(0 if patterns is None else int((patterns.weights > 0).sum())),
         "candidates a token, first bound": f"{len(first.labels) / n:.2f}",
         "candidates a token, later rounds": f"{len(second.labels) / n:.2f}",
         "tokens left open": f"{np.mean(second.counts > 1):.1%}",
     }
+    return Column(n, timed, counted)
 
 
-def whole(nlp: Any, words: List[List[str]]) -> Tuple[Callable[[Any], Any], Callable[[], Any]]:
-    return lambda docs: list(nlp.pipe(docs)), lambda: [Doc(nlp.vocab, words=sentence) for sentence in words]
+def timer(work: Callable[..., Any], prepare: Optional[Callable[[], Any]] = None) -> Callable[[], float]:
+    """prepare: makes fresh input, which is not timed."""
 
-
-def per_token(n: int, work: Callable[..., Any], prepare: Optional[Callable[[], Any]] = None) -> str:
-    """Median of several runs, in microseconds a token. prepare: makes fresh input, which is not timed."""
-    seconds = []
-    for _ in range(PASSES):
+    def run() -> float:
         given = () if prepare is None else (prepare(),)
         start = time.perf_counter()
         work(*given)
-        seconds.append(time.perf_counter() - start)
-    return f"{statistics.median(seconds) / n * 1e6:.2f}"
+        return time.perf_counter() - start
+
+    return run
 
 
 if __name__ == "__main__":
