@@ -24,6 +24,7 @@ BATCHES = {
     "both": [Doc(VOCAB), doc_of("a", "b c"), doc_of("d e", known=False), Doc(VOCAB), doc_of("f g", "h"), Doc(VOCAB)],
     "unknown ones": [Doc(VOCAB, words=["a", "b", "c", "d"], sent_starts=[None, False, True, None])],
     "none at the beginning": [Doc(VOCAB, words=["a", "b", "c"], sent_starts=[False, False, True])],
+    "one word, not at the beginning": [doc_of("a b"), Doc(VOCAB, words=["c"], sent_starts=[False]), doc_of("d")],
 }
 
 

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from spacy_hoseq.features import word_types
 from spacy_hoseq.layers import type_scores
 from spacy_hoseq.layers.sparse_linear import SparseLinear, forget_words, index_features
 from spacy_hoseq.layers.weights import weights_of
@@ -91,6 +92,16 @@ def test_words_are_forgotten():
     forget_words(model)
     assert not kept(model)
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
+
+
+def test_words_that_are_numbered_anew(monkeypatch):
+    """When too many words are known, all are forgotten, and their numbers stand for others."""
+    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 26)
+    docs = texts()
+    model = layer(docs)
+    asked = [doc_of(f"{doc.text} new{i // 3}") for i, doc in enumerate(docs)]
+    for doc, scores in [(doc, fresh(model, [doc])) for doc in asked]:
+        assert np.array_equal(np.concatenate(model.predict([doc])), scores)
 
 
 def test_several_threads():
