@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
-from .scores_by_doc import ScoresByDoc
+from .scores_by_doc import ScoresByDoc, whole
 
 Emissions = Model[List[Doc], List[Floats2d]]
 
@@ -48,6 +48,7 @@ def _forward(
         backprop_second(d_scores)
         return docs
 
-    if isinstance(first, ScoresByDoc) and isinstance(second, ScoresByDoc):
-        return ScoresByDoc(first.flat + second.flat, first.lengths, docs), backprop
+    one, other = whole(first), whole(second)
+    if one is not None and other is not None:
+        return ScoresByDoc(one.flat + other.flat, one.lengths, docs), backprop
     return [a + b for a, b in zip(first, second, strict=True)], backprop

@@ -17,7 +17,7 @@ from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
 from .marginal_listener import replace_listener
 from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
-from .scores_by_doc import ScoresByDoc
+from .scores_by_doc import ScoresByDoc, whole
 from .weights import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -169,7 +169,8 @@ def _problem(shim: WeightsShim) -> str:
 def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, columns: str) -> NDArray[np.float32]:
     """RETURNS (N, n_columns) float32, or float64 if that is what they are. RAISES ValueError [HS053]: another width."""
     arrays: List[NDArray[Any]]
-    arrays = [parts.flat] if isinstance(parts, ScoresByDoc) else [ops.to_numpy(part) for part in parts]
+    together = whole(parts)
+    arrays = [ops.to_numpy(part) for part in parts] if together is None else [together.flat]
     for array in arrays:
         if array.shape[1] != n_columns:
             raise ValueError(Errors.HS053.format(name=name, got=array.shape[1], expected=n_columns, columns=columns))

@@ -8,6 +8,7 @@ from spacy_hoseq.layers.neural import SumEmissions, Tok2VecLinear
 from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.parameter import Parameter
 
 from .helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, zeros
 
@@ -146,3 +147,34 @@ def test_head_gives_the_network_the_gradient_of_the_loss():
     assert np.abs(loss.gradient.scores).max() > 0.1
     assert output.get_grad("W") == pytest.approx(loss.gradient.scores.T @ VECTORS, abs=1e-5)
     assert np.concatenate(received[0]) == pytest.approx(loss.gradient.scores @ output.get_param("W"), abs=1e-5)
+
+
+@pytest.mark.parametrize("place", ["alone", "first", "second", "both"])
+def test_layer_that_puts_other_scores_in_place(place):
+    """Scores come in one array where they can; a layer in between may replace some of them in the list."""
+
+    def doubled(model, docs, is_train):
+        scores, backprop = model.layers[0](docs, is_train)
+        for i, part in enumerate(scores):
+            scores[i] = 2 * part
+        return scores, backprop
+
+    def sparse():
+        layer = SparseLinear(["lower[0]", "suffix1[-1]"])
+        layer.initialize(X=DOCS, Y=zeros(DOCS, L))
+        return layer
+
+    plain, twice = sparse(), Model("doubled", doubled, layers=[sparse()])
+    if place == "alone":
+        model, factor = twice, 2
+    else:
+        first, second = (twice if place in (side, "both") else plain for side in ("first", "second"))
+        model, factor = SumEmissions(first, second), 4 if place == "both" else 3
+    tagger = HigherOrderTagger(model)
+    tagger.initialize(X=DOCS)
+    tagger.shims[0].set(Parameter("trans", np.zeros((L, L))))
+    expected = np.concatenate(randomize(plain, 3).predict(DOCS))
+    randomize(twice.layers[0], 3)
+    found = tagger.predict(DOCS)
+    assert expected.any() and found.scores == pytest.approx(factor * expected, abs=1e-5)
+    assert found.lengths.tolist() == [3, 1]
