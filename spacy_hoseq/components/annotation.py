@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.attrs import POS, TAG
+from spacy.attrs import ORTH, POS, TAG
 from spacy.errors import Errors as SpacyErrors
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.strings import StringStore
@@ -153,10 +153,10 @@ def gold_values(example: Example, attribute: str) -> Values:
 
 def all_gold_values(examples: Sequence[Example], attribute: str) -> Values:
     """`gold_values` of all examples, end to end: at once where predicted and gold tokens are the same."""
-    if not attribute.startswith("_.") and all(len(eg.predicted) == len(eg.reference) for eg in examples):
-        name = attribute.upper()
-        gold = np.concatenate([eg.reference.to_array(["ORTH", name]).reshape(-1, 2) for eg in examples])
-        orths = np.concatenate([eg.predicted.to_array(["ORTH"]).reshape(-1) for eg in examples])
+    if attribute in ATTRIBUTES and all(len(eg.predicted) == len(eg.reference) for eg in examples):
+        names = [ORTH, *ATTRIBUTES[attribute]]
+        gold = np.concatenate([eg.reference.to_array(names) for eg in examples])
+        orths = np.concatenate([eg.predicted.to_array(ORTH) for eg in examples])
         if np.array_equal(gold[:, 0], orths):
             return gold[:, 1]
     return np.concatenate([gold_values(eg, attribute) for eg in examples])

@@ -251,8 +251,12 @@ class HoseqBidirectionalTagger(TrainablePipe):
         """Write labels or chunks, and decisions if asked for. What is set already stays, unless `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
         table, _, tags = self._lookup()
+        if self._chunks is None or tags is None:
+            write_labels(docs, self.cfg["attribute"], guesses.labels, table.ids, overwrite=self.cfg["overwrite"])
         for i, doc in enumerate(docs):
-            self._write(doc, guesses.labels[i], table, tags)
+            if self._chunks is not None and tags is not None:
+                if self.cfg["overwrite"] or self.cfg["spans_key"] not in doc.spans:
+                    self._chunks.write(doc, guesses.labels[i], tags)
             if guesses.order is not None and guesses.probabilities is not None:
                 names = [self.labels[y] for y in guesses.labels[i].tolist()]
                 write_decisions(doc, self.name, names, guesses.order[i], guesses.probabilities[i])
@@ -335,10 +339,3 @@ class HoseqBidirectionalTagger(TrainablePipe):
         table, dictionary, _ = self._lookup()
         keep_preset = not self.cfg["overwrite"] and self._chunks is None
         return allowed_labels(docs, table, dictionary, self.cfg["attribute"], keep_preset=keep_preset)
-
-    def _write(self, doc: Doc, labels: NDArray[np.int32], table: LabelTable, tags: Optional[TagTable]) -> None:
-        if self._chunks is not None and tags is not None:
-            if self.cfg["overwrite"] or self.cfg["spans_key"] not in doc.spans:
-                self._chunks.write(doc, labels, tags)
-            return
-        write_labels([doc], self.cfg["attribute"], [labels], table.ids, overwrite=self.cfg["overwrite"])

@@ -8,6 +8,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ..chunks import TagTable
 from ..decoders.predictions import ChainLabelling, Labelling
+from ..features.sequences import by_doc
 
 Ints = NDArray[np.intp]
 
@@ -47,11 +48,11 @@ def found_chunks(
     first, end, types = tags.chunks(found.labels, begins)
     p = found.segments(first, end - first).astype(np.float32)
     ends = np.cumsum([len(doc) for doc in docs])
-    by_doc = np.searchsorted(first, [0, *ends.tolist()])
-    rows = np.split(found.nodes.astype(np.float32), ends[:-1]) if with_marginals else [None] * len(docs)
+    cuts = np.searchsorted(first, [0, *ends.tolist()])
+    rows = by_doc(found.nodes.astype(np.float32), docs) if with_marginals else [None] * len(docs)
     result, shift = [], 0
     for i, doc in enumerate(docs):
-        at = slice(int(by_doc[i]), int(by_doc[i + 1]))
+        at = slice(int(cuts[i]), int(cuts[i + 1]))
         result.append(FoundChunks(first[at] - shift, end[at] - shift, types[at], p[at], rows[i]))
         shift += len(doc)
     return result

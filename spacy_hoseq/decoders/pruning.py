@@ -160,7 +160,7 @@ def _decode_all(
 def _decode_open(
     candidates: Candidates, limits: Limits, lengths: Ints, patterns: Optional[PatternScores]
 ) -> Paths:
-    """Sequences with few candidates: fewer still by the second test, then window by window."""
+    """Sequences with few candidates: fewer still by the later tests, then window by window."""
     candidates = refine(candidates, limits, lengths)
     labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
     sequence = np.repeat(np.arange(len(lengths)), lengths)

@@ -79,6 +79,7 @@ class Features:
         self._cached_bytes = 0
 
     def index(self, known: Dict[str, Any]) -> Index:
+        """Of all features, to learn with."""
         if self._index is None or self._known is not known:
             hashed = "hash_rows" in known
             self._index = HashedIndex(known["hash_rows"]) if hashed else ExactIndex(known["keys"])
