@@ -26,10 +26,10 @@ BEFORE, AFTER = -2, -1  # labels of the places outside of a sequence
 
 
 class NGrams(NamedTuple):
-    """tokens (M,): around which. cells: for each place (M,), what is there. values (M,): q. links: for each place but
-    the first (M,), the link from the place before, or none if the two are apart."""
+    """places (M,): of the first label, in order. cells: for each label (M,), what is there. values (M,): q. links: for
+    each label but the first (M,), the link from the one before, or none if the two are apart."""
 
-    tokens: Ints
+    places: Ints
     cells: List[Ints]
     values: Floats
     links: List[Optional[Ints]]
@@ -46,98 +46,111 @@ class LabelLattice:
     """Cells: the entries of probable labels, and one for each of `margin` places on both sides of a sequence; links:
     their pairs, and those that the cells outside have.
 
-    labels (C,): of the cells, BEFORE and AFTER outside.
+    Places are numbered with those outside, sequence after sequence. labels (C,): of the cells, BEFORE and AFTER
+    outside.
     """
 
     def __init__(self, probable: ProbableLabels, lengths: NDArray[np.integer], margin: int) -> None:
         n_entries, n_sequences = len(probable.tokens), len(lengths)
-        sequence = np.repeat(np.arange(n_sequences), lengths)
-        self._place_of = np.arange(len(sequence)) + margin * (2 * sequence + 1)  # of each token, with room between
+        n_tokens, n_outside = int(lengths.sum()), 2 * margin * n_sequences
+        moved = np.repeat(margin * (2 * np.arange(n_sequences) + 1), lengths)
+        self._margin = margin
+        self._place_of = np.arange(n_tokens) + moved  # of each token
+        self._cell_of = np.arange(n_entries) + moved.take(probable.tokens)  # of each entry
         ends = np.cumsum(lengths)
-        first, last = self._place_of[ends - lengths], self._place_of[ends - 1]
         steps = np.arange(1, margin + 1)
-        before, after = first[:, None] - steps, last[:, None] + steps  # (S, margin)
-        outside = np.concatenate([before.reshape(-1), after.reshape(-1)])
-        place = np.concatenate([self._place_of[probable.tokens], outside])
-        order = np.argsort(place, kind="stable")
-        self._entry = np.where(order < n_entries, order, -1)  # of each cell
-        self._cell_of = np.empty(len(order), np.intp)
-        self._cell_of[order] = np.arange(len(order))
-        self._n_pairs, self._n_entries = len(probable.earlier), n_entries
-        kinds = np.repeat([BEFORE, AFTER], n_sequences * margin)
-        self.labels = np.concatenate([probable.labels, kinds])[order]
-        self._p = np.concatenate([probable.probabilities, np.ones(len(outside))])[order]
-        n_places = len(sequence) + 2 * margin * n_sequences
-        self._count = np.bincount(place, minlength=n_places)
+        before = (self._place_of[ends - lengths, None] - steps).reshape(-1)
+        after = (self._place_of[ends - 1, None] + steps).reshape(-1)
+        self._count = np.ones(n_tokens + n_outside, np.intp)
+        self._count[self._place_of] = np.bincount(probable.tokens, minlength=n_tokens)
         self._first = np.cumsum(self._count) - self._count
-        self._tokens: Ints = np.arange(len(sequence))
+        self.labels = np.empty(n_entries + n_outside, np.intp)
+        self.labels[self._first[before]], self.labels[self._first[after]] = BEFORE, AFTER
+        self.labels[self._cell_of] = probable.labels
+        self._p = np.ones(len(self.labels))
+        self._p[self._cell_of] = probable.probabilities
+        self._token_at = np.full(margin + len(self._count) + margin, -1)  # with room for places further out
+        self._token_at[self._place_of + margin] = np.arange(n_tokens)
+        self._places: Ints = np.arange(len(self._count))
         self._found: Dict[Tuple[float, ...], NGrams] = {}
-        self._link(probable, place[order], np.concatenate([before, after], axis=1), margin)
+        self._link(probable, np.concatenate([before, after]))
 
-    def _link(self, probable: ProbableLabels, place: Ints, outside: Ints, margin: int) -> None:
+    def _link(self, probable: ProbableLabels, outside: Ints) -> None:
         """Links in order of their earlier cell. A link of a cell outside is as probable as the cell within. (Links from
-        one sequence to the next are there, too; no n-gram reaches that far.)"""
+        one sequence to the next are there, too; no n-gram around a token reaches that far.)"""
         earlier, later = self._cell_of[probable.earlier], self._cell_of[probable.later]
-        source, value = np.arange(self._n_pairs), probable.pairs
-        if margin:
+        source, value = np.arange(len(earlier)), probable.pairs
+        self._n_pairs = len(earlier)
+        if len(outside):
             is_outside = np.zeros(len(self._count), bool)
-            is_outside[outside.reshape(-1)] = True
+            is_outside[outside] = True
             beside = np.flatnonzero(is_outside[:-1] | is_outside[1:])
             sizes = self._count[beside] * self._count[beside + 1]
             which = np.repeat(np.arange(len(beside)), sizes)
             number = ranges(np.zeros(len(beside), np.intp), sizes)
-            a = self._first[beside][which] + number // self._count[beside + 1][which]
-            b = self._first[beside + 1][which] + number % self._count[beside + 1][which]
-            inner = np.where(is_outside[place[a]], b, a)
+            at, n_later = beside[which], self._count[beside + 1][which]
+            a = self._first[at] + number // n_later
+            b = self._first[at + 1] + number % n_later
+            inner = np.where(is_outside[at], b, a)
             earlier, later = np.concatenate([earlier, a]), np.concatenate([later, b])
             source = np.concatenate([source, -1 - inner])  # below 0: the probability of a cell
             value = np.concatenate([value, self._p[inner]])
         order = np.argsort(earlier, kind="stable")
         self._link_later, self._link_source, self._link_p = later[order], source[order], value[order]
-        self._link_count = np.bincount(earlier, minlength=len(place))
+        self._link_count = np.bincount(earlier, minlength=len(self._p))
         self._link_first = np.cumsum(self._link_count) - self._link_count
 
     def between(self, start: int, stop: int) -> "LabelLattice":
         """The same lattice, with n-grams around the tokens start <= n < stop only."""
-        part = copy(self)
-        part._tokens, part._found = self._tokens[start:stop], {}
+        part, margin = copy(self), self._margin
+        part._places, part._token_at, part._found = self._places[:0], np.full_like(self._token_at, -1), {}
+        if start < stop:
+            first, last = int(self._place_of[start]), int(self._place_of[stop - 1])
+            part._places = self._places[first - margin : last + margin + 1]
+            part._token_at[self._place_of[start:stop] + margin] = np.arange(start, stop)
         return part
 
-    def ngrams(self, offsets: Sequence[int], threshold: float) -> NGrams:
-        """All n-grams with q >= threshold at the places offsets[i] from each token, for each token.
+    def ngrams(self, shape: Sequence[int], threshold: float) -> NGrams:
+        """All n-grams with q >= threshold of one shape: labels shape[i] places after the first one.
 
-        offsets: rising, none further than `margin`. Shorter n-grams found on the way are remembered.
+        shape: rising, from 0. Shorter n-grams found on the way are remembered.
         """
-        key = (*offsets, threshold)
+        key = (*shape, threshold)
         if key not in self._found:
-            nothing = NGrams(self._tokens, [], np.ones(len(self._tokens)), [])
-            before = self.ngrams(offsets[:-1], threshold) if len(offsets) > 1 else nothing
-            follows = len(offsets) > 1 and offsets[-1] == offsets[-2] + 1
-            self._found[key] = self._extended(before, offsets[-1], follows, threshold)
+            nothing = NGrams(self._places, [], np.ones(len(self._places)), [])
+            before = self.ngrams(shape[:-1], threshold) if len(shape) > 1 else nothing
+            follows = len(shape) > 1 and shape[-1] == shape[-2] + 1
+            self._found[key] = self._extended(before, shape[-1], follows, threshold)
         return self._found[key]
+
+    def tokens_before(self, ngrams: NGrams, offset: int) -> Ints:
+        """Around which token each n-gram is, if its first label is that at `offset` from the token. offset: within
+        `margin`. RETURNS (M,), -1 = no token."""
+        return self._token_at.take(ngrams.places + (self._margin - offset))
 
     def _extended(self, ngrams: NGrams, offset: int, follows: bool, threshold: float) -> NGrams:
         """With one more place; follows (bool): it is the one after the last, so there are links to it."""
-        tokens, cells, values, links = ngrams
+        places, cells, values, links = ngrams
         if follows:
-            first, count = self._link_first[cells[-1]], self._link_count[cells[-1]]
+            first, count = self._link_first.take(cells[-1]), self._link_count.take(cells[-1])
         else:
-            place = self._place_of[tokens] + offset
-            first, count = self._first[place], self._count[place]
-        which, found = np.repeat(np.arange(len(tokens)), count), ranges(first, count)
+            inside = np.minimum(places + offset, len(self._count) - 1)  # none around a token reaches further
+            first, count = self._first.take(inside), self._count.take(inside)
+        which, found = np.repeat(np.arange(len(places)), count), ranges(first, count)
         link: Optional[Ints] = None
-        values = values[which]
+        values = values.take(which)
         if follows:
-            values *= self._link_p[found] / self._p[cells[-1][which]]
-            link, found = found, self._link_later[found]
+            values *= self._link_p.take(found) / self._p.take(cells[-1].take(which))
+            link, found = found, self._link_later.take(found)
         else:
-            values *= self._p[found]
+            values *= self._p.take(found)
         kept = np.flatnonzero(values >= threshold)
-        which, found, values = which[kept], found[kept], values[kept]
-        link = None if link is None else link[kept]
-        cells = [*(cell[which] for cell in cells), found]
-        links = [*(None if other is None else other[which] for other in links), link]
-        return NGrams(tokens[which], cells, values, links)
+        if len(kept) < len(values):
+            which, found, values = which[kept], found[kept], values[kept]
+            link = None if link is None else link[kept]
+        cells = [*(cell.take(which) for cell in cells), found]
+        links = [*(None if other is None else other.take(which) for other in links), link]
+        return NGrams(places.take(which), cells, values, links)
 
     def backprop(self, ngrams: "Sequence[Tuple[NGrams, Floats]]") -> ProbabilityGradient:
         """The gradient of a loss, given its gradient with respect to the values of some n-grams (M,)."""
@@ -155,7 +168,4 @@ class LabelLattice:
         pairs: Floats = np.zeros(self._n_pairs)
         pairs += np.bincount(self._link_source[of_pair], links[of_pair], minlength=self._n_pairs)
         cells += np.bincount(-1 - self._link_source[~of_pair], links[~of_pair], minlength=len(cells))
-        within = self._entry >= 0
-        probabilities: Floats = np.zeros(self._n_entries)
-        probabilities[self._entry[within]] = cells[within]
-        return ProbabilityGradient(probabilities, pairs)
+        return ProbabilityGradient(cells[self._cell_of], pairs)

@@ -17,6 +17,13 @@ from .templates import Template
 UPSTREAM = "upstream"
 
 
+class Place(NamedTuple):
+    """Where a template looks at labels. first: the offset of the first one. shape: of each label, seen from that."""
+
+    first: int
+    shape: Tuple[int, ...]
+
+
 class UpstreamTemplates(NamedTuple):
     """words: word parts of the templates. labels: the templates; offsets rising."""
 
@@ -29,9 +36,19 @@ class UpstreamTemplates(NamedTuple):
         return max(abs(offset) for template in self.labels for offset in template.offsets)
 
     @property
-    def places(self) -> List[Tuple[int, ...]]:
-        """The distinct places of labels."""
-        return list(dict.fromkeys(template.offsets for template in self.labels))
+    def places_of(self) -> List[Place]:
+        """Of each template."""
+        offsets = [template.offsets for template in self.labels]
+        return [Place(of[0], tuple(offset - of[0] for offset in of)) for of in offsets]
+
+    @property
+    def places(self) -> List[Place]:
+        """The distinct ones."""
+        return list(dict.fromkeys(self.places_of))
+
+    @property
+    def shapes(self) -> List[Tuple[int, ...]]:
+        return list(dict.fromkeys(place.shape for place in self.places))
 
 
 def split_upstream(templates: Sequence[Template]) -> UpstreamTemplates:

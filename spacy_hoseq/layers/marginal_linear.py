@@ -18,7 +18,7 @@ from ..decoders.label_ngrams import LabelLattice, NGrams
 from ..errors import Errors
 from ..features.extract import Columns, FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter
-from ..features.keys import Keys
+from ..features.keys import ABSENT, Keys
 from ..features.label_templates import label_keys
 from ..features.sequences import sequence_lengths
 from ..features.templates import parse_templates
@@ -74,22 +74,24 @@ def MarginalLinear(
 
 
 class Feature(NamedTuple):
-    """Features of one template in a batch. ngrams (M of them): where, and how probable. distinct (U,): keys. which
-    (M,): the key of each n-gram."""
+    """Features of one template in a batch. ngrams (M of them). tokens (M,): around which, -1 = none. distinct (U,):
+    keys. which (M,): the key of each n-gram, None = each has its own."""
 
     ngrams: NGrams
+    tokens: Ints
     distinct: Keys
     which: Optional[Ints]
 
     @property
     def keys(self) -> Keys:
-        """RETURNS (M,)."""
-        return self.distinct if self.which is None else self.distinct[self.which]
+        """Those around tokens."""
+        keys = self.distinct if self.which is None else self.distinct[self.which]
+        return keys[self.tokens >= 0]
 
     def rows(self, index: ExactIndex) -> Rows:
         """RETURNS (M,)."""
         rows = index.lookup(self.distinct)
-        return rows if self.which is None else rows[self.which]
+        return rows if self.which is None else rows.take(self.which)
 
 
 class Batch(NamedTuple):
@@ -127,27 +129,27 @@ class MarginalFeatures:
         return Batch(lengths, columns, labels, lattice, lattice.labels % len(labels.keys))
 
     def features(self, batch: Batch, start: int, stop: int) -> List[Feature]:
-        """One for each template, at the tokens start <= n < stop."""
+        """One for each template, around the tokens start <= n < stop. What templates look at is found once for each
+        shape of n-grams: "upstream[-1]+upstream[0]" and "upstream[1]+upstream[2]" have the same ones."""
         _, columns, labels, lattice, ids = batch
         words = np.zeros((0, 0), np.uint64)
         if self.words is not None and columns is not None:
-            words = self.words.keys_between(columns, start, stop)
+            found = self.words.keys_between(columns, start, stop)
+            words = np.concatenate([found, np.full((len(found), 1), ABSENT)], axis=1)  # the last for "no token"
         around = lattice.between(start, stop)
-        ngrams = {places: around.ngrams(places, labels.threshold) for places in self.templates.places}
-        own = {places: [ids.take(cells) for cells in found.cells] for places, found in ngrams.items()}
-        strings: Dict[Tuple[int, ...], Tuple[List[Ints], Optional[Ints]]] = {}
+        ngrams = {shape: around.ngrams(shape, labels.threshold) for shape in self.templates.shapes}
+        own = {shape: [ids.take(cells) for cells in found.cells] for shape, found in ngrams.items()}
+        strings = {shape: distinct_strings(found, len(labels.keys)) for shape, found in own.items()}
+        tokens = {at: around.tokens_before(ngrams[at.shape], at.first) for at in self.templates.places}
         result = []
-        for template in self.templates.labels:
-            places, of_words, which = template.offsets, words[:0], None
+        for template, at in zip(self.templates.labels, self.templates.places_of, strict=True):
+            of_words, (found, which) = words[:0], strings[at.shape]
             if template.word >= 0:
-                of_words = words[template.word].take(ngrams[places].tokens - start)[None]
-                template, found = template._replace(word=0), own[places]
-            else:
-                if places not in strings:
-                    strings[places] = distinct_strings(own[places], len(labels.keys))
-                found, which = strings[places]
-            keys = label_keys(template, of_words, [labels.keys.take(at) for at in found])
-            result.append(Feature(ngrams[places], keys, which))
+                local = np.where(tokens[at] < 0, words.shape[1] - 1, tokens[at] - start)
+                of_words = words[template.word].take(local)[None]
+                template, found, which = template._replace(word=0), own[at.shape], None
+            keys = label_keys(template, of_words, [labels.keys.take(ids) for ids in found])
+            result.append(Feature(ngrams[at.shape], tokens[at], keys, which))
         return result
 
 
@@ -208,17 +210,17 @@ def forward(
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
         for start in range(0, n_tokens, BLOCK_TOKENS):
             stop = min(start + BLOCK_TOKENS, n_tokens)
-            found = [Active(part.ngrams, part.rows(index), NONE) for part in features.features(batch, start, stop)]
+            found = [Active(*part[:2], part.rows(index), NONE) for part in features.features(batch, start, stop)]
             scores[start:stop] = _scores(table, found, start, stop)
         return ScoresByDoc(scores, batch.lengths, docs), _no_backprop
     drop, active = model.attrs["dropout_rate"], []
     for feature in features.features(batch, 0, n_tokens):
-        ngrams, rows = feature.ngrams, feature.rows(index)
-        kept = rows < index.n_rows
+        ngrams, tokens, rows = feature.ngrams, feature.tokens, feature.rows(index)
+        kept = (rows < index.n_rows) & (tokens >= 0)
         if drop:  # feature dropout: each template at each token is left out with probability `drop`
-            kept &= (shim.rng.random(n_tokens, dtype=np.float32) >= drop)[ngrams.tokens]
-            rows = np.where(kept, rows, np.int32(index.n_rows))
-        active.append(Active(ngrams, rows, np.flatnonzero(kept)))
+            kept &= np.append(shim.rng.random(n_tokens, dtype=np.float32) >= drop, False)[tokens]
+        rows = np.where(kept, rows, np.int32(index.n_rows))
+        active.append(Active(ngrams, tokens, rows, np.flatnonzero(kept)))
     scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
     scores = _scores(table, active, 0, n_tokens)
     scores *= scale
@@ -231,10 +233,11 @@ def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
 
 
 class Active(NamedTuple):
-    """Features of one template. rows (M,): of all n-grams, the last one of the table where there is no weight. kept
-    (m,): those that have one, in training."""
+    """Features of one template. ngrams, tokens (M,): as in `Feature`. rows (M,): the last one of the table where there
+    is no weight. kept (m,): n-grams around tokens that have one, in training."""
 
     ngrams: NGrams
+    tokens: Ints
     rows: Rows
     kept: Ints
 
@@ -281,25 +284,30 @@ def _products(table: Floats, rows: Rows, values: Floats) -> Floats:
 def _split(table: Floats, active: List[Active], start: int, stop: int) -> "Tuple[Rows, Floats, Others]":
     """Row and value of the first n-gram of each template at each token (n, K), the last row of the table where there
     is none; and all others."""
-    nothing = len(table) - 1
-    first_rows = np.full((len(active), stop - start), nothing, np.int32)
+    nothing, n_tokens = len(table) - 1, stop - start
+    first_rows = np.full((len(active), n_tokens + 1), nothing, np.int32)  # the last column for "no token"
     first_values = np.zeros(first_rows.shape, table.dtype)
-    apart: Dict[int, Tuple[Ints, Ints, Ints, Floats]] = {}  # of n-grams, which several templates may share
+    apart: Dict[int, Tuple[Ints, Ints, Floats]] = {}  # of n-grams, which several templates may share
+    places: Dict[int, Tuple[Ints, Ints]] = {}
     tokens, rows, values = [], [], []
-    for k, (found, own, _) in enumerate(active):
+    for k, (found, around, own, _) in enumerate(active):
         if id(found) not in apart:
-            at = found.tokens - start
-            new = np.diff(at, prepend=-1) > 0
-            apart[id(found)] = at, np.flatnonzero(new), np.flatnonzero(~new), found.values.astype(table.dtype)
-        at, first, again, value = apart[id(found)]
-        first_rows[k, at[first]], first_values[k, at[first]] = own[first], value[first]
-        again = again[own[again] < nothing]
-        tokens.append(at[again])
-        rows.append(own[again])
-        values.append(value[again])
-    first_values *= first_rows < nothing
+            new = np.diff(found.places, prepend=-1) > 0
+            apart[id(found)] = np.flatnonzero(new), np.flatnonzero(~new), found.values.astype(table.dtype)
+        first, again, value = apart[id(found)]
+        if id(around) not in places:
+            at = np.where(around < 0, n_tokens, around - start)
+            places[id(around)] = at.take(first), at.take(again)
+        at_first, at_again = places[id(around)]
+        first_rows[k, at_first], first_values[k, at_first] = own.take(first), value.take(first)
+        own = own.take(again)
+        kept = np.flatnonzero((own < nothing) & (at_again < n_tokens))
+        tokens.append(at_again.take(kept))
+        rows.append(own.take(kept))
+        values.append(value.take(again.take(kept)))
+    first_rows, first_values = first_rows[:, :n_tokens], first_values[:, :n_tokens]
     together = np.concatenate(tokens)
-    small = np.uint16 if stop - start < 1 << 16 else np.intp  # which is sorted in linear time
+    small = np.uint16 if n_tokens < 1 << 16 else np.intp  # which is sorted in linear time
     order = np.argsort(together.astype(small), kind="stable")
     others = Others(together[order], np.concatenate(rows)[order], np.concatenate(values)[order])
     return np.ascontiguousarray(first_rows.T), np.ascontiguousarray(first_values.T), others
@@ -316,14 +324,16 @@ def _backprop(
 ) -> List[Doc]:
     gradient = np.concatenate(cast(List[Any], d_scores)) * scale
     taught: NDArray[np.bool_] = np.asarray(gradient.any(axis=1))
-    used = [(found, rows[kept], kept) for found, rows, kept in active]
-    used = [(found, rows[taught[found.tokens[kept]]], kept[taught[found.tokens[kept]]]) for found, rows, kept in used]
-    unique, inverse = np.unique(np.concatenate([rows for _, rows, _ in used]), return_inverse=True)
+    used = []
+    for found, tokens, rows, kept in active:
+        kept = kept[taught[tokens[kept]]]
+        used.append((found, tokens[kept], rows[kept], kept))
+    unique, inverse = np.unique(np.concatenate([rows for _, _, rows, _ in used]), return_inverse=True)
     summed = np.zeros((len(unique), gradient.shape[1]), gradient.dtype)
-    places = np.split(inverse.reshape(-1).astype(np.int32), np.cumsum([len(rows) for _, rows, _ in used])[:-1])
+    places = np.split(inverse.reshape(-1).astype(np.int32), np.cumsum([len(rows) for _, _, rows, _ in used])[:-1])
     through, ops = [], NumpyOps()
-    for (found, rows, kept), place in zip(used, places, strict=True):
-        at_token = gradient.take(found.tokens[kept], axis=0)
+    for (found, tokens, rows, kept), place in zip(used, places, strict=True):
+        at_token = gradient.take(tokens, axis=0)
         d_values = np.zeros(len(found.values))
         d_values[kept] = np.einsum("ml,ml->m", table.take(rows, axis=0), at_token)
         through.append((found, d_values))
