@@ -123,10 +123,17 @@ class LabelLattice:
             self._found[key] = self._extended(before, shape[-1], follows, threshold)
         return self._found[key]
 
-    def tokens_before(self, ngrams: NGrams, offset: int) -> Ints:
-        """Around which token each n-gram is, if its first label is that at `offset` from the token. offset: within
-        `margin`. RETURNS (M,), -1 = no token."""
-        return self._token_at.take(ngrams.places + (self._margin - offset))
+    @property
+    def n_places(self) -> int:
+        return len(self._count)
+
+    def places_of(self, start: int, stop: int) -> Ints:
+        """Of the tokens start <= n < stop."""
+        return self._place_of[start:stop]
+
+    def tokens_at(self, places: Ints) -> Ints:
+        """places: any shape, none further out than `margin`. RETURNS that shape, -1 = no token."""
+        return self._token_at.take(places + self._margin)
 
     def _extended(self, ngrams: NGrams, offset: int, follows: bool, threshold: float) -> NGrams:
         """With one more place; follows (bool): it is the one after the last, so there are links to it."""

@@ -35,7 +35,7 @@ def as_table(lattice, places, threshold):
     found = lattice.ngrams(shape_of(places), threshold)
     labels = [lattice.labels[cells].tolist() for cells in found.cells]
     assert len(found.links) == len(found.cells)
-    tokens = lattice.tokens_before(found, places[0]).tolist()
+    tokens = lattice.tokens_at(found.places - places[0]).tolist()
     ngrams = [ngram for ngram in zip(tokens, *labels, strict=True) if ngram[0] >= 0]
     values = [q for token, q in zip(tokens, found.values.tolist(), strict=True) if token >= 0]
     assert len(set(ngrams)) == len(ngrams), "each once"
@@ -224,7 +224,7 @@ def smooth_loss(lattice, rng, threshold):
     loss, given = 0.0, []
     for places in PLACES:
         found = lattice.ngrams(shape_of(places), threshold)
-        w = rng.normal(size=len(found.values)) * (lattice.tokens_before(found, places[0]) >= 0)
+        w = rng.normal(size=len(found.values)) * (lattice.tokens_at(found.places - places[0]) >= 0)
         loss += float(w @ np.sin(3 * found.values))
         given.append((found, 3 * w * np.cos(3 * found.values)))
     return loss, lambda: lattice.backprop(given)

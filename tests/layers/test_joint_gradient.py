@@ -156,8 +156,8 @@ class Pipeline:
         node = next(node for node in self.chunker.model.walk() if node.name == "marginal_linear")
         docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
         labels = Upstream(docs, potentials, self.tagger.labels, self.tagger.decoder, id).labels("marginals", 0.0)
-        found = features.features(features.batch(docs, labels), 0, sum(map(len, docs)))
-        values = [feature.ngrams.values for feature in found]
+        batch = features.batch(docs, labels)
+        values = [of.ngrams.values for of in features.strings(batch, batch.lattice).values()]
         return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])
 
 
