@@ -26,7 +26,7 @@ BEFORE, AFTER = -2, -1  # labels of the places outside of a sequence
 
 
 class NGrams(NamedTuple):
-    """places (M,): of the first label, in order. cells: for each label (M,), what is there. values (M,): q. links: for
+    """places (M,): of the first label, in order, counted as `LabelLattice.places`. cells: for each label (M,), what is there. values (M,): q. links: for
     each label but the first (M,), the link from the one before, or none if the two are apart."""
 
     places: Ints
@@ -46,23 +46,23 @@ class LabelLattice:
     """Cells: the entries of probable labels, and one for each of `margin` places on both sides of a sequence; links:
     their pairs, and those that the cells outside have.
 
-    Places are numbered with those outside, sequence after sequence. labels (C,): of the cells, BEFORE and AFTER
-    outside.
+    labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with those outside, sequence
+    after sequence. n_places (int): of all.
     """
 
     def __init__(self, probable: ProbableLabels, lengths: NDArray[np.integer], margin: int) -> None:
         n_entries, n_sequences = len(probable.tokens), len(lengths)
         n_tokens, n_outside = int(lengths.sum()), 2 * margin * n_sequences
         moved = np.repeat(margin * (2 * np.arange(n_sequences) + 1), lengths)
-        self._margin = margin
-        self._place_of = np.arange(n_tokens) + moved  # of each token
+        self._margin, self._origin = margin, 0
+        self.places = np.arange(n_tokens) + moved
         self._cell_of = np.arange(n_entries) + moved.take(probable.tokens)  # of each entry
         ends = np.cumsum(lengths)
         steps = np.arange(1, margin + 1)
-        before = (self._place_of[ends - lengths, None] - steps).reshape(-1)
-        after = (self._place_of[ends - 1, None] + steps).reshape(-1)
+        before = (self.places[ends - lengths, None] - steps).reshape(-1)
+        after = (self.places[ends - 1, None] + steps).reshape(-1)
         self._count = np.ones(n_tokens + n_outside, np.intp)
-        self._count[self._place_of] = np.bincount(probable.tokens, minlength=n_tokens)
+        self._count[self.places] = np.bincount(probable.tokens, minlength=n_tokens)
         self._first = np.cumsum(self._count) - self._count
         self.labels = np.empty(n_entries + n_outside, np.intp)
         self.labels[self._first[before]], self.labels[self._first[after]] = BEFORE, AFTER
@@ -70,8 +70,8 @@ class LabelLattice:
         self._p = np.ones(len(self.labels))
         self._p[self._cell_of] = probable.probabilities
         self._token_at = np.full(margin + len(self._count) + margin, -1)  # with room for places further out
-        self._token_at[self._place_of + margin] = np.arange(n_tokens)
-        self._places: Ints = np.arange(len(self._count))
+        self._token_at[self.places + margin] = np.arange(n_tokens)
+        self.n_places = len(self._count)
         self._found: Dict[Tuple[float, ...], NGrams] = {}
         self._link(probable, np.concatenate([before, after]))
 
@@ -101,13 +101,15 @@ class LabelLattice:
         self._link_first = np.cumsum(self._link_count) - self._link_count
 
     def between(self, start: int, stop: int) -> "LabelLattice":
-        """The same lattice, with n-grams around the tokens start <= n < stop only."""
+        """The same lattice around the tokens start <= n < stop: only their places and n-grams, with places counted from
+        the first of them."""
         part, margin = copy(self), self._margin
-        part._places, part._token_at, part._found = self._places[:0], np.full_like(self._token_at, -1), {}
-        if start < stop:
-            first, last = int(self._place_of[start]), int(self._place_of[stop - 1])
-            part._places = self._places[first - margin : last + margin + 1]
-            part._token_at[self._place_of[start:stop] + margin] = np.arange(start, stop)
+        part._origin = int(self.places[start]) - margin if start < stop else 0
+        part.places = self.places[start:stop] - part._origin
+        part.n_places = int(part.places[-1]) + margin + 1 if start < stop else 0
+        part._token_at = np.full(margin + part.n_places + margin, -1)
+        part._token_at[part.places + margin] = np.arange(start, stop)
+        part._found = {}
         return part
 
     def ngrams(self, shape: Sequence[int], threshold: float) -> NGrams:
@@ -117,19 +119,11 @@ class LabelLattice:
         """
         key = (*shape, threshold)
         if key not in self._found:
-            nothing = NGrams(self._places, [], np.ones(len(self._places)), [])
+            nothing = NGrams(np.arange(self.n_places), [], np.ones(self.n_places), [])
             before = self.ngrams(shape[:-1], threshold) if len(shape) > 1 else nothing
             follows = len(shape) > 1 and shape[-1] == shape[-2] + 1
             self._found[key] = self._extended(before, shape[-1], follows, threshold)
         return self._found[key]
-
-    @property
-    def n_places(self) -> int:
-        return len(self._count)
-
-    def places_of(self, start: int, stop: int) -> Ints:
-        """Of the tokens start <= n < stop."""
-        return self._place_of[start:stop]
 
     def tokens_at(self, places: Ints) -> Ints:
         """places: any shape, none further out than `margin`. RETURNS that shape, -1 = no token."""
@@ -141,7 +135,7 @@ class LabelLattice:
         if follows:
             first, count = self._link_first.take(cells[-1]), self._link_count.take(cells[-1])
         else:
-            inside = np.minimum(places + offset, len(self._count) - 1)  # none around a token reaches further
+            inside = np.minimum(places + (self._origin + offset), len(self._count) - 1)  # none around a token reaches further
             first, count = self._first.take(inside), self._count.take(inside)
         which, found = np.repeat(np.arange(len(places)), count), ranges(first, count)
         link: Optional[Ints] = None

@@ -151,7 +151,7 @@ class MarginalFeatures:
     def active(self, batch: Batch, index: ExactIndex, start: int, stop: int) -> Active:
         """Around the tokens start <= n < stop."""
         lattice = batch.lattice.between(start, stop)
-        strings, places = self.strings(batch, lattice), lattice.places_of(start, stop)
+        strings = self.strings(batch, lattice)
         keys = {shape: of.keys(batch.labels.keys) for shape, of in strings.items()}
         words = self._words(batch, start, stop)
         rows = np.empty((len(self.templates.labels), stop - start), np.int32)
@@ -159,7 +159,7 @@ class MarginalFeatures:
         others: List[Others] = []
         for k, (template, at) in enumerate(self._placed()):
             of, of_labels = strings[at.shape], keys[at.shape]
-            around = places + at.first
+            around = lattice.places + at.first
             numbers = of.number_at.take(around)  # (n,)
             of.value_at.take(around, out=values[k], mode="clip")
             tokens = lattice.tokens_at(of.ngrams.places.take(of.again) - at.first)
@@ -185,7 +185,7 @@ class MarginalFeatures:
     def used(self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int) -> Iterator[Used]:
         """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int): the last row."""
         rows, values, others, strings = active
-        places = lattice.places_of(0, rows.shape[1]).take(tokens)
+        places = lattice.places.take(tokens)
         wanted = np.zeros(rows.shape[1], bool)
         wanted[tokens] = True
         for k, (_, at) in enumerate(self._placed()):

@@ -13,7 +13,7 @@ from spacy_hoseq.decoders.label_ngrams import AFTER, BEFORE
 from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers import marginal_linear
+from spacy_hoseq.layers import marginal_features, marginal_linear
 from spacy_hoseq.layers.marginal_linear import MarginalLinear, index_upstream
 from spacy_hoseq.layers.marginal_listener import make_marginal_listener, no_backprop
 from spacy_hoseq.layers.upstream import UpstreamLabels, write_upstream
@@ -145,6 +145,13 @@ def test_training_scores_are_those_of_prediction(monkeypatch):
     assert np.array_equal(np.concatenate(model.begin_update(docs)[0]), predicted)
     monkeypatch.setattr(marginal_linear, "BLOCK_TOKENS", 2)
     assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
+
+
+def test_more_strings_than_a_table_could_hold(monkeypatch):
+    model, docs = layer(), docs_of()
+    predicted = np.concatenate(model.predict(docs))
+    monkeypatch.setattr(marginal_features, "MAX_CODES", 1)
+    assert np.array_equal(np.concatenate(model.predict(docs)), predicted)
 
 
 def test_scores_do_not_depend_on_the_batch():
