@@ -8,16 +8,19 @@ import gc
 import json
 import statistics
 import sys
+import tempfile
 import time
 from contextlib import nullcontext, redirect_stdout
+from functools import partial
 from itertools import cycle, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import numpy as np
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 
 from .corpora import read_docs
 from .machine import forget_peak, peak_bytes, used_bytes
@@ -69,31 +72,61 @@ def long_doc(options: Dict[str, Any]) -> Measured:
 
 
 def processes(options: Dict[str, Any]) -> Measured:
-    """One process and two, in turn, over texts and Docs of one and of several sentences; and without any component,
-    where what is left are the tokenizer, the start of the processes, and Docs that travel as bytes."""
+    """One process and two, in turn, over texts and Docs of one and of several sentences; without any component, where
+    what is left are the tokenizer, the start of the processes, and Docs that travel as bytes; and with processes that
+    write files of their own instead of sending Docs back."""
     nlp = loaded(options["model"])
     sentences = list(up_to(cycle(words_of(options["corpus"])), options["tokens"]))
     together = [sum(sentences[i : i + TOGETHER], []) for i in range(0, len(sentences), TOGETHER)]
     only = spacy.blank("en")
-    cases: Dict[str, Tuple[Language, Callable[[], List[Any]]]] = {
-        "texts, a sentence each": (nlp, lambda: [" ".join(words) for words in sentences]),
-        f"texts, {TOGETHER} sentences each": (nlp, lambda: [" ".join(words) for words in together]),
-        f"texts, {TOGETHER} sentences each, tokenizer only": (only, lambda: [" ".join(words) for words in together]),
-        f"Docs, {TOGETHER} sentences each": (nlp, lambda: [Doc(nlp.vocab, words=words) for words in together]),
+    texts, longer = [" ".join(words) for words in sentences], [" ".join(words) for words in together]
+    cases: Dict[str, Tuple[Callable[[], List[Any]], Callable[[List[Any], int], Any]]] = {
+        "texts, a sentence each": (lambda: texts, partial(piped, nlp)),
+        f"texts, {TOGETHER} sentences each": (lambda: longer, partial(piped, nlp)),
+        f"texts, {TOGETHER} sentences each, tokenizer only": (lambda: longer, partial(piped, only)),
+        f"Docs, {TOGETHER} sentences each": (lambda: list(docs_of(nlp, together)), partial(piped, nlp)),
+        f"texts, {TOGETHER} sentences each, to files": (lambda: longer, partial(written, nlp)),
     }
     result: Measured = []
-    for name, (pipeline, given) in cases.items():
+    for name, (given, tagged) in cases.items():
+        n = sum(len(nlp.make_doc(one) if isinstance(one, str) else one) for one in given())
         taken: Dict[int, List[float]] = {1: [], 2: []}
         for _ in range(PASSES):
             for n_process, seconds in taken.items():
                 ready = given()
                 start = time.perf_counter()
-                n = sum(map(len, pipeline.pipe(ready, n_process=n_process)))
+                tagged(ready, n_process)
                 seconds.append(time.perf_counter() - start)
         one, two = (statistics.median(seconds) for seconds in taken.values())
         shown = [("tokens", n), ("tokens/s, one process", n / one), ("tokens/s, two", n / two), ("ratio", one / two)]
         result += [(name, measure, float(value)) for measure, value in shown]
     return result
+
+
+def docs_of(nlp: Language, sentences: List[List[str]]) -> Iterator[Doc]:
+    return (Doc(nlp.vocab, words=words) for words in sentences)
+
+
+def piped(nlp: Language, given: List[Any], n_process: int) -> None:
+    for _ in nlp.pipe(given, n_process=n_process):
+        pass
+
+
+def written(nlp: Language, texts: List[str], n_process: int) -> None:
+    """Each process tags its share of the texts and writes a .spacy file."""
+    with tempfile.TemporaryDirectory() as folder:
+        shares = [(nlp, texts[i::n_process], Path(folder) / f"{i}.spacy") for i in range(n_process)]
+        started = [get_context("fork").Process(target=write, args=share) for share in shares]
+        for process in started:
+            process.start()
+        for process in started:
+            process.join()
+        if any(process.exitcode for process in started):
+            raise RuntimeError("a process has failed")
+
+
+def write(nlp: Language, texts: List[str], file: Path) -> None:
+    DocBin(attrs=["TAG"], docs=nlp.pipe(texts)).to_disk(file)
 
 
 def labels(options: Dict[str, Any]) -> Measured:

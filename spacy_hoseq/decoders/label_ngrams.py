@@ -26,8 +26,9 @@ BEFORE, AFTER = -2, -1  # labels of the places outside of a sequence
 
 
 class NGrams(NamedTuple):
-    """places (M,): of the first label, in order, counted as `LabelLattice.places`. cells: for each label (M,), what is there. values (M,): q. links: for
-    each label but the first (M,), the link from the one before, or none if the two are apart."""
+    """places (M,): of the first label, in order, counted as in `LabelLattice.places`. cells: for each label (M,), what
+    is there. values (M,): q. links: for each label but the first (M,), the link from the one before, or none if the two
+    are apart."""
 
     places: Ints
     cells: List[Ints]
@@ -46,8 +47,8 @@ class LabelLattice:
     """Cells: the entries of probable labels, and one for each of `margin` places on both sides of a sequence; links:
     their pairs, and those that the cells outside have.
 
-    labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with those outside, sequence
-    after sequence. n_places (int): of all.
+    labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with those outside,
+    sequence after sequence. n_places (int): of all.
     """
 
     def __init__(self, probable: ProbableLabels, lengths: NDArray[np.integer], margin: int) -> None:
@@ -135,7 +136,7 @@ class LabelLattice:
         if follows:
             first, count = self._link_first.take(cells[-1]), self._link_count.take(cells[-1])
         else:
-            inside = np.minimum(places + (self._origin + offset), len(self._count) - 1)  # none around a token reaches further
+            inside = np.minimum(places + (self._origin + offset), len(self._count) - 1)  # further: around no token
             first, count = self._first.take(inside), self._count.take(inside)
         which, found = np.repeat(np.arange(len(places)), count), ranges(first, count)
         link: Optional[Ints] = None
