@@ -36,18 +36,14 @@ class UpstreamTemplates(NamedTuple):
         return max(abs(offset) for template in self.labels for offset in template.offsets)
 
     @property
-    def places_of(self) -> List[Place]:
+    def places(self) -> List[Place]:
         """Of each template."""
         offsets = [template.offsets for template in self.labels]
         return [Place(of[0], tuple(offset - of[0] for offset in of)) for of in offsets]
 
     @property
-    def places(self) -> List[Place]:
-        """The distinct ones."""
-        return list(dict.fromkeys(self.places_of))
-
-    @property
     def shapes(self) -> List[Tuple[int, ...]]:
+        """The distinct ones."""
         return list(dict.fromkeys(place.shape for place in self.places))
 
 

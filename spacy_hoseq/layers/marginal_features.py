@@ -203,7 +203,7 @@ class MarginalFeatures:
             )
 
     def _placed(self) -> Iterator[Tuple[LabelTemplate, Place]]:
-        return zip(self.templates.labels, self.templates.places_of, strict=True)
+        return zip(self.templates.labels, self.templates.places, strict=True)
 
     def _words(self, batch: Batch, start: int, stop: int) -> Keys:
         """Keys of the word parts of templates (P, n)."""

@@ -13,6 +13,10 @@ def split(*texts):
     return split_upstream(parse_templates(texts))
 
 
+def offsets_of(found):
+    return [tuple(first + place for place in shape) for first, shape in found.places]
+
+
 # Template -> its word part (None = none), places of its labels
 PARTS = {
     "upstream[0]": (None, (0,)),
@@ -32,7 +36,7 @@ def test_parts(text):
     assert [str(t) for t in found.words] == ([] if word is None else [word])
     assert [(t.word, t.offsets) for t in found.labels] == [(-1 if word is None else 0, places)]
     assert found.labels[0].seed == get_string_id(text)
-    assert found.places == [places]
+    assert offsets_of(found) == [places]
     assert found.margin == max(map(abs, places))
 
 
@@ -46,7 +50,8 @@ def test_all_kinds_together():
         (-1, (0, 1)),
         (1, (1,)),
     ]
-    assert found.places == [(-1,), (0,), (1,), (0, 1)]
+    assert offsets_of(found) == [(-1,), (0,), (1,), (0,), (0,), (0, 1), (1,)]
+    assert found.shapes == [(0,), (0, 1)]
     assert found.margin == 1
     assert len({t.seed for t in found.labels}) == 7
 
@@ -58,18 +63,19 @@ def test_margin_is_of_labels_only(text, margin):
 
 def test_ranges_are_written_out():
     found = split("upstream[-1..0]+upstream[1..2]")
-    assert found.places == list(itertools.product((-1, 0), (1, 2)))
+    assert offsets_of(found) == list(itertools.product((-1, 0), (1, 2)))
+    assert found.shapes == [(0, 2), (0, 3), (0, 1)]
 
 
 @pytest.mark.parametrize("parts", [*itertools.permutations(["upstream[-1]", "upstream[1]", "lower[0]"])])
 def test_order_of_parts_does_not_matter_for_places(parts):
     found = split("+".join(parts))
-    assert found.places == [(-1, 1)] and [str(t) for t in found.words] == ["lower[0]"]
+    assert offsets_of(found) == [(-1, 1)] and [str(t) for t in found.words] == ["lower[0]"]
 
 
 def test_two_orders_are_two_templates_at_the_same_places():
     found = split("upstream[-1]+upstream[0]", "upstream[0]+upstream[-1]")
-    assert found.places == [(-1, 0)] and len({t.seed for t in found.labels}) == 2
+    assert offsets_of(found) == 2 * [(-1, 0)] and len({t.seed for t in found.labels}) == 2
 
 
 WITHOUT = ["lower[0]", "bias", "lower[0]+suffix2[-1]"]
