@@ -15,7 +15,7 @@ from ..decoders.label_ngrams import LabelLattice, NGrams
 from ..errors import Errors
 from ..features.extract import Columns, FeatureExtractor
 from ..features.index import ExactIndex
-from ..features.keys import ABSENT, Keys
+from ..features.keys import Keys
 from ..features.label_templates import LabelTemplate, label_keys
 from ..features.sequences import sequence_lengths
 from ..features.templates import parse_templates
@@ -23,6 +23,7 @@ from ..features.upstream_templates import Place, split_upstream
 from .upstream import UpstreamLabels
 
 MAX_CODES = 1 << 20  # strings of labels that a table is made for
+NO_LABEL = np.uint64(0)
 
 Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]
@@ -81,8 +82,9 @@ class Strings(NamedTuple):
         return cls(ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at)
 
     def keys(self, values: Keys) -> List[Keys]:
-        """Of the labels of each string, and 0 for no string. values: of each label. RETURNS (U + 1,) each."""
-        return [np.append(values.take(ids), ABSENT) for ids in self.distinct]
+        """Of the labels of each string, and at last what is no label, for no string: no feature has a key made of it.
+        values: of each label. RETURNS (U + 1,) each."""
+        return [np.append(values.take(ids), NO_LABEL) for ids in self.distinct]
 
 
 class Active(NamedTuple):
@@ -168,12 +170,10 @@ class MarginalFeatures:
             more = of.which.take(again)  # (A,)
             if template.word < 0:
                 own = index.lookup(label_keys(template, words, of_labels))
-                own[-1] = index.n_rows
                 own.take(numbers, out=rows[k], mode="clip")
                 of_more = own.take(more)
             else:
-                fires = np.where(numbers < len(of.distinct[0]), words[template.word], ABSENT)
-                rows[k] = index.lookup(_keys(template, fires, of_labels, numbers))
+                rows[k] = index.lookup(_keys(template, words[template.word], of_labels, numbers))
                 of_more = index.lookup(_keys(template, words[template.word].take(tokens), of_labels, more))
             kept = np.flatnonzero(of_more < index.n_rows)
             again = again.take(kept)

@@ -226,6 +226,18 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
         assert np.abs(got).max() > 0.5
 
 
+def test_only_weights_of_tokens_with_a_gradient_are_touched():
+    docs, labels = docs_of(), labels_of(docs_of())
+    model, G = layer(), zeros(docs, L)
+    taught = np.zeros(sum(map(len, docs)), bool)
+    taught[[1, 6]] = True
+    G[1][1] = G[4][0] = 1
+    model.begin_update(docs)[1](G)
+    ((rows, _),) = weights_of(model)._pending["table"]
+    keys = weights_of(model).extra["keys"][rows].tolist()
+    assert set(keys) == {key for _, token, key, _ in plain_features(TEMPLATES, docs, labels) if taught[token]}
+
+
 def test_gradients_of_several_batches_add_up():
     docs, labels = docs_of(), labels_of(docs_of())
     once, twice = layer(), layer()
