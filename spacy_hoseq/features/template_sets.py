@@ -1,6 +1,6 @@
 """Ready-made template sets, registered under `misc` for use in configs."""
 
-from typing import List, Sequence, Tuple
+from typing import List
 
 from .pixels import COLUMNS, ROWS
 
@@ -256,27 +256,22 @@ def word_entity_templates() -> List[str]:
 
 def chunk_templates() -> List[str]:
     """Chunking from words and parts of speech that are given: those for words, strings of tags, words with tags."""
-    places = [(-2,), (-1,), (0,), (1,), (2,), (-3,), (3,), (-2, -1), (-1, 0), (0, 1), (1, 2)]
-    places += [(-2, -1, 0), (-1, 0, 1), (0, 1, 2), (-3, -2, -1), (1, 2, 3)]
-    places += [(-2, -1, 0, 1), (-1, 0, 1, 2), (-2, -1, 0, 1, 2)]
-    words = ["tag[0]+orth[-1..1]", "tag[0]+lower[-1]", "tag[0]+lower[1]", "tag[-1]+orth[0]", "tag[1]+orth[0]"]
-    return [*chunk_word_templates(), *_strings("tag", places), *words]
-
-
-def single_word_chunk_templates() -> List[str]:
-    """Those of `chunk_word_templates` that are about one word: beside labels of a tagger, word pairs gain nothing."""
-    return [template for template in chunk_word_templates() if "+" not in template]
+    return [*chunk_word_templates(), *_tag_strings("tag", longest=5)]
 
 
 def upstream_chunk_templates() -> List[str]:
-    """Chunks from labels of an earlier component (features/upstream_templates.py): strings of up to three within two
-    tokens, and the label here with words. What `chunk_templates` has beyond these gains nothing here."""
-    places = [(-2,), (-1,), (0,), (1,), (2,), (-2, -1), (-1, 0), (0, 1), (1, 2), (-2, -1, 0), (-1, 0, 1), (0, 1, 2)]
-    return [*_strings("upstream", places), "upstream[0]+orth[-1..1]"]
+    """What `chunk_templates` says of tags, of the labels of an earlier component (features/upstream_templates.py), up
+    to three in a row: longer strings cost time and gain nothing here."""
+    return _tag_strings("upstream", longest=3)
 
 
-def _strings(tag: str, places: Sequence[Tuple[int, ...]]) -> List[str]:
-    return ["+".join(f"{tag}[{offset}]" for offset in place) for place in places]
+def _tag_strings(tag: str, longest: int) -> List[str]:
+    places = [(-2,), (-1,), (0,), (1,), (2,), (-3,), (3,), (-2, -1), (-1, 0), (0, 1), (1, 2)]
+    places += [(-2, -1, 0), (-1, 0, 1), (0, 1, 2), (-3, -2, -1), (1, 2, 3)]
+    places += [(-2, -1, 0, 1), (-1, 0, 1, 2), (-2, -1, 0, 1, 2)]
+    strings = ["+".join(f"{tag}[{offset}]" for offset in place) for place in places if len(place) <= longest]
+    words = [f"{tag}[0]+{word}" for word in ("orth[-1..1]", "lower[-1]", "lower[1]")]
+    return [*strings, *words, f"{tag}[-1]+orth[0]", f"{tag}[1]+orth[0]"]
 
 
 def multilayer_templates(n_tags: int = 45) -> List[str]:
