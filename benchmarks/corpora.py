@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, List, NamedTuple, Set, Tuple
 
 import spacy
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 
 PARTS = ("train", "dev", "test")
 KEY = "chunks"
@@ -41,9 +41,16 @@ def read_docs(path: Path) -> List[Doc]:
 
 def read_sentences(path: Path) -> List[Sentence]:
     return [
-        Sentence([t.text for t in doc], [t.tag_ for t in doc], {(s.start, s.end, s.label_) for s in spans_of(doc)})
+        sentence_of(doc, sentence)
         for doc in read_docs(path)
+        for sentence in (doc.sents if doc.has_annotation("SENT_START") else [doc[:]])
     ]
+
+
+def sentence_of(doc: Doc, sentence: Span) -> Sentence:
+    first, end = sentence.start, sentence.end
+    chunks = {(s.start - first, s.end - first, s.label_) for s in spans_of(doc) if first <= s.start < end}
+    return Sentence([t.text for t in sentence], [t.tag_ for t in sentence], chunks)
 
 
 def spans_of(doc: Doc) -> List[Any]:

@@ -6,7 +6,7 @@ from typing import Callable, List, Tuple
 
 from spacy.tokens import Doc, DocBin
 
-from .corpora import read_docs
+from .corpora import Sentence, read_sentences, vocabulary
 
 END = 3  # characters
 REST = "REST"
@@ -16,19 +16,19 @@ Pair = Tuple[str, str]  # tag, end of the word
 
 def relabelled(source: Path, output: Path, n_labels: int, sentences: int) -> None:
     """Write train and dev.spacy with at most `n_labels` labels. sentences: of the training part, from its beginning."""
-    parts = {name: read_docs(source / f"{name}.spacy") for name in ("train", "dev")}
-    label_of = labels_for([pair for doc in parts["train"][:sentences] for pair in pairs_of(doc)], n_labels)
+    parts = {name: read_sentences(source / f"{name}.spacy") for name in ("train", "dev")}
+    label_of = labels_for([pair for sentence in parts["train"][:sentences] for pair in pairs_of(sentence)], n_labels)
     output.mkdir(parents=True, exist_ok=True)
-    for name, docs in parts.items():
+    for name, found in parts.items():
         changed = [
-            Doc(doc.vocab, words=[t.text for t in doc], tags=[label_of(pair) for pair in pairs_of(doc)])
-            for doc in docs[: sentences if name == "train" else sentences // 10]
+            Doc(vocabulary(), words=sentence.words, tags=[label_of(pair) for pair in pairs_of(sentence)])
+            for sentence in found[: sentences if name == "train" else sentences // 10]
         ]
         DocBin(docs=changed).to_disk(output / f"{name}.spacy")
 
 
-def pairs_of(doc: Doc) -> List[Pair]:
-    return [(token.tag_, token.lower_[-END:]) for token in doc]
+def pairs_of(sentence: Sentence) -> List[Pair]:
+    return [(tag, word.lower()[-END:]) for word, tag in zip(sentence.words, sentence.tags, strict=True)]
 
 
 def labels_for(pairs: List[Pair], n_labels: int) -> Callable[[Pair], str]:

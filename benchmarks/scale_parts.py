@@ -22,7 +22,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from .corpora import read_docs
+from .corpora import read_sentences
 from .machine import forget_peak, peak_bytes, used_bytes
 
 Measured = List[Tuple[str, str, float]]
@@ -163,7 +163,7 @@ def loaded(model: str) -> Language:
 
 
 def words_of(corpus: str) -> List[List[str]]:
-    return [[token.text for token in doc] for doc in read_docs(Path(corpus)) if len(doc)]
+    return [sentence.words for sentence in read_sentences(Path(corpus)) if sentence.words]
 
 
 def up_to(sentences: Iterator[List[str]], n_tokens: int) -> Iterator[List[str]]:

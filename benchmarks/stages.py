@@ -16,7 +16,7 @@ import typer
 from spacy.tokens import Doc, DocBin
 from wasabi import table
 
-from spacy_hoseq.decoders.bounds import candidate_labels, refine
+from spacy_hoseq.decoders.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.limits import Limits
 from spacy_hoseq.decoders.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.pruning import decode_pruned
@@ -64,7 +64,7 @@ def stages(model: Path, text: Path) -> Column:
     scores, trans, lengths, patterns = pipe.model.predict(docs)[:4]
     limits = Limits(trans, patterns)  # kept, as the model does
     first = candidate_labels(scores, limits)
-    second = refine(first, limits, lengths)
+    second = refine(beside_decided(first, limits, lengths), limits, lengths)
     guesses = pipe.predict(docs)
 
     def unpruned() -> Any:

@@ -11,8 +11,9 @@ neighbours can have, if
 
 then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of
 equal score stay, so ties are decided as before. It is applied with all labels as A and B (`limits.py`; the ends of a
-sequence, where a side is missing, are covered by max(0, .)), then with the candidates that this leaves, several times.
-No best path has a label that was dropped, so dropping it from A and B keeps the later tests sound.
+sequence, where a side is missing, are covered by max(0, .)), then with the labels of neighbours that this has decided,
+then with the candidates that are left of all neighbours. No best path has a label that was dropped, so dropping it from
+A and B keeps the later tests sound.
 
 Checked label by label against the unpruned decoders in tests/decoders/test_pruning.py.
 """
@@ -87,14 +88,42 @@ def candidate_labels(
     return Candidates(first, labels, scores.reshape(-1).take(cells).astype(np.float64), loss)
 
 
+def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
+    """The same test, with neighbours that have one candidate restricted to it. What it costs grows with the candidates,
+    not with pairs of them; so it comes before `refine`, and leaves half of them or less."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    decided = candidates.counts == 1
+    ends = np.ones(len(decided) + 1, bool)  # between tokens n - 1 and n
+    ends[1:-1] = sequence[1:] != sequence[:-1]
+    known_before, known_after = ends[:-1].copy(), ends[1:].copy()
+    known_before[1:] |= decided[:-1]
+    known_after[:-1] |= decided[1:]
+    token = candidates.tokens
+    rival = first_best(candidates.scores, candidates.first).take(token)
+    tested = np.flatnonzero((rival != np.arange(len(token))) & (known_before | known_after).take(token))
+    rival, token = rival.take(tested), token.take(tested)
+    j, k = candidates.labels.take(rival), candidates.labels.take(tested)
+    limit, possible = candidates.loss.take(tested), np.ones(len(tested), bool)
+    for step, known in ((-1, known_before), (1, known_after)):
+        lost = limits.beside(j, k, step).astype(np.float64)
+        at = np.flatnonzero(known.take(token))
+        lost[at] = _lost_beside(candidates, token.take(at), j.take(at), k.take(at), step, limits, sequence)
+        possible &= lost > -np.inf
+        limit += np.where(possible, lost, 0.0)
+    gap = candidates.scores.take(rival) - candidates.scores.take(tested)
+    kept = np.ones(len(candidates.labels), bool)
+    kept[tested] = possible & ~(gap - limit > ROUNDING * (1 + gap))
+    return candidates.chosen(kept)
+
+
 def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
     """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
-    then those before, then both once more. Each round works with what the last one has left, and takes for the other
-    side the limit that was found last (before the first round: that of all labels)."""
+    then those before. The second round works with what the first has left, and takes for the other side the limit that
+    the first has found (which takes that of all labels)."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     best = first_best(candidates.scores, candidates.first)  # (N,) the best-scoring candidates, which stay
     lost = np.zeros(0)  # (C,) on the side of the last round
-    for n_rounds, step in enumerate((1, -1, 1, -1)):
+    for n_rounds, step in enumerate((1, -1)):
         token = candidates.tokens
         rival = best[token]
         is_open = np.flatnonzero(rival != np.arange(len(token)))
@@ -102,7 +131,7 @@ def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer])
             break
         rival = rival.take(is_open)
         j, k = candidates.labels.take(rival), candidates.labels.take(is_open)
-        beside = lost.take(is_open) if n_rounds else limits.everywhere_before(j, k)
+        beside = lost.take(is_open) if n_rounds else limits.beside(j, k, -1)
         here = _lost_beside(candidates, token.take(is_open), j, k, step, limits, sequence)
         limit = here + candidates.loss.take(is_open)
         limit += np.where(here > -np.inf, beside, 0.0)

@@ -73,10 +73,11 @@ class Limits:
         rows: NDArray[np.floating] = self._tables[0].take(labels, axis=0)
         return rows
 
-    def everywhere_before(self, labels: Ints, others: Ints) -> NDArray[np.floating]:
-        """The part of it that the token before has: its first term. labels, others (n,): j, k. RETURNS (n,)."""
+    def beside(self, labels: Ints, others: Ints, step: int) -> NDArray[np.floating]:
+        """The part of it that one neighbour has: the token before (step -1: the first term) or the one after (1).
+        labels, others (n,): j, k. RETURNS (n,)."""
         self._make_rows(labels)
-        limits: NDArray[np.floating] = self._tables[1][labels, others]
+        limits: NDArray[np.floating] = self._tables[step].reshape(-1).take(labels * len(self.trans) + others)
         return limits
 
     @cached_property
@@ -109,8 +110,8 @@ class Limits:
 
     @cached_property
     def _tables(self) -> NDArray[np.floating]:
-        """everywhere, and its first term alone. (2, L, L)"""
-        return np.empty((2, *self.trans.shape), np.float32 if self._largest < LARGE else np.float64)
+        """everywhere, its second term alone, its first term alone. (3, L, L)"""
+        return np.empty((3, *self.trans.shape), np.float32 if self._largest < LARGE else np.float64)
 
     @cached_property
     def _rounded(self) -> "Tuple[Tuple[NDArray[np.floating], NDArray[np.floating]], ...]":
@@ -124,7 +125,7 @@ class Limits:
         missing = np.unique(labels[~known])
         before, after = (most_lost(earned, instead, missing) for earned, instead in self._rounded)
         margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
-        for table, rows in zip(self._tables, (before + after, before), strict=True):
+        for table, rows in zip(self._tables, (before + after, after, before), strict=True):
             table[missing] = rows + margin
         self._known[missing] = True  # after the rows: other threads may be reading
 

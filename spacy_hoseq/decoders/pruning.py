@@ -14,7 +14,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .bounds import candidate_labels, fired_loss_of, refine
+from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from .candidates import Candidates
 from .firing import matching
 from .layout import check_scores, make_layout, ranges
@@ -31,8 +31,6 @@ Ints = NDArray[np.intp]
 NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
 PAIR_COST = 32  # the same for two candidates to compare and decode
 SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
-CROWDED = 4  # pairs of candidates a token from which a chain is decoded at once: comparing them would cost as much
-LONG = 1000  # tokens of a sequence that is never decoded at once: step by step, alone, is slower than its windows
 WINDOW_TOKENS = 100_000  # tokens of windows that are decoded together
 MAX_PAIRS = 1_000_000  # pairs of candidates at neighbouring tokens that are looked at together
 
@@ -74,25 +72,20 @@ def decode_pruned(
     fired_loss = None if patterns is None else fired_loss_of(patterns, scores.shape)
     candidates = candidate_labels(scores, limits, allowed=allowed, fired_loss=fired_loss)
     sizes: Ints = np.asarray(lengths).astype(np.intp)
+    candidates = beside_decided(candidates, limits, sizes)
     patterns = _possible(patterns, candidates, scores.shape, np.repeat(np.arange(len(sizes)), sizes))
     few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
-    crowded = few & (pairs > CROWDED * sizes) & (sizes < LONG) & (patterns is None)
     labels, best = np.zeros(len(scores), np.int32), np.zeros(len(sizes))
-    groups = [part for group in (few & ~crowded, crowded) for part in _parts(np.flatnonzero(group), pairs)]
-    for chosen in (*groups, np.flatnonzero(~few)):
+    for chosen in (*_parts(np.flatnonzero(few), pairs), np.flatnonzero(~few)):
         if not len(chosen):
             continue
         at = ranges((np.cumsum(sizes) - sizes)[chosen], sizes[chosen])
         inside = None if patterns is None else patterns.among(at, len(scores))[0]
         try:
             if few[chosen[0]]:
-                whole = len(chosen) == len(sizes)
-                part = candidates if whole else candidates.of(at)
-                if crowded[chosen[0]]:
-                    labels[at], best[chosen] = sparse_viterbi(part, limits.trans, sizes[chosen])
-                else:
-                    labels[at], best[chosen] = _decode_open(part, limits, sizes[chosen], inside)
+                part = candidates if len(chosen) == len(sizes) else candidates.of(at)
+                labels[at], best[chosen] = _decode_open(part, limits, sizes[chosen], inside)
             else:
                 mask = None if allowed is None else allowed[at]
                 labels[at], best[chosen] = _decode_all(scores[at], trans, sizes[chosen], inside, mask)

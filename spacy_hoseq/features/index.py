@@ -5,7 +5,7 @@ once; a key that was not seen has no row. `HashedIndex` needs no pass over the d
 share one (for corpora that are streamed). Both return `n_rows` for "no feature": the table keeps a row of zeros there.
 """
 
-from typing import List, Protocol, Tuple
+from typing import List, Optional, Protocol, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,8 +110,13 @@ class KeyCounter:
         self._counts = np.zeros(0, np.int64)
         self._waiting: List[Tuple[Keys, NDArray[np.int64]]] = []
 
-    def add(self, keys: Keys) -> None:
-        self._waiting.append(np.unique(keys[keys != ABSENT], return_counts=True))
+    def add(self, keys: Keys, counts: Optional[NDArray[np.int64]] = None) -> None:
+        """keys of any shape. counts: of each, or of each of their columns; None = 1."""
+        seen = keys != ABSENT
+        if counts is None:
+            self._waiting.append(np.unique(keys[seen], return_counts=True))
+        else:
+            self._waiting.append(_summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen]))
         if sum(len(waiting) for waiting, _ in self._waiting) > len(self._keys):
             self._merge()
 
@@ -122,8 +127,12 @@ class KeyCounter:
 
     def _merge(self) -> None:
         keys, counts = (np.concatenate(parts) for parts in zip((self._keys, self._counts), *self._waiting, strict=True))
-        order = np.argsort(keys, kind="stable")  # (a merge of what is in order already)
-        keys = keys[order]
-        starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0
-        self._keys, self._waiting = keys[starts], []
-        self._counts = np.add.reduceat(counts[order], starts) if len(starts) else self._counts[:0]
+        (self._keys, self._counts), self._waiting = _summed(keys, counts), []
+
+
+def _summed(keys: Keys, counts: NDArray[np.int64]) -> Tuple[Keys, NDArray[np.int64]]:
+    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,)."""
+    order = np.argsort(keys, kind="stable")  # (quick where parts of them are in order already)
+    keys = keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0
+    return keys[starts], np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]

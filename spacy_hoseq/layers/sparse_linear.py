@@ -9,9 +9,9 @@ from thinc.api import Model, NumpyOps
 from thinc.types import Floats2d
 
 from ..errors import Errors
-from ..features.extract import FeatureExtractor
+from ..features.by_type import counted_keys, rows_of
+from ..features.extract import Columns, FeatureExtractor
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
-from ..features.keys import Keys
 from ..features.sequences import WORDS_AND_STARTS, by_doc
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
@@ -23,6 +23,7 @@ from .weights import WeightsShim, weights_of
 
 BLOCK_TOKENS = 8192  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
 CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
+ROW_BYTES = 4  # int32
 
 Rows = NDArray[np.int32]  # (K, n): weight row of each template at each token
 
@@ -102,13 +103,13 @@ class Features:
         unknown = {name: doc for name, doc in zip(names, docs, strict=True) if name not in self._cache}
         fresh: Dict[bytes, Rows] = {}
         if unknown:
-            fresh = self.remember(known, list(unknown.values()), self.extractor.keys(list(unknown.values())))
+            fresh = self.remember(known, list(unknown.values()), self.extractor.columns(list(unknown.values())))
         return np.concatenate([fresh[name] if name in fresh else self._cache[name] for name in names], axis=1)
 
-    def remember(self, known: Dict[str, Any], docs: Sequence[Doc], keys: Keys) -> Dict[bytes, Rows]:
-        """Keep the rows of training texts, as long as there is room: the rest is extracted each time. keys (K, N).
+    def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> Dict[bytes, Rows]:
+        """Keep the rows of training texts, as long as there is room: the rest is extracted each time.
         RETURNS them by the name of their text."""
-        rows = self.index(known).lookup(keys)
+        rows = rows_of(self.extractor, self.index(known), columns)
         names = [doc.to_array(WORDS_AND_STARTS).tobytes() for doc in docs]
         ends = np.cumsum([len(doc) for doc in docs])
         parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
@@ -147,16 +148,17 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
         shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
         return
     features, found = model.attrs["features"], []
-    seen: List[Tuple[Sequence[Doc], Keys]] = []  # what the first epoch will ask for
+    seen: List[Tuple[Sequence[Doc], Columns]] = []  # what the first epoch will ask for
     room = CACHE_BYTES if features.extractor.is_lexical else 0
     for batches in versions:
         counter = KeyCounter()
         for docs in batches:
-            keys = features.extractor.keys(docs)
-            counter.add(keys)
-            room -= keys.nbytes
+            columns = features.extractor.columns(docs)
+            for keys, counts in counted_keys(features.extractor, columns):
+                counter.add(keys, counts)
+            room -= ROW_BYTES * len(features.extractor.templates) * columns.n_tokens
             if room >= 0:
-                seen.append((docs, keys))
+                seen.append((docs, columns))
         found.append(counter.frequent(model.attrs["min_count"]))
     shim.extra = {"keys": found[0] if len(found) == 1 else np.unique(np.concatenate(found))}
     while seen:

@@ -140,8 +140,9 @@ def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
 
 
 def _sum_product(counts: NDArray[np.floating], weights: NDArray[np.floating]) -> float:
-    used = np.nonzero(counts)  # a forbidden transition that is not used counts nothing, not 0 * -inf
-    return float(counts[used].astype(np.float64) @ weights[used].astype(np.float64))
+    counts, weights = counts.reshape(-1), weights.reshape(-1)
+    used = np.flatnonzero(counts != 0)  # a forbidden transition that is not used counts nothing, not 0 * -inf
+    return float(counts.take(used).astype(np.float64) @ weights.take(used).astype(np.float64))
 
 
 def gold_labels(potentials: Potentials, gold: Mask) -> Labels:

@@ -1,7 +1,8 @@
-"""Training data with gold tokens, and with some of the gold annotation given: tags that are not to be found.
+"""Training data with gold tokens and sentences, and some of the gold annotation given: tags that are not to be found.
 
-`spacy.Corpus.v1` gives predicted docs without annotation, and with `gold_preproc` loses the span groups of the
-reference. This reader cuts texts into their sentences, too, and keeps both; and it reads the files once (`kept.py`).
+`spacy.Corpus.v1` gives predicted docs without annotation, so that a text is one long sequence, or with `gold_preproc`
+single sentences without the span groups of the reference. This reader gives Docs as they are in the file, and reads the
+files once (`kept.py`).
 """
 
 import warnings
@@ -11,7 +12,7 @@ from typing import Callable, Iterator, List, Optional, Sequence, Union
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
@@ -28,7 +29,7 @@ NO_USER_DATA = b"\x80"  # an empty mapping in msgpack, which spaCy takes ten tim
 def annotated_corpus(
     path: Optional[Union[str, Path]], attributes: List[str], limit: int = 0
 ) -> Callable[[Language], Iterator[Example]]:
-    """Examples sentence by sentence, with the tokens of the reference.
+    """Examples with the tokens and sentence starts of the reference.
 
     path: a .spacy file or a folder of them. attributes: token attributes that the predicted docs have, too ("tag").
     limit (int): read so many docs only; 0 = all.
@@ -40,8 +41,7 @@ def annotated_corpus(
 
     def read(nlp: Language) -> Iterator[Example]:
         files = walk_corpus(ensure_path(path), FILE_TYPE)
-        references = (part for doc in read_docs(files, nlp.vocab, limit) for part in sentences(doc))
-        for reference in kept(nlp, limit, files, references):
+        for reference in kept(nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))):
             yield Example(given(reference, attributes), reference)
 
     return read
@@ -66,37 +66,26 @@ def check_attributes(attributes: List[str]) -> None:
         raise ValueError(Errors.HS072.format(attributes=attributes, known=", ".join(KNOWN)))
 
 
-def sentences(doc: Doc) -> Iterator[Doc]:
-    """Each sentence as a Doc, with the spans that lie within; the Doc itself if its sentences are not known.
-
-    WARNS [HW002] of spans that cross the end of a sentence.
-    """
-    if not doc.has_annotation("SENT_START"):
-        yield doc
-        return
-    starts = np.flatnonzero(sentence_starts(doc)).tolist()
-    if len(starts) == 1:
-        yield doc
-        return
+def without_crossing(doc: Doc) -> Doc:
+    """The Doc, less the spans that cross the end of a sentence. WARNS [HW002] of them."""
+    if not doc.spans:
+        return doc
+    sentence = np.cumsum(sentence_starts(doc))  # (N,)
     for key, group in doc.spans.items():
+        inside = []
         for span in group:
-            if any(span.start < start < span.end for start in starts):
+            if sentence[span.start] == sentence[span.end - 1]:
+                inside.append(span)
+            else:
                 warnings.warn(Warnings.HW002.format(key=key, span=repr(span.text)), stacklevel=2)
-    for sentence in doc.sents:
-        part = sentence.as_doc()
-        part.has_unknown_spaces = doc.has_unknown_spaces
-        for key, group in doc.spans.items():
-            inside = [span for span in group if sentence.start <= span.start and span.end <= sentence.end]
-            shift = sentence.start
-            part.spans[key] = [Span(part, s.start - shift, s.end - shift, s.label, s.kb_id) for s in inside]
-        yield part
+        if len(inside) < len(group):
+            doc.spans[key] = inside
+    return doc
 
 
 def given(reference: Doc, attributes: List[str]) -> Doc:
-    """The words of a reference, with these attributes."""
-    words, spaces = (reference.to_array([name]).reshape(len(reference)).tolist() for name in ("ORTH", "SPACY"))
+    """The words and sentence starts of a reference, with these attributes."""
+    words, spaces = (reference.to_array([name]).tolist() for name in ("ORTH", "SPACY"))
+    names = ["SENT_START", *(name.upper() for name in attributes)]
     doc = Doc(reference.vocab, words=words, spaces=spaces)
-    names = [name.upper() for name in attributes]
-    if not names:
-        return doc
     return doc.from_array(names, reference.to_array(names))  # type: ignore[arg-type]

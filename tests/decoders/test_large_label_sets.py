@@ -8,7 +8,7 @@ import pytest
 
 from spacy_hoseq.decoders import limits as limits_module
 from spacy_hoseq.decoders import pruning
-from spacy_hoseq.decoders.bounds import candidate_labels, refine
+from spacy_hoseq.decoders.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.limits import Limits
 from spacy_hoseq.decoders.pruning import decode_pruned
@@ -96,7 +96,7 @@ def test_few_candidates_are_left_of_450():
     case = fine_case(0, 450, lengths=[30] * 20)
     limits = Limits(case.trans, None)
     first = candidate_labels(case.scores, limits)
-    second = refine(first, limits, case.lengths)
+    second = refine(beside_decided(first, limits, case.lengths), limits, case.lengths)
     assert len(first.labels) < 12 * len(case.scores) and len(second.labels) < 1.7 * len(case.scores)
     with mock.patch.object(pruning, "viterbi", None):
         decode_pruned(case.scores, case.trans, case.lengths, limits=limits)

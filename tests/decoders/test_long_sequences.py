@@ -36,10 +36,9 @@ def test_chain(decoder):
     assert paths.scores.tolist() == [(2.5 - 1) * 25_000 + 0.25]
 
 
-@pytest.mark.parametrize("n_tokens", [900, 1100])
-def test_crowded_chain(n_tokens, monkeypatch):
-    """Many candidates a token: a long sequence is decoded window by window, a short one at once."""
-    rng, decoded = np.random.default_rng(0), []
+def test_crowded_chain(monkeypatch):
+    """Many candidates a token: a long sequence is decoded window by window all the same."""
+    n_tokens, rng, decoded = 1100, np.random.default_rng(0), []
 
     def watched(candidates, trans, lengths):
         decoded.extend(lengths.tolist())
@@ -51,7 +50,7 @@ def test_crowded_chain(n_tokens, monkeypatch):
     expected = viterbi(scores, trans, np.array([n_tokens]))
     assert got.labels.tolist() == expected.labels.tolist()
     assert got.scores == pytest.approx(expected.scores)
-    assert decoded == [900] if n_tokens == 900 else max(decoded) < 1100
+    assert len(decoded) > 10 and max(decoded) < 1100
 
 
 def test_parts_of_windows(monkeypatch):

@@ -229,7 +229,7 @@ def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
         assert np.concatenate(found) == pytest.approx(np.concatenate(expected), abs=1e-6)
 
 
-@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [0, 0, 0]), (0, [5, 5, 5]), (8 * 5 * 9, [3, 3, 3])])
+@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [0, 0, 0]), (0, [5, 5, 5]), (4 * 5 * 9, [3, 3, 3])])
 def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypatch, n_bytes, n_extracted):
     """As long as there is room: two of five texts here, of four words, with five templates."""
     monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
@@ -238,8 +238,8 @@ def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypat
     model.attrs["index_features"](model, [docs[:1], docs[1:2], docs[2:]])
     model.initialize(Y=zeros(docs, 2))
     extracted = []
-    plain = FeatureExtractor.keys
-    monkeypatch.setattr(FeatureExtractor, "keys", lambda self, docs: extracted.append(len(docs)) or plain(self, docs))
+    plain = FeatureExtractor.columns
+    monkeypatch.setattr(FeatureExtractor, "columns", lambda self, x: extracted.append(len(x)) or plain(self, x))
     for expected in n_extracted:
         model.begin_update(docs)
         assert sum(extracted) == expected
