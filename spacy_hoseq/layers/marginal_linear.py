@@ -131,6 +131,7 @@ def _scores(table: Floats, active: Active) -> Floats:
     Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
     product a token. What else a token has is added in products of SEVERAL rows. Both depend on the token alone."""
     rows, values = active.rows.T.copy(), active.values.T.astype(table.dtype, order="C")
+    values *= rows < len(table) - 1  # whatever the last row holds
     others, n_tokens = active.others, len(rows)
     scores = np.empty((n_tokens, table.shape[1]), table.dtype)
     for first in range(0, n_tokens, MULTIPLIED):
