@@ -8,7 +8,8 @@ are those of a folder `chunks` in it or beside it, else the entities of the same
 are left out.
 
 Every system trains in a process of its own, one after the other. Then one process each loads its model, and all label
-the test corpus in turn (A, B, C, A, B, C, ...), all with one thread on the same core; the median of the passes counts.
+the test corpus in turn (A, B, C, A, B, C, ...), all with one thread on the same core, each for half a second or more;
+the median of the turns counts.
 With --models, trained models are kept there, and those found are used.
 """
 
@@ -40,7 +41,7 @@ def main(
     systems: Optional[List[str]] = typer.Option(None, help="Systems to compare. Default: all that are installed"),
     models: Optional[Path] = typer.Option(None, help="Folder in which trained models are kept and looked for"),
     chunks: Optional[Path] = typer.Option(None, help="The same corpus with chunks, if it is elsewhere"),
-    passes: int = typer.Option(5, help="Passes over the test corpus, after one that is not counted"),
+    passes: int = typer.Option(5, help="Turns of each system, after one that is not counted"),
     page: Optional[List[Path]] = typer.Option(None, help="Pages whose tables are replaced"),
     plot: Optional[Path] = typer.Option(None, help="Picture to draw"),
     # fmt: on
