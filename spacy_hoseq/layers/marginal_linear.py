@@ -187,10 +187,10 @@ def _backprop(
 def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: the features must be those of the table's rows."""
     keys = shim.extra.get("keys")
-    table = shim.parameters["table"].values if "table" in shim.parameters else None
+    shape = shim.parameters["table"].shape if "table" in shim.parameters else None
     problem = "" if keys is None else keys_problem(keys)
     if problem:
         return problem
-    if table is not None and (keys is None or table.shape[:-1] != (len(keys) + 1,)):
-        return f"a table of shape {table.shape} does not fit {0 if keys is None else len(keys)} features"
+    if shape is not None and (keys is None or shape[:-1] != (len(keys) + 1,)):
+        return f"a table of shape {shape} does not fit {0 if keys is None else len(keys)} features"
     return ""

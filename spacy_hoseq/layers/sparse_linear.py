@@ -14,7 +14,7 @@ from ..features.extract import Columns, FeatureExtractor
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ..features.sequences import WORDS_AND_STARTS, by_doc
 from ..features.templates import parse_templates
-from ..learning.parameter import Parameter
+from ..learning.parameter import Parameter, UsedRows
 from .scores_by_doc import ScoresByDoc
 from .storage import keys_problem
 from .type_scores import TypeScores, add_row, add_rows
@@ -87,11 +87,11 @@ class Features:
             self._known, self._cache, self._cached_bytes = known, {}, 0
         return self._index
 
-    def used(self, known: Dict[str, Any], table: NDArray[np.float32]) -> UsedFeatures:
-        """What predicts. table: finished weights, which never change."""
+    def used(self, known: Dict[str, Any], whole: UsedRows) -> UsedFeatures:
+        """What predicts. whole: finished weights, which never change."""
         used = self._used
-        if used is None or used.known is not known or used.whole is not table:
-            self._used = used = UsedFeatures.of(known, table)
+        if used is None or used.known is not known or used.whole is not whole:
+            self._used = used = UsedFeatures.of(known, whole)
         return used
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Rows:
@@ -178,9 +178,9 @@ def forward(
     shim, features = weights_of(model), model.attrs["features"]
     if not shim.extra:
         raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
-    table = shim.values("table", is_train=is_train)
     if not is_train or not any(map(len, docs)):
-        return _predict_scores(features, features.used(shim.extra, table), docs), _no_backprop
+        return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs), _no_backprop
+    table = shim.values("table", is_train=True)
     index: Index = features.index(shim.extra)
     rows = features.training_rows(shim.extra, docs)
     drop = model.attrs["dropout_rate"]
@@ -241,14 +241,14 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
 def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: the features must be those of the table's rows."""
     keys, rows = shim.extra.get("keys"), shim.extra.get("hash_rows")
-    table = shim.parameters["table"].values if "table" in shim.parameters else None
+    shape = shim.parameters["table"].shape if "table" in shim.parameters else None
     if keys is not None:
         problem = keys_problem(keys)
         if problem:
             return problem
         rows = len(keys)
-    if table is not None and (not isinstance(rows, int) or table.shape[:-1] != (rows + 1,)):
-        return f"a table of shape {table.shape} does not fit {rows} features"
+    if shape is not None and (not isinstance(rows, int) or shape[:-1] != (rows + 1,)):
+        return f"a table of shape {shape} does not fit {rows} features"
     return ""
 
 

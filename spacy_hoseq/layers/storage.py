@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from ..features.keys import Keys
-from ..learning.parameter import to_storage
+from ..learning.parameter import UsedRows, to_storage
 
 FORMAT = 2
 
@@ -35,16 +35,17 @@ class SparseTable(NamedTuple):
     values: NDArray[Any]
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> "SparseTable":
-        """values (R, ...): of what is kept the values are rounded as `to_storage` does."""
-        table = values.reshape(len(values), int(np.prod(values.shape[1:])))
-        n_columns = table.shape[1]
+    def of(cls, used: UsedRows) -> "SparseTable":
+        """Values are rounded as `to_storage` does."""
+        n_columns = int(np.prod(used.shape[1:]))
+        table = used.values.reshape(len(used.rows), n_columns)
         rows, columns = np.divmod(np.flatnonzero(table != 0), max(1, n_columns))
-        counts = np.bincount(rows, minlength=len(table))
+        counts = np.zeros(used.shape[0], _unsigned(n_columns))
+        counts[used.rows] = np.bincount(rows, minlength=len(table))
         return cls(
-            values.shape,
-            values.dtype.str,
-            counts.astype(_unsigned(n_columns)),
+            used.shape,
+            used.values.dtype.str,
+            counts,
             columns.astype(_unsigned(n_columns - 1)),
             to_storage(table[rows, columns]),
         )
@@ -61,13 +62,19 @@ class SparseTable(NamedTuple):
         packed = {name: pack_array(part) for name, part in parts.items()}
         return {"shape": list(self.shape), "dtype": self.dtype, **packed}
 
-    def dense(self) -> NDArray[Any]:
+    def used(self) -> UsedRows:
         """RAISES ValueError, IndexError: the parts do not fit together."""
         if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(self.values):
             raise ValueError("the parts of an array do not fit together")
-        table = np.zeros((self.shape[0], int(np.prod(self.shape[1:]))), np.dtype(self.dtype))
-        table[np.repeat(np.arange(self.shape[0]), self.counts), self.columns] = self.values
-        return table.reshape(self.shape)
+        rows = np.flatnonzero(self.counts)
+        table = np.zeros((len(rows), int(np.prod(self.shape[1:]))), np.dtype(self.dtype))
+        table[np.repeat(np.arange(len(rows)), self.counts[rows]), self.columns] = self.values
+        return UsedRows(self.shape, rows, table.reshape(len(rows), *self.shape[1:]))
+
+
+def all_rows(values: NDArray[Any]) -> UsedRows:
+    """values (R, ...)."""
+    return UsedRows(values.shape, np.arange(len(values)), values)
 
 
 def read_message(data: bytes, name: str) -> Dict[str, Any]:

@@ -151,7 +151,7 @@ def forward(
 
 def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: patterns must name labels of the transition table, and weights that exist."""
-    shape = shim.parameters["trans"].values.shape if "trans" in shim.parameters else (0, 0)
+    shape = shim.parameters["trans"].shape if "trans" in shim.parameters else (0, 0)
     if len(shape) != 2 or shape[0] != shape[1]:
         return f"transitions must be a square table, got {shape}"
     if "patterns" not in shim.extra or not shape[0]:
@@ -160,7 +160,7 @@ def _problem(shim: WeightsShim) -> str:
     PatternTrie(features.patterns, shape[0])
     sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
     parameter = shim.parameters["patterns"]
-    fits = len(sizes) == 1 and parameter.values.shape == (features.n_weights,) and (features.weight_of >= 0).all()
+    fits = len(sizes) == 1 and parameter.shape == (features.n_weights,) and (features.weight_of >= 0).all()
     if not fits or not configurations_fit(features.configurations, shape[0]):
         return "pattern definitions and pattern weights do not fit together"
     return "a pattern weight is negative" if parameter.nonnegative and (parameter.values < 0).any() else ""

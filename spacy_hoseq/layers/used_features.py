@@ -6,20 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..features.index import ExactIndex, HashedIndex, Index
+from ..learning.parameter import UsedRows
 
 
 class UsedFeatures(NamedTuple):
-    """rows: key -> row of `table` (U + 1, L), whose last row is zero. known, whole: what they were made from."""
+    """rows: key -> row of `table` (U + 1, L), whose last row is that of no feature. known, whole: what they are of."""
 
     rows: Index
-    table: NDArray[np.float32]
+    table: NDArray[np.floating]
     known: Dict[str, Any]
-    whole: NDArray[np.float32]
+    whole: UsedRows
 
     @classmethod
-    def of(cls, known: Dict[str, Any], table: NDArray[np.float32]) -> "UsedFeatures":
-        """known: what a layer saves of its features, "keys" (F,) or "hash_rows". table (F + 1, L)."""
+    def of(cls, known: Dict[str, Any], whole: UsedRows) -> "UsedFeatures":
+        """known: what a layer saves of its features, "keys" (F,) or "hash_rows". whole: of a table (F + 1, L)."""
         if "hash_rows" in known:
-            return cls(HashedIndex(known["hash_rows"]), table, known, table)
-        rows = np.flatnonzero(table[:-1].any(axis=1))
-        return cls(ExactIndex(known["keys"][rows]), table[np.append(rows, len(table) - 1)], known, table)
+            return cls(HashedIndex(known["hash_rows"]), whole.dense(), known, whole)
+        n_used = int(np.searchsorted(whole.rows, whole.shape[0] - 1))
+        last = whole.values[n_used:]
+        if not len(last):
+            last = np.zeros((1, *whole.shape[1:]), whole.values.dtype)
+        table = np.concatenate([whole.values[:n_used], last])
+        return cls(ExactIndex(known["keys"][whole.rows[:n_used]]), table, known, whole)

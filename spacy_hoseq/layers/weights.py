@@ -15,7 +15,7 @@ from thinc.api import Model
 from thinc.shims import Shim
 
 from ..errors import Errors
-from ..learning.parameter import Parameter, UpdateRule
+from ..learning.parameter import Parameter, UpdateRule, UsedRows
 from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
 
 Gradient = Tuple[NDArray[Any], NDArray[Any]]  # distinct rows, gradient of these rows
@@ -61,6 +61,12 @@ class WeightsShim(Shim):
         parameter = self.parameters[name]
         return parameter.values if is_train else parameter.finished(averaged=bool(self._averaged))
 
+    def used_rows(self, name: str) -> UsedRows:
+        """Finished weights, less rows that are zero: the same object until they change. RAISES ValueError [HS052]."""
+        if name not in self.parameters:
+            raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
+        return self.parameters[name].finished_rows(averaged=bool(self._averaged))
+
     def add_gradient(self, name: str, rows: NDArray[Any], gradient: NDArray[Any]) -> None:
         """Keep a gradient for the next `finish_update`. rows (n,) distinct, gradient (n, ...)."""
         self._has_update = True
@@ -105,11 +111,11 @@ class WeightsShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        finished = {name: p.finished(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
+        finished = {name: p.finished_rows(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
         message = {
             "format": FORMAT,
             "layer": self.name,
-            "arrays": {name: SparseTable.of(values).packed() for name, values in finished.items()},
+            "arrays": {name: SparseTable.of(used).packed() for name, used in finished.items()},
             "nonnegative": {name: p.nonnegative for name, p in self.parameters.items()},
             "extra": pack_extra(self.extra),
         }
@@ -122,7 +128,7 @@ class WeightsShim(Shim):
         try:
             layer, signs, extra = message["layer"], message["nonnegative"], unpack_extra(message["extra"])
             tables = {name: SparseTable.unpacked(packed) for name, packed in message["arrays"].items()}
-            arrays = {name: table.dense() for name, table in tables.items()}
+            arrays = {name: table.used() for name, table in tables.items()}
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
         if layer != self.name:

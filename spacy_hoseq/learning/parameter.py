@@ -1,6 +1,6 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Any, Dict, Optional, Protocol, Tuple, Union, runtime_checkable
+from typing import Any, Dict, NamedTuple, Optional, Protocol, Tuple, Union, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,21 @@ class UpdateRule(Protocol):
     def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]: ...
 
 
+class UsedRows(NamedTuple):
+    """An array (R, C) or (R,) of which most rows are zero. shape: of all. rows (U,): ascending; all others are zero.
+    values (U, C) or (U,)."""
+
+    shape: Tuple[int, ...]
+    rows: NDArray[np.intp]
+    values: Floats
+
+    def dense(self) -> Floats:
+        """RETURNS (R, C) or (R,)."""
+        every = np.zeros(self.shape, self.values.dtype)
+        every[self.rows] = self.values
+        return every
+
+
 class Parameter:
     """Weights w (R, C), changed row by row, with the mean of all their values over time.
 
@@ -35,19 +50,38 @@ class Parameter:
     m_i = (1 - 4 / (i + 3)) m_{i-1} + 4 / (i + 3) w_i: the polynomial-decay averaging (eta = 3) of Shamir & Zhang (2013,
     section 4), in which the first iterates are soon forgotten.
 
-    name (str): for messages. values (R, C) or (R,): starting weights.
+    name (str): for messages. values (R, C) or (R,): starting weights, those that were loaded as the rows in use: an
+    array of all is made when something asks for it, as learning does and prediction with sparse features does not.
     nonnegative (bool): project onto w >= 0 after every step (Qian & Liu, "Experiments").
     resumed (bool): the weights were learnt before, and the rule's memory is gone.
     """
 
-    def __init__(self, name: str, values: Floats, *, nonnegative: bool = False, resumed: bool = False) -> None:
-        self.name, self.values, self.nonnegative, self.resumed = name, values, nonnegative, resumed
+    def __init__(
+        self, name: str, values: Union[Floats, UsedRows], *, nonnegative: bool = False, resumed: bool = False
+    ) -> None:
+        self.name, self.nonnegative, self.resumed = name, nonnegative, resumed
+        self._loaded = values if isinstance(values, UsedRows) else None
+        self._values = None if isinstance(values, UsedRows) else values
+        self.shape = values.shape
         self.n_updates = 0
         self._weight = 0  # C_T
-        self._used: NDArray[np.bool_] = np.ones(len(values), bool)  # rows that may hold a weight
+        self._used: NDArray[np.bool_] = np.ones(self.shape[0], bool)  # rows that may hold a weight
         self._sums: Optional[Floats] = None
         self._memory: Optional[Floats] = None
         self._finished: Dict[bool, Floats] = {}
+        self._finished_rows: Dict[bool, UsedRows] = {}
+
+    @property
+    def values(self) -> Floats:
+        """RETURNS (R, C) or (R,)."""
+        if self._loaded is not None:
+            self._values, self._loaded = self._loaded.dense(), None
+        return self._values  # type: ignore[return-value]  # one of both is there
+
+    @values.setter
+    def values(self, values: Floats) -> None:
+        self._values, self._loaded = values, None
+        self._finished, self._finished_rows = {}, {}
 
     def update(self, rule: UpdateRule, gradients: "list[Tuple[Rows, Floats]]", *, late: bool = False) -> None:
         """One update. gradients: (rows (n,), gradient (n, C)) pairs, rows distinct within a pair; pairs add up.
@@ -59,7 +93,7 @@ class Parameter:
             self._sums = np.zeros(self.values.shape, self.values.dtype)
             self._memory = rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
             self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
-        self._finished = {}
+        self._finished, self._finished_rows = {}, {}
         rows, gradient = merge_gradients(gradients, self.values)
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
@@ -87,18 +121,30 @@ class Parameter:
 
         Read-only, and the same array until the next update, so that things may be made from it and kept beside it.
         """
-        if averaged not in self._finished and self.resumed and not self.n_updates:
-            self._finished[averaged] = self.values.view()
-            self._finished[averaged].setflags(write=False)
         if averaged not in self._finished:
-            rounded = np.zeros(self.values.shape, self.values.dtype)  # (`zeros_like` would write them)
-            used = np.flatnonzero(self._used)  # the others cost nothing
-            for start in range(0, len(used), BLOCK_ROWS):
-                rows = used[start : start + BLOCK_ROWS]
-                rounded[rows] = to_storage(self.average(rows) if averaged else self.values[rows])
-            rounded.setflags(write=False)
-            self._finished[averaged] = rounded
+            as_read = self.resumed and not self.n_updates
+            finished = self.values.view() if as_read else self.finished_rows(averaged=averaged).dense()
+            finished.setflags(write=False)
+            self._finished[averaged] = finished
         return self._finished[averaged]
+
+    def finished_rows(self, *, averaged: bool) -> UsedRows:
+        """The same, less rows that are zero."""
+        if averaged not in self._finished_rows:
+            self._finished_rows[averaged] = self._loaded if self._loaded is not None else self._rounded(averaged)
+        return self._finished_rows[averaged]
+
+    def _rounded(self, averaged: bool) -> UsedRows:
+        as_read = self.resumed and not self.n_updates
+        used = np.flatnonzero(self._used)
+        rounded = np.empty((len(used), *self.shape[1:]), self.values.dtype)
+        for start in range(0, len(used), BLOCK_ROWS):
+            rows = used[start : start + BLOCK_ROWS]
+            values = self.average(rows) if averaged else self.values[rows]
+            rounded[start : start + BLOCK_ROWS] = values if as_read else to_storage(values)
+        left = np.flatnonzero(rounded.any(axis=tuple(range(1, rounded.ndim))))
+        whole = len(left) == len(used)
+        return UsedRows(self.shape, used if whole else used[left], rounded if whole else rounded[left])
 
 
 def to_storage(weights: Floats) -> NDArray[Any]:

@@ -72,7 +72,7 @@ def test_features_without_weight_are_left_out(settings, zero):
     weights_of(model).set_feature_weights([table])
     scores = np.concatenate(model.predict(docs_of()))
     assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
-    used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).values("table", is_train=False))
+    used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).used_rows("table"))
     assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
     if not settings:
         assert used.rows.n_rows == np.count_nonzero(table[:-1].any(axis=1))

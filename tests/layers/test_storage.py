@@ -8,6 +8,7 @@ import srsly
 
 from spacy_hoseq.layers.storage import (
     SparseTable,
+    all_rows,
     keys_problem,
     pack_array,
     pack_extra,
@@ -80,20 +81,25 @@ def test_extras_pack_their_keys_only():
 
 
 def test_tables_list_what_is_not_zero():
-    table = SparseTable.of(np.array([[0, 0.1, 0], [0, 0, 0], [-2, 0, 3]], np.float32))
+    table = SparseTable.of(all_rows(np.array([[0, 0.1, 0], [0, 0, 0], [-2, 0, 3]], np.float32)))
     assert (table.shape, table.dtype) == ((3, 3), "<f4")
     assert table.counts.tolist() == [1, 0, 2] and table.columns.tolist() == [1, 0, 2]
     assert table.values.tolist() == [float(np.float16(0.1)), -2, 3]
-    assert table.dense().tolist() == [[0, float(np.float16(0.1)), 0], [0, 0, 0], [-2, 0, 3]]
+    used = table.used()
+    assert (used.shape, used.rows.tolist()) == ((3, 3), [0, 2])
+    assert used.values.tolist() == [[0, float(np.float16(0.1)), 0], [-2, 0, 3]]
+    assert used.dense().tolist() == [[0, float(np.float16(0.1)), 0], [0, 0, 0], [-2, 0, 3]]
+    again = SparseTable.of(used)
+    assert all(np.array_equal(a, b) for a, b in zip(again, table, strict=True)), "with the rows in use as with all"
 
 
 @pytest.mark.parametrize(
     "shape, counts, columns", [((2, 255), 1, 1), ((1, 256), 2, 1), ((1, 257), 2, 2), ((1, 65537), 4, 4)]
 )
 def test_numbers_have_as_many_bytes_as_the_columns_need(shape, counts, columns):
-    table = SparseTable.of(np.ones(shape))
+    table = SparseTable.of(all_rows(np.ones(shape)))
     assert (table.counts.itemsize, table.columns.itemsize) == (counts, columns)
-    assert np.array_equal(table.dense(), np.ones(shape))
+    assert np.array_equal(table.used().dense(), np.ones(shape))
 
 
 def cut(packed, **parts):

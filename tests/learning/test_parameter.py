@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.additive import Additive
-from spacy_hoseq.learning.parameter import Parameter, UpdateRule, to_storage
+from spacy_hoseq.learning.parameter import Parameter, UpdateRule, UsedRows, to_storage
 
 RULES = [Additive(1.0), Additive(0.3), AdaGrad(0.1), AdaGrad(0.5, l1=0.2), AdaGrad(0.5, l2=0.1)]
 
@@ -217,3 +217,44 @@ def test_first_step_of_weights_that_were_learnt_before(resumed, size):
     parameter = Parameter("w", np.array([[2.0]]), resumed=resumed)
     parameter.update(AdaGrad(learn_rate=0.1), [(np.array([0]), np.array([[0.5]]))])
     assert 2.0 - parameter.values[0, 0] == pytest.approx(size, rel=1e-5)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("averaged", [False, True])
+def test_finished_rows_are_those_that_are_not_zero(averaged, resumed):
+    """Of weights that were zero from the beginning, that no update touched, and that updates have brought back to 0."""
+    start = np.zeros((9, 3), np.float32)
+    start[[2, 5]] = 1.5
+    parameter = Parameter("w", start, resumed=resumed)
+    assert parameter.finished_rows(averaged=averaged).rows.tolist() == [2, 5]
+    for rows, gradient in (([4, 5], [[0.3] * 3, [0.5] * 3]), ([5, 7], [[1.0] * 3, [0.0] * 3])):
+        parameter.update(Additive(), [(np.array(rows), np.array(gradient, np.float32))])
+    found = parameter.finished_rows(averaged=averaged)
+    assert parameter.finished_rows(averaged=averaged) is found
+    assert found.rows.tolist() == np.flatnonzero(parameter.finished(averaged=averaged).any(axis=1)).tolist()
+    assert np.array_equal(found.dense(), parameter.finished(averaged=averaged))
+    assert (5 in found.rows) == averaged and 7 not in found.rows and found.shape == (9, 3)
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (6,)])
+def test_rows_that_were_loaded(shape):
+    """As they were read; all weights are made for learning, which changes what is finished."""
+    rows = UsedRows(shape, np.array([1, 4]), np.arange(1, 1 + 2 * np.prod(shape[1:])).reshape(2, *shape[1:]) / 3)
+    dense = np.zeros(shape)
+    dense[[1, 4]] = rows.values
+    parameter, twin = (Parameter("w", values, resumed=True) for values in (rows, dense.copy()))
+    assert parameter.shape == shape and parameter.finished_rows(averaged=True) is rows
+    assert np.array_equal(parameter.finished(averaged=True), dense), "not rounded"
+    gradient = [(np.array([0, 4]), -np.ones((2, *shape[1:])))]
+    for either in (parameter, twin):
+        either.update(Additive(), gradient)
+    assert np.array_equal(parameter.values, twin.values) and not np.array_equal(twin.values, dense)
+    assert np.array_equal(parameter.finished_rows(averaged=True).dense(), twin.finished(averaged=True))
+
+
+def test_other_values_are_finished_anew():
+    parameter = Parameter("w", UsedRows((3, 1), np.array([0]), np.ones((1, 1))), resumed=True)
+    assert parameter.finished(averaged=True).tolist() == [[1], [0], [0]]
+    parameter.values = np.full((3, 1), 2.0)
+    assert parameter.finished(averaged=True).tolist() == [[2]] * 3
+    assert parameter.finished_rows(averaged=True).values.tolist() == [[2]] * 3
