@@ -245,6 +245,7 @@ def test_rows_that_were_loaded(shape):
     parameter, twin = (Parameter("w", values, resumed=True) for values in (rows, dense.copy()))
     assert parameter.shape == shape and parameter.finished_rows(averaged=True) is rows
     assert np.array_equal(parameter.finished(averaged=True), dense), "not rounded"
+    assert np.array_equal(twin.finished_rows(averaged=True).dense(), dense)
     gradient = [(np.array([0, 4]), -np.ones((2, *shape[1:])))]
     for either in (parameter, twin):
         either.update(Additive(), gradient)
