@@ -56,16 +56,17 @@ class WeightsShim(Shim):
 
     def values(self, name: str, *, is_train: bool) -> NDArray[Any]:
         """Raw weights to learn on, finished ones to predict with. RAISES ValueError [HS052]: no weights yet."""
-        if name not in self.parameters:
-            raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
-        parameter = self.parameters[name]
+        parameter = self._known(name)
         return parameter.values if is_train else parameter.finished(averaged=bool(self._averaged))
 
     def used_rows(self, name: str) -> UsedRows:
         """Finished weights, less rows that are zero: the same object until they change. RAISES ValueError [HS052]."""
+        return self._known(name).finished_rows(averaged=bool(self._averaged))
+
+    def _known(self, name: str) -> Parameter:
         if name not in self.parameters:
             raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
-        return self.parameters[name].finished_rows(averaged=bool(self._averaged))
+        return self.parameters[name]
 
     def add_gradient(self, name: str, rows: NDArray[Any], gradient: NDArray[Any]) -> None:
         """Keep a gradient for the next `finish_update`. rows (n,) distinct, gradient (n, ...)."""

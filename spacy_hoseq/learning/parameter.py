@@ -74,8 +74,9 @@ class Parameter:
     @property
     def values(self) -> Floats:
         """RETURNS (R, C) or (R,)."""
-        if self._loaded is not None:
-            self._values, self._loaded = self._loaded.dense(), None
+        loaded = self._loaded  # (which another thread may be taking, too)
+        if loaded is not None:
+            self._values, self._loaded = loaded.dense(), None
         return self._values  # type: ignore[return-value]  # one of both is there
 
     @values.setter
@@ -131,7 +132,8 @@ class Parameter:
     def finished_rows(self, *, averaged: bool) -> UsedRows:
         """The same, less rows that are zero."""
         if averaged not in self._finished_rows:
-            self._finished_rows[averaged] = self._loaded if self._loaded is not None else self._rounded(averaged)
+            loaded = self._loaded
+            self._finished_rows[averaged] = self._rounded(averaged) if loaded is None else loaded
         return self._finished_rows[averaged]
 
     def _rounded(self, averaged: bool) -> UsedRows:
