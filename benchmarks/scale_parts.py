@@ -13,14 +13,16 @@ import time
 from contextlib import nullcontext, redirect_stdout
 from functools import partial
 from itertools import cycle, islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import numpy as np
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
+
+from spacy_hoseq.cli.processes import Pipeline, annotated
+from spacy_hoseq.readers.texts import Share, Text
 
 from .corpora import read_sentences
 from .machine import forget_peak, peak_bytes, used_bytes
@@ -30,6 +32,7 @@ ZONE_TOKENS = 100_000  # of one memory zone
 NEW_WORD = 20  # one token in so many is a word that was never there before
 PASSES = 3
 TOGETHER = 20  # sentences of a longer text
+FILES = 20  # that `hoseq apply` writes
 
 
 def stream(options: Dict[str, Any]) -> Measured:
@@ -74,8 +77,8 @@ def long_doc(options: Dict[str, Any]) -> Measured:
 def processes(options: Dict[str, Any]) -> Measured:
     """One process and two, in turn, over texts and Docs of one and of several sentences; without any component, where
     what is left are the tokenizer, the start of the processes, and Docs that travel as bytes; and with processes that
-    write files of their own instead of sending Docs back."""
-    nlp = loaded(options["model"])
+    write files of their own (`hoseq apply`)."""
+    nlp, pipeline = loaded(options["model"]), Pipeline(options["model"], None)
     sentences = list(up_to(cycle(words_of(options["corpus"])), options["tokens"]))
     together = [sum(sentences[i : i + TOGETHER], []) for i in range(0, len(sentences), TOGETHER)]
     only = spacy.blank("en")
@@ -85,7 +88,8 @@ def processes(options: Dict[str, Any]) -> Measured:
         f"texts, {TOGETHER} sentences each": (lambda: longer, partial(piped, nlp)),
         f"texts, {TOGETHER} sentences each, tokenizer only": (lambda: longer, partial(piped, only)),
         f"Docs, {TOGETHER} sentences each": (lambda: list(docs_of(nlp, together)), partial(piped, nlp)),
-        f"texts, {TOGETHER} sentences each, to files": (lambda: longer, partial(written, nlp)),
+        "hoseq apply, texts of a sentence": (lambda: texts, partial(applied, pipeline)),
+        f"hoseq apply, texts of {TOGETHER} sentences": (lambda: longer, partial(applied, pipeline)),
     }
     result: Measured = []
     for name, (given, tagged) in cases.items():
@@ -112,21 +116,15 @@ def piped(nlp: Language, given: List[Any], n_process: int) -> None:
         pass
 
 
-def written(nlp: Language, texts: List[str], n_process: int) -> None:
-    """Each process tags its share of the texts and writes a .spacy file."""
+def applied(pipeline: Pipeline, texts: List[str], n_process: int) -> None:
+    """What `hoseq apply` does with texts: a file for each of FILES shares."""
+    size = -(-len(texts) // FILES)
+    given = [Text(Path(), number, text, {}) for number, text in enumerate(texts, 1)]
+    todo = [Share(given[i : i + size], None, []) for i in range(0, len(given), size)]
     with tempfile.TemporaryDirectory() as folder:
-        shares = [(nlp, texts[i::n_process], Path(folder) / f"{i}.spacy") for i in range(n_process)]
-        started = [get_context("fork").Process(target=write, args=share) for share in shares]
-        for process in started:
-            process.start()
-        for process in started:
-            process.join()
-        if any(process.exitcode for process in started):
-            raise RuntimeError("a process has failed")
-
-
-def write(nlp: Language, texts: List[str], file: Path) -> None:
-    DocBin(attrs=["TAG"], docs=nlp.pipe(texts)).to_disk(file)
+        done = list(annotated(pipeline, todo, Path(folder), n_process))
+    if any(one.problems for one in done):
+        raise RuntimeError(done)
 
 
 def labels(options: Dict[str, Any]) -> Measured:

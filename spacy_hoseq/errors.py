@@ -268,4 +268,8 @@ class Errors(metaclass=_WithCodes):
         "The pipeline has no component with weights of features (it has: {names}). Only components of spacy_hoseq can "
         "be made smaller, and only after training."
     )
-    HS113 = "Nothing is written to {path}: {problem}. Give another directory (--output), or --overwrite."
+    HS113 = "Nothing is written to {path}: {problem}. Give another directory, or --overwrite."
+    HS114 = (
+        "A process that annotates texts has ended: {problem}. It may have run out of memory; take fewer texts at a "
+        "time (--docs-per-file) or fewer processes (--n-process). The files that are written are complete."
+    )

@@ -26,7 +26,7 @@ PERMITTED = {
         "numpy", "spacy", "thinc",
         "layers", "learning", "decoders", "patterns", "features", "scorers", "chunks", "errors",
     },
-    "readers": {"numpy", "spacy", "features", "chunks", "errors"},
+    "readers": {"numpy", "spacy", "srsly", "features", "chunks", "errors"},
     "scorers": {"numpy", "spacy", "errors"},
 }  # fmt: skip
 
