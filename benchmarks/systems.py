@@ -191,7 +191,8 @@ def wapiti() -> System:
 
 ORDER = "components__hoseq_bidirectional_tagger__model__order"
 TOKENIZER, FIRST, HIGHER, JOINT = "spaCy tokenizer", "hoseq first order", "hoseq higher order", "hoseq tagger + chunker"
-EASIEST, COMPACTED, BASELINE = "hoseq easiest first, order 1", "hoseq first order, compacted", "crfsuite perceptron"
+EASIEST, COMPACTED = "hoseq easiest first, order 1", "hoseq first order, compacted"
+CRFSUITE, CRFSUITE_LBFGS = "crfsuite perceptron", "crfsuite L-BFGS"
 CNN, NER, PERCEPTRON, WAPITI = "spaCy CNN tagger", "spaCy CNN ner", "NLTK perceptron", "Wapiti"
 
 SYSTEMS: Dict[str, Entry] = {
@@ -201,8 +202,8 @@ SYSTEMS: Dict[str, Entry] = {
     HIGHER: Entry(partial(Pipeline, "tagger_ho.cfg")),
     EASIEST: Entry(partial(Pipeline, "bidirectional.cfg", **{ORDER: 1})),
     JOINT: Entry(partial(Pipeline, "pipeline_joint.cfg", chunks="spans")),
-    BASELINE: Entry(partial(crfsuite, "ap"), needs="pycrfsuite"),
-    "crfsuite l-bfgs": Entry(partial(crfsuite, "lbfgs"), needs="pycrfsuite"),
+    CRFSUITE: Entry(partial(crfsuite, "ap"), needs="pycrfsuite"),
+    CRFSUITE_LBFGS: Entry(partial(crfsuite, "lbfgs"), needs="pycrfsuite"),
     CNN: Entry(partial(Pipeline, "tagger", package="spacy")),
     NER: Entry(partial(Pipeline, "ner", chunks="ents", tags=False, package="spacy")),
     PERCEPTRON: Entry(nltk, needs="nltk"),

@@ -31,8 +31,6 @@ from .page import has_table, show, write_table
 from .results import COLUMNS, RATIOS, Row, draw, machine_of, ratio_cells, table_cells, versions_of, write_rows
 from .systems import SYSTEMS, folder_name
 
-NOT_ASKED = ("crfsuite l-bfgs",)  # trained and measured only when named: it takes long
-
 
 def main(
     # fmt: off
@@ -49,7 +47,7 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         place = models or Path(folder)
         data = Data(corpus, chunks or chunk_folder(corpus, place / "chunks"))
-        names = [name for name in systems or [s for s in SYSTEMS if s not in NOT_ASKED] if is_there(name)]
+        names = [name for name in systems or SYSTEMS if is_there(name)]
         if not names:
             msg.fail("Nothing to measure", exits=1)
         for name in names:
