@@ -166,9 +166,15 @@ def _probable(potentials: Potentials, threshold: float, allowed: Optional[Mask])
 
 
 def _long_labels(potentials: Potentials, allowed: Optional[Mask]) -> Labels:
-    """The labels of long sequences; 0 in others, which are decoded when their marginals are known. RETURNS (N,)."""
+    """The labels of long sequences; 0 in others, which are decoded when their marginals are known. RETURNS (N,).
+
+    Exact pruning cuts a long sequence at the tokens that are decided. With forbidden transitions hardly any are, since
+    a change of one label alone is hardly ever permitted; then pieces are decoded."""
     labels = np.zeros(len(potentials.scores), np.int32)
-    for sequence in np.flatnonzero(potentials.lengths >= LONG).tolist():
+    long = np.flatnonzero(potentials.lengths >= LONG)
+    if np.isfinite(potentials.trans).all():
+        return decode_some(potentials, allowed, long, labels)
+    for sequence in long.tolist():
         at = potentials.tokens_of(sequence)
         found = long_viterbi(potentials.scores[at], potentials.trans, None if allowed is None else allowed[at])
         if found is None:
