@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .chain_parts import PIECE, TOLERANCE, WARM_UP, distances
 from .layout import make_layout, packed_scores, ranges
 from .records import NoPath
-from .viterbi import viterbi, way_forward
+from .viterbi import unpack_paths, way_back, way_forward
 
 TOGETHER = 32  # pieces
 
@@ -31,7 +31,7 @@ def long_viterbi(
 ) -> Optional[Labels]:
     """The labels of one sequence of a chain. Arguments as of `viterbi`. RETURNS (T,) int32, or None if pieces do not
     agree. Time O(T L^2), memory O(T)."""
-    end = len(scores)
+    end, moves = len(scores), trans.astype(np.float64)
     firsts = np.arange(0, end, PIECE)
     labels: List[Labels] = []
     agreed: List[Labels] = []  # the label of the first token of each next piece
@@ -43,15 +43,17 @@ def long_viterbi(
         sizes = right - left
         tokens, start = ranges(left, sizes), np.cumsum(sizes) - sizes
         mask = None if allowed is None else allowed[tokens]
+        layout = make_layout(sizes, len(tokens))
+        packed = packed_scores(scores[tokens], mask, layout)
+        history = way_forward(packed, moves, layout, 0, len(layout.size_at_t), None)
+        best_packed, best = np.zeros(len(tokens), np.int32), np.zeros(len(sizes))
+        way_back(history, moves, layout, 0, np.zeros(0, np.int32), best_packed, best)
         try:
-            found = viterbi(scores[tokens], trans, sizes, allowed=mask).labels
+            found = unpack_paths(best_packed, best, layout).labels
         except NoPath:
             return None
         labels.append(found[ranges(first - left + start, last - first)])
         agreed.append(found[np.minimum(last, end - 1) - left + start])
-        layout = make_layout(sizes, len(tokens))
-        packed = packed_scores(scores[tokens], mask, layout)
-        history = way_forward(packed, trans.astype(np.float64), layout, 0, len(layout.size_at_t), None)
         rank = np.argsort(layout.order)
         at = np.maximum(first - 1, 0) - left, last - 1 - left
         rows = [np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)]) for side in at]

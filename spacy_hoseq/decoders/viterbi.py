@@ -50,13 +50,7 @@ def viterbi(
     following = np.zeros(0, np.int32)  # labels at t + 1
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = way_forward(emissions, moves, layout, first, last, entry)
-        for t in range(last - 1, first - 1, -1):
-            v, n_on = history[t - first], len(following)
-            best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
-            here = np.empty(v.shape[1], np.int32)
-            here[n_on:] = v[:, n_on:].argmax(axis=0)
-            here[:n_on] = (v[:, :n_on] + moves[:, following]).argmax(axis=0)
-            labels[layout.step(t)] = following = here
+        following = way_back(history, moves, layout, first, following, labels, best)
     return unpack_paths(labels, best, layout)
 
 
@@ -89,6 +83,28 @@ def way_forward(
         v = here if v is None else max_plus(v[:, : here.shape[1]], trans) + here
         history.append(v)
     return history
+
+
+def way_back(
+    history: List[NDArray[np.float64]],
+    trans: NDArray[np.float64],
+    layout: Layout,
+    first: int,
+    following: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    best: NDArray[np.float64],
+) -> NDArray[np.int32]:
+    """Write the labels of the steps from `first` on, and the scores of sequences that end there. history: V of these
+    steps. following: labels at the step after them. labels (N,), packed; best (S,), by rank. RETURNS the labels at
+    `first`."""
+    for t in range(first + len(history) - 1, first - 1, -1):
+        v, n_on = history[t - first], len(following)
+        best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
+        here = np.empty(v.shape[1], np.int32)
+        here[n_on:] = v[:, n_on:].argmax(axis=0)
+        here[:n_on] = (v[:, :n_on] + trans[:, following]).argmax(axis=0)
+        labels[layout.step(t)] = following = here
+    return following
 
 
 def unpack_paths(labels: NDArray[np.int32], best: NDArray[np.float64], layout: Layout) -> Paths:
