@@ -18,6 +18,7 @@ from thinc.api import Config, Model
 
 import spacy_hoseq
 from spacy_hoseq.errors import Errors, Warnings
+from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
 ROOT = Path(__file__).parents[1]
@@ -177,6 +178,21 @@ def test_arguments_of_initialize(page, name):
     table = PAGES[f"docs/{page}.md"].partition("| Argument | Type | Default |")[2].partition("\n\n")[0]
     _, _, *parameters = inspect.signature(spacy.blank("en").add_pipe(name).initialize).parameters
     assert re.findall(r"^\| `(\w+)`", table, flags=re.MULTILINE) == parameters
+
+
+def test_ready_made_templates():
+    """Their numbers, two of the sets, and a message, in docs/templates.md."""
+    english, chinese, message = blocks("docs/templates.md", "text")[1:]
+    written = {"english_pos_templates": english, "chinese_pos_templates": chinese}
+    rows = re.findall(r"^\| `spacy_hoseq\.(\w+)\.v1` \|.*\| (\d+) \|$", PAGES["docs/templates.md"], flags=re.MULTILINE)
+    assert len(rows) == 10
+    for name, n in rows:
+        templates = parse_templates(spacy.registry.misc.get(f"spacy_hoseq.{name}.v1")())
+        assert len(templates) == int(n)
+        assert name not in written or set(parse_templates(written[name].split())) == set(templates)
+    with pytest.raises(ValueError) as refused:
+        parse_templates(["suffix3..1[0]"])
+    assert str(refused.value) == message.rstrip("\n")
 
 
 @pytest.mark.parametrize("page, name", found_in(r"spacy_hoseq\.\w+\.v\d+"))
