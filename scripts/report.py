@@ -38,6 +38,8 @@ def main(
     page.add(f"{first['tokens']:,} test tokens, {unknown:,} of them words not seen in training. {note}")
     page.add(page.table(rows, COLUMNS, aligns=ALIGNS))
     page.add(
+        "Calibration error: by how much, on average, the probability of a tag differs from how often such tags are "
+        "right; only `log_likelihood` (crf) trains the probabilities. "
         f"Tagging: `nlp.pipe` over ready Docs, median of several passes. Python {platform.python_version()}, "
         f"NumPy {numpy.__version__}, spaCy {spacy.__version__}, {platform.machine()}, {platform.system()}."
     )

@@ -140,11 +140,6 @@ def _mark_neighbours(tags: List[str], chunks: Chunks, representation: str) -> No
                 tags[meet - 1] = f"E-{chunks.types[i]}"
 
 
-def is_well_formed(tags: Sequence[str], representation: str) -> bool:
-    """Whether the tags are what `write_chunks` writes for their chunks. RAISES ValueError [HS080, HS081]."""
-    return write_chunks(read_chunks(tags), len(tags), representation) == list(tags)
-
-
 def check_representation(representation: str) -> None:
     """RAISES ValueError [HS081]: no such representation."""
     if representation not in LETTERS:

@@ -23,8 +23,8 @@ class Warnings(metaclass=_WithCodes):
 
 class Errors(metaclass=_WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
-    HS07x readers, HS08x chunks, HS09x bidirectional inference and
-    backpropagation through marginals, HS10x components that listen to others, HS11x compact models."""
+    HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
+    HS11x compact models."""
 
     HS009 = (
         "The words of the training data have {n} different tags; templates can ask for at most {limit}. Use a smaller "
@@ -51,7 +51,6 @@ class Errors(metaclass=_WithCodes):
         "The template \"{template}\" looks at the label that is to be found. Labels of neighbours have other offsets, "
         "such as \"label[-1]\"."
     )
-
     HS019 = (
         "The template \"{template}\" must look at labels of the earlier component, each place once, such as "
         "\"upstream[-1]+upstream[0]\". Templates about words alone belong to `spacy_hoseq.SparseLinear.v1`."
@@ -72,15 +71,14 @@ class Errors(metaclass=_WithCodes):
     HS024 = "Wrong shape of {name}: got {got}, expected {expected}."
     HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
     HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
-
+    HS027 = "Wrong {name} for the decoder {decoder}: {value}. Expected {expected}."
     HS028 = (
         "Probabilities with label patterns need transitions that differ, together with the weights of patterns at one "
         "token, by less than {limit}, and negative weights that add up to more than {least}; got "
         "{trans}, {gain} and {loss}. Regularise more (l2), or lower `learn_rate`."
     )
-
     HS029 = "Asked for {n} samples; the number of samples must be at least 1."
-    HS027 = "Wrong {name} for the decoder {decoder}: {value}. Expected {expected}."
+
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
     HS031 = "The label pattern {pattern} has the label id {label}; known are 0 to {last}."
     HS032 = (
@@ -121,6 +119,7 @@ class Errors(metaclass=_WithCodes):
     HS053 = (
         "The {name} have {got} columns, but there are {expected} {columns}, each of which needs a score."
     )
+    HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
     HS055 = "The layer \"{name}\" has no update rule. Train it through a component of spacy_hoseq, which sets one."
     HS056 = "`max_states` must be at least 1, got {max_states}."
     HS057 = (
@@ -135,7 +134,6 @@ class Errors(metaclass=_WithCodes):
         "The weights in \"{name}\" are of format {got}, but this version reads formats 1 to {known} only. Update "
         "spacy_hoseq, or save the model with the version in use here."
     )
-    HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
 
     HS060 = "Unknown objective \"{objective}\". Expected one of: {expected}."
     HS062 = "The attribute \"{attribute}\" cannot be written. Use \"tag\", \"pos\" or an extension such as \"_.label\"."
@@ -146,9 +144,7 @@ class Errors(metaclass=_WithCodes):
     )
     HS065 = "\"{label}\" is no part of speech of spaCy. With the attribute \"pos\" labels must be among: {known}."
     HS066 = "The extension \"{attribute}\" holds the value {value} of type {type}; labels must be strings, or empty."
-
     HS067 = "The setting `{name}` is {value}, which is no {kind}. Use a registered one, such as \"{example}\"."
-
     HS068 = (
         "The pipeline {path} has no component \"{name}\", so its weights cannot be taken from there. Give a directory "
         "saved by `nlp.to_disk` or `spacy train`, with a component of that name."

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from spacy_hoseq.chunks import read_chunks, write_chunks
 from spacy_hoseq.decoders.configurations import Configurations
 from spacy_hoseq.decoders.potentials import Potentials
 from spacy_hoseq.decoders.trie import Fired, PatternScores, PatternTrie
@@ -136,3 +137,8 @@ class Case:
             fired=tuple((token, pattern, factor * weight) for token, pattern, weight in self.fired),
             configurations=tuple((first, sets, factor * weight) for first, sets, weight in self.configurations),
         )
+
+
+def is_well_formed(tags: list[str], representation: str) -> bool:
+    """Whether tags of chunks are what is written for the chunks that are read from them."""
+    return write_chunks(read_chunks(tags), len(tags), representation) == tags

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.chunks import LETTERS, Chunks, grammar, is_well_formed, read_chunks, tag_names, write_chunks
+from spacy_hoseq.chunks import LETTERS, Chunks, grammar, read_chunks, tag_names, write_chunks
+
+from .cases import is_well_formed
 
 REPRESENTATIONS = sorted(LETTERS)
 

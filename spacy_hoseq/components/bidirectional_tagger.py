@@ -14,7 +14,7 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
@@ -39,7 +39,7 @@ from .annotation import (
 )
 from .chunk_annotation import ChunkTags
 from .constraints import TagDictionary, allowed_labels
-from .initialization import after_earlier_components, context_batches
+from .initialization import after_earlier_components, context_batches, read_examples
 from .loading import checked_loading
 from .memory import forgetting_words
 from .strategies import Decided, check_strategy, infer, nothing_decided
@@ -178,8 +178,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         labels (Sequence[str]): the labels, from `spacy init labels`; None = those in the examples.
         tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
         """
-        validate_get_examples(get_examples, "HoseqBidirectionalTagger.initialize")
-        examples = list(get_examples())
+        examples = read_examples(get_examples, "HoseqBidirectionalTagger.initialize")
         if labels is None:
             found = ((self._read_values(eg.reference), eg.reference) for eg in examples)
             labels = names_in(found, "" if self._chunks else self.cfg["neg_prefix"])

@@ -13,7 +13,7 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
@@ -31,7 +31,7 @@ from .annotation import LabelTable, known_labels, permitted_labels, write_margin
 from .chunk_annotation import ChunkTags
 from .chunk_guesses import FoundChunks, ScoredChunks, found_chunks, no_chunks, spans_of, write_spans
 from .entities import preset_mask, write_entities
-from .initialization import index_features
+from .initialization import index_features, read_examples
 from .listening import index_upstream
 from .loading import checked_loading, weights_from_disk
 from .memory import forgetting_words
@@ -162,11 +162,10 @@ class HoseqChunker(TrainablePipe):
         weights_from (str): a trained pipeline, whose component of this name gives labels, features and weights instead.
         RAISES ValueError [HS102]: the component that it listens to is missing, comes later, or has no marginals.
         """
-        validate_get_examples(get_examples, "HoseqChunker.initialize")
+        examples = read_examples(get_examples, "HoseqChunker.initialize")
         if weights_from is not None:
             weights_from_disk(self, weights_from)
             return
-        examples = list(get_examples())
         for label in self._annotation.types(examples) if labels is None else labels:
             self.add_label(label)
         self._require_labels()
@@ -233,7 +232,8 @@ class HoseqChunker(TrainablePipe):
                 write_marginals(doc, self.name, self.tags, found.marginals)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredChunks]]:
-        """The k best ways to chunk each Doc, best first, under the same constraints as `predict`."""
+        """The k best ways to chunk each Doc, best first, under the same constraints as `predict`. RAISES ValueError
+        [HS026, HS038, HS099]."""
         result = []
         _, tags, _ = self._lookup()
         for doc in docs:

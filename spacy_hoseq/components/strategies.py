@@ -60,5 +60,5 @@ def infer(
     if not with_order:
         return Decided(labels, None, None)
     probabilities = np.exp(path.log_probabilities).astype(np.float32)
-    decided = decision_order(path, lengths, hardest=hardest)
+    decided = decision_order(path, hardest=hardest)
     return Decided(labels, by_doc(decided, docs), by_doc(probabilities, docs))

@@ -117,7 +117,9 @@ def make_hoseq_tagger(
 
 
 class HoseqTagger(TrainablePipe):
-    """Labels every token with the best label sequence of its sentence. All settings: docs/components.md."""
+    """Labels every token with the best label sequence of its sentence. All settings: docs/components.md.
+
+    RAISES ValueError [HS060, HS062, HS067]: impossible settings."""
 
     def __init__(
         self,
@@ -234,12 +236,14 @@ class HoseqTagger(TrainablePipe):
             write_upstream(docs, self.name, output, found)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
-        """The k best label sequences of each Doc, best first, under the same constraints as `predict`."""
+        """The k best label sequences of each Doc, best first, under the same constraints as `predict`. RAISES
+        ValueError [HS026, HS038, HS099]."""
         found = (k_best_of(*self._potentials([doc]), k) if len(doc) else combine([], k) for doc in docs)
         return [scored_labels(best.labels, best.scores, self.labels) for best in found]
 
     def sample(self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0) -> List[List[List[str]]]:
-        """Label sequences of each Doc drawn from the posterior, under the same constraints as `predict`."""
+        """Label sequences of each Doc drawn from p(y | x), under the same constraints as `predict`. RAISES ValueError
+        [HS029, HS038, HS099]."""
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
         nothing = np.zeros((n_samples, 0), np.int32)

@@ -88,7 +88,7 @@ def decode_easiest_first(
     return EasiestPath(labels, best, earlier)
 
 
-def decision_order(path: EasiestPath, lengths: NDArray[np.integer], *, hardest: bool = False) -> NDArray[np.int32]:
+def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.int32]:
     """When each token was decided: 1 for the first of its sequence. RETURNS (N,) int32.
 
     A region's next decision can only follow its last one, so those to choose from are a heap: taking one out puts in

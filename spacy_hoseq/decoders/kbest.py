@@ -66,7 +66,7 @@ def combine(parts: List[KBest], k: int) -> KBest:
 
 
 def k_best_of(potentials: Potentials, allowed: Optional[NDArray[np.bool_]], k: int) -> KBest:
-    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`.
+    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`; [HS099]: moves.
 
     The single best one is that of `decode_exact`, which prunes.
     """

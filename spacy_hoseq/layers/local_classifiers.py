@@ -1,7 +1,7 @@
 """Local maximum-entropy classifiers, one for each set of visible neighbours, as a thinc Model.
 
 The model predicts no labels: it gives `BatchScores`, which bidirectional inference asks. It learns from gold labels
-through its shim (`classifiers_of(model).gradient`, then `model.finish_update`), not through backpropagation: what a
+through its shim (`shim_of(model).gradient`, then `model.finish_update`), not through backpropagation: what a
 classifier sees in training are the gold labels of the neighbours, not what inference finds.
 """
 

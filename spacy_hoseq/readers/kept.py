@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from spacy.tokens import Doc
 
-MAX_TOKENS = 1_000_000  # kept for one pipeline (about 250 bytes each); a corpus that is too large is read again
+MAX_TOKENS = 1_000_000  # kept for one pipeline (about 270 bytes each); a corpus that is too large is read again
 
 
 class Kept(NamedTuple):

@@ -166,7 +166,7 @@ def test_decisions(strategy, order):
     lengths = sequence_lengths(docs)
     hardest = strategy == "easiest_last"
     path = decode_easiest_first(tagger_of(nlp).model.predict(docs), lengths, order, hardest=hardest)
-    expected = decision_order(path, lengths, hardest=hardest)
+    expected = decision_order(path, hardest=hardest)
     found = [doc._.hoseq_decisions[NAME] for doc in tagger_of(nlp).pipe(docs, batch_size=7)]
     order_, probabilities = (np.concatenate([each[key] for each in found]) for key in ("order", "probabilities"))
     assert order_.tolist() == expected.tolist()

@@ -184,10 +184,10 @@ def test_frozen_upstream():
 def test_docs_without_tokens(kind):
     nlp = fitted(kind, 0)
     docs = [nlp.make_doc(text) for text in ("", "a cat", "")]
-    tagger = tagger_of(nlp)
-    assert [[t.tag_ for t in doc] for doc in nlp.pipe(docs)] == [[], [doc.tag_ for doc in docs[1]], []]
+    alone = [token.tag_ for token in nlp("a cat")]
+    assert [[t.tag_ for t in doc] for doc in nlp.pipe(docs)] == [[], alone, []] and "" not in alone
     empty = examples_of(nlp, [("", ""), ("a cat", "D N"), ("", "")])
-    assert nlp.update(empty, losses={})["hoseq_tagger"] > 0 or tagger.objective.__name__ == "perceptron"
+    assert nlp.update(empty, losses={})["hoseq_tagger"] > 0
     assert nlp.update(empty[:1], losses={})["hoseq_tagger"] == 0
 
 

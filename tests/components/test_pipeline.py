@@ -6,7 +6,7 @@ from spacy import ty
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_hoseq.components.tagger import HoseqTagger, make_hoseq_tagger
+from spacy_hoseq.components.tagger import HoseqTagger
 
 from .helpers import (
     ALL_PATTERNS,
@@ -35,7 +35,6 @@ def test_factory():
     meta = nlp.get_factory_meta("hoseq_tagger")
     assert (meta.assigns, meta.requires, meta.retokenizes) == (["token.tag"], [], False)
     assert Language.get_factory_name("hoseq_tagger") == "hoseq_tagger"
-    assert make_hoseq_tagger.__name__ == "make_hoseq_tagger"
 
 
 def test_default_settings():

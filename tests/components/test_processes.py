@@ -40,7 +40,9 @@ def test_extensions_and_marginals_of_two_processes(start_method):
     nlp = trained("log_likelihood", save_marginals=True)
     data = [(doc, i) for i, doc in enumerate(TEXTS)]
     single = list(nlp.pipe(TEXTS))
-    for doc, i in nlp.pipe(data, n_process=2, batch_size=5, as_tuples=True):
+    both = list(nlp.pipe(data, n_process=2, batch_size=5, as_tuples=True))
+    assert [i for _, i in both] == list(range(len(TEXTS)))
+    for doc, i in both:
         ours, theirs = doc._.hoseq_marginals["hoseq_tagger"], single[i]._.hoseq_marginals["hoseq_tagger"]
         assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=1e-6)
         assert tuple(ours["labels"]) == tuple(theirs["labels"])

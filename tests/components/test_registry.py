@@ -7,6 +7,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+import spacy
+from spacy.cli.package import get_third_party_dependencies
+
+import spacy_hoseq
 
 tomllib = pytest.importorskip("tomllib")
 
@@ -69,6 +73,14 @@ def test_names_follow_the_conventions():
                 assert "." not in name and name.startswith("hoseq_")
             elif group != "spacy_cli":
                 assert name.startswith("spacy_hoseq.") and name.endswith(".v1")
+
+
+@pytest.mark.skipif(Path(spacy_hoseq.__file__).parents[1] == PROJECT.parent, reason="not installed from a wheel")
+def test_a_packaged_pipeline_requires_this_package():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_tagger")
+    (requirement,) = get_third_party_dependencies(nlp.config)
+    assert requirement.startswith(f"spacy-hoseq>={spacy_hoseq.__version__},<")
 
 
 def test_nothing_heavy_is_imported_at_first():

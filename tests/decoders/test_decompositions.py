@@ -136,7 +136,7 @@ class Figure1(Local):
 
 def greedy(local):
     path = decode_easiest_first(local, np.array([3]), 1)
-    order = decision_order(path, np.array([3])).tolist()
+    order = decision_order(path).tolist()
     return path.labels.tolist(), order, math.exp(path.log_probabilities.sum())
 
 

@@ -35,12 +35,12 @@ def decode(case, hardest=False):
 
 
 def order_of(case, hardest=False):
-    return decision_order(decode(case, hardest), case.lengths, hardest=hardest).tolist()
+    return decision_order(decode(case, hardest), hardest=hardest).tolist()
 
 
 def assert_plain(case, hardest):
     path = decode(case, hardest)
-    order = decision_order(path, case.lengths, hardest=hardest)
+    order = decision_order(path, hardest=hardest)
     assert path.labels.dtype == order.dtype == np.int32 and path.log_probabilities.dtype == np.float64
     plain = [plain_easiest_first(single, hardest) for single in case.singles()]
     assert case.parts(path.labels) == [one.labels for one in plain]
@@ -127,7 +127,7 @@ def test_classifiers_see_the_decided_neighbours(case, hardest):
         assert len(dict(call)) == len(call), "a token twice in a call"
         for token, seen in call:
             asked[token].append(seen)
-    order = case.parts(decision_order(path, case.lengths, hardest=hardest))
+    order = case.parts(decision_order(path, hardest=hardest))
     for labels, when, start in zip(case.parts(path.labels), order, case.starts, strict=True):
         n = len(labels)
         assert sorted(when) == list(range(1, n + 1))
@@ -156,7 +156,7 @@ def test_preset_tokens_come_first(hardest, case, data):
     assert path.labels[preset].tolist() == wanted[preset].tolist()
     assert path.log_probabilities[preset].tolist() == [0.0] * len(preset)
     is_preset = ~(allowed.sum(axis=1) > 1)
-    order = decision_order(path, case.lengths, hardest=hardest)
+    order = decision_order(path, hardest=hardest)
     for when, first in zip(case.parts(order), case.parts(is_preset), strict=True):
         in_turn = [i for i in np.argsort(when).tolist() if first[i]]
         ranks = list(range(len(when) - len(in_turn), len(when)) if hardest else range(len(in_turn)))
@@ -185,7 +185,7 @@ def test_few_calls_for_one_long_sequence(order, hardest):
     """Regions of order 2 are cut by two decisions side by side, hence later: 33 and 330 rounds are usual."""
     case = random_case(np.random.default_rng(0), [20_000], 3, order)
     path = decode(case, hardest)
-    assert sorted(decision_order(path, case.lengths, hardest=hardest).tolist()) == list(range(1, 20_001))
+    assert sorted(decision_order(path, hardest=hardest).tolist()) == list(range(1, 20_001))
     assert len(case.local.calls) < {1: 100, 2: 600}[order]
     assert len(case.local.asked) <= 20_000 * (2 * order + 1)
 
@@ -259,7 +259,7 @@ def test_arguments_are_not_changed(order):
     path, again = decode(case), decode(case)
     assert path.labels.tolist() == again.labels.tolist() and case.allowed[np.arange(9), path.labels].all()
     path.log_probabilities.flags.writeable = path.earlier.flags.writeable = False
-    assert sorted(decision_order(path, case.lengths).tolist()) == [1, 1, 2, 2, 3, 3, 4, 4, 5]
+    assert sorted(decision_order(path).tolist()) == [1, 1, 2, 2, 3, 3, 4, 4, 5]
 
 
 def broken(case, value, mask):

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.chunks import grammar, is_well_formed, tag_names
+from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders import forward_backward as module
 from spacy_hoseq.decoders.forward_backward import forward_backward
 from spacy_hoseq.decoders.pattern_posterior import pattern_posterior
 
 from .. import oracle
-from ..cases import Case
+from ..cases import Case, is_well_formed
 from ..strategies import cases, random_mask
 
 WALKS = ["scaled", "logarithmic", "patterns"]
