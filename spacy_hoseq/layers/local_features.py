@@ -152,7 +152,7 @@ class LocalFeatures:
             found = self._extractor.keys([docs[i] for i in new])
             plain = indexes.words.lookup(found[: self._n_plain])
             label_keys_ = self._label_keys(found[self._word_at], np.concatenate([parts[i] for i in new]), values)
-            stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(-1, plain.shape[1]))
+            stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(len(label_keys_), plain.shape[1]))
             cuts = np.cumsum([len(docs[i]) for i in new])[:-1]
             pairs = zip(np.split(plain, cuts, axis=1), np.split(stacked, cuts, axis=1), strict=True)
             whole = (TrainingRows(*map(np.ascontiguousarray, pair)) for pair in pairs)
