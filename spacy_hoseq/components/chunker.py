@@ -308,7 +308,7 @@ class HoseqChunker(TrainablePipe):
         """Tags that the annotation permits (N, L); all where nothing is known, and where sentences of the predicted
         docs cut a gold chunk."""
         values = np.concatenate([self._annotation.gold_values(eg) for eg in examples])
-        mask = permitted_labels(values, examples[0].reference.vocab.strings, self._lookup()[0])
+        mask = permitted_labels(values, examples, self._lookup()[0])
         possible = self._edges(sequence_lengths([eg.predicted for eg in examples]))
         mask[~(mask & possible).any(axis=1)] = True
         return mask
