@@ -209,7 +209,7 @@ def permitted_labels(values: Values, examples: Sequence[Example], table: LabelTa
 def _name_of(value: int, examples: Sequence[Example]) -> str:
     """The string of an id, which is that of some Doc's vocabulary: they may have several."""
     stores = (doc.vocab.strings for eg in examples for doc in (eg.reference, eg.predicted))
-    return next((store[value] for store in stores if value in store), str(value))
+    return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
 
 
 def known_labels(masks: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -63,7 +63,7 @@ class RulePatterns:
             if rule in rules[:number]:
                 raise ValueError(Errors.HS034.format(rule=rule["name"], problem="it is given twice"))
         self.rules = rules
-        self._matcher: Optional[Matcher] = None
+        self._matcher: Optional[Tuple[Vocab, Matcher]] = None
         self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
         self._spanning = {number for number, rule in enumerate(rules) if not _is_contiguous(rule)}
         of_words = [number for number, rule in enumerate(rules) if looks_at_words(rule["tokens"])]
@@ -136,14 +136,14 @@ class RulePatterns:
         """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's sequences."""
         if not self._others or not len(doc):
             return []
-        matcher = self._matcher  # (which another thread may be making, too)
-        if matcher is None or matcher.vocab is not doc.vocab:
-            self._matcher = matcher = _matcher(self.rules, self._others, doc.vocab)
+        made = self._matcher  # (other threads may be making one, too)
+        if made is None or made[0] is not doc.vocab:
+            self._matcher = made = doc.vocab, _matcher(self.rules, self._others, doc.vocab)
         found: Dict[Tuple[int, int, int], List[int]] = {}
         ends = [*starts[1:].tolist(), len(doc)]
         for start, end in zip(starts.tolist(), ends, strict=True):  # a longest match must not reach beyond
             part = doc if len(starts) == 1 else doc[start:end]
-            matches: List[Any] = matcher(part, with_alignments=True)
+            matches: List[Any] = made[1](part, with_alignments=True)
             for key, first, stop, slots in matches:
                 found[key, start + first, start + stop] = list(slots)
         return [(*match, slots) for match, slots in found.items()]
