@@ -195,9 +195,13 @@ class HoseqChunker(TrainablePipe):
         return tag_names(self.labels, self.cfg["representation"])
 
     def add_label(self, label: str) -> int:
-        """Add a type of chunks before initialization. RETURNS (int): 1 if it is new, else 0."""
+        """Add a type of chunks before initialization. RETURNS (int): 1 if it is new, else 0.
+
+        RAISES ValueError [E187]: no string; [HS080]: an empty one.
+        """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
+        TagTable(tag_names([label], self.cfg["representation"]))
         if label in self.cfg["labels"]:
             return 0
         if self.model.has_dim("nO"):  # as `_allow_extra_label`, which compares the tags' columns with the types
