@@ -59,11 +59,16 @@ def test_scores_of_words_while_words_are_forgotten(forget):
 
 
 def test_mentions_while_they_are_first_looked_for():
-    nlp = ready()
-    doc = Doc(nlp.vocab, words=["a", "b", "a"])
-    found = []
-    for _ in range(2):
-        source = SameWordPairs([["B"]], {}, 5)
-        find = lambda source=source: source.fire([doc]).tokens.tolist()  # noqa: E731
-        found += with_another_between(SameWordPairs._mentions, find, find)
-    assert len(found) > 2 and all(tokens == [2] for tokens in found)
+    """Both of the two find them."""
+    doc = Doc(ready().vocab, words=["a", "b", "a"])
+    sources, found = [], []
+
+    def find():
+        return sources[-1].fire([doc]).tokens.tolist()
+
+    def work():
+        sources.append(SameWordPairs([["B"]], {}, 5))
+        return find()
+
+    found += with_another_between(SameWordPairs._mentions, work, lambda: found.append(find()))
+    assert len(found) > 6 and all(tokens == [2] for tokens in found)
