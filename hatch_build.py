@@ -1,5 +1,6 @@
-"""Puts `top_level.txt` into the wheel: by it alone `spacy package` finds the packages that a pipeline requires."""
+"""Names the package in top_level.txt of its metadata, where `spacy package` looks up what a pipeline requires."""
 
+import tempfile
 from pathlib import Path
 from typing import Any, Dict
 
@@ -7,12 +8,15 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class TopLevel(BuildHookInterface):
+    """Of the wheel, also of an editable one."""
+
     def initialize(self, version: str, build_data: Dict[str, Any]) -> None:
-        path = Path(self.directory) / "top_level.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._folder = tempfile.TemporaryDirectory()
+        path = Path(self._folder.name) / "top_level.txt"
         path.write_text("spacy_hoseq\n", encoding="utf8")
-        folder = f"{self.build_config.builder.artifact_project_id}.dist-info"
-        build_data["force_include"][str(path)] = f"{folder}/{path.name}"
+        target = f"{self.build_config.builder.artifact_project_id}.dist-info/top_level.txt"
+        for name in ("force_include", "force_include_editable"):
+            build_data.setdefault(name, {})[str(path)] = target
 
     def finalize(self, version: str, build_data: Dict[str, Any], artifact_path: str) -> None:
-        (Path(self.directory) / "top_level.txt").unlink()
+        self._folder.cleanup()

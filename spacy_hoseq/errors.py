@@ -26,6 +26,10 @@ class Errors(metaclass=_WithCodes):
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x compact models."""
 
+    HS008 = (
+        "The Doc {text} has another vocabulary than the first Doc of its batch. Make all Docs with the pipeline's "
+        "(`nlp.make_doc(text)`, `Doc(nlp.vocab, ...)`, `DocBin.get_docs(nlp.vocab)`)."
+    )
     HS009 = (
         "The words of the training data have {n} different tags; templates can ask for at most {limit}. Use a smaller "
         "tag set, or do without `known_tag`."

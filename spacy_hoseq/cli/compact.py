@@ -64,7 +64,7 @@ def compact_cli(
         msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
         result = compact_pipeline(nlp, examples, tolerance, metric or None)
         save_compact(nlp, output, overwrite=overwrite, keep_strings=keep_strings)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         msg.fail("Nothing written", str(error), exits=1)
     saved = spacy.load(output)
     after = measured(saved, dev_examples(saved, dev), list(result.before))

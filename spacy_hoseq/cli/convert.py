@@ -126,8 +126,11 @@ def write(docs: Iterable[Doc], output_path: Path, tally: Tally, left_out: int) -
         show_problems(msg, tally.problems)
     if not tally.sentences:
         msg.fail("There are no sentences; nothing is written", exits=1)
-    output_path.parent.mkdir(parents=True, exist_ok=True)
-    binary.to_disk(output_path)
+    try:
+        output_path.parent.mkdir(parents=True, exist_ok=True)
+        binary.to_disk(output_path)
+    except OSError as error:
+        msg.fail(f"Cannot write {output_path}", str(error), exits=1)
     if tally.problems:
         msg.warn(f"Without what is listed above: {output_path}", exits=1)
     msg.good(f"{output_path}")

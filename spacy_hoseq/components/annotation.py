@@ -193,16 +193,23 @@ def gold_mask(examples: Sequence[Example], attribute: str, table: LabelTable) ->
 
     Labels that the component does not know count as missing. WARNS [HW001] of them.
     """
-    return permitted_labels(all_gold_values(examples, attribute), examples[0].reference.vocab.strings, table)
+    return permitted_labels(all_gold_values(examples, attribute), examples, table)
 
 
-def permitted_labels(values: Values, strings: StringStore, table: LabelTable) -> NDArray[np.bool_]:
-    """The labels that gold values permit, as `gold_mask` has them. values (N,). RETURNS (N, L) bool. WARNS [HW001]."""
+def permitted_labels(values: Values, examples: Sequence[Example], table: LabelTable) -> NDArray[np.bool_]:
+    """The labels that gold values permit, as `gold_mask` has them. values (N,): of these examples. RETURNS (N, L) bool.
+    WARNS [HW001]."""
     masks, unknown = table.masks(values)
     if unknown.any():
-        names = sorted({strings[value] for value in values[unknown].tolist()})
+        names = sorted({_name_of(value, examples) for value in set(values[unknown].tolist())})
         warnings.warn(Warnings.HW001.format(labels=", ".join(names), n=int(unknown.sum())), stacklevel=2)
     return masks
+
+
+def _name_of(value: int, examples: Sequence[Example]) -> str:
+    """The string of an id, which is that of some Doc's vocabulary: they may have several."""
+    stores = (doc.vocab.strings for eg in examples for doc in (eg.reference, eg.predicted))
+    return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
 
 
 def known_labels(masks: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -329,7 +329,7 @@ class HoseqBidirectionalTagger(TrainablePipe):
         """Gold labels of the predicted docs, end to end; -1 where the annotation does not name one known label."""
         read = self._chunks.gold_values if self._chunks else lambda eg: gold_values(eg, self.cfg["attribute"])
         values = np.concatenate([read(eg) for eg in examples])
-        return known_labels(permitted_labels(values, examples[0].reference.vocab.strings, self._lookup()[0]))
+        return known_labels(permitted_labels(values, examples, self._lookup()[0]))
 
     def _contexts(self, docs: List[Doc], gold: NDArray[np.intp]) -> NDArray[np.intp]:
         return contexts_of(gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels))

@@ -194,9 +194,13 @@ class HoseqChunker(TrainablePipe):
         return tag_names(self.labels, self.cfg["representation"])
 
     def add_label(self, label: str) -> int:
-        """Add a type of chunks before initialization. RETURNS (int): 1 if it is new, else 0."""
+        """Add a type of chunks before initialization. RETURNS (int): 1 if it is new, else 0.
+
+        RAISES ValueError [E187]: no string; [HS080]: an empty one.
+        """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
+        TagTable(tag_names([label], self.cfg["representation"]))
         if label in self.cfg["labels"]:
             return 0
         if self.model.has_dim("nO"):  # as `_allow_extra_label`, which compares the tags' columns with the types
@@ -308,7 +312,7 @@ class HoseqChunker(TrainablePipe):
         """Tags that the annotation permits (N, L); all where nothing is known, and where sentences of the predicted
         docs cut a gold chunk."""
         values = np.concatenate([self._annotation.gold_values(eg) for eg in examples])
-        mask = permitted_labels(values, examples[0].reference.vocab.strings, self._lookup()[0])
+        mask = permitted_labels(values, examples, self._lookup()[0])
         possible = self._edges(sequence_lengths([eg.predicted for eg in examples]))
         mask[~(mask & possible).any(axis=1)] = True
         return mask

@@ -43,7 +43,7 @@ def checked_loading(
     labels = component.cfg["labels"]
     problem = labels_problem(labels, component.cfg.get("tag_dictionary", {}))
     width = component.model.get_dim("nO") if component.model.has_dim("nO") else None
-    if not problem and width not in (None, n_columns(labels)):
+    if not problem and width is not None and not (isinstance(width, int) and width == n_columns(labels)):
         problem = f"{width} columns of weights, but {len(labels)} labels"
     if not problem and is_of is not None and not is_of(labels):
         problem = "the weights are of other labels, or of these in another order"

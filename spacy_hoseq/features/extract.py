@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from .attributes import check_attribute, lexical_attribute, token_values
 from .keys import ABSENT, AFTER, BEFORE, Keys, mix
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
-from .sequences import words_and_lengths
+from .sequences import vocab_of, words_and_lengths
 from .templates import Part, Template
 
 
@@ -76,7 +76,7 @@ class FeatureExtractor:
         positions = _positions(lengths, self._margin)
         if not len(orths):
             return Columns(0, lengths, positions, np.zeros(0, np.int32), object(), {}, {})
-        found = self._lexicon.of(docs[0].vocab, orths)
+        found = self._lexicon.of(vocab_of(docs), orths)
         types = self._pad(found.rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
         lexical = dict(zip(self._lexical, found.table.T, strict=True))
         padded = {name: lexical[name][types] for name in self._paired}

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import ORTH, SENT_START
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
+from ..errors import Errors
 from .keys import Keys
 
 Lengths = NDArray[np.int32]
@@ -21,6 +23,15 @@ def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
         return np.zeros(0, np.uint64), np.zeros(0, np.int32)
     columns = np.concatenate(seen)  # (N, 2)
     return np.ascontiguousarray(columns[:, 0]), _lengths(columns[:, 1], docs)
+
+
+def vocab_of(docs: Sequence[Doc]) -> Vocab:
+    """That of all docs, at least one. RAISES ValueError [HS008]: they have several."""
+    vocab = docs[0].vocab
+    for doc in docs:
+        if doc.vocab is not vocab:
+            raise ValueError(Errors.HS008.format(text=repr(doc.text[:40])))
+    return vocab
 
 
 def sequence_lengths(docs: Sequence[Doc]) -> Lengths:

@@ -24,7 +24,8 @@ class TypesOf(NamedTuple):
 
 
 class WordTypes:
-    """Table of (word types, columns) uint64. Forgetting only costs time.
+    """Table of (word types, columns) uint64. Forgetting only costs time. What a word is depends on the vocabulary
+    (norms and stop words, for two), so words of another one are learnt anew.
 
     compute: rows of word types by their `orth`; (types, n_columns) uint64. first (n, n_columns): rows that stand before
     those of words; None = there are none.
@@ -36,11 +37,15 @@ class WordTypes:
         self._compute = compute
         self._first = np.zeros((0, n_columns), np.uint64) if first is None else first
         self._lock = Lock()
+        self._vocab: Optional[Vocab] = None
         self._forget()
 
     def of(self, vocab: Vocab, orths: Keys) -> TypesOf:
         """orths (N,) uint64."""
         with self._lock:
+            if vocab is not self._vocab:
+                self._forget()
+                self._vocab = vocab
             keys = orths + _ONE  # 0, the empty word, is no key
             rows = self._index.lookup(keys)
             is_new = rows == self._index.n_rows
@@ -80,5 +85,5 @@ class WordTypes:
         return {name: value for name, value in self.__dict__.items() if name in ("_compute", "_first")}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:  # another process learns its own
-        self.__dict__.update(state, _lock=Lock())
+        self.__dict__.update(state, _lock=Lock(), _vocab=None)
         self._forget()

@@ -115,20 +115,22 @@ class LocalFeatures:
 
     def indexes(self, keys: List[Keys]) -> FeatureIndexes:
         """Made when first needed and when other keys are in use."""
-        if self._indexes is None or self._keys is not keys:
+        indexes = self._indexes  # (other threads may be making them, too)
+        if indexes is None or self._keys is not keys:
             starts = np.cumsum([0, *map(len, keys[1:])])
             labels = ExactIndex(np.concatenate([np.zeros(0, np.uint64), *keys[1:]]))
-            self._keys, self._indexes = keys, FeatureIndexes(ExactIndex(keys[0]), labels, starts)
+            indexes = FeatureIndexes(ExactIndex(keys[0]), labels, starts)
             self._types, self._cache, self._cached_bytes = None, {}, 0
-        return self._indexes
+            self._indexes, self._keys = indexes, keys
+        return indexes
 
     def word_features(self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights) -> WordFeatures:
         """Features of the words of all docs, those of more than one word computed in blocks of tokens."""
         index, extractor = self.indexes(keys).words, self._extractor
         columns = extractor.columns(docs)
-        if self._types is None or not self._types.are_of(weights, columns.numbering):
-            self._types = LocalTypeScores(weights, extractor, index, self._n_plain, columns.numbering)
-        own = self._types
+        own = self._types  # (other threads may put others in their place)
+        if own is None or not own.are_of(weights, columns.numbering):
+            self._types = own = LocalTypeScores(weights, extractor, index, self._n_plain, columns.numbering)
         rows = np.empty((len(self._of_more), columns.n_tokens), np.int32)
         words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
         for start in range(0, columns.n_tokens, BLOCK_TOKENS):
@@ -152,7 +154,7 @@ class LocalFeatures:
             found = self._extractor.keys([docs[i] for i in new])
             plain = indexes.words.lookup(found[: self._n_plain])
             label_keys_ = self._label_keys(found[self._word_at], np.concatenate([parts[i] for i in new]), values)
-            stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(-1, plain.shape[1]))
+            stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(len(label_keys_), plain.shape[1]))
             cuts = np.cumsum([len(docs[i]) for i in new])[:-1]
             pairs = zip(np.split(plain, cuts, axis=1), np.split(stacked, cuts, axis=1), strict=True)
             whole = (TrainingRows(*map(np.ascontiguousarray, pair)) for pair in pairs)

@@ -6,6 +6,7 @@ hand over the finished ones when asked. Results do not depend on the number of p
 """
 
 import multiprocessing
+import signal
 import weakref
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -179,14 +180,18 @@ class LocalTraining:
 
 
 def work(pipe: Any, setups: Sequence[ClassifierSetup], inherited: Sequence[Any] = ()) -> None:
-    """A worker: answers (turn, answers, error) to each message until the other end is closed."""
+    """A worker: answers (turn, answers, error) to each message until the other end is closed.
+
+    Ctrl-C reaches it, too, but interrupts the training only: its weights are wanted for what is saved after that.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for other in inherited:
         other.close()
     classifiers = [LocalClassifier(setup) for setup in setups]
     while True:
         try:
             turn, name, arguments = pipe.recv()
-        except (EOFError, OSError, KeyboardInterrupt):
+        except (EOFError, OSError):
             return
         try:
             pipe.send((turn, _do(classifiers, name, arguments), None))

@@ -48,18 +48,22 @@ class Structure:
         self, definition: Dict[str, Any], n_labels: int, weights: NDArray[np.floating], *, is_train: bool
     ) -> InUse:
         """definition: of all features, as saved. weights (W,): theirs; finished ones unless `is_train`."""
-        if self._all is None or self._of is not definition:
+        every = self._all  # (other threads may be making them, too)
+        if every is None or self._of is not definition:
             features = PatternFeatures.from_arrays(definition)
-            self._all, self._of, self._finished = (features, PatternTrie(features.patterns, n_labels)), definition, None
+            every = features, PatternTrie(features.patterns, n_labels)
+            self._all, self._of, self._finished = every, definition, None
         if is_train:
-            return InUse(*self._all, _node_weights(*self._all, weights))
-        if self._finished is None or self._weights is not weights:
-            features = self._all[0].without(weights == 0)
+            return InUse(*every, _node_weights(*every, weights))
+        finished = self._finished
+        if finished is None or self._weights is not weights:
+            features = every[0].without(weights == 0)
             trie = PatternTrie(features.patterns, n_labels)
             node_weights = _node_weights(features, trie, weights)
             node_weights.setflags(write=False)
-            self._finished, self._weights = InUse(features, trie, node_weights), weights
-        return self._finished
+            finished = InUse(features, trie, node_weights)
+            self._finished, self._weights = finished, weights
+        return finished
 
     def limits(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> Limits:
         """What pruning knows of finished weights: the same record as long as they are the same."""

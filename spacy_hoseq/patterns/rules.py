@@ -63,8 +63,7 @@ class RulePatterns:
             if rule in rules[:number]:
                 raise ValueError(Errors.HS034.format(rule=rule["name"], problem="it is given twice"))
         self.rules = rules
-        self._matcher: Optional[Matcher] = None
-        self._vocab: Optional[Vocab] = None
+        self._matcher: Optional[Tuple[Vocab, Matcher]] = None
         self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
         self._spanning = {number for number, rule in enumerate(rules) if not _is_contiguous(rule)}
         of_words = [number for number, rule in enumerate(rules) if looks_at_words(rule["tokens"])]
@@ -110,9 +109,6 @@ class RulePatterns:
         return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _fire_word_rules(self, word_rules: WordRules, docs: Sequence[Doc]) -> FiredRules:
-        if docs and self._vocab is not docs[0].vocab:
-            word_rules.forget_words()  # what a word is depends on the vocabulary: stop words, for one
-            self._vocab, self._matcher = docs[0].vocab, None
         tokens, found = word_rules.fire(docs)
         rules = self._of_words[found]
         n_words = np.array([len(rule["tokens"]) if i in self._spanning else 0 for i, rule in enumerate(self.rules)])
@@ -140,13 +136,14 @@ class RulePatterns:
         """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's sequences."""
         if not self._others or not len(doc):
             return []
-        if self._matcher is None or self._vocab is not doc.vocab:
-            self._matcher, self._vocab = _matcher(self.rules, self._others, doc.vocab), doc.vocab
+        made = self._matcher  # (other threads may be making one, too)
+        if made is None or made[0] is not doc.vocab:
+            self._matcher = made = doc.vocab, _matcher(self.rules, self._others, doc.vocab)
         found: Dict[Tuple[int, int, int], List[int]] = {}
         ends = [*starts[1:].tolist(), len(doc)]
         for start, end in zip(starts.tolist(), ends, strict=True):  # a longest match must not reach beyond
             part = doc if len(starts) == 1 else doc[start:end]
-            matches: List[Any] = self._matcher(part, with_alignments=True)
+            matches: List[Any] = made[1](part, with_alignments=True)
             for key, first, stop, slots in matches:
                 found[key, start + first, start + stop] = list(slots)
         return [(*match, slots) for match, slots in found.items()]
@@ -157,7 +154,7 @@ class RulePatterns:
             self._word_rules.forget_words()
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary
+        return {**self.__dict__, "_matcher": None}  # a Matcher belongs to a vocabulary
 
 
 def _matcher(rules: List[Dict[str, Any]], numbers: List[int], vocab: Vocab) -> Matcher:

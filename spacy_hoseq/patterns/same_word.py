@@ -1,6 +1,6 @@
 """Skip-chain features: two mentions of one word are likely to have similar labels (Sutton & McCallum 2004)."""
 
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ class SameWordPairs:
         except Exception as error:  # a description that spaCy cannot read
             raise ValueError(_message(str(error))) from error
         self.label_sets, self.token, self.max_distance = label_sets, token, max_distance
-        self._matcher: Optional[Matcher] = None
-        self._vocab: Optional[Vocab] = None
+        self._matcher: Optional[Tuple[Vocab, Matcher]] = None
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a label that the component does not have."""
@@ -76,13 +75,15 @@ class SameWordPairs:
         return FiredRules(np.array(tokens, np.intp), np.zeros(len(tokens), np.intp), size, slots)
 
     def _mentions(self, doc: Doc) -> Set[int]:
-        if self._matcher is None or self._vocab is not doc.vocab:
-            self._matcher, self._vocab = Matcher(doc.vocab), doc.vocab
-            self._matcher.add("word", [[self.token]])
-        return {first for _, first, _ in self._matcher(doc)}
+        made = self._matcher  # (other threads may be making one, too)
+        if made is None or made[0] is not doc.vocab:
+            matcher = Matcher(doc.vocab)
+            matcher.add("word", [[self.token]])
+            self._matcher = made = doc.vocab, matcher
+        return {first for _, first, _ in made[1](doc)}
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_matcher": None, "_vocab": None}  # a Matcher belongs to a vocabulary
+        return {**self.__dict__, "_matcher": None}  # a Matcher belongs to a vocabulary
 
 
 def _message(problem: str) -> str:

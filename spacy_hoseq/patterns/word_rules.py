@@ -19,7 +19,7 @@ from spacy.matcher import Matcher
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..features.sequences import words_and_lengths
+from ..features.sequences import vocab_of, words_and_lengths
 from ..features.word_types import WordTypes
 
 TESTS = frozenset([
@@ -65,7 +65,7 @@ class WordRules:
         orths, lengths = words_and_lengths(docs)
         if not len(orths):
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
-        found = self._types.of(docs[0].vocab, orths)
+        found = self._types.of(vocab_of(docs), orths)
         accepts = found.table[found.rows].reshape(len(orths), self._longest, self._n_words)
         place = np.arange(len(orths)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # (N,) in its sequence
         matched = accepts[:, 0].copy()  # (N, W)

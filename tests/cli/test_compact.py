@@ -68,6 +68,14 @@ def test_impossible_settings(folder, tmp_path, settings, problem):
     assert code == 1 and f"[{problem}]" in output and not (tmp_path / "new").exists()
 
 
+def test_what_cannot_be_read_or_written(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "file" / "new")
+    assert code == 1 and "✘ Nothing written" in output and "file" in output
+    code, output = run(tmp_path, "-d", folder / "dev.spacy", "-o", tmp_path / "new")
+    assert code == 1 and "[E053]" in output
+
+
 def test_a_model_that_comes_out_worse_is_told(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(compact, "measured", lambda *args: {"tag_acc": 0.7})
     code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "new", "-t", "0.2")

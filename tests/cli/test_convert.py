@@ -208,6 +208,12 @@ def test_wrong_names(wsj, out):
     assert parse_entities("nt=ORG,ns=LOC,") == {"nt": "ORG", "ns": "LOC"} and parse_entities("") == {}
 
 
+def test_output_that_cannot_be_written(wsj, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, output = run(wsj, tmp_path / "file" / "out.spacy", "-f", "trees")
+    assert code == 1 and "✘ Cannot write" in output
+
+
 def test_command_is_one_of_spacy(wsj, out):
     result = CliRunner().invoke(app, ["hoseq", "convert", str(wsj), str(out), "-f", "trees"])
     assert result.exit_code == 0 and len(docs_of(out)) == 12

@@ -159,6 +159,14 @@ def test_empty_docs_among_others():
     assert model_bytes(trained(3, of(corpus))) == model_bytes(trained(3, of([corpus[1], corpus[3]])))
 
 
+def test_an_empty_doc_among_texts_seen_before():
+    """Nothing but the empty doc is new, and has to be searched for features."""
+    nlp = trained(2)
+    examples = [*examples_of(nlp), Example.from_dict(doc_of(nlp, ""), {})]
+    found = [tagger_of(nlp).update(batch)[NAME] for batch in (examples, examples[:-1])]
+    assert found[0] == found[1] > 0
+
+
 def test_one_token_and_whitespace():
     nlp = trained(20, of([("a", "X"), ("b", "Y")]))
     assert [tags_of(nlp, word) for word in "ab"] == [["X"], ["Y"]]

@@ -98,6 +98,13 @@ def test_labels_are_strings(label):
         chunker_of(nlp).initialize(lambda: examples_of(nlp), labels=["NP", label])
 
 
+def test_labels_have_a_name():
+    nlp = blank()
+    with pytest.raises(ValueError, match="HS080"):
+        chunker_of(nlp).add_label("")
+    assert chunker_of(nlp).labels == ()
+
+
 def test_adding_labels():
     chunker = chunker_of(blank())
     assert chunker.labels == chunker.label_data == ()

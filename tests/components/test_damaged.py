@@ -149,6 +149,15 @@ def test_weights_that_cannot_be(damaged, change):
         predicted(spacy.load(damaged))
 
 
+@pytest.mark.parametrize("size", [np.full(4, -1), 5, 6.0])
+def test_sizes_that_cannot_be(damaged, size):
+    path = damaged / "hoseq_tagger" / "model"
+    message = srsly.msgpack_loads(path.read_bytes())
+    message["nodes"][0]["dims"]["nO"] = size
+    path.write_bytes(srsly.msgpack_dumps(message))
+    assert_refused(damaged)
+
+
 def test_weights_written_back_unchanged(damaged):
     with_weights(damaged / "hoseq_tagger" / "model", lambda head, table: None)
     assert predicted(spacy.load(damaged)) == gold()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -129,6 +130,13 @@ def test_unknown_labels_in_training(variant):
         losses = nlp.update(examples_of(nlp, [("the cat", "UNHEARD UNHEARD")]), losses={})
     assert losses == {"hoseq_tagger": pytest.approx(0, abs=1e-9)}
     assert before != b"" and tags_of(nlp, "the cat") != ["UNHEARD"] * 2
+
+
+def test_unknown_labels_of_another_vocabulary():
+    nlp, other = trained(n_updates=2), spacy.blank("xx")
+    reference = Doc(other.vocab, words=["the", "cat"], tags=["UNHEARD", "N"])
+    with pytest.warns(UserWarning, match=r"HW001.* \(UNHEARD\)"):
+        nlp.update([*examples_of(nlp), Example(doc_of(nlp, "the cat"), reference)])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -1,5 +1,6 @@
 """Values are remembered for each word type, and forgetting them changes nothing but time."""
 
+import pickle
 import threading
 
 import numpy as np
@@ -100,6 +101,16 @@ def test_several_threads_learn_words(vocab):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_word_is_what_its_vocabulary_says():
+    english, german = spacy.blank("en").vocab, spacy.blank("de").vocab
+    lex = Lexicon(["is_stop"])
+    for _ in range(2):
+        for vocab, expected in ((english, [1, 0]), (german, [0, 1])):
+            assert values_of(lex, vocab, ["the", "und"])[:, 0].tolist() == expected
+    again = pickle.loads(pickle.dumps(lex))
+    assert values_of(again, english, ["the", "und"])[:, 0].tolist() == [1, 0]
 
 
 def counting(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features.sequences import by_doc, sentence_starts, sequence_lengths, words_and_lengths
+from spacy_hoseq.features.sequences import by_doc, sentence_starts, sequence_lengths, vocab_of, words_and_lengths
 
 VOCAB = spacy.blank("en").vocab
 
@@ -53,3 +53,10 @@ def test_parts(name):
     assert [len(part) for part in parts] == [len(doc) for doc in docs]
     assert all(part.base is not None and part.shape[1] == 2 for part in parts), "views"
     assert [row for part in parts for row in part.tolist()] == values.tolist()
+
+
+def test_docs_of_several_vocabularies():
+    docs = [doc_of("a cat"), Doc(VOCAB), doc_of("it sees")]
+    assert vocab_of(docs) is VOCAB
+    with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'the dog ' has another"):
+        vocab_of([*docs, Doc(spacy.blank("en").vocab, words=["the", "dog"])])

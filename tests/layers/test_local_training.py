@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import signal
 import time
 
 import numpy as np
@@ -338,6 +339,17 @@ def test_worker_that_dies(call):
         getattr(training, call)(*([ready(1).batch, 0.0] if call == "gradient" else []))
 
 
+
+
+@pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
+def test_workers_outlive_an_interrupt(start_method):
+    """Ctrl-C goes to all processes of a training, which then saves its last model."""
+    (_, expected, _), (_, _, training) = processes(1), processes(2)
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGINT)
+    worker.join(timeout=0.3)
+    found = training.finish()
+    assert all(equal(found[visible], expected[visible]) for visible in range(4))
 
 
 @pytest.mark.parametrize("n_process", [2, 3])

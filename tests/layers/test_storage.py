@@ -1,5 +1,6 @@
 """How arrays, tables and keys are packed, and what is found of damage."""
 
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -111,6 +112,8 @@ DAMAGED = {
     "another size": cut(PACKED, size=8),
     "a huge size": cut(PACKED, size=2**50),
     "a negative size": cut(PACKED, size=-1),
+    "numbers of no bytes": cut(pack_array(np.zeros(0, np.int32)), size=2**40, dtype="|V0"),
+    "texts": cut(pack_array(np.zeros(40, np.uint8)), size=10, dtype="<U1"),
     "another type": cut(PACKED, dtype="<i8"),
     "objects": cut(PACKED, dtype="|O"),
     "cut": cut(PACKED, bytes=PACKED["bytes"][:-1]),
@@ -131,6 +134,39 @@ def test_arrays_that_expand_without_end_are_cut_off():
     bomb = cut(pack_array(np.zeros(10**7, np.uint8)), size=10)
     with pytest.raises(ValueError, match="do not fit together"):
         unpack_array(bomb)
+
+
+def test_arrays_of_a_negative_size_are_not_unpacked_at_all():
+    """zlib takes a limit of 0 bytes for none."""
+    bomb = cut(pack_array(np.zeros(10**8, np.uint8)), size=-1)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="no list of numbers"):
+        unpack_array(bomb)
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
+
+
+TABLE = SparseTable.of(all_rows(np.eye(3, dtype=np.float32)))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"shape": (3, 2**40)},
+        {"shape": (3, 300)},
+        {"shape": (3, 1, 2**30)},
+        {"dtype": "|O"},
+        {"dtype": "|V0"},
+        {"dtype": "<M8[s]"},
+        {"dtype": "<c16"},
+        {"dtype": "<i4"},
+        {"values": np.ones(3, np.int32)},
+    ],
+)
+def test_tables_that_cannot_be_weights(parts):
+    """More columns than their numbers can name, which may need all memory; what does not count as a number."""
+    with pytest.raises(ValueError, match="cannot have them numbered|no floating-point numbers"):
+        TABLE._replace(**parts).used()
 
 
 @pytest.mark.parametrize(

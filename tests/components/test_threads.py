@@ -1,0 +1,74 @@
+"""Threads that predict with one pipeline: whatever another one does between two lines, the result is the same."""
+
+import sys
+
+import pytest
+from spacy.tokens import Doc
+
+from spacy_hoseq.layers.local_features import LocalFeatures
+from spacy_hoseq.patterns.same_word import SameWordPairs
+
+from .bidirectional_helpers import ready as bidirectional
+from .helpers import ready
+
+
+def with_another_between(function, work, other):
+    """What `work` returns if `other` runs before one of the lines of `function`, for each of its lines."""
+    results, n_lines = [], 0
+    while n_lines == len(results):
+        left = len(results)
+
+        def before_line(frame, event, arg):
+            nonlocal left, n_lines
+            if event == "line":
+                if left == 0:
+                    n_lines += 1
+                    sys.settrace(None)
+                    other()
+                left -= 1
+            return before_line
+
+        sys.settrace(lambda frame, *_: before_line if frame.f_code is function.__code__ else None)  # noqa: B023
+        try:
+            results.append(work())
+        finally:
+            sys.settrace(None)
+    return results[:-1]
+
+
+@pytest.mark.parametrize("forget", [True, False])
+def test_scores_of_words_while_words_are_forgotten(forget):
+    """A word type is another word then."""
+    nlp = bidirectional()
+    features = nlp.get_pipe("hoseq_bidirectional_tagger").model.attrs["features"]
+
+    def tags(text):
+        return [token.tag_ for token in nlp(text)]
+
+    def other():
+        if forget:
+            features.forget_words()
+        assert tags("a cat runs home .") == "D N V R .".split()
+
+    def work():
+        features.forget_words()
+        return tags("the old dog sees a cat .")
+
+    found = with_another_between(LocalFeatures.word_features, work, other)
+    assert len(found) > 5 and all(labels == "D A N V D N .".split() for labels in found)
+
+
+def test_mentions_while_they_are_first_looked_for():
+    """Both of the two find them."""
+    doc = Doc(ready().vocab, words=["a", "b", "a"])
+    sources, found = [], []
+
+    def find():
+        return sources[-1].fire([doc]).tokens.tolist()
+
+    def work():
+        sources.append(SameWordPairs([["B"]], {}, 5))
+        return find()
+
+    found += with_another_between(SameWordPairs._mentions, work, lambda: found.append(find()))
+    assert len(found) > 6 and all(tokens == [2] for tokens in found)
