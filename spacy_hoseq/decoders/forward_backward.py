@@ -160,7 +160,8 @@ def highest(values: Floats) -> Floats:
     n, n_columns = values.shape
     if not n_columns:
         return np.full(n, -np.inf)
-    return values.take(np.arange(n) * n_columns + values.argmax(axis=1))
+    top: Floats = values.take(np.arange(n) * n_columns + values.argmax(axis=1))
+    return top
 
 
 def reached_labels(allowed: Mask, trans: NDArray[np.floating], layout: Layout) -> Optional[Mask]:
