@@ -46,7 +46,7 @@ class Batch(NamedTuple):
 
 class Others(NamedTuple):
     """N-grams beside the first of their template and token, where the feature has a weight. tokens, templates, rows,
-    values, ngrams (M,): by token, then by template. ngrams: numbers of those of the template's shape."""
+    values, ngrams (M,): by template, then by token. ngrams: numbers of those of the template's shape."""
 
     tokens: Ints
     templates: Ints
@@ -188,7 +188,8 @@ class MarginalFeatures:
             value = of.ngrams.values.take(again)
             found = Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again)
             others.append(found)
-        return Active(rows, values, by_token(others, stop - start), strings)
+        columns: Any = zip(*others, strict=True)
+        return Active(rows, values, Others(*map(np.concatenate, columns)), strings)
 
     def _look_up(
         self, batch: Batch, index: ExactIndex, start: int, stop: int, labels: Dict[Tuple[int, ...], List[Keys]]
@@ -248,14 +249,6 @@ class MarginalFeatures:
 def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Ints) -> Keys:
     """Of a template that words are part of. words, strings (n,). labels: for each place, those of all strings."""
     return label_keys(template._replace(word=0), words[None], [values.take(strings) for values in labels])
-
-
-def by_token(others: List[Others], n_tokens: int) -> Others:
-    """All together."""
-    columns: Any = zip(*others, strict=True)
-    together = Others(*map(np.concatenate, columns))
-    small = np.uint16 if n_tokens < 1 << 16 else np.intp  # which is sorted in linear time
-    return together.at(np.argsort(together.tokens.astype(small), kind="stable"))
 
 
 def distinct_strings(labels: List[Ints], n: int) -> Tuple[List[Ints], Ints]:
