@@ -2,8 +2,8 @@
 
     rows[k][w, y] = row of template k with the word type w and the label y
 
-A row is looked up once for a pair. To make a key and find it among all others takes far longer than to look into a table
-of pairs, where those of frequent words lie together.
+A row is looked up once for a pair. To make a key and find it among all others takes far longer than to look into a
+table of pairs, where those of frequent words lie together. Checked in tests/layers/test_pair_rows.py.
 """
 
 from threading import Lock
@@ -22,8 +22,8 @@ UNKNOWN = np.int32(-1)
 
 
 class KeptRows(NamedTuple):
-    """What is kept, for one batch. rows (K, T, C): of the first T - 1 word types; UNKNOWN = not looked up yet, as all of
-    the last are, which stand for other types. columns (n,): of each label that was asked for."""
+    """What is kept, for one batch. rows (K, T, C): of the first T - 1 word types; UNKNOWN = not looked up yet, as the
+    last ones are for good, which stand for all other types. columns (n,): of each label that was asked for."""
 
     rows: Rows
     columns: Ints
@@ -31,13 +31,15 @@ class KeptRows(NamedTuple):
     def of(self, k: int, types: NDArray[np.integer], labels: Ints, find: Callable[[Ints], Rows]) -> Rows:
         """Of template k. types, labels (m,): numbers of word types, and of labels that were asked for. find: looks up
         some of the m. RETURNS (m,)."""
-        kept = self.rows[k]
-        cells = np.minimum(types, len(kept) - 1) * np.intp(kept.shape[1]) + self.columns.take(labels)
+        others, n_columns = self.rows.shape[1] - 1, self.rows.shape[2]
+        kept = self.rows[k].reshape(-1)
+        cells = np.minimum(types, others) * np.intp(n_columns) + self.columns.take(labels)
         rows: Rows = kept.take(cells)
         unknown = np.flatnonzero(rows == UNKNOWN)
         if len(unknown):
-            rows[unknown] = kept.reshape(-1)[cells.take(unknown)] = find(unknown)
-            kept[-1] = UNKNOWN
+            rows[unknown] = find(unknown)
+            new = unknown[types.take(unknown) < others]
+            kept[cells.take(new)] = rows.take(new)
         return rows
 
 
