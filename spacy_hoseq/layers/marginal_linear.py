@@ -24,7 +24,7 @@ from .storage import keys_problem
 from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
 
-BLOCK_TOKENS = 16_384  # tokens whose features and scores are computed together
+BLOCK_TOKENS = 32_768  # tokens whose features and scores are computed together: strings of labels are looked up once
 MULTIPLIED = 256  # tokens whose rows are gathered together: they stay in the processor's cache
 ADDED = 4096  # rows that are gathered together to be added one by one
 
