@@ -5,9 +5,9 @@ since all others share the rest; so it is in many sequences that a trained model
 at least p, and so has each of its labels: those with a smaller marginal cannot be on it, and are left out before
 decoding. At most tokens none is left beside that of the labelling, so that only windows around the others are decoded.
 
-Where the most probable labels cannot follow each other, p is 0 and says nothing. Then labels below FAINT are left out,
-and if the best labelling of the others has at least FAINT, it is the best of all: a better one would have no label below
-FAINT either.
+Where the most probable labels cannot follow each other, p is 0 and says nothing. Then labels below FAINT are left out.
+If the best labelling of what is left has a probability of at least FAINT, it is the best of all, since a better one has
+no label below FAINT either; if not, everything is decoded.
 """
 
 from typing import NamedTuple, Optional

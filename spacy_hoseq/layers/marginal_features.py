@@ -8,7 +8,7 @@ first, has its row in a table with a column for each template, and only what els
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from spacy.tokens import Doc
 
 from ..decoders.label_ngrams import LabelLattice, NGrams
@@ -59,6 +59,17 @@ class Others(NamedTuple):
         return Others(*(column.take(some) for column in cast(Tuple[Any, ...], self)))
 
 
+class Around(NamedTuple):
+    """What n tokens see at one offset. numbers, values (n,): the string of the first n-gram there, and its q. tokens,
+    again, more (A,): of the others, the token of the batch, the number of the n-gram, and its string."""
+
+    numbers: Ints
+    values: Floats
+    tokens: Ints
+    again: Ints
+    more: Ints
+
+
 class Strings(NamedTuple):
     """The n-grams of one shape (M of them), and strings of labels, each once (U of them). distinct: for each place, the
     labels (U,). which (M,): the string of each n-gram. again (A,): n-grams beside the first at their place. first_at
@@ -83,6 +94,15 @@ class Strings(NamedTuple):
         number_at = np.append(which, len(distinct[0])).take(first_at)
         value_at = np.append(ngrams.values, 0.0).take(first_at)
         return cls(ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at)
+
+    def around(self, lattice: LabelLattice, first: int) -> "Around":
+        """What tokens of the lattice see whose templates begin at an offset."""
+        places = lattice.places + first
+        tokens = lattice.tokens_at(self.ngrams.places.take(self.again) - first)
+        seen = np.flatnonzero(tokens >= 0)
+        again = self.again.take(seen)
+        numbers, values = self.number_at.take(places), self.value_at.take(places)
+        return Around(numbers, values, tokens.take(seen), again, self.which.take(again))
 
     def keys(self, values: Keys) -> List[Keys]:
         """Of the labels of each string, and at last what is no label, for no string: no feature has a key made of it.
@@ -158,24 +178,19 @@ class MarginalFeatures:
             for shape in self.templates.shapes
         }
 
-    def active(self, batch: Batch, index: ExactIndex, start: int, stop: int) -> Active:
-        """Around the tokens start <= n < stop."""
+    def active(self, batch: Batch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike) -> Active:
+        """Around the tokens start <= n < stop. dtype: of the values of first n-grams."""
         lattice = batch.lattice.between(start, stop)
         strings = self.strings(batch, lattice)
         keys = {shape: of.keys(batch.labels.keys) for shape, of in strings.items()}
         look_up = self._look_up(batch, index, start, stop, keys)
         rows = np.empty((len(self.templates.labels), stop - start), np.int32)
-        values = np.empty(rows.shape)
+        values = np.empty(rows.shape, dtype)
+        around = {at: strings[at.shape].around(lattice, at.first) for at in dict.fromkeys(self.templates.places)}
         others: List[Others] = []
         for k, (template, at) in enumerate(self._placed()):
-            of = strings[at.shape]
-            around = lattice.places + at.first
-            numbers = of.number_at.take(around)  # (n,)
-            of.value_at.take(around, out=values[k], mode="clip")
-            tokens = lattice.tokens_at(of.ngrams.places.take(of.again) - at.first)
-            again = of.again.take(np.flatnonzero(tokens >= 0))
-            tokens = tokens[tokens >= 0] - start
-            more = of.which.take(again)  # (A,)
+            numbers, values[k], tokens, again, more = around[at]
+            tokens = tokens - start
             if template.word < 0:
                 own = index.lookup(label_keys(template, NO_WORDS, keys[at.shape]))
                 own.take(numbers, out=rows[k], mode="clip")
@@ -185,7 +200,7 @@ class MarginalFeatures:
                 of_more = look_up(k, tokens, more)
             kept = np.flatnonzero(of_more < index.n_rows)
             again = again.take(kept)
-            value = of.ngrams.values.take(again)
+            value = strings[at.shape].ngrams.values.take(again)
             found = Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again)
             others.append(found)
         columns: Any = zip(*others, strict=True)

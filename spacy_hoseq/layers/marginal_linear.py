@@ -102,9 +102,9 @@ def forward(
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
         for start in range(0, n_tokens, BLOCK_TOKENS):
             stop = min(start + BLOCK_TOKENS, n_tokens)
-            scores[start:stop] = _scores(table, features.active(batch, index, start, stop))
+            scores[start:stop] = _scores(table, features.active(batch, index, start, stop, table.dtype))
         return ScoresByDoc(scores, batch.lengths, docs), _no_backprop
-    drop, active = model.attrs["dropout_rate"], features.active(batch, index, 0, n_tokens)
+    drop, active = model.attrs["dropout_rate"], features.active(batch, index, 0, n_tokens, table.dtype)
     if drop:  # feature dropout: each template at each token is left out with probability `drop`
         active = _left_out(active, shim.rng.random(active.rows.shape, dtype=np.float32) < drop, index.n_rows)
     scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
@@ -130,7 +130,7 @@ def _scores(table: Floats, active: Active) -> Floats:
 
     Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
     product a token. What else a token has is added row by row. Both depend on the token alone."""
-    rows, values = active.rows.T.copy(), active.values.T.astype(table.dtype, order="C")
+    rows, values = active.rows.T.copy(), active.values.T.copy()
     values *= rows < len(table) - 1  # whatever the last row holds
     scores = np.empty((len(rows), table.shape[1]), table.dtype)
     for first in range(0, len(rows), MULTIPLIED):

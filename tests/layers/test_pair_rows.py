@@ -1,4 +1,4 @@
-"""Kept rows of words with labels: the same scores, bit for bit, whatever was seen before, and never of other features."""
+"""Kept rows of words with labels: the same scores, bit for bit, whatever was seen before, never of other features."""
 
 import copy
 import pickle
