@@ -1,6 +1,7 @@
 """Chunks that a chunker has found in a batch, each with its exact probability."""
 
-from typing import List, NamedTuple, Optional, Sequence
+from itertools import pairwise
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,15 +48,15 @@ def found_chunks(
     begins[np.cumsum(lengths) - lengths] = True
     first, end, types = tags.chunks(found.labels, begins)
     p = found.segments(first, end - first).astype(np.float32)
-    ends = np.cumsum([len(doc) for doc in docs])
-    cuts = np.searchsorted(first, [0, *ends.tolist()])
+    starts = np.cumsum([0, *(len(doc) for doc in docs)])
+    cuts = np.searchsorted(first, starts)
+    shift = np.repeat(starts[:-1], np.diff(cuts))
+    first, end = first - shift, end - shift
     rows = by_doc(found.nodes.astype(np.float32), docs) if with_marginals else [None] * len(docs)
-    result, shift = [], 0
-    for i, doc in enumerate(docs):
-        at = slice(int(cuts[i]), int(cuts[i + 1]))
-        result.append(FoundChunks(first[at] - shift, end[at] - shift, types[at], p[at], rows[i]))
-        shift += len(doc)
-    return result
+    return [
+        FoundChunks(first[a:b], end[a:b], types[a:b], p[a:b], of_doc)
+        for (a, b), of_doc in zip(pairwise(cuts.tolist()), rows, strict=True)
+    ]
 
 
 def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
@@ -64,8 +65,8 @@ def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
     return FoundChunks(nothing, nothing, [], np.zeros(0, np.float32), marginals if with_marginals else None)
 
 
-def spans_of(doc: Doc, found: FoundChunks) -> List[Span]:
-    ids = {name: doc.vocab.strings.add(name) for name in set(found.types)}
+def spans_of(doc: Doc, found: FoundChunks, ids: Dict[str, int]) -> List[Span]:
+    """ids: string-store ids of the types."""
     bounds = zip(found.first.tolist(), found.end.tolist(), found.types, strict=True)
     return [Span(doc, first, end, ids[name]) for first, end, name in bounds]
 

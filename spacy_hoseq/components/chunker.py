@@ -226,8 +226,9 @@ class HoseqChunker(TrainablePipe):
         `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
         key, overwrite = self.cfg["spans_key"], self.cfg["overwrite"]
+        ids = {label: self.vocab.strings.add(label) for label in self.labels}
         for doc, found in zip(docs, guesses, strict=True):
-            spans = spans_of(doc, found)
+            spans = spans_of(doc, found, ids)
             if overwrite or key not in doc.spans:
                 write_spans(doc, key, spans, found.probabilities)
             if self.cfg["annotate_ents"]:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .forward_backward import finite_range, forward_backward, moved_back, packed_emissions, scaled_prefixes
+from .forward_backward import finite_range, forward_backward, moved_on, packed_emissions, scaled_prefixes, turned
 from .layout import Layout, check_scores, make_layout, ranges
 from .records import LostDigits
 
@@ -74,10 +74,10 @@ class ChainMarginals:
             forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
             raise LostDigits(finite_range(trans if moves is None else trans + moves))
         self._e, self._weights, self._alpha = found.e, found.weights, found.alpha  # (N, L)
-        self._beta = np.ones_like(found.alpha)
+        self._beta, back = np.ones_like(found.alpha), turned(found.weights)
         for t in range(len(layout.size_at_t) - 1, 0, -1):
             here = layout.step(t)
-            self._beta[self._before(t)] = moved_back(self._e[here] * self._beta[here], self._weights, here)
+            self._beta[self._before(t)] = moved_on(self._e[here] * self._beta[here], back, here)
         self.log_z = np.empty(len(layout.lengths))
         self.log_z[layout.order] = found.log_z
         self._place = np.empty(len(scores), np.intp)

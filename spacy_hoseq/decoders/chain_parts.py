@@ -151,6 +151,7 @@ def _part(
     *,
     inner: Optional[Ints],
 ) -> Part:
-    own = Potentials(potentials.scores[tokens], potentials.trans, lengths.astype(np.int32), limits=potentials.limits)
-    mask = None if allowed is None else allowed[tokens]
+    scores = potentials.scores.take(tokens, axis=0)
+    own = Potentials(scores, potentials.trans, lengths.astype(np.int32), limits=potentials.limits)
+    mask = None if allowed is None else allowed.take(tokens, axis=0)
     return Part(first, tokens, inner, own, mask, ChainMarginals(own.scores, own.trans, own.lengths, allowed=mask))

@@ -74,9 +74,9 @@ def forward_backward(
 
 def packed_emissions(scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout) -> Floats:
     """Emission scores in packed order. RETURNS (N, L) float64, -inf where a label is not allowed."""
-    emissions: Floats = scores[layout.tokens].astype(np.float64)
+    emissions: Floats = scores.take(layout.tokens, axis=0).astype(np.float64)
     if allowed is not None:
-        emissions[~allowed[layout.tokens]] = -np.inf
+        emissions[~allowed.take(layout.tokens, axis=0)] = -np.inf
     return emissions
 
 
@@ -109,16 +109,16 @@ def _way_forward(
 ) -> Optional[ScaledPrefixes]:
     """opened (bool): no transition is forbidden. Else a label can be reached where its sum over the labels before is
     above 0, as long as no share was below LEAST until then."""
-    shift = emissions.max(axis=1, keepdims=True, initial=-np.inf)
+    shift = highest(emissions)[:, None]
     if not np.isfinite(shift).all():
         return None
     potentials = emissions - shift  # (N, L)
     np.exp(potentials, out=potentials)
-    alpha, scale = np.empty_like(potentials), np.empty(len(potentials))
+    alpha, scale, inverse = np.empty_like(potentials), np.empty(len(potentials)), np.empty((len(potentials), 1))
     reached = None if opened else emissions > -np.inf
     ones = np.ones(emissions.shape[1])
     before = alpha[:0]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for t in range(len(layout.size_at_t)):
             here = layout.step(t)
             current = potentials[here]  # (n, L)
@@ -128,12 +128,14 @@ def _way_forward(
                     reached[here] &= moved > 0
                 current = np.multiply(moved, current, out=moved)
             np.matmul(current, ones, out=scale[here])
-            before = np.divide(current, scale[here, None], out=alpha[here])
-    if not scale.all() or (reached is not None and _lost(alpha, scale, reached)):
+            np.divide(1.0, scale[here, None], out=inverse[here])  # a product costs a third of a quotient
+            before = np.multiply(current, inverse[here], out=alpha[here])
+    kept = scale.min(initial=1.0) >= NORMAL  # not where there is no path, and then no number
+    if not kept or (reached is not None and _lost(alpha, scale, reached)):
         return None
     if reached is not None:
         potentials *= reached  # else suffixes of labels that no prefix ends with could overflow
-    potentials /= scale[:, None]
+    potentials *= inverse
     log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
     return ScaledPrefixes(potentials, weights, alpha, log_z)
 
@@ -145,11 +147,21 @@ def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
     return np.asarray((before[:, None, :] @ weights[here])[:, 0])
 
 
-def moved_back(after: Floats, weights: Floats, here: slice) -> Floats:
-    """sum_b weights[a, b] after[n, b]. RETURNS (n, L)."""
-    if weights.ndim == 2:
-        return np.asarray(after @ weights.T)
-    return np.asarray((weights[here] @ after[:, :, None])[:, :, 0])
+def turned(weights: Floats) -> Floats:
+    """With the later label first: `moved_on` with these is a step back. Laid out anew, since products with a transposed
+    matrix take longer."""
+    swapped = weights.swapaxes(-1, -2)
+    return np.ascontiguousarray(swapped) if weights.ndim == 2 else swapped
+
+
+def highest(values: Floats) -> Floats:
+    """The largest value of each row, -inf of rows without any: numpy finds where it is four times as fast as what it
+    is. values (n, L), no NaN. RETURNS (n,)."""
+    n, n_columns = values.shape
+    if not n_columns:
+        return np.full(n, -np.inf)
+    top: Floats = values.take(np.arange(n) * n_columns + values.argmax(axis=1))
+    return top
 
 
 def reached_labels(allowed: Mask, trans: NDArray[np.floating], layout: Layout) -> Optional[Mask]:
@@ -184,14 +196,14 @@ def _scaled(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats, F
     e, weights, alpha, log_z = prefixes
     marginals = alpha  # times beta, written over alpha
     transitions = np.zeros_like(weights)
-    beta = np.ones((0, len(weights)))
+    beta, back = np.ones((0, len(weights))), turned(weights)
     for t in range(len(layout.size_at_t) - 1, 0, -1):
         here, n = layout.step(t), int(layout.size_at_t[t])
         start = int(layout.offset[t - 1])
         beta = np.concatenate([beta, np.ones((n - len(beta), len(weights)))])
         message = e[here] * beta  # (n, L)
         transitions += alpha[start : start + n].T @ message
-        beta = message @ weights.T
+        beta = message @ back
         marginals[start : start + n] *= beta
     return log_z, marginals, transitions * weights
 

@@ -4,6 +4,10 @@ The most probable label of each token makes a labelling of probability p. If tha
 since all others share the rest; so it is in many sequences that a trained model is sure of. Else the best labelling has
 at least p, and so has each of its labels: those with a smaller marginal cannot be on it, and are left out before
 decoding. At most tokens none is left beside that of the labelling, so that only windows around the others are decoded.
+
+Where the most probable labels cannot follow each other, p is 0 and says nothing. Then labels below FAINT are left out.
+If the best labelling of what is left has a probability of at least FAINT, it is the best of all, since a better one has
+no label below FAINT either; if not, everything is decoded.
 """
 
 from typing import NamedTuple, Optional
@@ -25,6 +29,7 @@ Labels = NDArray[np.int32]
 ROUNDING = 1e-6  # more than it can do
 SURE = 0.5 + ROUNDING
 FAINT = 1e-3  # labellings that are less probable exclude too few labels
+NEVER = -1e30  # in place of -inf, where all that is left may be forbidden: less than any other score
 
 
 class LikelyLabels(NamedTuple):
@@ -66,13 +71,17 @@ def likely_labels(potentials: Potentials, nodes: Floats, log_z: Floats) -> Likel
     scores, trans, lengths = potentials[:3]
     rows = np.arange(len(scores)) * scores.shape[1]
     labels: Labels = nodes.argmax(axis=1).astype(np.int32)
-    score = sum_score(scores.take(rows + labels).astype(np.float64), trans, labels, lengths, None)
-    p = np.exp(score - log_z)
-    least = np.repeat(p * (1 - ROUNDING), lengths)  # (N,)
-    is_open = 1 - nodes.take(rows + labels) >= least  # all others have no label beside the most probable one
-    is_open &= np.repeat((p < SURE) & (p >= FAINT), lengths)
+    best = rows + labels
+    score = sum_score(scores.take(best).astype(np.float64), trans, labels, lengths, None)
+    p, own, impossible = np.exp(score - log_z), nodes.take(best), score == -np.inf
+    least = np.minimum(np.repeat(np.where(impossible, FAINT, p), lengths), own) * (1 - ROUNDING)  # (N,)
+    is_open = 1 - own >= least  # all others have no label beside the most probable one
+    is_open &= np.repeat((p < SURE) & ((p >= FAINT) | impossible), lengths)
     at, sizes = open_windows(is_open, lengths, 1)
     if len(at):
         candidates = candidates_of(nodes[at] >= least[at, None], scores[at])
-        labels[at] = sparse_viterbi(candidates, trans.astype(np.float64), sizes).labels
+        labels[at] = sparse_viterbi(candidates, np.maximum(trans.astype(np.float64), NEVER), sizes).labels
+    again = np.flatnonzero(np.repeat(impossible, lengths))
+    emissions = scores.take(rows[again] + labels[again]).astype(np.float64)
+    p[impossible] = np.exp(sum_score(emissions, trans, labels[again], lengths[impossible], None) - log_z[impossible])
     return LikelyLabels(labels, np.flatnonzero(p < FAINT))

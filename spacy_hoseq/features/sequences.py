@@ -1,5 +1,6 @@
 """Where one sequence ends and the next begins: sentences where the Doc has them, else the whole Doc."""
 
+from functools import cached_property
 from typing import Any, List, Sequence, Tuple
 
 import numpy as np
@@ -15,9 +16,22 @@ Lengths = NDArray[np.int32]
 WORDS_AND_STARTS = [ORTH, SENT_START]
 
 
+class ReadOnce(List[Doc]):
+    """Docs of a batch that several layers are given one after the other, and that do not change meanwhile: the first
+    layer reads them for all."""
+
+    @cached_property
+    def words_and_lengths(self) -> Tuple[Keys, Lengths]:
+        return _words_and_lengths(self)
+
+
 def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
     """`orth` of every token, and the sequences, with one look at each Doc. RETURNS (N,) uint64, (S,) int32 as
     `sequence_lengths`."""
+    return docs.words_and_lengths if isinstance(docs, ReadOnce) else _words_and_lengths(docs)
+
+
+def _words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
     seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]
     if not seen:
         return np.zeros(0, np.uint64), np.zeros(0, np.int32)

@@ -5,10 +5,10 @@ have the same ones. Most places have one n-gram of a shape that is probable; tha
 first, has its row in a table with a column for each template, and only what else there is needs lists.
 """
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from spacy.tokens import Doc
 
 from ..decoders.label_ngrams import LabelLattice, NGrams
@@ -20,10 +20,13 @@ from ..features.label_templates import LabelTemplate, label_keys
 from ..features.sequences import sequence_lengths
 from ..features.templates import parse_templates
 from ..features.upstream_templates import Place, split_upstream
+from .pair_rows import PairRows
 from .upstream import UpstreamLabels
 
 MAX_CODES = 1 << 20  # strings of labels that a table is made for
 NO_LABEL = np.uint64(0)
+NO_WORDS = np.zeros((0, 0), np.uint64)
+ONE = (0,)  # the shape of a single label
 
 Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]
@@ -43,7 +46,7 @@ class Batch(NamedTuple):
 
 class Others(NamedTuple):
     """N-grams beside the first of their template and token, where the feature has a weight. tokens, templates, rows,
-    values, ngrams (M,): by token, then by template. ngrams: numbers of those of the template's shape."""
+    values, ngrams (M,): by template, then by token. ngrams: numbers of those of the template's shape."""
 
     tokens: Ints
     templates: Ints
@@ -54,6 +57,17 @@ class Others(NamedTuple):
     def at(self, some: Ints) -> "Others":
         """some (m,): numbers from 0 to below M."""
         return Others(*(column.take(some) for column in cast(Tuple[Any, ...], self)))
+
+
+class Around(NamedTuple):
+    """What n tokens see at one offset. numbers, values (n,): the string of the first n-gram there, and its q. tokens,
+    again, more (A,): of the others, the token of the batch, the number of the n-gram, and its string."""
+
+    numbers: Ints
+    values: Floats
+    tokens: Ints
+    again: Ints
+    more: Ints
 
 
 class Strings(NamedTuple):
@@ -80,6 +94,15 @@ class Strings(NamedTuple):
         number_at = np.append(which, len(distinct[0])).take(first_at)
         value_at = np.append(ngrams.values, 0.0).take(first_at)
         return cls(ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at)
+
+    def around(self, lattice: LabelLattice, first: int) -> "Around":
+        """What tokens of the lattice see whose templates begin at an offset."""
+        places = lattice.places + first
+        tokens = lattice.tokens_at(self.ngrams.places.take(self.again) - first)
+        seen = np.flatnonzero(tokens >= 0)
+        again = self.again.take(seen)
+        numbers, values = self.number_at.take(places), self.value_at.take(places)
+        return Around(numbers, values, tokens.take(seen), again, self.which.take(again))
 
     def keys(self, values: Keys) -> List[Keys]:
         """Of the labels of each string, and at last what is no label, for no string: no feature has a key made of it.
@@ -114,6 +137,11 @@ class MarginalFeatures:
     def __init__(self, templates: List[str]) -> None:
         self.templates = split_upstream(parse_templates(templates))
         self.words = FeatureExtractor(self.templates.words) if self.templates.words else None
+        places = self.words.of_one_word if self.words is not None else {}
+        self._word_at = {word: offset for offset, words in places.items() for word in words}
+        paired = [k for k, (of, at) in enumerate(self._placed()) if at.shape == ONE and of.word in self._word_at]
+        self._pair_of = {k: pair for pair, k in enumerate(paired)}  # templates of one word and one label
+        self._pairs = PairRows(len(paired))
         self._known: Dict[str, Any] = {}
         self._index: Optional[ExactIndex] = None
 
@@ -150,37 +178,58 @@ class MarginalFeatures:
             for shape in self.templates.shapes
         }
 
-    def active(self, batch: Batch, index: ExactIndex, start: int, stop: int) -> Active:
-        """Around the tokens start <= n < stop."""
+    def active(self, batch: Batch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike) -> Active:
+        """Around the tokens start <= n < stop. dtype: of the values of first n-grams."""
         lattice = batch.lattice.between(start, stop)
         strings = self.strings(batch, lattice)
         keys = {shape: of.keys(batch.labels.keys) for shape, of in strings.items()}
-        words = self._words(batch, start, stop)
+        look_up = self._look_up(batch, index, start, stop, keys)
         rows = np.empty((len(self.templates.labels), stop - start), np.int32)
-        values = np.empty(rows.shape)
+        values = np.empty(rows.shape, dtype)
+        around = {at: strings[at.shape].around(lattice, at.first) for at in dict.fromkeys(self.templates.places)}
         others: List[Others] = []
         for k, (template, at) in enumerate(self._placed()):
-            of, of_labels = strings[at.shape], keys[at.shape]
-            around = lattice.places + at.first
-            numbers = of.number_at.take(around)  # (n,)
-            of.value_at.take(around, out=values[k], mode="clip")
-            tokens = lattice.tokens_at(of.ngrams.places.take(of.again) - at.first)
-            again = of.again.take(np.flatnonzero(tokens >= 0))
-            tokens = tokens[tokens >= 0] - start
-            more = of.which.take(again)  # (A,)
+            numbers, values[k], tokens, again, more = around[at]
+            tokens = tokens - start
             if template.word < 0:
-                own = index.lookup(label_keys(template, words, of_labels))
+                own = index.lookup(label_keys(template, NO_WORDS, keys[at.shape]))
                 own.take(numbers, out=rows[k], mode="clip")
                 of_more = own.take(more)
             else:
-                rows[k] = index.lookup(_keys(template, words[template.word], of_labels, numbers))
-                of_more = index.lookup(_keys(template, words[template.word].take(tokens), of_labels, more))
+                rows[k] = look_up(k, np.arange(stop - start), numbers)
+                of_more = look_up(k, tokens, more)
             kept = np.flatnonzero(of_more < index.n_rows)
             again = again.take(kept)
-            value = of.ngrams.values.take(again)
+            value = strings[at.shape].ngrams.values.take(again)
             found = Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again)
             others.append(found)
-        return Active(rows, values, by_token(others, stop - start), strings)
+        columns: Any = zip(*others, strict=True)
+        return Active(rows, values, Others(*map(np.concatenate, columns)), strings)
+
+    def _look_up(
+        self, batch: Batch, index: ExactIndex, start: int, stop: int, labels: Dict[Tuple[int, ...], List[Keys]]
+    ) -> Callable[[int, Ints, Ints], Rows]:
+        """RETURNS what finds rows of a template that words are part of: takes its number k, tokens counted from
+        `start`, and the string at each. labels: of all strings, by shape."""
+        columns, words = batch.columns, self.words
+        kept = self._pairs.of(index, columns, labels[ONE][0]) if columns is not None and self._pair_of else None
+
+        def look_up(k: int, tokens: Ints, strings: Ints) -> Rows:
+            if columns is None or words is None:  # no template has words
+                return np.zeros(0, np.int32)
+            template, of_labels = self.templates.labels[k], labels[self.templates.places[k].shape]
+            if kept is None or k not in self._pair_of:
+                keys = words.keys_between(columns, start, stop, [template.word])[0].take(tokens)
+                return index.lookup(_keys(template, keys, of_labels, strings))
+            types = columns.types.take(columns.positions.take(tokens + start) + self._word_at[template.word])
+
+            def find(some: Ints) -> Rows:
+                keys = words.type_keys(columns, [template.word], types.take(some))[0]
+                return index.lookup(_keys(template, keys, of_labels, strings.take(some)))
+
+            return kept.of(self._pair_of[k], types, strings, find)
+
+        return look_up
 
     def used(self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int) -> Iterator[Used]:
         """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int): the last row."""
@@ -215,14 +264,6 @@ class MarginalFeatures:
 def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Ints) -> Keys:
     """Of a template that words are part of. words, strings (n,). labels: for each place, those of all strings."""
     return label_keys(template._replace(word=0), words[None], [values.take(strings) for values in labels])
-
-
-def by_token(others: List[Others], n_tokens: int) -> Others:
-    """All together."""
-    columns: Any = zip(*others, strict=True)
-    together = Others(*map(np.concatenate, columns))
-    small = np.uint16 if n_tokens < 1 << 16 else np.intp  # which is sorted in linear time
-    return together.at(np.argsort(together.tokens.astype(small), kind="stable"))
 
 
 def distinct_strings(labels: List[Ints], n: int) -> Tuple[List[Ints], Ints]:

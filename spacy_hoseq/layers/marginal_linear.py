@@ -24,9 +24,9 @@ from .storage import keys_problem
 from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
 
-BLOCK_TOKENS = 16_384  # tokens whose features and scores are computed together
+BLOCK_TOKENS = 32_768  # tokens whose features and scores are computed together: strings of labels are looked up once
 MULTIPLIED = 256  # tokens whose rows are gathered together: they stay in the processor's cache
-SEVERAL = 8  # rows that are added by one product
+ADDED = 4096  # rows that are gathered together to be added one by one
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.floating]
@@ -102,9 +102,9 @@ def forward(
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
         for start in range(0, n_tokens, BLOCK_TOKENS):
             stop = min(start + BLOCK_TOKENS, n_tokens)
-            scores[start:stop] = _scores(table, features.active(batch, index, start, stop))
+            scores[start:stop] = _scores(table, features.active(batch, index, start, stop, table.dtype))
         return ScoresByDoc(scores, batch.lengths, docs), _no_backprop
-    drop, active = model.attrs["dropout_rate"], features.active(batch, index, 0, n_tokens)
+    drop, active = model.attrs["dropout_rate"], features.active(batch, index, 0, n_tokens, table.dtype)
     if drop:  # feature dropout: each template at each token is left out with probability `drop`
         active = _left_out(active, shim.rng.random(active.rows.shape, dtype=np.float32) < drop, index.n_rows)
     scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
@@ -129,25 +129,20 @@ def _scores(table: Floats, active: Active) -> Floats:
     """RETURNS (n, L).
 
     Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
-    product a token. What else a token has is added in products of SEVERAL rows. Both depend on the token alone."""
-    rows, values = active.rows.T.copy(), active.values.T.astype(table.dtype, order="C")
+    product a token. What else a token has is added row by row. Both depend on the token alone."""
+    rows, values = active.rows.T.copy(), active.values.T.copy()
     values *= rows < len(table) - 1  # whatever the last row holds
-    others, n_tokens = active.others, len(rows)
-    scores = np.empty((n_tokens, table.shape[1]), table.dtype)
-    for first in range(0, n_tokens, MULTIPLIED):
+    scores = np.empty((len(rows), table.shape[1]), table.dtype)
+    for first in range(0, len(rows), MULTIPLIED):
         block = slice(first, first + MULTIPLIED)
         scores[block] = _products(table, rows[block], values[block])
-    if len(others.tokens):
-        counts = np.bincount(others.tokens, minlength=n_tokens)
-        groups = -(-counts // SEVERAL)  # (n,)
-        ends, group_ends = np.cumsum(counts), np.cumsum(groups)
-        at = np.arange(len(others.tokens)) + np.repeat((group_ends - groups) * SEVERAL - (ends - counts), counts)
-        rows = np.full((int(group_ends[-1]), SEVERAL), len(table) - 1, np.int32)
-        values = np.zeros(rows.shape, table.dtype)
-        rows.reshape(-1)[at], values.reshape(-1)[at] = others.rows, others.values
-        several = np.flatnonzero(counts)
-        sums = _products(table, rows, values)
-        scores[several] += np.add.reduceat(sums, (group_ends - groups)[several], axis=0)
+    others, ops = active.others, NumpyOps()
+    tokens, weights = others.tokens.astype(np.int32), others.values.astype(table.dtype)
+    for first in range(0, len(tokens), ADDED):
+        block = slice(first, first + ADDED)
+        more = table.take(others.rows[block], axis=0)
+        more *= weights[block, None]
+        ops.scatter_add(scores, tokens[block], more)
     return scores
 
 

@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
+from ..features.sequences import ReadOnce
 from .scores_by_doc import ScoresByDoc, whole
 
 Emissions = Model[List[Doc], List[Floats2d]]
@@ -40,6 +41,7 @@ def _init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floa
 def _forward(
     model: Emissions, docs: List[Doc], is_train: bool
 ) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
+    docs = ReadOnce(docs)
     first, backprop_first = model.layers[0](docs, is_train)
     second, backprop_second = model.layers[1](docs, is_train)
 

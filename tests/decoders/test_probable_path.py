@@ -81,5 +81,29 @@ def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
     trans[0, 0] = -np.inf
     case = Case(scores, trans, np.array([2]), allowed=np.array([[True, True, True, False]] * 2))
     assert marginals_of(case.potentials(), allowed=case.allowed).nodes.argmax(axis=1).tolist() == [0, 0]
-    assert labels_of(case).tolist() == [0, 2]
+    with mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode:
+        assert labels_of(case).tolist() == [0, 2]
+    assert not decode.called, "the best of the labels that are left is probable enough"
     assert_best(case)
+
+
+@given(case=cases(), sharpness=st.sampled_from([0.3, 1.0, 4.0]), faint=st.sampled_from([0.01, 0.1, 0.3, 0.5]))
+def test_whatever_is_too_faint(case, sharpness, faint):
+    with mock.patch.object(module, "FAINT", faint):
+        test_best_of_all_labellings.hypothesis.inner_test(case, sharpness)
+
+
+@pytest.mark.parametrize(("faint", "decoded"), [(0.15, False), (0.3, False), (0.45, True), (0.55, True), (0.7, True)])
+def test_most_probable_labels_that_cannot_follow_each_other(faint, decoded):
+    """0,1 and 0,2 and 0,3 have 0.2 each, 4,4 has 0.4: the most probable labels are 0 and 4. With 0.45 and more, nothing
+    is left that could be the best, or nothing at all."""
+    trans = np.full((5, 5), -np.inf)
+    trans[0, 1:4], trans[4, 4] = np.log(0.2), np.log(0.4)
+    case = Case(np.zeros((2, 5)), trans, np.array([2]))
+    assert marginals_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 4]
+    with (
+        mock.patch.object(module, "FAINT", faint),
+        mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode,
+    ):
+        assert labels_of(case).tolist() == [4, 4]
+    assert decode.called == decoded

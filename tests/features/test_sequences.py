@@ -5,7 +5,14 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features.sequences import by_doc, sentence_starts, sequence_lengths, vocab_of, words_and_lengths
+from spacy_hoseq.features.sequences import (
+    ReadOnce,
+    by_doc,
+    sentence_starts,
+    sequence_lengths,
+    vocab_of,
+    words_and_lengths,
+)
 
 VOCAB = spacy.blank("en").vocab
 
@@ -60,3 +67,14 @@ def test_docs_of_several_vocabularies():
     assert vocab_of(docs) is VOCAB
     with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'the dog ' has another"):
         vocab_of([*docs, Doc(spacy.blank("en").vocab, words=["the", "dog"])])
+
+
+def test_docs_of_several_layers_are_read_once():
+    docs = [doc_of("a b c"), doc_of("d")]
+    once = ReadOnce(docs)
+    orths, lengths = words_and_lengths(once)
+    assert list(once) == docs and lengths.tolist() == [3, 1]
+    assert orths.tolist() == [token.orth for doc in docs for token in doc]
+    docs[0][1].is_sent_start = True
+    assert words_and_lengths(once)[1] is lengths
+    assert words_and_lengths(ReadOnce(docs))[1].tolist() == [1, 2, 1]

@@ -1,9 +1,12 @@
 """Emissions from a network, and sums of emissions: values and gradients by hand."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from thinc.api import Model, fix_random_seed
 
+from spacy_hoseq.features import sequences
 from spacy_hoseq.layers.neural import SumEmissions, Tok2VecLinear
 from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger
@@ -178,3 +181,20 @@ def test_layer_that_puts_other_scores_in_place(place):
     found = tagger.predict(DOCS)
     assert expected.any() and found.scores == pytest.approx(factor * expected, abs=1e-5)
     assert found.lengths.tolist() == [3, 1]
+
+
+def test_a_sum_reads_docs_once_for_each_batch():
+    docs = [doc_of("a b c"), doc_of("d")]
+    layers = [SparseLinear([template]) for template in ("lower[0]", "orth[-1]")]
+    for i, layer in enumerate(layers):
+        index_features(layer, [docs])
+        layer.initialize(X=docs, Y=zeros(docs, 2))
+        randomize(layer, i)
+    model = SumEmissions(*layers)
+    with mock.patch.object(sequences, "_words_and_lengths", wraps=sequences._words_and_lengths) as read:
+        before = np.concatenate(model.predict(docs))
+        assert read.call_count == 1
+        docs[0][1].is_sent_start = True
+        after = np.concatenate(model.predict(docs))
+    assert (before != after).any(axis=1).tolist() == [False, True, False, False], "what stands before it"
+    assert after == pytest.approx(sum(np.concatenate(layer.predict(docs)) for layer in layers), abs=1e-6)
