@@ -68,9 +68,9 @@ class SparseTable(NamedTuple):
         if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(self.values):
             raise ValueError("the parts of an array do not fit together")
         if n_columns - 1 > np.iinfo(self.columns.dtype).max:  # a damaged shape, which may need all memory
-            raise ValueError(f"an array of {n_columns} columns cannot have them numbered by {self.columns.dtype}")
+            raise ValueError("the parts of an array do not fit together")
         if dtype.kind != "f" or self.values.dtype.kind != "f":
-            raise ValueError(f"weights are no floating-point numbers, but {dtype} and {self.values.dtype}")
+            raise ValueError("the parts of an array do not fit together")
         rows = np.flatnonzero(self.counts)
         table = np.zeros((len(rows), n_columns), dtype)
         table[np.repeat(np.arange(len(rows)), self.counts[rows]), self.columns] = self.values
@@ -109,7 +109,7 @@ def unpack_array(packed: Any) -> NDArray[Any]:
         return packed
     size, dtype = int(packed["size"]), np.dtype(packed["dtype"])
     if size < 0 or dtype.kind not in "fui":
-        raise ValueError(f"{size} times {dtype} is no list of numbers")
+        raise ValueError("the parts of an array do not fit together")
     reader = zlib.decompressobj()
     data = reader.decompress(packed["bytes"], size * dtype.itemsize + 1)
     if len(data) != size * dtype.itemsize or not reader.eof:

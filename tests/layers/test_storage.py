@@ -140,7 +140,7 @@ def test_arrays_of_a_negative_size_are_not_unpacked_at_all():
     """zlib takes a limit of 0 bytes for none."""
     bomb = cut(pack_array(np.zeros(10**8, np.uint8)), size=-1)
     tracemalloc.start()
-    with pytest.raises(ValueError, match="no list of numbers"):
+    with pytest.raises(ValueError, match="do not fit together"):
         unpack_array(bomb)
     assert tracemalloc.get_traced_memory()[1] < 10**6
     tracemalloc.stop()
@@ -165,7 +165,7 @@ TABLE = SparseTable.of(all_rows(np.eye(3, dtype=np.float32)))
 )
 def test_tables_that_cannot_be_weights(parts):
     """More columns than their numbers can name, which may need all memory; what does not count as a number."""
-    with pytest.raises(ValueError, match="cannot have them numbered|no floating-point numbers"):
+    with pytest.raises(ValueError, match="do not fit together"):
         TABLE._replace(**parts).used()
 
 
