@@ -19,7 +19,7 @@ class Additive:
     def __init__(self, learn_rate: float = 1.0) -> None:
         if not (np.isfinite(learn_rate) and learn_rate > 0):
             raise ValueError(Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0"))
-        self.learn_rate = learn_rate
+        self.learn_rate, self.is_sparse = learn_rate, False  # it has no memory
 
     def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats:
         """The rule remembers nothing."""
