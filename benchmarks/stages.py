@@ -64,7 +64,9 @@ def stages(model: Path, text: Path) -> Column:
     scores, trans, lengths, patterns = pipe.model.predict(docs)[:4]
     limits = Limits(trans, patterns)  # kept, as the model does
     first = candidate_labels(scores, limits)
-    second = refine(beside_decided(first, limits, lengths), limits, lengths)
+    second = beside_decided(first, limits, lengths)
+    if patterns is not None:
+        second = refine(second, limits, lengths)
     guesses = pipe.predict(docs)
 
     def unpruned() -> Any:

@@ -12,8 +12,8 @@ neighbours can have, if
 then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of
 equal score stay, so ties are decided as before. It is applied with all labels as A and B (`limits.py`; the ends of a
 sequence, where a side is missing, are covered by max(0, .)), then with the labels of neighbours that this has decided,
-then with the candidates that are left of all neighbours. No best path has a label that was dropped, so dropping it from
-A and B keeps the later tests sound.
+then, with patterns, with the candidates that are left of all neighbours. No best path has a label that was dropped, so
+dropping it from A and B keeps the later tests sound.
 
 Checked label by label against the unpruned decoders in tests/decoders/test_pruning.py.
 """

@@ -29,6 +29,7 @@ from .viterbi import viterbi
 
 Ints = NDArray[np.intp]
 NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
+STEP_COST = 4_000  # the same for the calls that a step of a chain takes, which sequences of a batch share
 PAIR_COST = 32  # the same for two candidates to compare and decode
 SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
 WINDOW_TOKENS = 100_000  # tokens of windows that are decoded together
@@ -126,8 +127,8 @@ def is_few(
 
     counts (N,): candidates. pair_cost: of looking at one. RETURNS (S,).
     """
-    n_nodes = len(trans) if patterns is None else min(len(patterns.trie), MANY_NODES)
-    dense = len(trans) ** 2 + NODE_COST * n_nodes
+    rest = STEP_COST if patterns is None else NODE_COST * min(len(patterns.trie), MANY_NODES)
+    dense = len(trans) ** 2 + rest
     return np.asarray(_pairs(counts, lengths) * pair_cost <= lengths * dense, bool)
 
 
@@ -150,11 +151,10 @@ def _decode_all(
     return decode_checked(scores, trans, patterns, lengths, allowed)
 
 
-def _decode_open(
-    candidates: Candidates, limits: Limits, lengths: Ints, patterns: Optional[PatternScores]
-) -> Paths:
+def _decode_open(candidates: Candidates, limits: Limits, lengths: Ints, patterns: Optional[PatternScores]) -> Paths:
     """Sequences with few candidates: fewer still by the later tests, then window by window."""
-    candidates = refine(candidates, limits, lengths)
+    if patterns is not None:  # the windows of a chain are decoded in less time than this takes
+        candidates = refine(candidates, limits, lengths)
     labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     patterns = _possible(patterns, candidates, (len(labels), len(limits.trans)), sequence)

@@ -48,6 +48,14 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
     return vocab
 
 
+def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
+    """What tells each text from others, its words and sentence starts, and the sequences, with one look at each Doc.
+    RETURNS the names, (S,) int32 as `sequence_lengths`."""
+    seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]
+    starts = [np.zeros(0, np.uint64), *(columns[:, 1] for columns in seen)]
+    return [columns.tobytes() for columns in seen], _lengths(np.concatenate(starts), docs)
+
+
 def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
     """Lengths of the sequences of all docs, in order; empty docs have none. RETURNS (S,) int32, all >= 1."""
     boundaries: List[NDArray[Any]] = [doc.to_array(SENT_START) for doc in docs]

@@ -12,7 +12,7 @@ from ..errors import Errors
 from ..features.by_type import counted_keys, rows_of
 from ..features.extract import Columns, FeatureExtractor
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
-from ..features.sequences import WORDS_AND_STARTS, by_doc
+from ..features.sequences import Lengths, names_and_lengths
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter, UsedRows
 from .scores_by_doc import ScoresByDoc
@@ -94,23 +94,25 @@ class Features:
             self._used = used = UsedFeatures.of(known, whole)
         return used
 
-    def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Rows:
-        """RETURNS (K, N), a copy. Texts are recognised by words and sentence starts: all that lexical features see."""
+    def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
+        """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words and sentence starts:
+        all that lexical features see."""
         index = self.index(known)
+        names, lengths = names_and_lengths(docs)
         if not self.extractor.is_lexical:
-            return index.lookup(self.extractor.keys(docs))
-        names = [doc.to_array(WORDS_AND_STARTS).tobytes() for doc in docs]
+            return index.lookup(self.extractor.keys(docs)), lengths
         unknown = {name: doc for name, doc in zip(names, docs, strict=True) if name not in self._cache}
         fresh: Dict[bytes, Rows] = {}
         if unknown:
             fresh = self.remember(known, list(unknown.values()), self.extractor.columns(list(unknown.values())))
-        return np.concatenate([fresh[name] if name in fresh else self._cache[name] for name in names], axis=1)
+        found = [fresh[name] if name in fresh else self._cache[name] for name in names]
+        return np.concatenate(found, axis=1), lengths
 
     def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> Dict[bytes, Rows]:
         """Keep the rows of training texts, as long as there is room: the rest is extracted each time.
         RETURNS them by the name of their text."""
         rows = rows_of(self.extractor, self.index(known), columns)
-        names = [doc.to_array(WORDS_AND_STARTS).tobytes() for doc in docs]
+        names, _ = names_and_lengths(docs)
         ends = np.cumsum([len(doc) for doc in docs])
         parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
         fresh = dict(zip(names, parts, strict=True))
@@ -182,7 +184,7 @@ def forward(
         return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs), _no_backprop
     table = shim.values("table", is_train=True)
     index: Index = features.index(shim.extra)
-    rows = features.training_rows(shim.extra, docs)
+    rows, lengths = features.training_rows(shim.extra, docs)
     drop = model.attrs["dropout_rate"]
     if drop:  # feature dropout: each feature at each token is left out with probability `drop`
         rows[shim.rng.random(rows.shape, dtype=np.float32) < drop] = index.n_rows
@@ -196,7 +198,7 @@ def forward(
         shim.add_gradient("table", *row_gradient(rows[:, used], gradient[used] * scale, index.n_rows))
         return docs
 
-    return cast(List[Floats2d], by_doc(scores, docs)), backprop
+    return ScoresByDoc(scores, lengths, docs), backprop
 
 
 def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:

@@ -32,6 +32,7 @@ class AdaGrad:
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(Errors.HS040.format(name=name, value=value, expected="0 or a positive number"))
         self.learn_rate, self.l1, self.l2 = learn_rate, l1, l2
+        self.is_sparse = not (l1 or l2)
 
     def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats:
         """The rule's memory for a weight array of this shape. resumed (bool): its weights were learnt before."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
+FEW_CELLS = 4  # a gradient is applied cell by cell if at most one cell in so many is not 0, else row by row
 
 Floats = NDArray[np.floating]
 Rows = NDArray[np.integer]
@@ -15,7 +16,11 @@ Rows = NDArray[np.integer]
 
 @runtime_checkable
 class UpdateRule(Protocol):
-    """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared gradients, ...)."""
+    """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared gradients, ...).
+
+    A rule may say `is_sparse` (bool): where the gradient is 0, `step` changes neither weight nor memory, of which there
+    is a number for each weight. Then an update looks at the other weights only.
+    """
 
     def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats: ...
 
@@ -91,6 +96,7 @@ class Parameter:
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
         """
         if self._sums is None or self._memory is None:
+            self.values = np.ascontiguousarray(self.values)
             self._sums = np.zeros(self.values.shape, self.values.dtype)
             self._memory = rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
             self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
@@ -98,22 +104,28 @@ class Parameter:
         rows, gradient = merge_gradients(gradients, self.values)
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
-        old = self.values[rows]
-        new, self._memory[rows] = rule.step(old, gradient, self._memory[rows])
+        self._used[rows] = True
+        values, sums, memory, at = self.values, self._sums, self._memory, rows
+        if getattr(rule, "is_sparse", False) and FEW_CELLS * np.count_nonzero(gradient) <= gradient.size:
+            at, gradient = _cells(rows, gradient)
+            values, sums, memory = (array.reshape(-1) for array in (values, sums, memory))  # views
+        old = values[at]
+        new, memory[at] = rule.step(old, gradient, memory[at])
         if self.nonnegative:
             new = np.maximum(new, 0)
-        new = new.astype(self.values.dtype)
-        self._sums[rows] += float(self._weight) * (new - old)
-        self.values[rows] = new
-        self._used[rows] = True
+        new = new.astype(values.dtype)
+        sums[at] += float(self._weight) * (new - old)
+        values[at] = new
         self.n_updates += 1
         self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
-    def average(self, rows: Union[slice, Rows] = slice(None)) -> Floats:
-        """Mean of the weights over all updates; the weights themselves before the first."""
+    def average(self, rows: Optional[Rows] = None) -> Floats:
+        """Mean of the weights over all updates; the weights themselves before the first. rows (n,): None = all."""
+        values = self.values if rows is None else self.values.take(rows, axis=0)
         if self._sums is None or self.n_updates == 0:
-            return self.values[rows]
-        mean: Floats = self.values[rows] - self._sums[rows] / float(self._weight)
+            return values
+        sums = self._sums if rows is None else self._sums.take(rows, axis=0)
+        mean: Floats = values - sums / float(self._weight)
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
     def finished(self, *, averaged: bool) -> Floats:
@@ -137,14 +149,21 @@ class Parameter:
         return self._finished_rows[averaged]
 
     def _rounded(self, averaged: bool) -> UsedRows:
+        """Most weights of a row are zero, and converting numbers takes longer than all else here."""
         as_read = self.resumed and not self.n_updates
         used = np.flatnonzero(self._used)
         rounded = np.empty((len(used), *self.shape[1:]), self.values.dtype)
+        is_left = np.zeros(len(used), bool)
         for start in range(0, len(used), BLOCK_ROWS):
             rows = used[start : start + BLOCK_ROWS]
-            values = self.average(rows) if averaged else self.values[rows]
-            rounded[start : start + BLOCK_ROWS] = values if as_read else to_storage(values)
-        left = np.flatnonzero(rounded.any(axis=tuple(range(1, rounded.ndim))))
+            block = rounded[start : start + BLOCK_ROWS]
+            block[...] = self.average(rows) if averaged else self.values.take(rows, axis=0)
+            cells = np.flatnonzero(block != 0)
+            if not as_read:
+                block.reshape(-1)[cells] = to_storage(block.reshape(-1).take(cells))
+                cells = cells[block.reshape(-1).take(cells) != 0]
+            is_left[start + cells // int(np.prod(self.shape[1:]))] = True
+        left = np.flatnonzero(is_left)
         whole = len(left) == len(used)
         return UsedRows(self.shape, used if whole else used[left], rounded if whole else rounded[left])
 
@@ -153,6 +172,14 @@ def to_storage(weights: Floats) -> NDArray[Any]:
     """Half precision (11 bits) where the weights fit, else single. Idempotent, so saving again changes nothing."""
     fits = np.abs(weights).max(initial=0) < np.finfo(np.float16).max
     return weights.astype(np.float16 if fits else np.float32)
+
+
+def _cells(rows: Rows, gradient: Floats) -> Tuple[Rows, Floats]:
+    """Where a gradient is not 0, as indices into the flat array of weights, and what it is there."""
+    n_columns = int(np.prod(gradient.shape[1:]))
+    found = np.flatnonzero(gradient != 0)
+    row, column = np.divmod(found, max(1, n_columns))
+    return rows.astype(np.intp).take(row) * n_columns + column, gradient.reshape(-1).take(found)
 
 
 def merge_gradients(gradients: "list[Tuple[Rows, Floats]]", values: Floats) -> Tuple[Rows, Floats]:

@@ -51,10 +51,12 @@ def unpruned(case, decoder):
         assume(False)  # no permitted labelling; the contract has a test for it
 
 
-@given(case=cases(max_labels=7, max_tokens=40, max_sequences=4))
-def test_chain_is_viterbi(case):
+@given(case=cases(max_labels=7, max_tokens=40, max_sequences=4), step_cost=st.sampled_from([0, 350, 4000]))
+def test_chain_is_viterbi(case, step_cost):
+    """With sequences of few labels that are decoded as they are, and without."""
     expected = unpruned(case, decode_viterbi)
-    assert_same(decode_chain(case), expected)
+    with mock.patch.object(pruning, "STEP_COST", step_cost):
+        assert_same(decode_chain(case), expected)
 
 
 @given(case=cases(max_labels=7, max_tokens=40, max_sequences=4))
@@ -195,7 +197,8 @@ def mixed_case(seed, n_patterns, *, rounded=False):
 
 
 def routed(case, decode_case):
-    """(result, sequences with few candidates, sequences with many): lengths, which tell them apart."""
+    """(result, sequences with few candidates, sequences with many): lengths, which tell them apart. Chains of few
+    labels are decoded as they are if a step is not dear."""
     lengths = {"_decode_open": [], "_decode_all": []}
 
     def noting(name, original):
@@ -205,7 +208,8 @@ def routed(case, decode_case):
 
         return mock.patch.object(pruning, name, wrapper)
 
-    with noting("_decode_open", pruning._decode_open), noting("_decode_all", pruning._decode_all):
+    cheap = mock.patch.object(pruning, "STEP_COST", 100)
+    with cheap, noting("_decode_open", pruning._decode_open), noting("_decode_all", pruning._decode_all):
         result = decode_case(case)
     return result, lengths["_decode_open"], lengths["_decode_all"]
 
@@ -249,15 +253,16 @@ def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
     allowed[first : first + 2, 1:] = False
     case.trans[0, 0] = -np.inf
     case = replace(case, allowed=allowed)
-    with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
+    cheap = mock.patch.object(pruning, "STEP_COST", 100)
+    with cheap, pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
         decode(case) if n_patterns else decode_chain(case.without_patterns())
 
 
-def plain_is_few(counts, n_labels, n_nodes, cost):
+def plain_is_few(counts, n_labels, rest, cost):
     """One sequence: pairs of candidates beside each other cost 32 each to compare, with patterns 256 to decode;
-    the decoder of all labels L^2 + 8 U a token."""
+    the decoder of all labels L^2 + 8 U a token, without patterns L^2 + 4,000."""
     pairs = sum(a * b for a, b in zip(counts[:-1], counts[1:], strict=True))
-    return cost * pairs <= len(counts) * (n_labels**2 + 8 * n_nodes)
+    return cost * pairs <= len(counts) * (n_labels**2 + rest)
 
 
 @given(case=cases(min_labels=3, max_sequences=5), seed=st.integers(0, 10**6), limit=st.sampled_from([0, 5, 4000]))
@@ -268,8 +273,8 @@ def test_what_few_candidates_are(case, seed, limit):
         chain = pruning.is_few(counts, lengths, trans, None)
         first = pruning.is_few(counts, lengths, trans, patterns)
         second = pruning.is_few(counts, lengths, trans, patterns, pruning.SPARSE_COST)
-    n_nodes = min(limit, len(patterns.trie))
-    settings = (chain, case.n_labels, 32), (first, n_nodes, 32), (second, n_nodes, 256)
-    for got, nodes, cost in settings:
+    nodes = 8 * min(limit, len(patterns.trie))
+    settings = (chain, 4000, 32), (first, nodes, 32), (second, nodes, 256)
+    for got, rest, cost in settings:
         parts = np.split(counts, case.starts[1:])
-        assert got.tolist() == [plain_is_few(part.tolist(), case.n_labels, nodes, cost) for part in parts]
+        assert got.tolist() == [plain_is_few(part.tolist(), case.n_labels, rest, cost) for part in parts]

@@ -115,6 +115,41 @@ def test_gradients_for_one_row_add_up_before_the_step():
     assert parameter.values == pytest.approx(np.array([[0.5], [0.0], [-0.5]]), abs=1e-6)
 
 
+class RowByRow(AdaGrad):
+    """The same rule, which does not say that it leaves weights without gradient alone."""
+
+    def __init__(self, learn_rate):
+        super().__init__(learn_rate)
+        self.is_sparse = False
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("shape", [(9, 6), (9,), (9, 2, 3)])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.26, 1.0])  # of cells that are not 0: from one in four row by row
+def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonnegative, late):
+    """To the last bit; also with weights in another order in memory."""
+    rng = np.random.default_rng(7)
+    start = np.abs(rng.normal(0, 1, shape)).astype(np.float32)
+    cells, rows = (Parameter("w", start.copy(order="F"), nonnegative=nonnegative) for _ in range(2))
+    for _ in range(12):
+        chosen = rng.permutation(9)[:5].astype(np.int32)
+        gradient = rng.normal(0, 1, (5, *shape[1:])).astype(np.float32)
+        gradient[rng.random(gradient.shape) >= share] = 0
+        cells.update(AdaGrad(0.3), [(chosen, gradient)], late=late)
+        rows.update(RowByRow(0.3), [(chosen, gradient)], late=late)
+    assert cells.values.tolist() == rows.values.tolist() and cells.average().tolist() == rows.average().tolist()
+    assert (cells.values.tolist() != start.tolist()) == (share > 0)
+
+
+@pytest.mark.parametrize("rule, is_sparse", [(AdaGrad(), True), (AdaGrad(l1=0.1), False), (AdaGrad(l2=0.1), False)])
+def test_sparse_rules_leave_weights_without_gradient_alone(rule, is_sparse):
+    weights, memory = np.array([0.5, -2.0]), np.array([1.0, 4.0])
+    new, new_memory = rule.step(weights, np.zeros(2), memory)
+    same = new.tolist() == weights.tolist() and new_memory.tolist() == memory.tolist()
+    assert rule.is_sparse == is_sparse == same
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_gradient_that_is_not_finite_is_refused_and_changes_nothing(bad):
     parameter = Parameter("trans", np.ones((2, 2), np.float32))
@@ -234,6 +269,12 @@ def test_finished_rows_are_those_that_are_not_zero(averaged, resumed):
     assert found.rows.tolist() == np.flatnonzero(parameter.finished(averaged=averaged).any(axis=1)).tolist()
     assert np.array_equal(found.dense(), parameter.finished(averaged=averaged))
     assert (5 in found.rows) == averaged and 7 not in found.rows and found.shape == (9, 3)
+
+
+def test_weights_too_small_for_half_precision_leave_no_row():
+    parameter = Parameter("w", np.array([[0.5, 1e-9], [1e-9, -1e-9], [0, -0.25]], np.float32))
+    found = parameter.finished_rows(averaged=False)
+    assert found.rows.tolist() == [0, 2] and found.values.tolist() == [[0.5, 0], [0, -0.25]]
 
 
 @pytest.mark.parametrize("shape", [(6, 2), (6,)])
