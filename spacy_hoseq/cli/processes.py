@@ -8,6 +8,7 @@ writes what it makes of them to a file of its own.
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Deque, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -21,6 +22,7 @@ from ..readers.records import Problem
 from ..readers.texts import Share, Text
 
 AHEAD = 2  # shares for each process that are read before they are wanted
+ZONE_TOKENS = 1_000_000  # after which a process forgets the words that it has met (`nlp.memory_zone`)
 META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
 
 
@@ -43,6 +45,15 @@ class Pipeline:
         import_code(code)
         self._loaded_from = model, code
         self.nlp = spacy.load(model)
+        self._zone, self._room = ExitStack(), 0
+
+    def remember(self, n_tokens: int) -> None:
+        """The words of so many tokens more, or forget all: no Doc made before may be in use any more."""
+        self._room -= n_tokens
+        if self._room <= 0:
+            self._zone.close()
+            self._zone.enter_context(self.nlp.memory_zone())
+            self._room = ZONE_TOKENS
 
     def __reduce__(self) -> Any:
         return Pipeline, self._loaded_from
@@ -58,7 +69,7 @@ def annotated(pipeline: Pipeline, todo: Iterable[Share], output: Path, n_process
     """
     named = ((share, output / f"{number:06}.spacy") for number, share in enumerate(todo))
     if n_process == 1:
-        yield from (annotate(pipeline.nlp, share, file) for share, file in named)
+        yield from (annotate(pipeline, share, file) for share, file in named)
         return
     waiting: Deque[Future[Done]] = deque()
     with ProcessPoolExecutor(n_process, initializer=_take, initargs=(pipeline,)) as pool:
@@ -80,19 +91,22 @@ def _take(pipeline: Pipeline) -> None:
 
 
 def _annotate(share: Share, file: Path) -> Done:
-    return annotate(_taken[-1].nlp, share, file)
+    return annotate(_taken[-1], share, file)
 
 
-def annotate(nlp: Language, share: Share, file: Path) -> Done:
-    """Write the Docs of a share, if there are any. The pipeline forgets their words afterwards."""
+def annotate(pipeline: Pipeline, share: Share, file: Path) -> Done:
+    """Write the Docs of a share, if there are any."""
+    pipeline.remember(0)
     problems = list(share.problems)
-    with nlp.memory_zone():
-        docs = _docs(nlp, share, problems)
-        if docs:
-            part = file.with_suffix(".part")  # never half a file under the name of a whole one
-            DocBin(docs=docs, store_user_data=any(doc.user_data for doc in docs)).to_disk(part)
-            part.replace(file)
-        return Done(len(docs), sum(map(len, docs)), int(len(docs) > 0), problems)
+    docs = _docs(pipeline.nlp, share, problems)
+    if docs:
+        part = file.with_suffix(".part")  # never half a file under the name of a whole one
+        DocBin(docs=docs, store_user_data=any(doc.user_data for doc in docs)).to_disk(part)
+        part.replace(file)
+    done = Done(len(docs), sum(map(len, docs)), int(len(docs) > 0), problems)
+    del docs
+    pipeline.remember(done.tokens)
+    return done
 
 
 def _docs(nlp: Language, share: Share, problems: List[Problem]) -> List[Doc]:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.cli import processes
+from spacy_hoseq.readers.texts import Share, Text
 
 from ..components.helpers import ready
 
@@ -137,6 +138,17 @@ def test_what_a_component_refuses_is_told_and_nothing_else_lost(picky, tmp_path,
     assert code == 1 and "Docs 4 Tokens 5 Files written 2 Problems 3" in output
     assert "a.jsonl:2 this one not" in output and "a.jsonl:6" in output and "b.spacy:1" in output
     assert [[doc.text for doc in docs] for docs in written(tmp_path / "out")] == [["one", "two"], ["three", "go on"]]
+
+
+def test_words_are_forgotten_when_there_are_many(model, monkeypatch, tmp_path):
+    pipeline = processes.Pipeline(str(model), None)
+    todo = [Share([Text(tmp_path, 1, f"new{i}a new{i}b", {})], None, []) for i in range(7)]
+    monkeypatch.setattr(processes, "ZONE_TOKENS", 6)
+    known = []
+    for number, _ in enumerate(processes.annotated(pipeline, todo, tmp_path, 1)):
+        known.append([f"new{i}a" in pipeline.nlp.vocab.strings for i in range(number + 1)])
+    assert known == [[1], [1, 1], [0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1, 1], [0] * 6, [0] * 6 + [1]]
+    assert [[doc.text for doc in docs] for docs in written(tmp_path)] == [[f"new{i}a new{i}b"] for i in range(7)]
 
 
 def test_a_process_that_dies(picky, tmp_path):
