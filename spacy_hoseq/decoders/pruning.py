@@ -31,7 +31,7 @@ Ints = NDArray[np.intp]
 NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
 STEP_COST = 4_000  # the same for the calls that a step of a chain takes, which sequences of a batch share
 PAIR_COST = 32  # the same for two candidates to compare and decode
-SPARSE_COST = 256  # the same for two candidates in `decode_sparse`
+SPARSE_COST = 64  # the same for two candidates in `decode_sparse`
 WINDOW_TOKENS = 100_000  # tokens of windows that are decoded together
 MAX_PAIRS = 1_000_000  # pairs of candidates at neighbouring tokens that are looked at together
 
