@@ -29,7 +29,6 @@ Labels = NDArray[np.int32]
 ROUNDING = 1e-6  # more than it can do
 SURE = 0.5 + ROUNDING
 FAINT = 1e-3  # labellings that are less probable exclude too few labels
-NEVER = -1e30  # in place of -inf, where all that is left may be forbidden: less than any other score
 
 
 class LikelyLabels(NamedTuple):
@@ -80,8 +79,16 @@ def likely_labels(potentials: Potentials, nodes: Floats, log_z: Floats) -> Likel
     at, sizes = open_windows(is_open, lengths, 1)
     if len(at):
         candidates = candidates_of(nodes[at] >= least[at, None], scores[at])
-        labels[at] = sparse_viterbi(candidates, np.maximum(trans.astype(np.float64), NEVER), sizes).labels
+        labels[at] = sparse_viterbi(candidates, _finite(trans, candidates.scores, sizes), sizes).labels
     again = np.flatnonzero(np.repeat(impossible, lengths))
     emissions = scores.take(rows[again] + labels[again]).astype(np.float64)
     p[impossible] = np.exp(sum_score(emissions, trans, labels[again], lengths[impossible], None) - log_z[impossible])
     return LikelyLabels(labels, np.flatnonzero(p < FAINT))
+
+
+def _finite(trans: NDArray[np.floating], scores: Floats, sizes: Ints) -> Floats:
+    """Transitions with a number in the place of -inf, since all paths that are left may be forbidden: with it once, a
+    path has less than any that is permitted. scores (C,): of all candidates. sizes (W,): tokens of each window."""
+    permitted = np.isfinite(trans)
+    most = np.abs(scores).max() + np.abs(trans[permitted]).max(initial=0.0)  # at each token
+    return np.where(permitted, trans.astype(np.float64), -2.0 * most * sizes.max() - 1)
