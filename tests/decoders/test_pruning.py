@@ -259,7 +259,7 @@ def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
 
 
 def plain_is_few(counts, n_labels, rest, cost):
-    """One sequence: pairs of candidates beside each other cost 32 each to compare, with patterns 256 to decode;
+    """One sequence: pairs of candidates beside each other cost 32 each to compare, with patterns 64 to decode;
     the decoder of all labels L^2 + 8 U a token, without patterns L^2 + 4,000."""
     pairs = sum(a * b for a, b in zip(counts[:-1], counts[1:], strict=True))
     return cost * pairs <= len(counts) * (n_labels**2 + rest)
@@ -274,7 +274,7 @@ def test_what_few_candidates_are(case, seed, limit):
         first = pruning.is_few(counts, lengths, trans, patterns)
         second = pruning.is_few(counts, lengths, trans, patterns, pruning.SPARSE_COST)
     nodes = 8 * min(limit, len(patterns.trie))
-    settings = (chain, 4000, 32), (first, nodes, 32), (second, nodes, 256)
+    settings = (chain, 4000, 32), (first, nodes, 32), (second, nodes, 64)
     for got, rest, cost in settings:
         parts = np.split(counts, case.starts[1:])
         assert got.tolist() == [plain_is_few(part.tolist(), case.n_labels, rest, cost) for part in parts]

@@ -48,7 +48,7 @@ def test_tables_from_csv(benchmarks, tmp_path):
     found = page.read_text(encoding="utf8")
     assert "| tagger, first order: time over the tokenizer's | 2.00x | <= 2.0x | 1.0x |" in found
     assert "| CRFsuite: time over the tagger's | 8.00x |" in found
-    assert "| CRFsuite: training to 0.1 point, over the tagger's | 5.00x |" in found
+    assert "| CRFsuite: training to 0.1 point, perceptron, over the tagger's | 5.00x |" in found
     assert "<!-- begin tagging -->" not in found
     cells = results.table_cells(results.read_rows(tmp_path / "t.csv"))
     assert cells[1][:6] == ("hoseq first order", "98.50%", "-", "-", "1,000", "2.00x") and cells[1][-1] == "6.2 MB"
