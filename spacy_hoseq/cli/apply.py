@@ -13,7 +13,7 @@ from ..readers.files import find_files
 from ..readers.records import Problem
 from ..readers.texts import shares
 from .app import hoseq_cli
-from .processes import Pipeline, annotated
+from .processes import HALF, Pipeline, annotated
 from .tally import show_problems
 
 
@@ -68,7 +68,7 @@ def clear(output: Path, overwrite: bool) -> None:
     """Make the folder, and delete the files of an earlier run from it if that may be. RAISES ValueError [HS113]."""
     output.mkdir(parents=True, exist_ok=True)
     found = list(output.iterdir())
-    earlier = [path for path in found if path.stem.isdecimal() and path.suffix in (".spacy", ".part")]
+    earlier = [path for path in found if path.stem.isdecimal() and path.suffix in (".spacy", HALF)]
     if len(earlier) < len(found):
         raise ValueError(Errors.HS113.format(path=output, problem="it has other files than those of an earlier run"))
     if earlier and not overwrite:

@@ -23,6 +23,7 @@ from ..readers.texts import Share, Text
 
 AHEAD = 2  # shares for each process that are read before they are wanted
 ZONE_TOKENS = 1_000_000  # after which a process forgets the words that it has met (`nlp.memory_zone`)
+HALF = ".part"  # of a file that is being written
 META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
 
 
@@ -84,6 +85,8 @@ def annotated(pipeline: Pipeline, todo: Iterable[Share], output: Path, n_process
             raise ValueError(Errors.HS114.format(problem=error)) from error
         finally:
             pool.shutdown(cancel_futures=True)
+            for half in output.glob(f"*{HALF}"):  # by processes that were ended
+                half.unlink()
 
 
 def _take(pipeline: Pipeline) -> None:
@@ -100,7 +103,7 @@ def annotate(pipeline: Pipeline, share: Share, file: Path) -> Done:
     problems = list(share.problems)
     docs = _docs(pipeline.nlp, share, problems)
     if docs:
-        part = file.with_suffix(".part")  # never half a file under the name of a whole one
+        part = file.with_suffix(HALF)  # never half a file under the name of a whole one
         DocBin(docs=docs, store_user_data=any(doc.user_data for doc in docs)).to_disk(part)
         part.replace(file)
     done = Done(len(docs), sum(map(len, docs)), int(len(docs) > 0), problems)

@@ -22,6 +22,11 @@ SENTENCES = ["The dog sees the cat .", "A cat sleeps .", "", "The old dog runs .
 CODE = """
 import os
 from spacy.language import Language
+from spacy.tokens import DocBin
+
+def half_a_file(self, path):
+    path.write_bytes(b"half")
+    os._exit(3)
 
 @Language.component("picky")
 def picky(doc):
@@ -29,6 +34,8 @@ def picky(doc):
         raise RuntimeError("this one not")
     if "die" in doc.text:
         os._exit(3)
+    if "half" in doc.text:
+        DocBin.to_disk = half_a_file
     return doc
 """
 
@@ -157,6 +164,13 @@ def test_a_process_that_dies(picky, tmp_path):
     code, output = run(picky / "model", *arguments, "-n", 2)
     assert code == 1 and "[HS114]" in output and "Stopped, with" in output
     assert all(len(docs) == 1 for docs in written(tmp_path / "out"))
+
+
+def test_a_process_that_dies_while_it_writes(picky, tmp_path):
+    srsly.write_jsonl(tmp_path / "in.jsonl", [{"text": "half"}])
+    arguments = (tmp_path / "in.jsonl", tmp_path / "out", "--code", picky / "code.py")
+    code, output = run(picky / "model", *arguments, "-n", 2)
+    assert code == 1 and "[HS114]" in output and not bytes_in(tmp_path / "out")
 
 
 def test_one_process_for_each_core(model, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Docs and weights for the tests of layers."""
 
+import threading
+
 import numpy as np
 import spacy
 from spacy.tokens import Doc
@@ -14,6 +16,23 @@ RATE = 1e-3
 
 def doc_of(text, **annotation):
     return Doc(VOCAB, words=text.split(), **annotation)
+
+
+def in_threads(model, docs):
+    """The scores of each Doc, predicted by four threads at once, in other orders. RETURNS a list of answers a Doc."""
+    answers = [[] for _ in docs]
+
+    def work(order):
+        for i in order:
+            answers[i].append(np.concatenate(model.predict([docs[i]])))
+
+    orders = [np.random.default_rng(seed).permutation(len(docs)) for seed in range(4)]
+    threads = [threading.Thread(target=work, args=(order,)) for order in orders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
 
 
 def zeros(docs, n_labels):

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from spacy_hoseq.layers import pair_rows
 from spacy_hoseq.layers.marginal_linear import MarginalLinear, forget_words, index_upstream
 from spacy_hoseq.layers.marginal_listener import no_backprop
 
-from .helpers import doc_of, randomize, zeros
+from .helpers import doc_of, in_threads, randomize, zeros
 from .test_marginal_linear import L, plain_scores
 from .test_upstream import LABELS, labels_of
 
@@ -158,18 +157,6 @@ def test_several_threads(monkeypatch):
     docs = texts(n=120)
     model = layer(docs)
     monkeypatch.setattr(pair_rows, "MAX_BYTES", 16 * 3 * 10 * 4)  # some words are kept, others are not
-    answers = [fresh(model, [doc]) for doc in docs]
-    wrong = []
-
-    def work(order):
-        for i in order:
-            if not np.array_equal(np.concatenate(model.predict([docs[i]])), answers[i]):
-                wrong.append(i)
-
-    orders = [np.random.default_rng(seed).permutation(len(docs)) for seed in range(4)]
-    threads = [threading.Thread(target=work, args=(order,)) for order in orders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    expected = [fresh(model, [doc]) for doc in docs]
+    for scores, answers in zip(expected, in_threads(model, docs), strict=True):
+        assert len(answers) == 4 and all(np.array_equal(answer, scores) for answer in answers)

@@ -1,7 +1,6 @@
 """Kept scores of word types: the same numbers, bit for bit, whatever was tagged before, and never of other weights."""
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from spacy_hoseq.layers.sparse_linear import SparseLinear, forget_words, index_f
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.additive import Additive
 
-from .helpers import doc_of, randomize, zeros
+from .helpers import doc_of, in_threads, randomize, zeros
 
 TEMPLATES = ["bias", "lower[-2..2]", "suffix2[0]", "edge[-1]", "edge[1]", "shape[1]", "lower[0]+lower[1]"]
 L = 5
@@ -108,17 +107,5 @@ def test_several_threads():
     docs = texts(n=200)
     model = layer(docs)
     expected = [fresh(model, [doc]) for doc in docs]
-    wrong = []
-
-    def work(order):
-        for i in order:
-            if not np.array_equal(np.concatenate(model.predict([docs[i]])), expected[i]):
-                wrong.append(i)
-
-    orders = [np.random.default_rng(seed).permutation(len(docs)) for seed in range(4)]
-    threads = [threading.Thread(target=work, args=(order,)) for order in orders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    for scores, answers in zip(expected, in_threads(model, docs), strict=True):
+        assert len(answers) == 4 and all(np.array_equal(answer, scores) for answer in answers)
