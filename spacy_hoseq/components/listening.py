@@ -11,7 +11,7 @@ from spacy.training import Example
 from thinc.api import Model
 
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact
+from ..decoders.exact import decode_exact, exact_labels
 from ..decoders.potentials import Potentials
 from ..decoders.predictions import labels_and_probable
 from ..decoders.probable_labels import certain_labels
@@ -121,8 +121,10 @@ def decode_for(
     if thresholds:
         best, probable = labels_and_probable(potentials, min(thresholds), allowed=allowed)
         handed.append(("marginals", UpstreamLabels(probable, keys, min(thresholds))))
-    if not thresholds or decode is not decode_exact:
+    if decode is not decode_exact:
         best = decode(potentials, allowed=allowed).labels
+    elif not thresholds:
+        best = exact_labels(potentials, allowed=allowed)
     if len(thresholds) < len(listeners):
         handed.append(("one_best", UpstreamLabels(certain_labels(best, potentials.lengths), keys, 0.0)))
     return best, handed

@@ -119,28 +119,50 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
 def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
     """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
     then those before. The second round works with what the first has left, and takes for the other side the limit that
-    the first has found (which takes that of all labels)."""
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
-    best = first_best(candidates.scores, candidates.first)  # (N,) the best-scoring candidates, which stay
-    lost = np.zeros(0)  # (C,) on the side of the last round
+    the first has found (which takes that of all labels). Only open tokens and those beside them are looked at."""
+    tokens, run = _beside_open(candidates, lengths)
+    if not len(tokens):
+        return candidates
+    cells = ranges(candidates.first.take(tokens), candidates.counts.take(tokens))
+    part, left = candidates.of(tokens), cells
+    best = first_best(part.scores, part.first)  # (n,) the best-scoring candidates, which stay
+    lost = np.zeros(0)  # (c,) on the side of the last round
     for n_rounds, step in enumerate((1, -1)):
-        token = candidates.tokens
+        token = part.tokens
         rival = best[token]
-        is_open = np.flatnonzero(rival != np.arange(len(token)))
-        if not len(is_open):
+        tested = np.flatnonzero(rival != np.arange(len(token)))
+        if not len(tested):
             break
-        rival = rival.take(is_open)
-        j, k = candidates.labels.take(rival), candidates.labels.take(is_open)
-        beside = lost.take(is_open) if n_rounds else limits.beside(j, k, -1)
-        here = _lost_beside(candidates, token.take(is_open), j, k, step, limits, sequence)
-        limit = here + candidates.loss.take(is_open)
+        rival = rival.take(tested)
+        j, k = part.labels.take(rival), part.labels.take(tested)
+        beside = lost.take(tested) if n_rounds else limits.beside(j, k, -1)
+        here = _lost_beside(part, token.take(tested), j, k, step, limits, run)
+        limit = here + part.loss.take(tested)
         limit += np.where(here > -np.inf, beside, 0.0)
-        gap = candidates.scores.take(rival) - candidates.scores.take(is_open)
+        gap = part.scores.take(rival) - part.scores.take(tested)
         kept, lost = np.ones(len(token), bool), np.zeros(len(token))
-        kept[is_open], lost[is_open] = ~(gap - limit > ROUNDING * (1 + gap)), here
+        kept[tested], lost[tested] = ~(gap - limit > ROUNDING * (1 + gap)), here
         stay = np.flatnonzero(kept)
-        candidates, lost, best = candidates.chosen(kept), lost.take(stay), (np.cumsum(kept) - 1)[best]
-    return candidates
+        part, left, lost, best = part.chosen(kept), left.take(stay), lost.take(stay), (np.cumsum(kept) - 1)[best]
+    every = np.ones(len(candidates.labels), bool)
+    every[cells] = False
+    every[left] = True
+    return candidates.chosen(every)
+
+
+def _beside_open(candidates: Candidates, lengths: NDArray[np.integer]) -> Tuple[Ints, Ints]:
+    """Tokens with several candidates and their neighbours (n,), and which run of neighbouring tokens of one sequence
+    each belongs to (n,)."""
+    is_open = candidates.counts > 1
+    near = is_open.copy()
+    near[1:] |= is_open[:-1]
+    near[:-1] |= is_open[1:]
+    tokens = np.flatnonzero(near)
+    starts = np.zeros(len(near) + 1, bool)
+    starts[np.cumsum(lengths)] = True
+    begins = starts.take(tokens)
+    begins[1:] |= np.diff(tokens) > 1
+    return tokens, np.cumsum(begins)
 
 
 def _lost_beside(

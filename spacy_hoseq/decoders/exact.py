@@ -29,41 +29,50 @@ from .layout import check_scores, make_layout
 from .local_viterbi import local_viterbi
 from .log_marginals import LogMarginals
 from .longest_match import any_sign_posterior, check_finite, decode_any_sign
+from .path_score import sum_score
 from .pattern_posterior import is_stable, pattern_posterior
 from .potentials import OneSequence, Potentials
-from .pruning import decode_pruned
+from .pruning import pruned_labels
 from .records import LostDigits, NoPath, Paths, Posterior
 
 Ints = NDArray[np.intp]
+Labels = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 
 def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
-    """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences.
+    """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences, with their scores.
 
     allowed (N, L) bool: labels permitted at each token. RETURNS (Paths). Ties: as the algorithm used.
     RAISES ValueError [HS020-HS025, HS036-HS038]; [HS099]: scores of label pairs at each token beside label patterns.
     """
+    labels = exact_labels(potentials, allowed=allowed)
+    scores, trans, lengths, patterns, configurations, moves = potentials[:6]
+    emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
+    return Paths(labels, sum_score(emissions, trans, labels, lengths, patterns, configurations, moves))
+
+
+def exact_labels(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Labels:
+    """The labels of `decode_exact` alone (N,), for those who do not ask for scores."""
     if potentials.moves is not None:
         check_chain(potentials)
         scores, trans, lengths = potentials[:3]
-        return local_viterbi(scores, trans, potentials.moves, lengths, allowed=allowed)
+        return local_viterbi(scores, trans, potentials.moves, lengths, allowed=allowed).labels
     spanned, rest = _split(potentials, allowed, with_zero=False)
     if not len(spanned):
         return _decode_contiguous(potentials, allowed)
-    labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
+    labels = np.zeros(len(potentials.scores), np.int32)
     if len(rest):
         chain, tokens, _ = potentials.chain_of(rest)
         with _numbered(rest):
-            labels[tokens], best[rest] = _decode_contiguous(chain, None if allowed is None else allowed[tokens])
+            labels[tokens] = _decode_contiguous(chain, None if allowed is None else allowed[tokens])
     for i, one, configurations in _spanned(potentials, spanned, allowed):
         if (configurations.weights == 0).any():
             configurations = configurations.chosen(np.flatnonzero(configurations.weights), 0)
         with _numbered(np.array([i])):
             lattice = ConfigurationLattice(one.scores, one.trans, one.patterns, configurations, one.allowed)
-            found = configuration_paths(lattice)
-        labels[potentials.tokens_of(i)], best[i] = found.labels, found.scores[0]
-    return Paths(labels, best)
+            labels[potentials.tokens_of(i)] = configuration_paths(lattice).labels
+    return labels
 
 
 def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Posterior:
@@ -148,21 +157,19 @@ def _spanned(
             yield i, one, one.configurations
 
 
-def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths:
+def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Labels:
     """Sequences without configurations; each by the signs of its own patterns, so that ties do not depend on others."""
     scores, trans, lengths, patterns = potentials[:4]
     if patterns is None:
-        return decode_pruned(scores, trans, lengths, allowed=allowed, limits=potentials.limits)
+        return pruned_labels(scores, trans, lengths, allowed=allowed, limits=potentials.limits)
     check_finite(patterns)
     if patterns.weights.min(initial=0.0) < 0:
-        return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)
+        return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed).labels
     if patterns.fired is None or patterns.fired.weights.min(initial=0.0) >= 0:
-        return decode_pruned(
-            scores, trans, lengths, patterns=patterns, allowed=allowed, limits=potentials.limits
-        )
+        return pruned_labels(scores, trans, lengths, patterns=patterns, allowed=allowed, limits=potentials.limits)
     negative = patterns.fired.tokens[patterns.fired.weights < 0]
     signed = np.unique(np.searchsorted(np.cumsum(lengths), negative, side="right"))
-    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
+    labels = np.zeros(len(scores), np.int32)
     for sequences in (signed, np.setdiff1d(np.arange(len(lengths)), signed, assume_unique=True)):
         if len(sequences):
             chain, tokens, _ = potentials.chain_of(sequences)
@@ -170,13 +177,12 @@ def _decode_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Paths
             mask = None if allowed is None else allowed[tokens]
             with _numbered(sequences):
                 if sequences is signed and inside is not None:
-                    found = decode_any_sign(scores, trans, inside, own_lengths, allowed=mask)
+                    labels[tokens] = decode_any_sign(scores, trans, inside, own_lengths, allowed=mask).labels
                 else:
-                    found = decode_pruned(
+                    labels[tokens] = pruned_labels(
                         scores, trans, own_lengths, patterns=inside, allowed=mask, limits=potentials.limits
                     )
-            labels[tokens], best[sequences] = found
-    return Paths(labels, best)
+    return labels
 
 
 def _sum_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Posterior:

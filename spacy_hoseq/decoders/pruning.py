@@ -54,9 +54,28 @@ def decode_pruned(
 ) -> Paths:
     """The best label sequences, as `viterbi` (no patterns) or `decode_nonnegative` give them, for less work.
 
+    Arguments and errors as `pruned_labels`, which finds the labels.
+    """
+    labels = pruned_labels(scores, trans, lengths, patterns=patterns, allowed=allowed, limits=limits)
+    emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
+    return Paths(labels, sum_score(emissions, trans, labels, lengths, patterns))
+
+
+def pruned_labels(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    lengths: NDArray[np.integer],
+    *,
+    patterns: Optional[PatternScores] = None,
+    allowed: Optional[NDArray[np.bool_]] = None,
+    limits: Optional[Limits] = None,
+) -> NDArray[np.int32]:
+    """The labels y* = argmax_y score(x, y) (N,), without their score.
+
     limits: of these weights, to be kept for other batches; None = made for this one. Those of other arrays are not
-    used. Other arguments, result and errors as there. Where two labellings have exactly the same score, the chosen one
-    may differ from the unpruned decoder's with patterns (never without); it does not depend on the rest of the batch.
+    used. Other arguments and errors as of `viterbi` or `decode_nonnegative`. Where two labellings have exactly the same
+    score, the chosen one may differ from the unpruned decoder's with patterns (never without); it does not depend on
+    the rest of the batch.
 
     Time O(N L) plus that of the limits, and of the decoder on the windows that stay open.
     """
@@ -65,7 +84,7 @@ def decode_pruned(
     if patterns is not None:
         check_weights(patterns)
     if not len(scores):
-        return Paths(np.zeros(0, np.int32), np.zeros(0))
+        return np.zeros(0, np.int32)
     if limits is None or not limits.belong_to(trans, patterns):
         limits = Limits(trans, patterns)
     if patterns is not None and patterns.fired is not None:
@@ -77,7 +96,7 @@ def decode_pruned(
     patterns = _possible(patterns, candidates, scores.shape, np.repeat(np.arange(len(sizes)), sizes))
     few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
-    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(sizes))
+    labels = np.zeros(len(scores), np.int32)
     for chosen in (*_parts(np.flatnonzero(few), pairs), np.flatnonzero(~few)):
         if not len(chosen):
             continue
@@ -86,13 +105,13 @@ def decode_pruned(
         try:
             if few[chosen[0]]:
                 part = candidates if len(chosen) == len(sizes) else candidates.of(at)
-                labels[at], best[chosen] = _decode_open(part, limits, sizes[chosen], inside)
+                labels[at] = _decode_open(part, limits, sizes[chosen], inside)
             else:
                 mask = None if allowed is None else allowed[at]
-                labels[at], best[chosen] = _decode_all(scores[at], trans, sizes[chosen], inside, mask)
+                labels[at] = _decode_all(scores[at], trans, sizes[chosen], inside, mask)
         except NoPath as no_path:
             raise NoPath(int(chosen[no_path.sequence])) from None
-    return Paths(labels, best)
+    return labels
 
 
 def _possible(
@@ -144,14 +163,16 @@ def _decode_all(
     lengths: Ints,
     patterns: Optional[PatternScores],
     allowed: Optional[NDArray[np.bool_]],
-) -> Paths:
+) -> NDArray[np.int32]:
     """Sequences with many candidates, decoded as they are."""
     if patterns is None:
-        return viterbi(scores, trans, lengths, allowed=allowed)
-    return decode_checked(scores, trans, patterns, lengths, allowed)
+        return viterbi(scores, trans, lengths, allowed=allowed).labels
+    return decode_checked(scores, trans, patterns, lengths, allowed).labels
 
 
-def _decode_open(candidates: Candidates, limits: Limits, lengths: Ints, patterns: Optional[PatternScores]) -> Paths:
+def _decode_open(
+    candidates: Candidates, limits: Limits, lengths: Ints, patterns: Optional[PatternScores]
+) -> NDArray[np.int32]:
     """Sequences with few candidates: fewer still by the later tests, then window by window."""
     if patterns is not None:  # the windows of a chain are decoded in less time than this takes
         candidates = refine(candidates, limits, lengths)
@@ -170,12 +191,12 @@ def _decode_open(candidates: Candidates, limits: Limits, lengths: Ints, patterns
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
-    is_chosen = candidates.labels == labels[candidates.tokens]
-    emissions = candidates.scores[is_chosen]  # (N,)
-    best = sum_score(emissions, limits.trans, labels, lengths, patterns)
-    if best.min() == -np.inf:
-        raise NoPath(int(best.argmin()))
-    return Paths(labels, best)
+    if not limits.are_finite:  # what is decided may be impossible, where nothing else is possible, either
+        impossible = np.flatnonzero(limits.trans[labels[:-1], labels[1:]] == -np.inf)
+        impossible = impossible[sequence[impossible] == sequence[impossible + 1]]
+        if len(impossible):
+            raise NoPath(int(sequence[impossible[0]]))
+    return labels
 
 
 def _decode_windows(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact, exact_posterior
+from ..decoders.exact import decode_exact, exact_labels, exact_posterior
 from ..decoders.firing import matching
 from ..decoders.path_score import path_score
 from ..decoders.potentials import Potentials, PotentialsGradient
@@ -98,11 +98,13 @@ def _difference(
     augmented = potentials
     if margin:
         augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
-    found = decode(augmented, allowed=allowed)
-    guess, reference = found.labels, gold_labels(potentials, gold)
-    if decode is not decode_exact:
+    reference = gold_labels(potentials, gold)
+    if decode is decode_exact:
+        guess = exact_labels(augmented, allowed=allowed)
+    else:
+        found = decode(augmented, allowed=allowed)
         below = found.scores < _score(potentials, reference)  # (S,)
-        guess = np.where(np.repeat(below, potentials.lengths), reference, guess)
+        guess = np.where(np.repeat(below, potentials.lengths), reference, found.labels)
     if (guess == reference).all():
         return Loss(0.0, _nothing(potentials))
     of_guess, of_reference = _counts(potentials, guess, reference)
@@ -151,7 +153,7 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
         only: Labels = gold.argmax(axis=1).astype(np.int32)
         check_possible(potentials, only)
         return only
-    return decode_exact(potentials, allowed=gold).labels
+    return exact_labels(potentials, allowed=gold)
 
 
 def check_possible(potentials: Potentials, labels: Labels) -> None:

@@ -24,7 +24,7 @@ from .posteriors import assert_enumerated
 from .test_configurations import assert_best
 from .test_longest_match import is_feasible
 
-ALGORITHMS = ["decode_pruned", "decode_any_sign", "configuration_paths",
+ALGORITHMS = ["pruned_labels", "decode_any_sign", "configuration_paths",
               "forward_backward", "pattern_posterior", "any_sign_posterior", "configuration_posterior"]  # fmt: skip
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
@@ -95,22 +95,22 @@ def called(function, case):
 
 
 @pytest.mark.parametrize("change, decoder, summer", [
-    ({}, ["decode_pruned"], ["forward_backward"]),
-    ({"patterns": (((0, 1), 1.0),)}, ["decode_pruned"], ["pattern_posterior"]),
+    ({}, ["pruned_labels"], ["forward_backward"]),
+    ({"patterns": (((0, 1), 1.0),)}, ["pruned_labels"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["decode_any_sign"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)},
-     ["decode_pruned", "decode_any_sign"], ["pattern_posterior"]),
+     ["pruned_labels", "decode_any_sign"], ["pattern_posterior"]),
     ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["decode_any_sign"], ["pattern_posterior"]),
-    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["decode_pruned"], ["pattern_posterior"]),
+    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_labels"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), -16.0),)}, ["decode_any_sign"], ["any_sign_posterior"]),
-    ({"patterns": (((0, 1), 300.0),)}, ["decode_pruned"], ["any_sign_posterior"]),
+    ({"patterns": (((0, 1), 300.0),)}, ["pruned_labels"], ["any_sign_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
-     ["decode_pruned"], ["pattern_posterior"]),
+     ["pruned_labels"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]]), "scores": VANISHING},
-     ["decode_pruned"], ["pattern_posterior", "any_sign_posterior"]),
+     ["pruned_labels"], ["pattern_posterior", "any_sign_posterior"]),
     ({"configurations": (SPAN,)},
-     ["decode_pruned", "configuration_paths"], ["forward_backward", "configuration_posterior"]),
-    ({"configurations": ((*SPAN[:2], 0.0),)}, ["decode_pruned"], ["forward_backward", "configuration_posterior"]),
+     ["pruned_labels", "configuration_paths"], ["forward_backward", "configuration_posterior"]),
+    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_labels"], ["forward_backward", "configuration_posterior"]),
     ({"lengths": np.array([5]), "patterns": (((0, 1), 1.0),), "configurations": (SPAN,)},
      ["configuration_paths"], ["configuration_posterior"]),
 ])  # fmt: skip
