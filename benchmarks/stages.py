@@ -19,7 +19,7 @@ from wasabi import table
 from spacy_hoseq.decoders.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.limits import Limits
 from spacy_hoseq.decoders.nonnegative import decode_nonnegative
-from spacy_hoseq.decoders.pruning import decode_pruned
+from spacy_hoseq.decoders.pruning import pruned_labels
 from spacy_hoseq.decoders.viterbi import viterbi
 
 from .page import write_table
@@ -81,7 +81,7 @@ def stages(model: Path, text: Path) -> Column:
     timed = {
         "attribute values of all tokens": timer(lambda: extractor.columns(docs)),
         "emission scores, these included": timer(lambda: emissions.predict(docs)),
-        "decoding": timer(lambda: decode_pruned(scores, trans, lengths, patterns=patterns, limits=limits)),
+        "decoding": timer(lambda: pruned_labels(scores, trans, lengths, patterns=patterns, limits=limits)),
         "(decoding without pruning)": timer(unpruned),
         "writing tags": timer(lambda docs: pipe.set_annotations(docs, guesses), untagged),
         "all, through nlp.pipe": timer(lambda docs: list(nlp.pipe(docs)), untagged),

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
+from .exact import decode_exact
 from .instances import Instances, make_instances
 from .layout import check_scores, make_layout
 from .limits import Limits
 from .longest_match import check_finite
 from .path_score import path_score
 from .potentials import Potentials
-from .pruning import decode_pruned
+from .pruning import pruned_labels
 from .records import NoPath, Paths
 from .trie import PatternScores
 
@@ -80,7 +81,7 @@ class DualDecomposition:
         make_layout(lengths, len(scores))
         n = len(lengths)
         if patterns is None:
-            paths = decode_pruned(scores, trans, lengths, allowed=allowed, limits=potentials.limits)
+            paths = decode_exact(potentials, allowed=allowed)
             return Certified(*paths, paths.scores.copy(), np.ones(n, bool), np.zeros(n, np.intp))
         check_finite(patterns)
         result = Certified(
@@ -124,16 +125,17 @@ def _solve(
     limits = Limits(trans, None)  # prices change the scores only
     for _ in range(max_iterations):
         total = scores + _sum_rows(z.tokens, prices, n_tokens)
-        chain = decode_pruned(total, trans, lengths, allowed=allowed, limits=limits)
+        guess = pruned_labels(total, trans, lengths, allowed=allowed, limits=limits)
         slaves, value = _slaves(z, prices)
-        dual = chain.scores + np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
+        dual = path_score(total, trans, guess, lengths)
+        dual += np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
         bounds = np.where(certified, bounds, np.minimum(bounds, dual))
-        primal = path_score(scores, trans, chain.labels, lengths, patterns=patterns)
+        primal = path_score(scores, trans, guess, lengths, patterns=patterns)
         better = (primal > best) & ~certified
         best = np.where(better, primal, best)
-        labels = np.where(better[sequence], chain.labels, labels).astype(np.int32)
+        labels = np.where(better[sequence], guess, labels).astype(np.int32)
         iterations += ~certified
-        chosen = chain.labels[z.tokens]
+        chosen = guess[z.tokens]
         differ = chosen != slaves
         agree = np.bincount(of_pair, weights=differ, minlength=len(lengths)) == 0
         certified |= agree | (bounds - best <= TOLERANCE * (1 + np.abs(best)))

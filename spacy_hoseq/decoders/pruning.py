@@ -20,8 +20,7 @@ from .firing import matching
 from .layout import check_scores, make_layout, ranges
 from .limits import Limits
 from .nonnegative import MANY_NODES, check_weights, decode_checked
-from .path_score import sum_score
-from .records import NoPath, Paths
+from .records import NoPath
 from .sparse import decode_sparse
 from .sparse_viterbi import sparse_viterbi
 from .trie import Fired, PatternScores
@@ -43,24 +42,6 @@ class Windows(NamedTuple):
     lengths: Ints
 
 
-def decode_pruned(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
-    lengths: NDArray[np.integer],
-    *,
-    patterns: Optional[PatternScores] = None,
-    allowed: Optional[NDArray[np.bool_]] = None,
-    limits: Optional[Limits] = None,
-) -> Paths:
-    """The best label sequences, as `viterbi` (no patterns) or `decode_nonnegative` give them, for less work.
-
-    Arguments and errors as `pruned_labels`, which finds the labels.
-    """
-    labels = pruned_labels(scores, trans, lengths, patterns=patterns, allowed=allowed, limits=limits)
-    emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
-    return Paths(labels, sum_score(emissions, trans, labels, lengths, patterns))
-
-
 def pruned_labels(
     scores: NDArray[np.floating],
     trans: NDArray[np.floating],
@@ -70,10 +51,11 @@ def pruned_labels(
     allowed: Optional[NDArray[np.bool_]] = None,
     limits: Optional[Limits] = None,
 ) -> NDArray[np.int32]:
-    """The labels y* = argmax_y score(x, y) (N,), without their score.
+    """The labels y* = argmax_y score(x, y) (N,), as `viterbi` (no patterns) or `decode_nonnegative` give them, for less
+    work.
 
     limits: of these weights, to be kept for other batches; None = made for this one. Those of other arrays are not
-    used. Other arguments and errors as of `viterbi` or `decode_nonnegative`. Where two labellings have exactly the same
+    used. Other arguments and errors as there. Where two labellings have exactly the same
     score, the chosen one may differ from the unpruned decoder's with patterns (never without); it does not depend on
     the rest of the batch.
 

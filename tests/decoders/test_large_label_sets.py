@@ -11,7 +11,7 @@ from spacy_hoseq.decoders import pruning
 from spacy_hoseq.decoders.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.limits import Limits
-from spacy_hoseq.decoders.pruning import decode_pruned
+from spacy_hoseq.decoders.pruning import pruned_labels
 
 from ..cases import Case
 from ..strategies import random_patterns
@@ -99,7 +99,7 @@ def test_few_candidates_are_left_of_450():
     second = refine(beside_decided(first, limits, case.lengths), limits, case.lengths)
     assert len(first.labels) < 12 * len(case.scores) and len(second.labels) < 1.7 * len(case.scores)
     with mock.patch.object(pruning, "viterbi", None):
-        decode_pruned(case.scores, case.trans, case.lengths, limits=limits)
+        pruned_labels(case.scores, case.trans, case.lengths, limits=limits)
 
 
 def test_limits_are_made_for_the_best_scoring_labels_and_once():

@@ -46,10 +46,8 @@ def test_crowded_chain(monkeypatch):
 
     monkeypatch.setattr(pruning, "sparse_viterbi", watched)
     scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
-    got = pruning.decode_pruned(scores, trans, np.array([n_tokens]))
-    expected = viterbi(scores, trans, np.array([n_tokens]))
-    assert got.labels.tolist() == expected.labels.tolist()
-    assert got.scores == pytest.approx(expected.scores)
+    labels = pruning.pruned_labels(scores, trans, np.array([n_tokens]))
+    assert labels.tolist() == viterbi(scores, trans, np.array([n_tokens])).labels.tolist()
     assert len(decoded) > 10 and max(decoded) < 1100
 
 
@@ -58,12 +56,11 @@ def test_parts_of_windows(monkeypatch):
     rng = np.random.default_rng(0)
     scores, trans = rng.normal(0, 8, (3000, 10)).astype("f4"), rng.normal(0, 1, (10, 10))
     patterns = Case(scores, trans, np.array([3000]), (((0, 1, 2), 1.0), ((3, 3), 2.0))).pattern_scores()
-    expected = pruning.decode_pruned(scores, trans, np.array([3000]), patterns=patterns)
+    expected = pruning.pruned_labels(scores, trans, np.array([3000]), patterns=patterns)
     monkeypatch.setattr(pruning, "WINDOW_TOKENS", 50)
     monkeypatch.setattr(bounds, "BLOCK_CANDIDATES", 70)
-    got = pruning.decode_pruned(scores, trans, np.array([3000]), patterns=patterns)
-    assert got.labels.tolist() == expected.labels.tolist()
-    assert got.scores.tolist() == expected.scores.tolist()
+    labels = pruning.pruned_labels(scores, trans, np.array([3000]), patterns=patterns)
+    assert labels.tolist() == expected.tolist()
 
 
 def test_patterns(n_slow, monkeypatch):

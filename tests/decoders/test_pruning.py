@@ -9,7 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import pruning
-from spacy_hoseq.decoders.pruning import decode_pruned, open_windows
+from spacy_hoseq.decoders.path_score import path_score
+from spacy_hoseq.decoders.pruning import open_windows, pruned_labels
+from spacy_hoseq.decoders.records import Paths
 
 from ..cases import Case
 from ..contract import DecoderContract
@@ -18,12 +20,17 @@ from .test_nonnegative import decode_with_patterns
 from .test_viterbi import decode_viterbi
 
 
+def pruned(case, patterns):
+    labels = pruned_labels(case.scores, case.trans, case.lengths, patterns=patterns, allowed=case.allowed)
+    return Paths(labels, path_score(case.scores, case.trans, labels, case.lengths, patterns=patterns))
+
+
 def decode_chain(case):
-    return decode_pruned(case.scores, case.trans, case.lengths, allowed=case.allowed)
+    return pruned(case, None)
 
 
 def decode(case):
-    return decode_pruned(case.scores, case.trans, case.lengths, patterns=case.pattern_scores(), allowed=case.allowed)
+    return pruned(case, case.pattern_scores())
 
 
 class TestPrunedChain(DecoderContract):

@@ -9,11 +9,12 @@ import pytest
 from spacy_hoseq.decoders.forward_backward import forward_backward
 from spacy_hoseq.decoders.kbest import k_best
 from spacy_hoseq.decoders.path_score import path_score
-from spacy_hoseq.decoders.pruning import decode_pruned
 
 from ..cases import Case
 from ..strategies import random_mask, random_patterns
 from .test_nonnegative import decode_with_patterns
+from .test_pruning import decode as decode_pruned
+from .test_pruning import decode_chain
 from .test_sparse import decode as decode_over_candidates
 from .test_viterbi import decode_viterbi
 
@@ -95,8 +96,7 @@ def random_case(seed, *, n_patterns=40, signed=False):
 def test_chain_is_its_plain_twin(seed):
     case = random_case(seed, n_patterns=0)
     plain = [plain_decode(single) for single in case.singles()]
-    pruned = decode_pruned(case.scores, case.trans, case.lengths, allowed=case.allowed)
-    for paths in (decode_viterbi(case), pruned):
+    for paths in (decode_viterbi(case), decode_chain(case)):
         assert paths.labels.tolist() == [y for _, labels in plain for y in labels]
         assert paths.scores == pytest.approx([score for score, _ in plain])
 
@@ -107,10 +107,8 @@ def test_patterns_are_their_plain_twin(seed, scale):
     case = random_case(seed)
     case = replace(case, scores=np.float32(scale) * case.scores)
     assert (decode_with_patterns(case).labels != decode_viterbi(case).labels).any()
-    patterns = case.pattern_scores()
-    pruned = decode_pruned(case.scores, case.trans, case.lengths, patterns=patterns, allowed=case.allowed)
     plain = [plain_decode(single) for single in case.singles()]
-    for paths in (decode_with_patterns(case), decode_over_candidates(case), pruned):
+    for paths in (decode_with_patterns(case), decode_over_candidates(case), decode_pruned(case)):
         assert paths.labels.tolist() == [y for _, labels in plain for y in labels]
         assert paths.scores == pytest.approx([score for score, _ in plain])
 
