@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .instances import Instances, make_instances
-from .layout import check_scores, make_layout
+from .layout import check_lengths, check_scores
 from .nonnegative import check_weights
 from .path_score import path_score
 from .potentials import OneSequence, Potentials
@@ -44,7 +44,7 @@ def algorithm_1(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Pa
     Time O(M^2 + T L^2) for a sequence with M patterns written out at their positions.
     """
     check_scores(potentials.scores, potentials.trans, allowed)
-    make_layout(potentials.lengths, len(potentials.scores))
+    check_lengths(potentials.lengths, len(potentials.scores))
     potentials.refuse_configurations("algorithm_1_decoder")
     if potentials.patterns is not None:
         check_weights(potentials.patterns)

@@ -92,17 +92,15 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
     """The same test, with neighbours that have one candidate restricted to it. What it costs grows with the candidates,
     not with pairs of them; so it comes before `refine`, and leaves half of them or less."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    decided = candidates.counts == 1
-    ends = np.ones(len(decided) + 1, bool)  # between tokens n - 1 and n
+    is_open = candidates.counts > 1
+    ends = np.ones(len(is_open) + 1, bool)  # between tokens n - 1 and n
     ends[1:-1] = sequence[1:] != sequence[:-1]
     known_before, known_after = ends[:-1].copy(), ends[1:].copy()
-    known_before[1:] |= decided[:-1]
-    known_after[:-1] |= decided[1:]
-    token = candidates.tokens
-    rival = first_best(candidates.scores, candidates.first).take(token)
-    tested = np.flatnonzero((rival != np.arange(len(token))) & (known_before | known_after).take(token))
-    rival, token = rival.take(tested), token.take(tested)
-    j, k = candidates.labels.take(rival), candidates.labels.take(tested)
+    known_before[1:] |= ~is_open[:-1]
+    known_after[:-1] |= ~is_open[1:]
+    tokens = np.flatnonzero(is_open & (known_before | known_after))
+    rivals, tested, token = _against_best(candidates, tokens)
+    j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
     limit, possible = candidates.loss.take(tested), np.ones(len(tested), bool)
     for step, known in ((-1, known_before), (1, known_after)):
         lost = limits.beside(j, k, step).astype(np.float64)
@@ -110,10 +108,21 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
         lost[at] = _lost_beside(candidates, token.take(at), j.take(at), k.take(at), step, limits, sequence)
         possible &= lost > -np.inf
         limit += np.where(possible, lost, 0.0)
-    gap = candidates.scores.take(rival) - candidates.scores.take(tested)
+    gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
     kept = np.ones(len(candidates.labels), bool)
     kept[tested] = possible & ~(gap - limit > ROUNDING * (1 + gap))
     return candidates.chosen(kept)
+
+
+def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Ints]:
+    """All candidates of some tokens (n,) but the best-scoring one. RETURNS the best-scoring one at the token of each,
+    which they are (m,), and the token of each."""
+    first, counts = candidates.first.take(tokens), candidates.counts.take(tokens)
+    cells = ranges(first, counts)
+    best = cells.take(first_best(candidates.scores.take(cells), np.concatenate([[0], np.cumsum(counts)])))
+    rivals, token = best.repeat(counts), tokens.repeat(counts)
+    others = np.flatnonzero(cells != rivals)
+    return rivals.take(others), cells.take(others), token.take(others)
 
 
 def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:

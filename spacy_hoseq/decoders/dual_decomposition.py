@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from .exact import decode_exact
 from .instances import Instances, make_instances
-from .layout import check_scores, make_layout
+from .layout import check_lengths, check_scores
 from .limits import Limits
 from .longest_match import check_finite
 from .path_score import path_score
@@ -78,7 +78,7 @@ class DualDecomposition:
         potentials.refuse_configurations("dual_decomposition_decoder")
         scores, trans, lengths, patterns = potentials[:4]
         check_scores(scores, trans, allowed)
-        make_layout(lengths, len(scores))
+        check_lengths(lengths, len(scores))
         n = len(lengths)
         if patterns is None:
             paths = decode_exact(potentials, allowed=allowed)

@@ -25,7 +25,7 @@ from .configurations import (
     configuration_posterior,
 )
 from .forward_backward import forward_backward
-from .layout import check_scores, make_layout
+from .layout import check_lengths, check_scores
 from .local_viterbi import local_viterbi
 from .log_marginals import LogMarginals
 from .longest_match import any_sign_posterior, check_finite, decode_any_sign
@@ -140,7 +140,7 @@ def _split(potentials: Potentials, allowed: Optional[Mask], *, with_zero: bool) 
     if configurations is None or not len(configurations.first):
         return every[:0], every
     check_scores(potentials.scores, potentials.trans, allowed)
-    make_layout(potentials.lengths, len(potentials.scores))
+    check_lengths(potentials.lengths, len(potentials.scores))
     check_configurations(configurations, potentials.lengths, potentials.scores.shape[1])
     first = configurations.first if with_zero else configurations.first[configurations.weights != 0]
     spanned = np.unique(np.searchsorted(np.cumsum(potentials.lengths), first, side="right"))

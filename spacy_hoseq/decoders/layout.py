@@ -40,11 +40,17 @@ class Layout(NamedTuple):
             first = last
 
 
-def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
-    """RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
+def check_lengths(lengths: NDArray[np.integer], n_tokens: int) -> NDArray[np.int64]:
+    """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
     sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
     if (sizes < 1).any() or sizes.sum() != n_tokens:
         raise ValueError(Errors.HS025.format(expected=n_tokens, got=sizes.tolist()[:10]))
+    return sizes
+
+
+def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
+    """RAISES ValueError [HS025] as `check_lengths`."""
+    sizes = check_lengths(lengths, n_tokens)
     order = np.argsort(-sizes, kind="stable")
     n_steps = int(sizes.max(initial=0))
     size_at_t = len(sizes) - np.searchsorted(np.sort(sizes), np.arange(n_steps), side="right")

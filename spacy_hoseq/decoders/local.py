@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .layout import make_layout
+from .layout import check_lengths
 
 OFFSETS: Dict[int, Tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
 
@@ -48,7 +48,7 @@ def check_order(order: int) -> None:
 def check_local(local: LocalScores, lengths: NDArray[np.integer], order: int, allowed: Optional[Mask]) -> None:
     """RAISES ValueError [HS022], [HS024], [HS025], [HS090]: what no strategy can work with."""
     check_order(order)
-    make_layout(lengths, local.n_tokens)
+    check_lengths(lengths, local.n_tokens)
     if allowed is not None:
         expected = (local.n_tokens, local.n_labels)
         if allowed.shape != expected:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..errors import Errors
 from . import dominance
 from .firing import expand_fired
-from .layout import Layout, check_scores, make_layout, packed_scores, parts_of
+from .layout import Layout, check_lengths, check_scores, make_layout, packed_scores, parts_of
 from .records import NoPath, Paths
 from .trie import PatternScores
 from .viterbi import max_plus
@@ -61,7 +61,7 @@ def decode_nonnegative(
     """
     check_scores(scores, trans, allowed)
     check_weights(patterns)
-    make_layout(lengths, len(scores))
+    check_lengths(lengths, len(scores))
     return decode_checked(scores, trans, patterns, lengths, allowed)
 
 

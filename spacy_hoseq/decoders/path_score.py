@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .configurations import Configurations
 from .firing import matching
-from .layout import check_scores, make_layout
+from .layout import check_lengths, check_scores
 from .trie import PatternScores
 
 
@@ -28,7 +28,7 @@ def path_score(
     RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
     """
     check_scores(scores, trans, None)
-    make_layout(lengths, len(scores))
+    check_lengths(lengths, len(scores))
     emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
     return sum_score(emissions, trans, labels, lengths, patterns, configurations, moves)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from .candidates import Candidates
 from .firing import matching
-from .layout import check_scores, make_layout, ranges
+from .layout import check_lengths, check_scores, ranges
 from .limits import Limits
 from .nonnegative import MANY_NODES, check_weights, decode_checked
 from .records import NoPath
@@ -62,7 +62,7 @@ def pruned_labels(
     Time O(N L) plus that of the limits, and of the decoder on the windows that stay open.
     """
     check_scores(scores, trans, allowed)
-    make_layout(lengths, len(scores))
+    sizes: Ints = check_lengths(lengths, len(scores)).astype(np.intp, copy=False)
     if patterns is not None:
         check_weights(patterns)
     if not len(scores):
@@ -73,7 +73,6 @@ def pruned_labels(
         patterns = patterns._replace(fired=patterns.fired.where(patterns.fired.weights > 0))
     fired_loss = None if patterns is None else fired_loss_of(patterns, scores.shape)
     candidates = candidate_labels(scores, limits, allowed=allowed, fired_loss=fired_loss)
-    sizes: Ints = np.asarray(lengths).astype(np.intp)
     candidates = beside_decided(candidates, limits, sizes)
     patterns = _possible(patterns, candidates, scores.shape, np.repeat(np.arange(len(sizes)), sizes))
     few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)

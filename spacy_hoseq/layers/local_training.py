@@ -18,7 +18,7 @@ from ..errors import Errors
 from ..learning.inequality import InequalityWeights
 from ..learning.parameter import merge_gradients, to_storage
 from .local_features import TrainingRows
-from .sparse_linear import add_rows
+from .row_sums import add_rows
 
 Ints = NDArray[np.intp]
 

@@ -15,13 +15,14 @@ from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ..features.sequences import Lengths, names_and_lengths
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter, UsedRows
+from .row_sums import add_rows, sum_rows
 from .scores_by_doc import ScoresByDoc
 from .storage import keys_problem
-from .type_scores import TypeScores, add_row, add_rows
+from .type_scores import TypeScores
 from .used_features import UsedFeatures
 from .weights import WeightsShim, weights_of
 
-BLOCK_TOKENS = 8192  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
+BLOCK_TOKENS = 32_768  # tokens whose keys are made and looked up together
 CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
 ROW_BYTES = 4  # int32
 
@@ -224,19 +225,18 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     """
     extractor, (index, table) = features.extractor, used[:2]
     columns = extractor.columns(docs)
-    scores = np.zeros((columns.n_tokens, table.shape[1]), table.dtype)
+    scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return ScoresByDoc(scores, columns.lengths, docs)
     own, rows = features.type_scores.of(extractor, index, table, columns)
-    buffer = np.empty_like(scores[:BLOCK_TOKENS])
     for start in range(0, columns.n_tokens, BLOCK_TOKENS):
-        block, places = scores[start : start + BLOCK_TOKENS], columns.positions[start : start + BLOCK_TOKENS]
-        for offset, of_words in own.items():
-            add_row(block, of_words, rows.take(places + offset), buffer)
+        stop = min(start + BLOCK_TOKENS, columns.n_tokens)
+        places = columns.positions[start:stop]
+        terms = [(of_words, rows.take(places + offset)) for offset, of_words in own.items()]
         if extractor.of_more:
-            keys = extractor.keys_between(columns, start, start + BLOCK_TOKENS, extractor.of_more)
-            for found in index.lookup(keys):
-                add_row(block, table, found, buffer)
+            found = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
+            terms += [(table, some) for some in found]
+        sum_rows(terms, scores[start:stop])
     return ScoresByDoc(scores, columns.lengths, docs)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..features.extract import Columns, FeatureExtractor
-from ..features.index import Index, Rows
+from ..features.index import Index
+from .row_sums import add_rows
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.intp]
@@ -100,17 +101,3 @@ def _scores(
         for offset, templates in extractor.of_one_word.items()
     }
 
-
-def add_rows(table: Floats, rows: Rows) -> Floats:
-    """scores[n] = sum_k table[rows[k, n]], template by template (faster than gathering all rows). RETURNS (n, L)."""
-    scores = np.zeros((rows.shape[1], table.shape[1]), table.dtype)
-    buffer = np.empty_like(scores)
-    for row in rows:
-        add_row(scores, table, row, buffer)
-    return scores
-
-
-def add_row(scores: Floats, table: Floats, row: NDArray[Any], buffer: Floats) -> None:
-    """scores[n] += table[row[n]]. buffer: memory for n rows or more."""
-    np.take(table, row, axis=0, out=buffer[: len(row)], mode="clip")
-    scores += buffer[: len(row)]

@@ -8,9 +8,9 @@ from thinc.api import set_dropout_rate
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers import sparse_linear
+from spacy_hoseq.layers import row_sums, sparse_linear
+from spacy_hoseq.layers.row_sums import add_rows
 from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features, row_gradient
-from spacy_hoseq.layers.type_scores import add_rows
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.additive import Additive
 
@@ -111,7 +111,8 @@ def test_scores_do_not_depend_on_batch_or_block(monkeypatch):
     model, docs = layer(), docs_of()
     whole = model.predict(docs)
     assert all(np.array_equal(model.predict([doc])[0], part) for doc, part in zip(docs, whole, strict=True))
-    monkeypatch.setattr(sparse_linear, "BLOCK_TOKENS", 3)
+    monkeypatch.setattr(sparse_linear, "BLOCK_TOKENS", 5)
+    monkeypatch.setattr(row_sums, "BLOCK_TOKENS", 2)
     assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
 
 
