@@ -190,8 +190,10 @@ def _lost_beside(
         at = every[start : start + BLOCK_CANDIDATES]
         begin = first.take(neighbour.take(at))
         counts = first.take(neighbour.take(at) + 1) - begin
-        other = candidates.labels.take(ranges(begin, counts))
-        of_k, of_j = (k.take(at) * n_labels).repeat(counts), (j.take(at) * n_labels).repeat(counts)
+        of_k, of_j = k.take(at) * n_labels, j.take(at) * n_labels
+        if (counts > 1).any():
+            of_k, of_j, begin = of_k.repeat(counts), of_j.repeat(counts), ranges(begin, counts)
+        other = candidates.labels.take(begin)
         of_k += other
         of_j += other
         loss = earned.take(of_k)
@@ -200,7 +202,7 @@ def _lost_beside(
             loss -= instead.take(of_j)
         if possible is not None:
             loss[~possible] = -np.inf  # where label k is forbidden it has nothing; where only j is, everything
-        most[at] = np.maximum.reduceat(loss, np.cumsum(counts) - counts)
+        most[at] = loss if len(loss) == len(at) else np.maximum.reduceat(loss, np.cumsum(counts) - counts)
     return most
 
 
