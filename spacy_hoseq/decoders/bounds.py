@@ -114,71 +114,41 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
     return candidates.chosen(kept)
 
 
-def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Ints]:
-    """All candidates of some tokens (n,) but the best-scoring one. RETURNS the best-scoring one at the token of each,
-    which they are (m,), and the token of each."""
-    first, counts = candidates.first.take(tokens), candidates.counts.take(tokens)
-    cells = ranges(first, counts)
-    best = cells.take(first_best(candidates.scores.take(cells), np.concatenate([[0], np.cumsum(counts)])))
-    rivals, token = best.repeat(counts), tokens.repeat(counts)
-    others = np.flatnonzero(cells != rivals)
-    return rivals.take(others), cells.take(others), token.take(others)
-
-
 def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
     """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
     then those before. The second round works with what the first has left, and takes for the other side the limit that
-    the first has found (which takes that of all labels). Only open tokens and those beside them are looked at."""
-    tokens, run = _beside_open(candidates, lengths)
-    if not len(tokens):
-        return candidates
-    cells = ranges(candidates.first.take(tokens), candidates.counts.take(tokens))
-    part, left = candidates.of(tokens), cells
-    best = first_best(part.scores, part.first)  # (n,) the best-scoring candidates, which stay
-    lost = np.zeros(0)  # (c,) on the side of the last round
-    for n_rounds, step in enumerate((1, -1)):
-        token = part.tokens
-        rival = best[token]
-        tested = np.flatnonzero(rival != np.arange(len(token)))
-        if not len(tested):
-            break
-        rival = rival.take(tested)
-        j, k = part.labels.take(rival), part.labels.take(tested)
-        beside = lost.take(tested) if n_rounds else limits.beside(j, k, -1)
-        here = _lost_beside(part, token.take(tested), j, k, step, limits, run)
-        limit = here + part.loss.take(tested)
-        limit += np.where(here > -np.inf, beside, 0.0)
-        gap = part.scores.take(rival) - part.scores.take(tested)
-        kept, lost = np.ones(len(token), bool), np.zeros(len(token))
-        kept[tested], lost[tested] = ~(gap - limit > ROUNDING * (1 + gap)), here
-        stay = np.flatnonzero(kept)
-        part, left, lost, best = part.chosen(kept), left.take(stay), lost.take(stay), (np.cumsum(kept) - 1)[best]
-    every = np.ones(len(candidates.labels), bool)
-    every[cells] = False
-    every[left] = True
-    return candidates.chosen(every)
-
-
-def _beside_open(candidates: Candidates, lengths: NDArray[np.integer]) -> Tuple[Ints, Ints]:
-    """Tokens with several candidates and their neighbours (n,), and which run of neighbouring tokens of one sequence
-    each belongs to (n,)."""
-    is_open = candidates.counts > 1
-    near = is_open.copy()
-    near[1:] |= is_open[:-1]
-    near[:-1] |= is_open[1:]
-    tokens = np.flatnonzero(near)
-    starts = np.zeros(len(near) + 1, bool)
-    starts[np.cumsum(lengths)] = True
-    begins = starts.take(tokens)
-    begins[1:] |= np.diff(tokens) > 1
-    return tokens, np.cumsum(begins)
+    the first has found (which takes that of all labels)."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    rivals, tested, token = _against_best(candidates, np.flatnonzero(candidates.counts > 1))
+    kept, beside = np.ones(len(candidates.labels), bool), np.zeros(0)
+    for step in (1, -1):
+        j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
+        if step == 1:
+            beside = limits.beside(j, k, -1).astype(np.float64)
+        lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept)
+        limit = lost + candidates.loss.take(tested)
+        limit += np.where(lost > -np.inf, beside, 0.0)
+        gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
+        stays = ~(gap - limit > ROUNDING * (1 + gap))
+        kept[tested] = stays
+        left = np.flatnonzero(stays)
+        rivals, tested, token, beside = rivals.take(left), tested.take(left), token.take(left), lost.take(left)
+    return candidates.chosen(kept)
 
 
 def _lost_beside(
-    candidates: Candidates, token: Ints, j: Ints, k: Ints, step: int, limits: Limits, sequence: Ints
+    candidates: Candidates,
+    token: Ints,
+    j: Ints,
+    k: Ints,
+    step: int,
+    limits: Limits,
+    sequence: Ints,
+    kept: Optional[Mask] = None,
 ) -> Floats:
     """What label k can have over j beside the candidates of the next token (step 1) or the last one (-1); 0 where
-    there is none, -inf where k cannot stand. token, j, k (n,). sequence (N,): of each token. RETURNS (n,)."""
+    there is none, -inf where k cannot stand. token, j, k (n,). sequence (N,): of each token. kept (C,): the candidates
+    that count, at least one a token; None = all. RETURNS (n,)."""
     earned, instead = limits.sides[0 if step < 0 else 1]
     first, n_labels = candidates.first, len(limits.trans)
     neighbour = token + step
@@ -202,8 +172,21 @@ def _lost_beside(
             loss -= instead.take(of_j)
         if possible is not None:
             loss[~possible] = -np.inf  # where label k is forbidden it has nothing; where only j is, everything
+        if kept is not None:
+            loss[~kept.take(begin)] = -np.inf
         most[at] = loss if len(loss) == len(at) else np.maximum.reduceat(loss, np.cumsum(counts) - counts)
     return most
+
+
+def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Ints]:
+    """All candidates of some tokens (n,) but the best-scoring one. RETURNS the best-scoring one at the token of each,
+    which they are (m,), and the token of each."""
+    first, counts = candidates.first.take(tokens), candidates.counts.take(tokens)
+    cells = ranges(first, counts)
+    best = cells.take(first_best(candidates.scores.take(cells), np.concatenate([[0], np.cumsum(counts)])))
+    rivals, token = best.repeat(counts), tokens.repeat(counts)
+    others = np.flatnonzero(cells != rivals)
+    return rivals.take(others), cells.take(others), token.take(others)
 
 
 def fired_loss_of(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[FiredLoss]:
