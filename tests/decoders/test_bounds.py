@@ -4,7 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 from spacy_hoseq.decoders import bounds
 from spacy_hoseq.decoders.bounds import beside_decided, candidate_labels, fired_loss_of, refine
@@ -61,6 +61,56 @@ def test_beside_decided_is_its_definition(case):
                 gap = case.scores[t, j] - case.scores[t, k]
                 if k == j or abs(gap - limit) > 1e-3:  # limits are rounded up
                     assert got[t, k] == (k == j or gap < limit)
+
+
+@given(case=cases(max_tokens=10))
+def test_refine_is_its_definition(case):
+    """The neighbours after first; then those before, over what that has left, with what it has found for the others."""
+    patterns = case.pattern_scores()
+    limits, loss = Limits(case.trans, patterns), fired_loss_of(patterns, case.scores.shape)
+    found = candidate_labels(case.scores, limits, allowed=case.allowed, fired_loss=loss)
+    got = refine(found, limits, case.lengths).dense(case.n_labels)[1]
+    mask = found.dense(case.n_labels)[1]
+    fired = np.zeros(case.scores.shape) if loss is None else loss.at(np.arange(mask.size)).reshape(mask.shape)
+    after, before = plain_tables(case.trans, case.patterns)
+    every = list(range(case.n_labels))
+    other = {(t, k): None for t, k in zip(*np.nonzero(mask), strict=True)}
+    for step in (1, -1):
+        left = mask.copy()
+        for start, length in zip(case.starts, case.lengths, strict=True):
+            for t in range(start, start + length):
+                j = max(labels_at(mask, t), key=lambda label: case.scores[t, label])
+                beside = labels_at(mask, t + step) if start <= t + step < start + length else None
+                for k in set(labels_at(mask, t)) - {j}:
+                    of_last, of_next = (case.trans[:, j], after[:, k]), (case.trans[j], before[k])
+                    if step == 1:
+                        other[t, k] = plain_loss(*of_last, every)
+                    here = most_beside(*(of_next if step == 1 else of_last), beside)
+                    limit = here if here == -np.inf else here + other[t, k] + fired[t, k]
+                    other[t, k] = here
+                    gap = case.scores[t, j] - case.scores[t, k]
+                    assume(here == -np.inf or abs(gap - limit) > 1e-3)  # limits are rounded up
+                    left[t, k] = gap < limit
+        mask = left
+    assert got.tolist() == mask.tolist()
+
+
+def test_second_round_works_with_what_the_first_has_left():
+    """Label 1 is worth 3 beside itself, so it stays at the second token as long as it may stand at the first. There it
+    has 6.5 less than label 0, and can have 3 + 3 more, now that label 2 (worth 4 after it) cannot follow."""
+    scores, trans = np.array([[6.5, 0, -100], [2, 0, -100]]), np.zeros((3, 3))
+    trans[1, 1:] = 3, 4
+    limits = Limits(trans, None)
+    found = candidate_labels(scores, limits)
+    assert found.labels.tolist() == [0, 1, 0, 1]
+    assert refine(found, limits, np.array([2])).labels.tolist() == [0, 0]
+
+
+def most_beside(instead, earned, labels):
+    """As `plain_loss`, of all these labels and none of the others."""
+    if labels is None:
+        return 0.0
+    return max((earned[a] - instead[a] for a in labels if earned[a] > -np.inf), default=-np.inf)
 
 
 def labels_at(mask, t, end=None):
