@@ -17,8 +17,11 @@ Term = Tuple[Floats, NDArray[Any]]
 def sum_rows(terms: Sequence[Term], sums: Floats) -> None:
     """sums[n] = sum over (table, rows) of table[rows[n]], one after the other, whatever the block.
 
-    terms: at least one; table (F, L), rows (n,). sums (n, L): what is written.
+    terms: table (F, L), rows (n,). sums (n, L): what is written, 0 without terms.
     """
+    if not terms:
+        sums[:] = 0
+        return
     buffer = np.empty_like(sums[:BLOCK_TOKENS])
     for start in range(0, len(sums), BLOCK_TOKENS):
         block, some = sums[start : start + BLOCK_TOKENS], slice(start, start + BLOCK_TOKENS)
@@ -30,7 +33,7 @@ def sum_rows(terms: Sequence[Term], sums: Floats) -> None:
 
 
 def add_rows(table: Floats, rows: Rows) -> Floats:
-    """scores[n] = sum_k table[rows[k, n]]. rows (K, n), K >= 1. RETURNS (n, L)."""
+    """scores[n] = sum_k table[rows[k, n]]. rows (K, n). RETURNS (n, L)."""
     scores = np.empty((rows.shape[1], table.shape[1]), table.dtype)
     sum_rows([(table, row) for row in rows], scores)
     return scores
