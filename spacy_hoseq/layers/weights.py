@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Union
 
 import numpy as np
 import srsly
@@ -15,10 +15,10 @@ from thinc.api import Model
 from thinc.shims import Shim
 
 from ..errors import Errors
+from ..learning.gradients import Gradient
 from ..learning.parameter import Parameter, UpdateRule, UsedRows
 from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
 
-Gradient = Tuple[NDArray[Any], NDArray[Any]]  # distinct rows, gradient of these rows
 Averaging = Union[bool, Literal["late"]]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
 
@@ -68,11 +68,11 @@ class WeightsShim(Shim):
             raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
         return self.parameters[name]
 
-    def add_gradient(self, name: str, rows: NDArray[Any], gradient: NDArray[Any]) -> None:
-        """Keep a gradient for the next `finish_update`. rows (n,) distinct, gradient (n, ...)."""
+    def add_gradient(self, name: str, gradient: Gradient) -> None:
+        """Keep a gradient for the next `finish_update`."""
         self._has_update = True
-        if len(rows):
-            self._pending.setdefault(name, []).append((rows, gradient))
+        if len(gradient[0]):
+            self._pending.setdefault(name, []).append(gradient)
 
     def feature_weights(self) -> List[NDArray[Any]]:
         """The table of features, if the layer has one (the last row stands for no feature)."""
