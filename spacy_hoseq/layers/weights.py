@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import srsly
@@ -36,6 +36,7 @@ class WeightsShim(Shim):
         self._problem = problem
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
+        self._packed: Optional[Tuple[Dict[str, Any], Dict[str, Any]]] = None
         self._rule: Optional[UpdateRule] = None
         self._averaged: Averaging = True
         self._rng = np.random.default_rng(0)
@@ -112,15 +113,22 @@ class WeightsShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        finished = {name: p.finished_rows(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
+        finished = {name: p.finished_cells(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
         message = {
             "format": FORMAT,
             "layer": self.name,
             "arrays": {name: SparseTable.of(used).packed() for name, used in finished.items()},
             "nonnegative": {name: p.nonnegative for name, p in self.parameters.items()},
-            "extra": pack_extra(self.extra),
+            "extra": self._extra_packed(),
         }
         return bytes(srsly.msgpack_dumps(message))
+
+    def _extra_packed(self) -> Dict[str, Any]:
+        """`extra` as it is saved, which is the same at every evaluation of a training."""
+        packed = self._packed
+        if packed is None or packed[0] is not self.extra:
+            self._packed = packed = self.extra, pack_extra(self.extra)
+        return packed[1]
 
     def from_bytes(self, data: bytes) -> "WeightsShim":
         """RAISES ValueError [HS050]: damaged; [HS051]: of another layer; [HS054]: NaN or infinite weights; [HS059]: of

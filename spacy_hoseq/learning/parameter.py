@@ -48,6 +48,30 @@ class UsedRows(NamedTuple):
             return self.room
         return np.concatenate([self.values, np.zeros((1, *self.shape[1:]), self.values.dtype)])
 
+    def cells(self) -> "UsedCells":
+        n_columns = max(1, int(np.prod(self.shape[1:])))
+        found = np.flatnonzero(self.values != 0)
+        row, column = np.divmod(found, n_columns)
+        return UsedCells(self.shape, self.rows.take(row) * n_columns + column, self.values.reshape(-1).take(found))
+
+
+class UsedCells(NamedTuple):
+    """An array (R, C) or (R,), shape, of which most cells are zero. cells (n,): of the flat array, ascending; all
+    others are zero. values (n,): not zero."""
+
+    shape: Tuple[int, ...]
+    cells: NDArray[np.intp]
+    values: Floats
+
+    def rows(self) -> UsedRows:
+        n_columns = int(np.prod(self.shape[1:]))
+        row, column = np.divmod(self.cells, max(1, n_columns))
+        begins = np.diff(row, prepend=-1) != 0
+        used = row[begins]
+        room = np.zeros((len(used) + 1, *self.shape[1:]), self.values.dtype)
+        room.reshape(-1)[(np.cumsum(begins) - 1) * n_columns + column] = self.values
+        return UsedRows(self.shape, used, room[:-1], room)
+
 
 class Parameter:
     """Weights w (R, C), changed row by row, with the mean of all their values over time.
@@ -83,6 +107,7 @@ class Parameter:
         self._memory: Optional[Floats] = None
         self._finished: Dict[bool, Floats] = {}
         self._finished_rows: Dict[bool, UsedRows] = {}
+        self._finished_cells: Dict[bool, UsedCells] = {}
 
     @property
     def values(self) -> Floats:
@@ -96,7 +121,7 @@ class Parameter:
     def values(self, values: Floats) -> None:
         self._values, self._loaded = values, None
         self._used, self._cells = np.ones(self.shape[0], bool), None
-        self._finished, self._finished_rows = {}, {}
+        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
 
     def update(self, rule: UpdateRule, gradients: Sequence[Gradient], *, late: bool = False) -> None:
         """One update. gradients: add up. late (bool): how much it weighs in the average.
@@ -105,7 +130,7 @@ class Parameter:
         """
         if self._sums is None or self._memory is None:
             self._sums, self._memory = self._begin(rule)
-        self._finished, self._finished_rows = {}, {}
+        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
         change = summed(gradients, self.values, by_cells=getattr(rule, "is_sparse", False))
         at, gradient = change
         if not np.isfinite(gradient).all():
@@ -177,14 +202,25 @@ class Parameter:
     def finished_rows(self, *, averaged: bool) -> UsedRows:
         """The same, less rows that are zero."""
         if averaged not in self._finished_rows:
-            loaded = self._loaded
-            self._finished_rows[averaged] = self._rounded(averaged) if loaded is None else loaded
+            found = self._loaded
+            if found is None and self._cells is not None:
+                found = self.finished_cells(averaged=averaged).rows()
+            self._finished_rows[averaged] = self._rounded_rows(averaged) if found is None else found
         return self._finished_rows[averaged]
 
-    def _rounded(self, averaged: bool) -> UsedRows:
+    def finished_cells(self, *, averaged: bool) -> UsedCells:
+        """The same, less cells that are zero."""
+        if averaged not in self._finished_cells:
+            touched = self._cells
+            if touched is None:
+                found = self.finished_rows(averaged=averaged).cells()
+            else:
+                found = self._rounded_cells(touched.all(), averaged)
+            self._finished_cells[averaged] = found
+        return self._finished_cells[averaged]
+
+    def _rounded_rows(self, averaged: bool) -> UsedRows:
         as_read = self.resumed and not self.n_updates
-        if self._cells is not None and not as_read:
-            return self._rounded_cells(self._cells.all(), averaged)
         used = np.flatnonzero(self._used)
         rounded = np.empty((len(used), *self.shape[1:]), self.values.dtype)
         is_left = np.zeros(len(used), bool)
@@ -203,18 +239,13 @@ class Parameter:
         whole = len(left) == len(used)
         return UsedRows(self.shape, used if whole else used[left], rounded if whole else rounded[left])
 
-    def _rounded_cells(self, cells: NDArray[np.intp], averaged: bool) -> UsedRows:
-        """The same, of weights that all lie in some cells, which are few. cells (n,): distinct, ascending."""
+    def _rounded_cells(self, cells: NDArray[np.intp], averaged: bool) -> UsedCells:
+        """Of weights that all lie in some cells, which are few. cells (n,): distinct, ascending."""
         values = self.values.reshape(-1).take(cells)
         sums = self._sums if self._sums is None else self._sums.reshape(-1).take(cells)
         rounded = to_storage(self._mean(values, sums) if averaged else values)
-        left = np.flatnonzero(rounded)
-        row, column = np.divmod(cells.take(left), max(1, self.n_columns))
-        begins = np.diff(row, prepend=-1) != 0
-        used = row[begins]
-        room = np.zeros((len(used) + 1, *self.shape[1:]), self.values.dtype)
-        room.reshape(-1)[(np.cumsum(begins) - 1) * self.n_columns + column] = rounded.take(left)
-        return UsedRows(self.shape, used, room[:-1], room)
+        left = np.flatnonzero(rounded != 0)
+        return UsedCells(self.shape, cells.take(left), rounded.take(left).astype(self.values.dtype))
 
 
 def to_storage(weights: Floats) -> NDArray[Any]:
