@@ -2,7 +2,7 @@
 
 `ExactIndex` holds a set of keys, as the features seen in training: an open-addressing table, probed for whole arrays at
 once; a key that was not seen has no row. `HashedIndex` needs no pass over the data: any key has a row, and two keys may
-share one (for corpora that are streamed). Both return `n_rows` for "no feature": the table keeps a row of zeros there.
+share one (for corpora that are streamed). All return `n_rows` for "no feature": the table keeps a row of zeros there.
 """
 
 from typing import List, Optional, Protocol, Tuple
@@ -99,6 +99,21 @@ class HashedIndex:
         rows: Rows = (keys % np.uint64(self.n_rows)).astype(np.int32)
         rows[keys == ABSENT] = self.n_rows
         return rows
+
+
+class SomeRows:
+    """Some rows of another index, numbered in their order: much sooner made than an index of their keys.
+
+    rows (U,): distinct.
+    """
+
+    def __init__(self, index: Index, rows: NDArray[np.integer]) -> None:
+        self._index, self.n_rows = index, len(rows)
+        self._place = np.full(index.n_rows + 1, self.n_rows, np.int32)
+        self._place[rows] = np.arange(self.n_rows, dtype=np.int32)
+
+    def lookup(self, keys: Keys) -> Rows:
+        return self._place.take(self._index.lookup(keys))
 
 
 class KeyCounter:

@@ -25,7 +25,7 @@ from .local_features import LocalFeatures
 from .local_scores import BatchScores, stack_weights
 from .local_training import Batch, ClassifierSetup, LocalTraining, SparseRows
 from .local_type_scores import StackedWeights
-from .storage import FORMAT, SparseTable, all_rows, pack_extra, pack_keys, read_message, unpack_extra, unpack_keys
+from .storage import FORMAT, SparseTable, all_cells, pack_extra, pack_keys, read_message, unpack_extra, unpack_keys
 
 Strategy = Literal[
     "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional"
@@ -213,7 +213,7 @@ class ClassifiersShim(Shim):
         weights, keys = without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
         extra = {**self._extra, "keys": keys} if self._extra else {}
         arrays = {
-            str(visible): {"rows": pack_keys(rows), **SparseTable.of(all_rows(values.astype(np.float32))).packed()}
+            str(visible): {"rows": pack_keys(rows), **SparseTable.of(all_cells(values.astype(np.float32))).packed()}
             for visible, (rows, values) in weights.items()
         }
         message = {"layer": "local_classifiers", "order": self._order, "weights": arrays, "extra": pack_extra(extra)}

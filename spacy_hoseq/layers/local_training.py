@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from thinc.api import NumpyOps
 
 from ..errors import Errors
+from ..learning.gradients import merge_gradients
 from ..learning.inequality import InequalityWeights
-from ..learning.parameter import merge_gradients, to_storage
+from ..learning.parameter import to_storage
 from .local_features import TrainingRows
 from .row_sums import add_rows
 

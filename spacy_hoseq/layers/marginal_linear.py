@@ -174,7 +174,7 @@ def _backprop(
         d_values[found.shape][found.ngrams] += np.einsum("ml,ml->m", table.take(found.rows, axis=0), at_token)
         at_token *= found.values[:, None].astype(gradient.dtype)
         ops.scatter_add(summed, place, at_token)
-    shim.add_gradient("table", unique, summed)
+    shim.add_gradient("table", (unique, summed))
     backprop_upstream(batch.lattice.backprop([(active.strings[shape].ngrams, d) for shape, d in d_values.items()]))
     return []
 

@@ -14,6 +14,7 @@ from ..features.extract import Columns, FeatureExtractor
 from ..features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ..features.sequences import Lengths, names_and_lengths
 from ..features.templates import parse_templates
+from ..learning.gradients import Gradient, added_cells, are_few
 from ..learning.parameter import Parameter, UsedRows
 from .row_sums import add_rows, sum_rows
 from .scores_by_doc import ScoresByDoc
@@ -92,7 +93,7 @@ class Features:
         """What predicts. whole: finished weights, which never change."""
         used = self._used
         if used is None or used.known is not known or used.whole is not whole:
-            self._used = used = UsedFeatures.of(known, whole)
+            self._used = used = UsedFeatures.of(known, whole, self._index if self._known is known else None)
         return used
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
@@ -137,8 +138,9 @@ def init(
         index_features(model, [X])
     if shim.extra and model.has_dim("nO"):
         n_rows = model.attrs["features"].index(shim.extra).n_rows
-        values = np.zeros((n_rows + 1, model.get_dim("nO")), np.float32)  # the last row stands for "no feature"
-        shim.set(Parameter("table", values))
+        n_labels = model.get_dim("nO")  # the last row stands for "no feature"
+        zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), np.zeros((0, n_labels), np.float32))
+        shim.set(Parameter("table", zeros))
 
 
 def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[Sequence[Doc]]) -> None:
@@ -188,18 +190,32 @@ def forward(
     rows, lengths = features.training_rows(shim.extra, docs)
     drop = model.attrs["dropout_rate"]
     if drop:  # feature dropout: each feature at each token is left out with probability `drop`
-        rows[shim.rng.random(rows.shape, dtype=np.float32) < drop] = index.n_rows
+        left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
+        np.maximum(rows, left_out * np.int32(index.n_rows), out=rows)  # no row has a larger number
     scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
     scores = add_rows(table, rows)
     scores *= scale
 
     def backprop(d_scores: List[Floats2d]) -> List[Doc]:
         gradient: NDArray[np.float32] = np.concatenate(cast(List[Any], d_scores))
-        used = np.flatnonzero(gradient.any(axis=1))
-        shim.add_gradient("table", *row_gradient(rows[:, used], gradient[used] * scale, index.n_rows))
+        shim.add_gradient("table", table_gradient(rows, gradient, scale, index.n_rows))
         return docs
 
     return ScoresByDoc(scores, lengths, docs), backprop
+
+
+def table_gradient(rows: Rows, gradient: NDArray[np.float32], scale: np.float32, nothing: int) -> Gradient:
+    """`row_gradient` of scale * gradient, by cells where few labels of a token have a gradient, as by a margin: two."""
+    found = np.flatnonzero(gradient != 0)
+    token, label = np.divmod(found, gradient.shape[1])
+    taught = token[np.diff(token, prepend=-1) != 0]
+    if not are_few(len(found), len(taught), gradient.shape[1]):
+        return row_gradient(rows[:, taught], gradient[taught] * scale, nothing)
+    at = rows.take(token, axis=1)  # (K, n)
+    there = at != nothing
+    cells = at.astype(np.intp) * gradient.shape[1] + label
+    values = np.broadcast_to(gradient.reshape(-1).take(found) * scale, at.shape)
+    return added_cells(cells[there], values[there])
 
 
 def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:

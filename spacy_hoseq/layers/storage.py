@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from ..features.keys import Keys
-from ..learning.parameter import UsedRows, to_storage
+from ..learning.parameter import UsedCells, UsedRows, to_storage
 
 FORMAT = 2
 
@@ -35,19 +35,16 @@ class SparseTable(NamedTuple):
     values: NDArray[Any]
 
     @classmethod
-    def of(cls, used: UsedRows) -> "SparseTable":
+    def of(cls, used: UsedCells) -> "SparseTable":
         """Values are rounded as `to_storage` does."""
         n_columns = int(np.prod(used.shape[1:]))
-        table = used.values.reshape(len(used.rows), n_columns)
-        rows, columns = np.divmod(np.flatnonzero(table != 0), max(1, n_columns))
-        counts = np.zeros(used.shape[0], _unsigned(n_columns))
-        counts[used.rows] = np.bincount(rows, minlength=len(table))
+        rows, columns = np.divmod(used.cells, max(1, n_columns))
         return cls(
             used.shape,
             used.values.dtype.str,
-            counts,
+            np.bincount(rows, minlength=used.shape[0]).astype(_unsigned(n_columns)),
             columns.astype(_unsigned(n_columns - 1)),
-            to_storage(table[rows, columns]),
+            to_storage(used.values),
         )
 
     @classmethod
@@ -77,9 +74,9 @@ class SparseTable(NamedTuple):
         return UsedRows(self.shape, rows, table.reshape(len(rows), *self.shape[1:]))
 
 
-def all_rows(values: NDArray[Any]) -> UsedRows:
+def all_cells(values: NDArray[Any]) -> UsedCells:
     """values (R, ...)."""
-    return UsedRows(values.shape, np.arange(len(values)), values)
+    return UsedRows(values.shape, np.arange(len(values)), values).cells()
 
 
 def read_message(data: bytes, name: str) -> Dict[str, Any]:

@@ -132,9 +132,9 @@ def forward(
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         pairs = len(trans) if structure.label_pairs else 0
-        shim.add_gradient("trans", np.arange(pairs), gradient.trans[:pairs])
+        shim.add_gradient("trans", (np.arange(pairs), gradient.trans[:pairs]))
         if "patterns" in shim.parameters:
-            shim.add_gradient("patterns", *weight_gradient(found, gradient))
+            shim.add_gradient("patterns", weight_gradient(found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         if backprop_moves is not None and gradient.moves is not None and moves is not None:
             d_moves = gradient.moves.reshape(len(scores), len(trans) ** 2).astype(moves.dtype, copy=False)

@@ -15,10 +15,10 @@ from thinc.api import Model
 from thinc.shims import Shim
 
 from ..errors import Errors
+from ..learning.gradients import Gradient
 from ..learning.parameter import Parameter, UpdateRule, UsedRows
 from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
 
-Gradient = Tuple[NDArray[Any], NDArray[Any]]  # distinct rows, gradient of these rows
 Averaging = Union[bool, Literal["late"]]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
 
@@ -36,6 +36,7 @@ class WeightsShim(Shim):
         self._problem = problem
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
+        self._packed: Optional[Tuple[Dict[str, Any], Dict[str, Any]]] = None
         self._rule: Optional[UpdateRule] = None
         self._averaged: Averaging = True
         self._rng = np.random.default_rng(0)
@@ -68,11 +69,11 @@ class WeightsShim(Shim):
             raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
         return self.parameters[name]
 
-    def add_gradient(self, name: str, rows: NDArray[Any], gradient: NDArray[Any]) -> None:
-        """Keep a gradient for the next `finish_update`. rows (n,) distinct, gradient (n, ...)."""
+    def add_gradient(self, name: str, gradient: Gradient) -> None:
+        """Keep a gradient for the next `finish_update`."""
         self._has_update = True
-        if len(rows):
-            self._pending.setdefault(name, []).append((rows, gradient))
+        if len(gradient[0]):
+            self._pending.setdefault(name, []).append(gradient)
 
     def feature_weights(self) -> List[NDArray[Any]]:
         """The table of features, if the layer has one (the last row stands for no feature)."""
@@ -112,15 +113,22 @@ class WeightsShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        finished = {name: p.finished_rows(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
+        finished = {name: p.finished_cells(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
         message = {
             "format": FORMAT,
             "layer": self.name,
             "arrays": {name: SparseTable.of(used).packed() for name, used in finished.items()},
             "nonnegative": {name: p.nonnegative for name, p in self.parameters.items()},
-            "extra": pack_extra(self.extra),
+            "extra": self._extra_packed(),
         }
         return bytes(srsly.msgpack_dumps(message))
+
+    def _extra_packed(self) -> Dict[str, Any]:
+        """`extra` as it is saved, which is the same at every evaluation of a training."""
+        packed = self._packed
+        if packed is None or packed[0] is not self.extra:
+            self._packed = packed = self.extra, pack_extra(self.extra)
+        return packed[1]
 
     def from_bytes(self, data: bytes) -> "WeightsShim":
         """RAISES ValueError [HS050]: damaged; [HS051]: of another layer; [HS054]: NaN or infinite weights; [HS059]: of

@@ -35,15 +35,16 @@ class AdaGrad:
         self.is_sparse = not (l1 or l2)
 
     def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats:
-        """The rule's memory for a weight array of this shape. resumed (bool): its weights were learnt before."""
-        return np.full(shape, self.RESUMED if resumed else self.EPSILON, dtype)
+        """The rule's memory for a weight array of this shape: G - EPSILON, since memory full of zeros is none until it
+        is written on. resumed (bool): its weights were learnt before."""
+        return np.full(shape, self.RESUMED - self.EPSILON, dtype) if resumed else np.zeros(shape, dtype)
 
     def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]:
         """RETURNS new weights, new memory; all of one shape."""
         if self.l2:
             gradient = gradient + self.l2 * weights
         memory = memory + gradient * gradient
-        rate = self.learn_rate / np.sqrt(memory)
+        rate = self.learn_rate / np.sqrt(memory + self.EPSILON)
         stepped = weights - rate * gradient
         if self.l1:
             stepped = np.sign(stepped) * np.maximum(0, np.abs(stepped) - rate * self.l1)

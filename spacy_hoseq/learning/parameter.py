@@ -1,14 +1,14 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Any, Dict, NamedTuple, Optional, Protocol, Tuple, Union, runtime_checkable
+from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, Union, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
+from .gradients import CellGradient, Gradient, TouchedCells, summed
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
-FEW_CELLS = 4  # a gradient is applied cell by cell if at most one cell in so many is not 0, else row by row
 
 Floats = NDArray[np.floating]
 Rows = NDArray[np.integer]
@@ -29,17 +29,48 @@ class UpdateRule(Protocol):
 
 class UsedRows(NamedTuple):
     """An array (R, C) or (R,) of which most rows are zero. shape: of all. rows (U,): ascending; all others are zero.
-    values (U, C) or (U,)."""
+    values (U, C) or (U,). room (U + 1, ...): the array of which they are the first rows, if its last one is zero."""
 
     shape: Tuple[int, ...]
     rows: NDArray[np.intp]
     values: Floats
+    room: Optional[Floats] = None
 
     def dense(self) -> Floats:
         """RETURNS (R, C) or (R,)."""
         every = np.zeros(self.shape, self.values.dtype)
         every[self.rows] = self.values
         return every
+
+    def ended(self) -> Floats:
+        """The values, and a row of zeros. RETURNS (U + 1, C) or (U + 1,)."""
+        if self.room is not None:
+            return self.room
+        return np.concatenate([self.values, np.zeros((1, *self.shape[1:]), self.values.dtype)])
+
+    def cells(self) -> "UsedCells":
+        n_columns = max(1, int(np.prod(self.shape[1:])))
+        found = np.flatnonzero(self.values != 0)
+        row, column = np.divmod(found, n_columns)
+        return UsedCells(self.shape, self.rows.take(row) * n_columns + column, self.values.reshape(-1).take(found))
+
+
+class UsedCells(NamedTuple):
+    """An array (R, C) or (R,), shape, of which most cells are zero. cells (n,): of the flat array, ascending; all
+    others are zero. values (n,): not zero."""
+
+    shape: Tuple[int, ...]
+    cells: NDArray[np.intp]
+    values: Floats
+
+    def rows(self) -> UsedRows:
+        n_columns = int(np.prod(self.shape[1:]))
+        row, column = np.divmod(self.cells, max(1, n_columns))
+        begins = np.diff(row, prepend=-1) != 0
+        used = row[begins]
+        room = np.zeros((len(used) + 1, *self.shape[1:]), self.values.dtype)
+        room.reshape(-1)[(np.cumsum(begins) - 1) * n_columns + column] = self.values
+        return UsedRows(self.shape, used, room[:-1], room)
 
 
 class Parameter:
@@ -71,10 +102,12 @@ class Parameter:
         self.n_updates = 0
         self._weight = 0  # C_T
         self._used: NDArray[np.bool_] = np.ones(self.shape[0], bool)  # rows that may hold a weight
+        self._cells: Optional[TouchedCells] = None  # those that may, as long as all updates were of cells
         self._sums: Optional[Floats] = None
         self._memory: Optional[Floats] = None
         self._finished: Dict[bool, Floats] = {}
         self._finished_rows: Dict[bool, UsedRows] = {}
+        self._finished_cells: Dict[bool, UsedCells] = {}
 
     @property
     def values(self) -> Floats:
@@ -87,44 +120,69 @@ class Parameter:
     @values.setter
     def values(self, values: Floats) -> None:
         self._values, self._loaded = values, None
-        self._finished, self._finished_rows = {}, {}
+        self._used, self._cells = np.ones(self.shape[0], bool), None
+        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
 
-    def update(self, rule: UpdateRule, gradients: "list[Tuple[Rows, Floats]]", *, late: bool = False) -> None:
-        """One update. gradients: (rows (n,), gradient (n, C)) pairs, rows distinct within a pair; pairs add up.
-        late (bool): how much it weighs in the average.
+    def update(self, rule: UpdateRule, gradients: Sequence[Gradient], *, late: bool = False) -> None:
+        """One update. gradients: add up. late (bool): how much it weighs in the average.
 
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
         """
         if self._sums is None or self._memory is None:
-            self.values = np.ascontiguousarray(self.values)
-            self._sums = np.zeros(self.values.shape, self.values.dtype)
-            self._memory = rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
-            self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
-        self._finished, self._finished_rows = {}, {}
-        rows, gradient = merge_gradients(gradients, self.values)
+            self._sums, self._memory = self._begin(rule)
+        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
+        change = summed(gradients, self.values, by_cells=getattr(rule, "is_sparse", False))
+        at, gradient = change
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
-        self._used[rows] = True
-        values, sums, memory, at = self.values, self._sums, self._memory, rows
-        if getattr(rule, "is_sparse", False) and FEW_CELLS * np.count_nonzero(gradient) <= gradient.size:
-            at, gradient = _cells(rows, gradient)
+        values, sums, memory = self.values, self._sums, self._memory
+        if isinstance(change, CellGradient):
+            self._used[at // max(1, self.n_columns)] = True
             values, sums, memory = (array.reshape(-1) for array in (values, sums, memory))  # views
-        old = values[at]
+        elif len(at):
+            self._used[at] = True
+            self._cells = None
+        old, old_sums = values[at], sums[at]
         new, memory[at] = rule.step(old, gradient, memory[at])
         if self.nonnegative:
             new = np.maximum(new, 0)
         new = new.astype(values.dtype)
-        sums[at] += float(self._weight) * (new - old)
+        if self._cells is not None and isinstance(change, CellGradient):
+            self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
+        sums[at] = old_sums + float(self._weight) * (new - old)
         values[at] = new
         self.n_updates += 1
         self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
-    def average(self, rows: Optional[Rows] = None) -> Floats:
-        """Mean of the weights over all updates; the weights themselves before the first. rows (n,): None = all."""
-        values = self.values if rows is None else self.values.take(rows, axis=0)
-        if self._sums is None or self.n_updates == 0:
+    def _begin(self, rule: UpdateRule) -> Tuple[Floats, Floats]:
+        """Sums and the rule's memory."""
+        loaded = self._loaded
+        self.values = np.ascontiguousarray(self.values)
+        if loaded is None:
+            self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
+            begun = np.flatnonzero(self.values)
+        else:  # (all others are 0, and need not be looked at)
+            self._used = np.zeros(self.shape[0], bool)
+            self._used[loaded.rows] = True
+            row, column = np.divmod(np.flatnonzero(loaded.values), max(1, self.n_columns))
+            begun = loaded.rows.take(row) * self.n_columns + column
+        self._cells = TouchedCells(begun)
+        sums = np.zeros(self.values.shape, self.values.dtype)
+        return sums, rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
+
+    @property
+    def n_columns(self) -> int:
+        """Weights of a row."""
+        return int(np.prod(self.shape[1:]))
+
+    def average(self) -> Floats:
+        """Mean of the weights over all updates; the weights themselves before the first."""
+        return self._mean(self.values, self._sums)
+
+    def _mean(self, values: Floats, sums: Optional[Floats]) -> Floats:
+        """Of some weights."""
+        if sums is None or self.n_updates == 0:
             return values
-        sums = self._sums if rows is None else self._sums.take(rows, axis=0)
         mean: Floats = values - sums / float(self._weight)
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
@@ -144,12 +202,24 @@ class Parameter:
     def finished_rows(self, *, averaged: bool) -> UsedRows:
         """The same, less rows that are zero."""
         if averaged not in self._finished_rows:
-            loaded = self._loaded
-            self._finished_rows[averaged] = self._rounded(averaged) if loaded is None else loaded
+            found = self._loaded
+            if found is None and self._cells is not None:
+                found = self.finished_cells(averaged=averaged).rows()
+            self._finished_rows[averaged] = self._rounded_rows(averaged) if found is None else found
         return self._finished_rows[averaged]
 
-    def _rounded(self, averaged: bool) -> UsedRows:
-        """Most weights of a row are zero, and converting numbers takes longer than all else here."""
+    def finished_cells(self, *, averaged: bool) -> UsedCells:
+        """The same, less cells that are zero."""
+        if averaged not in self._finished_cells:
+            touched = self._cells
+            if touched is None:
+                found = self.finished_rows(averaged=averaged).cells()
+            else:
+                found = self._rounded_cells(touched.all(), averaged)
+            self._finished_cells[averaged] = found
+        return self._finished_cells[averaged]
+
+    def _rounded_rows(self, averaged: bool) -> UsedRows:
         as_read = self.resumed and not self.n_updates
         used = np.flatnonzero(self._used)
         rounded = np.empty((len(used), *self.shape[1:]), self.values.dtype)
@@ -157,40 +227,28 @@ class Parameter:
         for start in range(0, len(used), BLOCK_ROWS):
             rows = used[start : start + BLOCK_ROWS]
             block = rounded[start : start + BLOCK_ROWS]
-            block[...] = self.average(rows) if averaged else self.values.take(rows, axis=0)
-            cells = np.flatnonzero(block != 0)
+            sums = self._sums if self._sums is None else self._sums.take(rows, axis=0)
+            values = self.values.take(rows, axis=0)
+            block[...] = self._mean(values, sums) if averaged else values
+            cells = np.flatnonzero(block != 0)  # converting numbers takes longer than all else here
             if not as_read:
                 block.reshape(-1)[cells] = to_storage(block.reshape(-1).take(cells))
                 cells = cells[block.reshape(-1).take(cells) != 0]
-            is_left[start + cells // int(np.prod(self.shape[1:]))] = True
+            is_left[start + cells // max(1, self.n_columns)] = True
         left = np.flatnonzero(is_left)
         whole = len(left) == len(used)
         return UsedRows(self.shape, used if whole else used[left], rounded if whole else rounded[left])
+
+    def _rounded_cells(self, cells: NDArray[np.intp], averaged: bool) -> UsedCells:
+        """Of weights that all lie in some cells, which are few. cells (n,): distinct, ascending."""
+        values = self.values.reshape(-1).take(cells)
+        sums = self._sums if self._sums is None else self._sums.reshape(-1).take(cells)
+        rounded = to_storage(self._mean(values, sums) if averaged else values)
+        left = np.flatnonzero(rounded != 0)
+        return UsedCells(self.shape, cells.take(left), rounded.take(left).astype(self.values.dtype))
 
 
 def to_storage(weights: Floats) -> NDArray[Any]:
     """Half precision (11 bits) where the weights fit, else single. Idempotent, so saving again changes nothing."""
     fits = np.abs(weights).max(initial=0) < np.finfo(np.float16).max
     return weights.astype(np.float16 if fits else np.float32)
-
-
-def _cells(rows: Rows, gradient: Floats) -> Tuple[Rows, Floats]:
-    """Where a gradient is not 0, as indices into the flat array of weights, and what it is there."""
-    n_columns = int(np.prod(gradient.shape[1:]))
-    found = np.flatnonzero(gradient != 0)
-    row, column = np.divmod(found, max(1, n_columns))
-    return rows.astype(np.intp).take(row) * n_columns + column, gradient.reshape(-1).take(found)
-
-
-def merge_gradients(gradients: "list[Tuple[Rows, Floats]]", values: Floats) -> Tuple[Rows, Floats]:
-    """The sum of gradients of some rows each. RETURNS distinct rows, their gradient; none are of the type of values."""
-    if not gradients:
-        return np.zeros(0, np.intp), np.zeros((0, *values.shape[1:]), values.dtype)
-    if len(gradients) == 1:
-        return gradients[0]
-    rows = np.concatenate([r for r, _ in gradients])
-    stacked = np.concatenate([g for _, g in gradients])
-    order = np.argsort(rows, kind="stable")
-    unique, starts = np.unique(rows[order], return_index=True)
-    merged: Floats = np.add.reduceat(stacked[order], starts, axis=0)
-    return unique, merged

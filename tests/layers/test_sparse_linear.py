@@ -10,9 +10,11 @@ from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import row_sums, sparse_linear
 from spacy_hoseq.layers.row_sums import add_rows
-from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features, row_gradient
+from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features, row_gradient, table_gradient
+from spacy_hoseq.layers.used_features import UsedFeatures
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.gradients import CellGradient
 
 from .helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
 
@@ -171,6 +173,40 @@ def test_row_gradient_and_add_rows_by_hand():
     assert summed.tolist() == [[5, 50], [2, 20], [6, 60]]
     table = np.array([[1, 2], [10, 20], [100, 200], [0, 0]], np.float32)
     assert add_rows(table, rows).tolist() == [[1, 2], [110, 220], [101, 202]]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5])
+def test_table_gradient_by_cells_is_that_of_rows(share):
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 41, (5, 60)).astype(np.int32)  # row 40 = nothing
+    gradient = rng.choice([-1, 1], (60, 20)).astype(np.float32) * (rng.random((60, 20)) < share)
+    gradient[7] = 0
+    found = table_gradient(rows, gradient, np.float32(1.25), 40)
+    assert isinstance(found, CellGradient) == (share < 0.5)
+    wanted, dense = np.zeros((41, 20), np.float32), np.zeros((41, 20), np.float32)
+    np.add.at(wanted, rows.reshape(-1), np.tile(gradient * np.float32(1.25), (5, 1)))
+    if isinstance(found, CellGradient):
+        dense.reshape(-1)[found.cells] = found.gradient
+    else:
+        dense[found[0]] = found[1]
+    assert dense[:40].tolist() == wanted[:40].tolist() and not dense[40].any()
+
+
+def test_features_are_found_the_same_way_while_weights_change_and_afterwards():
+    """Through the index of all features, or one of those in use."""
+    model, docs = layer(), docs_of()
+    shim, features = weights_of(model), model.attrs["features"]
+    table = raw(model, "table")
+    table[::3] = 0
+    shim.set_feature_weights([table])
+    scores = np.concatenate(model.predict(docs))
+    known, whole = shim.extra, shim.used_rows("table")
+    through, own = (UsedFeatures.of(known, whole, index) for index in (features.index(known), None))
+    keys = np.concatenate([features.extractor.keys(docs).reshape(-1), np.array([0, 1, 2**63], np.uint64)])
+    assert through.rows.lookup(keys).tolist() == own.rows.lookup(keys).tolist()
+    assert through.rows.n_rows == own.rows.n_rows == len(own.table) - 1 < len(known["keys"])
+    assert np.array_equal(through.table, own.table)
+    assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
 
 
 def test_dropout_leaves_out_features_and_scales_the_rest():

@@ -9,7 +9,7 @@ import srsly
 
 from spacy_hoseq.layers.storage import (
     SparseTable,
-    all_rows,
+    all_cells,
     keys_problem,
     pack_array,
     pack_extra,
@@ -82,7 +82,7 @@ def test_extras_pack_their_keys_only():
 
 
 def test_tables_list_what_is_not_zero():
-    table = SparseTable.of(all_rows(np.array([[0, 0.1, 0], [0, 0, 0], [-2, 0, 3]], np.float32)))
+    table = SparseTable.of(all_cells(np.array([[0, 0.1, 0], [0, 0, 0], [-2, 0, 3]], np.float32)))
     assert (table.shape, table.dtype) == ((3, 3), "<f4")
     assert table.counts.tolist() == [1, 0, 2] and table.columns.tolist() == [1, 0, 2]
     assert table.values.tolist() == [float(np.float16(0.1)), -2, 3]
@@ -90,7 +90,7 @@ def test_tables_list_what_is_not_zero():
     assert (used.shape, used.rows.tolist()) == ((3, 3), [0, 2])
     assert used.values.tolist() == [[0, float(np.float16(0.1)), 0], [-2, 0, 3]]
     assert used.dense().tolist() == [[0, float(np.float16(0.1)), 0], [0, 0, 0], [-2, 0, 3]]
-    again = SparseTable.of(used)
+    again = SparseTable.of(used.cells())
     assert all(np.array_equal(a, b) for a, b in zip(again, table, strict=True)), "with the rows in use as with all"
 
 
@@ -98,7 +98,7 @@ def test_tables_list_what_is_not_zero():
     "shape, counts, columns", [((2, 255), 1, 1), ((1, 256), 2, 1), ((1, 257), 2, 2), ((1, 65537), 4, 4)]
 )
 def test_numbers_have_as_many_bytes_as_the_columns_need(shape, counts, columns):
-    table = SparseTable.of(all_rows(np.ones(shape)))
+    table = SparseTable.of(all_cells(np.ones(shape)))
     assert (table.counts.itemsize, table.columns.itemsize) == (counts, columns)
     assert np.array_equal(table.used().dense(), np.ones(shape))
 
@@ -146,7 +146,7 @@ def test_arrays_of_a_negative_size_are_not_unpacked_at_all():
     tracemalloc.stop()
 
 
-TABLE = SparseTable.of(all_rows(np.eye(3, dtype=np.float32)))
+TABLE = SparseTable.of(all_cells(np.eye(3, dtype=np.float32)))
 
 
 @pytest.mark.parametrize(

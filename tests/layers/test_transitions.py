@@ -11,6 +11,7 @@ from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.gradients import summed
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
@@ -47,8 +48,8 @@ def collected(model):
     for i, shim in enumerate(weights_in(model)):
         for name, parameter in shim.parameters.items():
             found[i, name] = np.zeros(parameter.values.shape)
-            for rows, gradient in shim._pending.get(name, []):
-                np.add.at(found[i, name], rows, gradient)
+            rows, gradient = summed(shim._pending.get(name, []), parameter.values, by_cells=False)
+            found[i, name][rows] = gradient
     return found
 
 

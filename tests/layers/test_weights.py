@@ -93,7 +93,7 @@ def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
     shim = shim_of(table=np.zeros((2, 2)))
     shim.configure(Additive(1.0), averaged=averaged, seed=0)
     for _ in range(4):
-        shim.add_gradient("table", np.array([1]), np.array([[-1.0, 2.0]]))
+        shim.add_gradient("table", (np.array([1]), np.array([[-1.0, 2.0]])))
         shim.finish_update(None)
     assert shim.values("table", is_train=True).tolist() == [[0, 0], [4, -8]]
     mean = {True: 2.5, False: 4, "late": (6 * 1 + 24 * 2 + 60 * 3 + 120 * 4) / 210}[averaged]  # of 1, 2, 3, 4
@@ -105,9 +105,9 @@ def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
 def test_gradients_of_one_update_add_up():
     shim = shim_of(table=np.zeros((3, 1)), positive=np.array([1.0, 1.0]))
     shim.configure(Additive(1.0), averaged=False, seed=0)
-    shim.add_gradient("table", np.array([0, 2]), np.array([[1.0], [2.0]]))
-    shim.add_gradient("table", np.array([2, 1]), np.array([[3.0], [5.0]]))
-    shim.add_gradient("positive", np.array([0, 1]), np.array([5.0, 0.25]))
+    shim.add_gradient("table", (np.array([0, 2]), np.array([[1.0], [2.0]])))
+    shim.add_gradient("table", (np.array([2, 1]), np.array([[3.0], [5.0]])))
+    shim.add_gradient("positive", (np.array([0, 1]), np.array([5.0, 0.25])))
     shim.finish_update(None)
     shim.finish_update(None)  # nothing new
     assert raw_of(shim, "table") == [[-1], [-5], [-5]]
@@ -121,13 +121,13 @@ def raw_of(shim, name):
 def test_update_without_rows_counts_for_the_average():
     shim = shim_of(table=np.zeros((1, 1)))
     shim.configure(Additive(1.0), averaged=True, seed=0)
-    shim.add_gradient("table", np.array([0]), np.array([[-6.0]]))
+    shim.add_gradient("table", (np.array([0]), np.array([[-6.0]])))
     shim.finish_update(None)
     for _ in range(2):
-        shim.add_gradient("table", np.zeros(0, int), np.zeros((0, 1)))
+        shim.add_gradient("table", (np.zeros(0, int), np.zeros((0, 1))))
         shim.finish_update(None)
     assert shim.values("table", is_train=False).tolist() == [[6]]
-    shim.add_gradient("table", np.array([0]), np.array([[6.0]]))
+    shim.add_gradient("table", (np.array([0]), np.array([[6.0]])))
     shim.finish_update(None)
     assert shim.values("table", is_train=False).tolist() == [[4.5]], "6, 6, 6, 0"
 
@@ -146,7 +146,7 @@ def test_no_features_yet():
 def test_no_update_rule():
     shim = shim_of(table=np.zeros((1, 1)))
     shim.finish_update(None)  # nothing to do
-    shim.add_gradient("table", np.array([0]), np.array([[1.0]]))
+    shim.add_gradient("table", (np.array([0]), np.array([[1.0]])))
     with pytest.raises(ValueError, match=r"\[HS055\].*\"test\" has no update rule"):
         shim.finish_update(None)
 

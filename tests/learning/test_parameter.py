@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.gradients import CellGradient
 from spacy_hoseq.learning.parameter import Parameter, UpdateRule, UsedRows, to_storage
 
 RULES = [Additive(1.0), Additive(0.3), AdaGrad(0.1), AdaGrad(0.5, l1=0.2), AdaGrad(0.5, l2=0.1)]
@@ -34,7 +35,7 @@ def test_lazy_average_is_the_mean_of_stored_copies(rule, nonnegative, late, seed
     rng = np.random.default_rng(seed)
     start = rng.normal(0, 1, (6, *shape))
     parameter = Parameter("w", np.abs(start) if nonnegative else start, nonnegative=nonnegative)
-    dense, memory = parameter.values.copy(), np.full(start.shape, AdaGrad.EPSILON)
+    dense, memory = parameter.values.copy(), rule.start(start.shape, start.dtype)
     copies = []
     for _ in range(n_updates):
         pairs = [sparse_gradient(rng, 6, shape) for _ in range(rng.integers(0, 4))]
@@ -140,6 +141,63 @@ def test_sparse_gradient_cell_by_cell_is_the_same_row_by_row(shape, share, nonne
         rows.update(RowByRow(0.3), [(chosen, gradient)], late=late)
     assert cells.values.tolist() == rows.values.tolist() and cells.average().tolist() == rows.average().tolist()
     assert (cells.values.tolist() != start.tolist()) == (share > 0)
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("start", ["zeros", "some", "loaded"])
+def test_finished_cells_are_those_of_rows(start, nonnegative, averaged, late):
+    """Of weights that were zero and changed, changed and came back to zero, or never changed; and asked for between
+    updates, which cells of the same kind or gradients of whole rows follow."""
+    rng = np.random.default_rng(5)
+    values = np.zeros((30, 8), np.float32)
+    if start != "zeros":
+        values[::3, 1:4] = rng.choice([-0.5, 0.25, 0.0], (10, 3))
+    if nonnegative:
+        values = np.abs(values)
+    used = np.flatnonzero(values.any(axis=1))
+    begun = UsedRows(values.shape, used, values[used]) if start == "loaded" else values.copy()
+    cells = Parameter("w", begun, nonnegative=nonnegative, resumed=start == "loaded")
+    rows = Parameter("w", values.copy(), nonnegative=nonnegative, resumed=start == "loaded")
+    for i in range(40):
+        chosen = rng.permutation(240)[:12]
+        gradient = rng.choice([-1.0, 1.0], 12).astype(np.float32)
+        dense = np.zeros(240, np.float32)
+        dense[chosen] = gradient
+        touched = np.unique(chosen // 8)
+        whole = (touched, dense.reshape(30, 8)[touched])
+        cells.update(AdaGrad(0.3), [whole if i == 35 else CellGradient(chosen, gradient)], late=late)
+        rows.update(RowByRow(0.3), [whole], late=late)
+        if i % 10 == 0 or i > 33:
+            found, wanted = cells.finished_rows(averaged=averaged), rows.finished_rows(averaged=averaged)
+            assert found.rows.tolist() == wanted.rows.tolist()
+            assert found.values.tolist() == wanted.values.tolist() and found.values.any(axis=1).all()
+            assert np.array_equal(found.ended()[:-1], found.values) and not found.ended()[-1].any()
+    assert cells.values.tolist() == rows.values.tolist()
+
+
+def test_cells_do_for_rules_that_need_rows():
+    """A penalty is due for all weights of a row that is touched, also by a gradient that adds up to 0."""
+    start = np.full((3, 2), 0.5, np.float32)
+    cells, rows = Parameter("w", start.copy()), Parameter("w", start.copy())
+    change = CellGradient(np.array([1, 4]), np.array([1.0, 0.0], np.float32))
+    for _ in range(3):
+        cells.update(AdaGrad(0.3, l1=0.1), [change])
+        rows.update(AdaGrad(0.3, l1=0.1), [(np.array([0, 2]), np.array([[0.0, 1.0], [0.0, 0.0]], np.float32))])
+    assert cells.values.tolist() == rows.values.tolist() and (cells.values[2] < 0.5).all()
+    assert cells.values[1].tolist() == [0.5, 0.5]
+    assert cells.finished_rows(averaged=True).values.tolist() == rows.finished_rows(averaged=True).values.tolist()
+
+
+def test_gradients_of_cells_and_rows_add_up():
+    parameter = Parameter("w", np.zeros((3, 8)))
+    parts = [CellGradient(np.array([9, 2]), np.array([1.0, 2.0])), (np.array([2, 1]), np.full((2, 8), 4.0))]
+    parameter.update(Additive(), [*parts, CellGradient(np.array([9]), np.array([8.0]))])
+    wanted = np.zeros((3, 8))
+    wanted[1:] = -4
+    wanted[1, 1], wanted[0, 2] = -13, -2
+    assert parameter.values.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("rule, is_sparse", [(AdaGrad(), True), (AdaGrad(l1=0.1), False), (AdaGrad(l2=0.1), False)])

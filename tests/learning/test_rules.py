@@ -48,8 +48,9 @@ def test_adagrad_is_its_formula(seed, l1, l2):
     for i in range(5):
         slope = gradient[i] + l2 * weights[i]
         squares = memory[i] + slope**2
-        stepped = weights[i] - 0.3 * slope / squares**0.5
-        size = max(0.0, abs(stepped) - 0.3 * l1 / squares**0.5)
+        root = (AdaGrad.EPSILON + squares) ** 0.5
+        stepped = weights[i] - 0.3 * slope / root
+        size = max(0.0, abs(stepped) - 0.3 * l1 / root)
         assert new[i] == pytest.approx(size if stepped > 0 else -size)
         assert new_memory[i] == pytest.approx(squares)
     for before, after in zip(arguments, (weights, gradient, memory), strict=True):
@@ -57,7 +58,9 @@ def test_adagrad_is_its_formula(seed, l1, l2):
 
 
 def test_memory_of_adagrad_starts_small_and_that_of_additive_is_empty():
-    assert AdaGrad().start((2, 3), np.dtype("f4")).tolist() == np.full((2, 3), 1e-6, "f4").tolist()
+    assert AdaGrad().start((2, 3), np.dtype("f4")).tolist() == [[0, 0, 0], [0, 0, 0]], "less EPSILON"
+    resumed = AdaGrad().start((1, 2), np.dtype("f4"), resumed=True)
+    assert (resumed + np.float32(AdaGrad.EPSILON)).tolist() == [[1, 1]]
     assert Additive().start((2, 3), np.dtype("f4")).size == 0
 
 
