@@ -21,7 +21,7 @@ from .type_scores import TypeScores, add_row, add_rows
 from .used_features import UsedFeatures
 from .weights import WeightsShim, weights_of
 
-BLOCK_TOKENS = 8192  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
+BLOCK_TOKENS = 4096  # tokens whose keys, rows and scores are computed together: they then stay in the processor's cache
 CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
 ROW_BYTES = 4  # int32
 
