@@ -11,16 +11,12 @@ from ..chunks import TagTable
 from ..decoders.predictions import ChainLabelling, Labelling
 from ..features.sequences import by_doc
 
-Ints = NDArray[np.intp]
-
 
 class FoundChunks(NamedTuple):
-    """Chunks of one Doc. first, end (C,): tokens first <= i < end. types (C,). probabilities (C,) float32.
+    """Chunks of one Doc. spans (C of them): (first, end, type), tokens first <= i < end. probabilities (C,) float32.
     marginals (n, L) float32: of the tags, if asked for."""
 
-    first: Ints
-    end: Ints
-    types: List[str]
+    spans: "list[tuple[int, int, str]]"
     probabilities: NDArray[np.float32]
     marginals: Optional[NDArray[np.float32]]
 
@@ -51,24 +47,23 @@ def found_chunks(
     starts = np.cumsum([0, *(len(doc) for doc in docs)])
     cuts = np.searchsorted(first, starts)
     shift = np.repeat(starts[:-1], np.diff(cuts))
-    first, end = first - shift, end - shift
+    spans = list(zip((first - shift).tolist(), (end - shift).tolist(), types, strict=True))
     rows = by_doc(found.nodes.astype(np.float32), docs) if with_marginals else [None] * len(docs)
     return [
-        FoundChunks(first[a:b], end[a:b], types[a:b], p[a:b], of_doc)
+        FoundChunks(spans[a:b], p[a:b], of_doc)
         for (a, b), of_doc in zip(pairwise(cuts.tolist()), rows, strict=True)
     ]
 
 
 def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
     """Of an empty Doc."""
-    nothing, marginals = np.zeros(0, np.intp), np.zeros((0, n_labels), np.float32)
-    return FoundChunks(nothing, nothing, [], np.zeros(0, np.float32), marginals if with_marginals else None)
+    marginals = np.zeros((0, n_labels), np.float32)
+    return FoundChunks([], np.zeros(0, np.float32), marginals if with_marginals else None)
 
 
 def spans_of(doc: Doc, found: FoundChunks, ids: Dict[str, int]) -> List[Span]:
     """ids: string-store ids of the types."""
-    bounds = zip(found.first.tolist(), found.end.tolist(), found.types, strict=True)
-    return [Span(doc, first, end, ids[name]) for first, end, name in bounds]
+    return [Span(doc, first, end, ids[name]) for first, end, name in found.spans]
 
 
 def write_spans(doc: Doc, key: str, spans: List[Span], probabilities: NDArray[np.float32]) -> None:

@@ -25,8 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .forward_backward import finite_range, forward_backward, moved_on, packed_emissions, scaled_prefixes, turned
-from .layout import Layout, check_scores, make_layout, ranges
+from .forward_backward import (
+    finite_range,
+    forward_backward,
+    largest,
+    packed_emissions,
+    scaled_prefixes,
+    scaled_suffixes,
+)
+from .layout import Layout, check_scores, check_segments, make_layout, ranges
 from .records import LostDigits
 
 Floats = NDArray[np.float64]
@@ -40,6 +47,18 @@ class Arcs(NamedTuple):
     tokens: Ints
     earlier: Ints
     later: Ints
+
+
+class LikelyCells(NamedTuple):
+    """Labels of some tokens. tokens, labels (C,): those of each token together, ascending. p (C,): mu. alpha, message
+    (C,): alpha_t(y) and e_t(y) beta_t(y), scaled as if rows of alpha summed to 1: an alpha with the w and the message
+    of a label at the next token makes nu, even of the message of other marginals."""
+
+    tokens: Ints
+    labels: Ints
+    p: Floats
+    alpha: Floats
+    message: Floats
 
 
 class ChainGradient(NamedTuple):
@@ -67,21 +86,51 @@ class ChainMarginals:
         moves: Optional[NDArray[np.floating]] = None,
     ) -> None:
         check_scores(scores, trans, allowed)
-        self._layout = layout = make_layout(lengths, len(scores))
-        emissions, base = packed_emissions(scores, allowed, layout), trans.astype(np.float64)
-        found = scaled_prefixes(emissions, base, layout, None if moves is None else packed_moves(moves, scores, layout))
-        if found is None:
+        layout = make_layout(lengths, len(scores))
+        packed = None if moves is None else packed_moves(moves, scores, layout)
+        if not self._summed(packed_emissions(scores, allowed, layout), trans, layout, largest(scores), packed):
             forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
             raise LostDigits(finite_range(trans if moves is None else trans + moves))
+
+    @classmethod
+    def of_some(
+        cls,
+        scores: NDArray[np.floating],
+        trans: NDArray[np.floating],
+        lengths: NDArray[np.integer],
+        tokens: Ints,
+        allowed: Optional[Mask],
+        most: float,
+    ) -> "ChainMarginals":
+        """Of some tokens (n,) of a batch that has been checked, with the lengths of the sequences that these make up.
+        most (float): of the batch, as in `scaled_prefixes`. RAISES ValueError [HS023], [HS097]."""
+        marginals, layout = cls.__new__(cls), make_layout(lengths, len(tokens))
+        rows = layout._replace(tokens=tokens.take(layout.tokens))
+        if not marginals._summed(packed_emissions(scores, allowed, rows), trans, layout, most):
+            mask = None if allowed is None else allowed[tokens]
+            return cls(scores[tokens], trans, lengths, allowed=mask)  # which says why not
+        return marginals
+
+    def _summed(
+        self,
+        emissions: NDArray[np.floating],
+        trans: NDArray[np.floating],
+        layout: Layout,
+        most: float,
+        moves: Optional[Floats] = None,
+    ) -> bool:
+        """emissions, moves: packed. RETURNS False if digits would be lost, or if a sequence has no path."""
+        found = scaled_prefixes(emissions, trans.astype(np.float64), layout, most, moves)
+        if found is None:
+            return False
+        self._layout = layout
         self._e, self._weights, self._alpha = found.e, found.weights, found.alpha  # (N, L)
-        self._beta, back = np.ones_like(found.alpha), turned(found.weights)
-        for t in range(len(layout.size_at_t) - 1, 0, -1):
-            here = layout.step(t)
-            self._beta[self._before(t)] = moved_on(self._e[here] * self._beta[here], back, here)
+        self._beta = scaled_suffixes(found, layout)
         self.log_z = np.empty(len(layout.lengths))
         self.log_z[layout.order] = found.log_z
-        self._place = np.empty(len(scores), np.intp)
-        self._place[layout.tokens] = np.arange(len(scores))
+        self._place = np.empty(len(emissions), np.intp)
+        self._place[layout.tokens] = np.arange(len(emissions))
+        return True
 
     @cached_property
     def nodes(self) -> Floats:
@@ -101,10 +150,39 @@ class ChainMarginals:
         """beta."""
         return np.asarray(self._beta[self._place[tokens]])
 
-    def sides(self, tokens: Ints, labels: NDArray[np.integer]) -> "tuple[Floats, Floats]":
-        """alpha_t(y) and e_t(y) beta_t(y): with w between them they make nu. tokens, labels (E,). RETURNS (E,) each."""
-        at = self._place[tokens] * self._e.shape[1] + labels
-        return self._alpha.take(at), self._e.take(at) * self._beta.take(at)
+    def likely(self, least: float, tokens: Optional[Ints] = None) -> LikelyCells:
+        """All labels whose probability is at least `least`. tokens: at some tokens only."""
+        n_labels, token_at = self._e.shape[1], self._layout.tokens
+        nodes = self._alpha * self._beta
+        cells = np.flatnonzero(nodes >= least)
+        if tokens is not None:
+            chosen = np.zeros(len(token_at), bool)
+            chosen[self._place[tokens]] = True
+            cells = cells[chosen.take(cells // n_labels)]
+        places = cells // n_labels
+        sums = self._alpha @ np.ones(n_labels)
+        before = sums.take(self._place[token_at - 1])  # (at first tokens: of another one)
+        return LikelyCells(
+            token_at.take(places),
+            cells - places * n_labels,
+            nodes.take(cells),
+            self._alpha.take(cells) / sums.take(places),
+            self._e.take(cells) * self._beta.take(cells) * before.take(places),
+        )
+
+    def stops(self, tokens: Ints, labels: NDArray[np.integer], goes_on: Mask) -> Floats:
+        """p(not goes_on[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
+        tokens, labels (E,). RETURNS (E,)."""
+        last = np.zeros(len(self._e), bool)
+        last[np.cumsum(self._layout.lengths) - 1] = True
+        leaves, found = np.where(goes_on, 0.0, self._weights), np.ones(len(tokens))
+        here = np.flatnonzero(goes_on.any(axis=1).take(labels) & ~last.take(tokens))
+        found[here] = 0.0
+        here = here[leaves.any(axis=1).take(labels.take(here))]  # in some representations none can stop
+        following, own = self._place.take(tokens.take(here) + 1), labels.take(here)
+        suffixes = (leaves[own] * self._e[following] * self._beta[following]).sum(axis=1)
+        found[here] = suffixes / self._beta[self._place.take(tokens.take(here)), own]
+        return found
 
     def arcs(self, arcs: Arcs) -> Floats:
         """nu of some pairs, 0 at the first token of a sequence. RETURNS (A,)."""
@@ -174,14 +252,8 @@ class ChainMarginals:
         step[1:] = self._weight(at[1:], labels[:-1], labels[1:]) * message[1:] / beta[:-1]
         step[ends - self._layout.lengths] = 1.0
         if goes_on is not None:
-            ended: Mask = np.asarray(goes_on.any(axis=1))[labels]
-            ended[:-1] &= ~goes_on[labels[:-1], labels[1:]]
-            ended[ends - 1] = False
-            here = np.flatnonzero(ended)
-            following, last = at[here + 1], labels[here]
-            leaves = self._weight(following[:, None], last[:, None], np.arange(self._e.shape[1]))
-            leaves = np.where(goes_on[last], 0.0, leaves)
-            stop[here] = (leaves * self._e[following] * self._beta[following]).sum(axis=1) / beta[here]
+            stop = self.stops(np.arange(len(labels)), labels, goes_on)
+            stop[:-1][goes_on[labels[:-1], labels[1:]]] = 1.0
         return alpha * beta, step, stop
 
     def backprop(
@@ -272,12 +344,3 @@ def check_gradient(d_nodes: NDArray[np.floating], shape: "tuple[int, ...]") -> N
     """RAISES ValueError [HS024]."""
     if d_nodes.shape != shape:
         raise ValueError(Errors.HS024.format(name="d_nodes", got=d_nodes.shape, expected=shape))
-
-
-def check_segments(first: NDArray[np.integer], sizes: NDArray[np.integer], lengths: NDArray[np.integer]) -> Ints:
-    """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not within a sequence."""
-    ends = np.cumsum(lengths)
-    sequence: Ints = np.searchsorted(ends, first, side="right")
-    if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
-        raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
-    return sequence

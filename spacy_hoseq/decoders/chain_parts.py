@@ -1,9 +1,9 @@
 """Marginals of a chain part by part: in memory that does not grow with the batch, and in the processor's cache.
 
-A part is some whole sequences, or a stretch of a long one. A long sequence is cut into PIECES that are summed together
-as if each were a sequence of its own, with WARM_UP more tokens on both sides of those that it answers for. What lies
-further away is not looked at, and hardly matters: each step of forward-backward multiplies by a non-negative matrix,
-and these bring any two vectors of messages closer together (Birkhoff 1957), in the metric
+A part is some whole sequences of like length, or a stretch of a long one. A long sequence is cut into PIECES that are
+summed together as if each were a sequence of its own, with WARM_UP more tokens on both sides of those that it answers
+for. What lies further away is not looked at, and hardly matters: each step of forward-backward multiplies by a
+non-negative matrix, and these bring any two vectors of messages closer together (Birkhoff 1957), in the metric
 
     d(a, b) = log max_y (a_y / b_y) - log min_y (a_y / b_y)
 
@@ -26,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .chain_marginals import ChainMarginals
-from .layout import ranges
+from .forward_backward import largest
+from .layout import check_scores, parts_of, ranges
 from .potentials import Potentials
 from .records import NoPath
 
-PART_TOKENS = 8_000  # of the sequences that are summed together
+PART_TOKENS = 4_000  # of the sequences that are summed together
 LONG = 4_000  # tokens of a sequence from which it is cut
 PIECE, WARM_UP = 128, 32  # tokens that a piece answers for, and that it looks at on each side
 TOLERANCE = 1e-8
@@ -42,15 +43,13 @@ Found = TypeVar("Found")
 
 
 class Part(NamedTuple):
-    """first: the sequence of the batch that comes first. tokens (n,): of the batch, those that are summed. inner (m,):
-    which of these the part answers for, None = all, since its sequences are whole; those of all parts are all tokens,
-    in order. potentials, allowed, marginals: of `tokens`, where each piece is a sequence."""
+    """sequences (s,): of the batch. tokens (n,): of the batch, those that are summed, ascending. inner (m,): which of
+    these the part answers for, None = all, since its sequences are whole; those of all parts are all tokens, each once.
+    marginals: of `tokens`, where each piece is a sequence."""
 
-    first: int
+    sequences: Ints
     tokens: Ints
     inner: Optional[Ints]
-    potentials: Potentials
-    allowed: Optional[Mask]
     marginals: ChainMarginals
 
     @property
@@ -63,53 +62,59 @@ class Part(NamedTuple):
         return values if self.inner is None else values[self.inner]
 
 
+class Chain(NamedTuple):
+    """A batch that has been checked. most (float): how far its scores are from 0."""
+
+    potentials: Potentials
+    allowed: Optional[Mask]
+    most: float
+
+    def marginals(self, tokens: Ints, lengths: NDArray[np.integer]) -> ChainMarginals:
+        scores, trans = self.potentials[:2]
+        return ChainMarginals.of_some(scores, trans, lengths, tokens, self.allowed, self.most)
+
+
 class NotClose(Exception):
     """Pieces agree less than they should."""
 
 
 def read_parts(potentials: Potentials, allowed: Optional[Mask], read: Callable[[Part], Found]) -> List[Found]:
-    """What `read` finds in each part of a batch, in order. potentials: of a chain. allowed (N, L).
+    """What `read` finds in each part of a batch. potentials: of a chain. allowed (N, L).
 
     RAISES ValueError as `ChainMarginals`.
     """
+    check_scores(potentials.scores, potentials.trans, allowed)
+    chain = Chain(potentials, allowed, largest(potentials.scores))
     lengths = potentials.lengths.astype(np.intp)
-    ends = np.cumsum(lengths)
+    starts = np.cumsum(lengths) - lengths
     found: List[Found] = []
-    first = 0
-    while first < len(lengths):
-        start = int(ends[first] - lengths[first])
-        if lengths[first] >= LONG:
-            last = first + 1
-            found += _read_long(potentials, allowed, first, start, read)
-        else:
-            last = max(first + 1, int(np.searchsorted(ends, start + PART_TOKENS, side="right")))
-            last = first + int(np.append(lengths[first:last] >= LONG, True).argmax())
-            found.append(read(_whole(potentials, allowed, slice(first, last), start)))
-        first = last
+    for sequence in np.flatnonzero(lengths >= LONG).tolist():
+        found += _read_long(chain, sequence, int(starts[sequence]), read)
+    short = np.flatnonzero(lengths < LONG)
+    for chosen, _ in parts_of(lengths[short], len(lengths), PART_TOKENS):
+        found.append(read(_whole(chain, short[chosen], starts[short[chosen]])))
     return found
 
 
-def _read_long(
-    potentials: Potentials, allowed: Optional[Mask], sequence: int, start: int, read: Callable[[Part], Found]
-) -> List[Found]:
+def _read_long(chain: Chain, sequence: int, start: int, read: Callable[[Part], Found]) -> List[Found]:
     try:
-        return [read(part) for part in _pieces(potentials, allowed, sequence, start)]
+        return [read(part) for part in _pieces(chain, sequence, start)]
     except NotClose:
-        return [read(_whole(potentials, allowed, slice(sequence, sequence + 1), start))]
+        return [read(_whole(chain, np.array([sequence]), np.array([start])))]
 
 
-def _whole(potentials: Potentials, allowed: Optional[Mask], sequences: slice, start: int) -> Part:
-    lengths = potentials.lengths[sequences]
-    tokens = np.arange(start, start + int(lengths.sum()))
+def _whole(chain: Chain, sequences: Ints, starts: Ints) -> Part:
+    lengths = chain.potentials.lengths[sequences]
+    tokens = ranges(starts, lengths)
     try:
-        return _part(potentials, allowed, sequences.start, tokens, lengths, inner=None)
+        return Part(sequences, tokens, None, chain.marginals(tokens, lengths))
     except NoPath as no_path:
-        raise NoPath(sequences.start + no_path.sequence) from None
+        raise NoPath(int(sequences[no_path.sequence])) from None
 
 
-def _pieces(potentials: Potentials, allowed: Optional[Mask], sequence: int, start: int) -> Iterator[Part]:
+def _pieces(chain: Chain, sequence: int, start: int) -> Iterator[Part]:
     """RAISES NotClose, at the end."""
-    end = start + int(potentials.lengths[sequence])
+    end = start + int(chain.potentials.lengths[sequence])
     firsts = np.arange(start, end, PIECE)
     together = max(1, PART_TOKENS // PIECE)
     prefixes, suffixes = [], []  # of each part (2, pieces, L): where its pieces begin to answer, and where they end
@@ -120,14 +125,13 @@ def _pieces(potentials: Potentials, allowed: Optional[Mask], sequence: int, star
         sizes = right - left
         place = np.cumsum(sizes) - sizes - left  # in the part, less that in the batch
         try:
-            inner = ranges(first + place, last - first)
-            part = _part(potentials, allowed, sequence, ranges(left, sizes), sizes, inner=inner)
+            tokens = ranges(left, sizes)
+            marginals = chain.marginals(tokens, sizes)
         except NoPath:
             raise NoPath(sequence) from None
-        marginals = part.marginals
         prefixes.append(marginals.prefixes(np.stack([np.maximum(first - 1, start), last - 1]) + place))
         suffixes.append(marginals.suffixes(np.stack([first, np.minimum(last, end - 1)]) + place))
-        yield part
+        yield Part(np.array([sequence]), tokens, ranges(first + place, last - first), marginals)
     for messages in (np.concatenate(prefixes, axis=1), np.concatenate(suffixes, axis=1)):
         with np.errstate(divide="ignore"):
             logs = np.log(messages)
@@ -140,18 +144,3 @@ def distances(a: Floats, b: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         difference = a - b  # nan where both are -inf
         return np.asarray(np.fmax.reduce(difference, axis=1) - np.fmin.reduce(difference, axis=1))
-
-
-def _part(
-    potentials: Potentials,
-    allowed: Optional[Mask],
-    first: int,
-    tokens: Ints,
-    lengths: NDArray[np.integer],
-    *,
-    inner: Optional[Ints],
-) -> Part:
-    scores = potentials.scores.take(tokens, axis=0)
-    own = Potentials(scores, potentials.trans, lengths.astype(np.int32), limits=potentials.limits)
-    mask = None if allowed is None else allowed.take(tokens, axis=0)
-    return Part(first, tokens, inner, own, mask, ChainMarginals(own.scores, own.trans, own.lengths, allowed=mask))

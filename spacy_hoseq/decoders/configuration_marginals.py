@@ -10,8 +10,8 @@ from typing import List, Optional, Union, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain_marginals import check_segments
 from .configurations import ConfigurationLattice, Configurations, configuration_posterior
+from .layout import check_segments
 from .marginals import Marginals, marginals_of
 from .potentials import OneSequence, Potentials
 

@@ -8,7 +8,8 @@ Two walks compute it. The usual one works with probabilities that are scaled to 
 matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never
 be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Where some transitions are forbidden there is no
 such bound: there no label that a prefix can end with may have a share below LEAST. Otherwise (very large weights) the
-same recurrences run on logarithms.
+same recurrences run on logarithms. Where no score is large, as a rule, scores need no shift, and scaling waits for
+several steps (`_way_of_small_scores`).
 
 Checked against enumeration in tests/decoders/test_forward_backward.py.
 """
@@ -24,6 +25,8 @@ from .records import NoPath, Posterior
 MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
 LEAST = 1e-150  # share of alpha that keeps its digits through the next step, with MAX_RANGE below it
 NORMAL = 1e-290  # number that has all its digits
+SMALL = 50.0  # by how much a step with small scores changes logarithms at most
+ROOM = 200.0  # by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -31,8 +34,8 @@ Mask = NDArray[np.bool_]
 
 class ScaledPrefixes(NamedTuple):
     """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha. weights (L, L), or
-    (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha (N, L): rows sum to 1.
-    log_z (S,) by rank."""
+    (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha (N, L): last rows of sequences sum to 1,
+    others to anything. log_z (S,) by rank."""
 
     e: Floats
     weights: Floats
@@ -58,9 +61,9 @@ def forward_backward(
     layout = make_layout(lengths, len(scores))
     emissions = packed_emissions(scores, allowed, layout)
     moves = trans.astype(np.float64)
-    prefixes = scaled_prefixes(emissions, moves, layout)
+    prefixes = scaled_prefixes(emissions, moves, layout, largest(scores))
     if prefixes is None:
-        log_z, packed, transitions = _logarithmic(emissions, moves, layout)
+        log_z, packed, transitions = _logarithmic(emissions.astype(np.float64, copy=False), moves, layout)
     else:
         log_z, packed, transitions = _scaled(prefixes, layout)
     if len(log_z) and log_z.min() == -np.inf:
@@ -72,12 +75,19 @@ def forward_backward(
     return Posterior(ordered, marginals, transitions, np.zeros(0), np.zeros(0))
 
 
-def packed_emissions(scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout) -> Floats:
-    """Emission scores in packed order. RETURNS (N, L) float64, -inf where a label is not allowed."""
-    emissions: Floats = scores.take(layout.tokens, axis=0).astype(np.float64)
+def packed_emissions(
+    scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout
+) -> NDArray[np.floating]:
+    """Emission scores in packed order. RETURNS (N, L), -inf where a label is not allowed."""
+    emissions: NDArray[np.floating] = scores.take(layout.tokens, axis=0)
     if allowed is not None:
         emissions[~allowed.take(layout.tokens, axis=0)] = -np.inf
     return emissions
+
+
+def largest(scores: NDArray[np.floating]) -> float:
+    """How far the scores are from 0."""
+    return float(max(scores.max(initial=0.0), -scores.min(initial=0.0)))
 
 
 def finite_range(trans: NDArray[np.floating]) -> float:
@@ -87,21 +97,100 @@ def finite_range(trans: NDArray[np.floating]) -> float:
 
 
 def scaled_prefixes(
-    emissions: Floats, trans: Floats, layout: Layout, moves: Optional[Floats] = None
+    emissions: NDArray[np.floating],
+    trans: Floats,
+    layout: Layout,
+    most: float,
+    moves: Optional[Floats] = None,
 ) -> Optional[ScaledPrefixes]:
-    """moves (N, L, L): packed, on top of trans. RETURNS None if digits would be lost, or if a sequence has no path."""
+    """most (float): no finite emission is further from 0. moves (N, L, L): packed, on top of trans. RETURNS None if
+    digits would be lost, or if a sequence has no path."""
     both = trans if moves is None else trans + moves
-    if finite_range(both) >= MAX_RANGE:
+    spread = finite_range(both)
+    if spread >= MAX_RANGE:
         return None
     top = float(both.max(initial=-np.inf))
     top = top if np.isfinite(top) else 0.0
     weights = np.exp(both - top)
     opened = bool((trans > -np.inf).all())
-    found = _way_forward(emissions, weights, layout, top, opened=opened)
-    reached = None if found is not None or opened else reached_labels(emissions > -np.inf, trans, layout)
+    change = most + spread + np.log(max(1, len(trans)))
+    if moves is None and change <= SMALL:
+        found = _way_of_small_scores(emissions, weights, layout, top, int(ROOM / max(change, 1.0)), opened=opened)
+        if found is not None:
+            return found
+    precise: Floats = emissions.astype(np.float64, copy=False)
+    found = _way_forward(precise, weights, layout, top, opened=opened)
+    reached = None if found is not None or opened else reached_labels(precise > -np.inf, trans, layout)
     if reached is not None:  # labels that no prefix can end with may have had the highest scores
-        found = _way_forward(np.where(reached, emissions, -np.inf), weights, layout, top, opened=False)
+        found = _way_forward(np.where(reached, precise, -np.inf), weights, layout, top, opened=False)
     return found
+
+
+def _way_of_small_scores(
+    emissions: NDArray[np.floating], weights: Floats, layout: Layout, top: float, n_steps: int, *, opened: bool
+) -> Optional[ScaledPrefixes]:
+    """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than e^SMALL in a step,
+    unless a label that has nearly all of it cannot go on; no share, unless it is that of a label that cannot be reached
+    and 0. RETURNS None if digits may be lost, or if a sequence has no path; only where transitions are forbidden."""
+    e = np.exp(emissions, dtype=np.float64)
+    alpha, scale, ones = np.empty_like(e), np.ones(len(e)), np.ones(e.shape[1])
+    sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
+    for t, n in enumerate(sizes):
+        here = slice(offset[t], offset[t] + n)
+        if t == 0:
+            alpha[here] = e[here]
+        else:
+            np.matmul(alpha[offset[t - 1] : offset[t - 1] + n], weights, out=alpha[here])
+            alpha[here] *= e[here]
+        if t % n_steps == n_steps - 1:
+            np.matmul(alpha[here], ones, out=scale[here])
+            inverse = 1.0 / np.maximum(scale[here, None], NORMAL)
+            alpha[here] *= inverse
+            e[here] *= inverse
+    ends = ends_of(layout)
+    total = alpha.take(ends, axis=0) @ ones
+    if not opened and not (_kept(alpha, e, ones) and total.min(initial=1.0) >= NORMAL):
+        return None
+    alpha[ends] /= total[:, None]
+    e[ends] /= total[:, None]
+    scale[ends] *= total
+    log_z = sum_by_rank(np.log(scale), layout) + top * (layout.lengths[layout.order] - 1)
+    return ScaledPrefixes(e, weights, alpha, log_z)
+
+
+def _kept(alpha: Floats, e: Floats, ones: Floats) -> bool:
+    """Whether all shares have their digits. Takes labels that no prefix ends with out of e: suffixes of them could
+    overflow."""
+    sums = alpha @ ones
+    if sums.min(initial=1.0) < np.exp(-ROOM):
+        return False
+    cells = np.flatnonzero(alpha < LEAST * np.exp(ROOM))
+    low = alpha.take(cells)
+    if ((low > 0) & (low < LEAST * sums.take(cells // len(ones)))).any():
+        return False
+    e.reshape(-1)[cells[low == 0]] = 0.0
+    return True
+
+
+def ends_of(layout: Layout) -> NDArray[np.int64]:
+    """Where the last token of each sequence is packed. RETURNS (S,) by rank."""
+    return layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
+
+
+def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Floats:
+    """beta, scaled so that alpha times beta is what is wanted. RETURNS (N, L), packed."""
+    e, weights = prefixes.e, prefixes.weights
+    beta, back, buffer = np.empty_like(e), turned(weights), np.empty_like(e[: layout.size_at_t.max(initial=0)])
+    beta[ends_of(layout)] = 1.0
+    sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
+    for t in range(len(sizes) - 1, 0, -1):
+        here, before = slice(offset[t], offset[t + 1]), slice(offset[t - 1], offset[t - 1] + sizes[t])
+        message = np.multiply(e[here], beta[here], out=buffer[: sizes[t]])
+        if weights.ndim == 2:
+            np.matmul(message, back, out=beta[before])
+        else:
+            beta[before] = moved_on(message, back, here)
+    return beta
 
 
 def _way_forward(

@@ -123,3 +123,14 @@ def ranges(first: NDArray[np.integer], sizes: NDArray[np.integer]) -> NDArray[np
     """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,) intp."""
     result: NDArray[np.intp] = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
     return result
+
+
+def check_segments(
+    first: NDArray[np.integer], sizes: NDArray[np.integer], lengths: NDArray[np.integer]
+) -> NDArray[np.intp]:
+    """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not within a sequence."""
+    ends = np.cumsum(lengths)
+    sequence: NDArray[np.intp] = np.searchsorted(ends, first, side="right")
+    if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
+        raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
+    return sequence

@@ -9,9 +9,9 @@ from typing import Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain_marginals import Arcs, check_segments, packed_moves
+from .chain_marginals import Arcs, packed_moves
 from .forward_backward import finite_range, log_sum, packed_emissions
-from .layout import check_scores, make_layout, ranges
+from .layout import check_scores, check_segments, make_layout, ranges
 from .records import LostDigits, NoPath
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class LogMarginals:
         self._layout = layout = make_layout(lengths, len(scores))
         self._trans = trans.astype(np.float64)
         self._moves = None if moves is None else packed_moves(moves, scores, layout)
-        self._e = packed_emissions(scores, allowed, layout)  # (N, L)
+        self._e = packed_emissions(scores, allowed, layout).astype(np.float64, copy=False)  # (N, L)
         self._alpha, self._beta = self._e.copy(), np.zeros_like(self._e)
         n_steps = len(layout.size_at_t)
         for t in range(1, n_steps):

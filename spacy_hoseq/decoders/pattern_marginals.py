@@ -23,8 +23,8 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain_marginals import Arcs, check_gradient, check_segments
-from .layout import check_scores, make_layout, packed_scores, parts_of
+from .chain_marginals import Arcs, check_gradient
+from .layout import check_scores, check_segments, make_layout, packed_scores, parts_of
 from .longest_match import any_sign_posterior
 from .pattern_posterior import CELLS, PatternWalk, check_stable, is_stable, pattern_posterior
 from .records import LostDigits, Posterior

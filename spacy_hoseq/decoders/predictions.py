@@ -11,20 +11,19 @@ vanish, the marginals of the whole batch are kept. Checked against enumeration i
 """
 
 from contextlib import suppress
-from typing import NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain_marginals import check_segments
 from .chain_parts import LONG, Part, read_parts
 from .configuration_marginals import SpanMarginals, span_marginals
-from .layout import ranges
+from .layout import check_segments, ranges
 from .long_viterbi import long_viterbi
 from .marginals import marginals_of
 from .potentials import Potentials
-from .probable_labels import ProbableLabels, check_threshold, neighbours, probable_labels, reach
-from .probable_path import decode_probable, decode_some, likely_labels
+from .probable_labels import ProbableLabels, check_threshold, least_reaching, neighbours, probable_labels, reach
+from .probable_path import Cells, decode_probable, decode_some, least_likely, likely_labels
 from .records import LostDigits
 
 Floats = NDArray[np.float64]
@@ -111,22 +110,35 @@ def _is_chain(potentials: Potentials) -> bool:
     return not rest and (configurations is None or not len(configurations.first))
 
 
+class ChainCells(NamedTuple):
+    """What is known of the labels of a chain that are not improbable. cells (C of them). alpha, message (C,): as
+    `ChainMarginals.sides` has them. stop (C,): as `ChainMarginals.stops`. weights (L, L): of `ChainMarginals`. log_z
+    (S,): NaN of sequences in pieces."""
+
+    cells: Cells
+    alpha: Floats
+    message: Floats
+    stop: Floats
+    weights: Floats
+    log_z: Floats
+
+
 def _labelled(potentials: Potentials, goes_on: Mask, allowed: Optional[Mask], with_nodes: bool) -> ChainLabelling:
     n_tokens, n_labels = potentials.scores.shape
-    labels, faint = _long_labels(potentials, allowed), np.zeros(len(potentials.lengths), bool)
-    factors = np.empty(n_tokens), np.empty(n_tokens), np.empty(n_tokens)
+    labels = _long_labels(potentials, allowed)
+    factors = np.ones(n_tokens), np.ones(n_tokens), np.ones(n_tokens)
     nodes = np.empty((n_tokens if with_nodes else 0, n_labels), np.float32)
 
-    def read(part: Part) -> None:
-        _decode(part, labels, faint)
-        _write_factors(part, labels, goes_on, factors)
+    def also(part: Part) -> None:
+        if part.inner is not None:
+            _write_factors(part, labels, goes_on, factors)
         if with_nodes:
             nodes[part.answered] = part.inner_of(part.marginals.nodes)
 
-    read_parts(potentials, allowed, read)
-    rest = np.flatnonzero(faint)
-    if len(rest):  # their marginals are made once more: that costs less than to decode some in each part
-        labels = decode_some(potentials, allowed, rest, labels)
+    found = _read(potentials, allowed, least_likely(n_labels), goes_on, also)
+    labels, rest = _best_labels(potentials, allowed, found, labels)
+    _factors_of_cells(found, labels, potentials.lengths, goes_on, factors)
+    if len(rest):  # their marginals are made once more: that costs less than to keep all
         chain, tokens, _ = potentials.chain_of(rest)
         own = tuple(np.empty(len(tokens)) for _ in factors)
         mask = None if allowed is None else allowed[tokens]
@@ -142,27 +154,89 @@ def _write_factors(part: Part, labels: Labels, goes_on: Mask, factors: Tuple[Flo
         every[part.answered] = part.inner_of(values)
 
 
+def _factors_of_cells(
+    found: ChainCells, labels: Labels, lengths: NDArray[np.integer], goes_on: Mask, factors: Tuple[Floats, ...]
+) -> None:
+    """Write start, step and stop at the tokens of whole sequences; what is written where a label is no cell counts for
+    nothing."""
+    start, step, stop = factors
+    cells, ends = found.cells, np.cumsum(lengths)
+    whole = np.repeat(~np.isnan(found.log_z), lengths)
+    at = np.zeros(len(labels), np.intp)
+    own = np.flatnonzero(cells.labels == labels.take(cells.tokens))
+    at[cells.tokens.take(own)] = own
+    p, before = cells.p.take(at), at[:-1]
+    pairs = found.alpha.take(before) * found.weights[labels[:-1], labels[1:]] * found.message.take(at[1:])
+    follows = whole.copy()
+    follows[ends - lengths] = False
+    ended = whole & goes_on.any(axis=1).take(labels)
+    ended[:-1] &= ~goes_on[labels[:-1], labels[1:]]
+    ended[ends - 1] = False
+    np.copyto(start, p, where=whole)
+    np.copyto(step[1:], pairs / p[:-1], where=follows[1:])
+    np.copyto(stop, found.stop.take(at), where=ended)
+
+
 def _probable(potentials: Potentials, threshold: float, allowed: Optional[Mask]) -> Tuple[Labels, ProbableLabels]:
-    labels, faint = _long_labels(potentials, allowed), np.zeros(len(potentials.lengths), bool)
-    weights = np.empty(potentials.trans.shape)
-
-    def read(part: Part) -> Tuple[Ints, Ints, Floats, Floats, Floats]:
-        _decode(part, labels, faint)
-        weights[:] = part.marginals.weights  # the same in all parts
-        nodes = part.inner_of(part.marginals.nodes)
-        cells = np.flatnonzero(reach(nodes, threshold))
-        inner = cells // nodes.shape[1]
-        own = cells - inner * nodes.shape[1]
-        local = inner if part.inner is None else part.inner[inner]
-        return part.tokens[local], own, nodes.take(cells), *part.marginals.sides(local, own)
-
-    found = read_parts(potentials, allowed, read)
-    tokens, own, p, alpha, message = (np.concatenate(column) for column in zip(*found, strict=True))
+    labels, n_labels = _long_labels(potentials, allowed), potentials.scores.shape[1]
+    found = _read(potentials, allowed, min(least_likely(n_labels), least_reaching(threshold)))
+    labels, _ = _best_labels(potentials, allowed, found, labels)
+    reached = np.flatnonzero(reach(found.cells.p, threshold))
+    cells = found.cells
+    tokens, own, p = cells.tokens.take(reached), cells.labels.take(reached), cells.p.take(reached)
+    alpha, message = found.alpha.take(reached), found.message.take(reached)
     earlier, later = neighbours(tokens, potentials.lengths)
-    pairs = alpha[earlier] * weights[own[earlier], own[later]] * message[later]
-    kept = reach(pairs, threshold)
-    labels = decode_some(potentials, allowed, np.flatnonzero(faint), labels)
-    return labels, ProbableLabels(tokens, own, p, earlier[kept], later[kept], pairs[kept])
+    pairs = alpha.take(earlier) * found.weights[own.take(earlier), own.take(later)] * message.take(later)
+    kept = np.flatnonzero(reach(pairs, threshold))
+    return labels, ProbableLabels(tokens, own, p, earlier.take(kept), later.take(kept), pairs.take(kept))
+
+
+def _read(
+    potentials: Potentials,
+    allowed: Optional[Mask],
+    least: float,
+    goes_on: Optional[Mask] = None,
+    also: Callable[[Part], None] = lambda part: None,
+) -> ChainCells:
+    """Labels whose probability is at least `least`. goes_on: for `stop`. also: is called with each part."""
+    weights, log_z = np.empty(potentials.trans.shape), np.full(len(potentials.lengths), np.nan)
+
+    def read(part: Part) -> Tuple[NDArray[Any], ...]:
+        weights[:] = part.marginals.weights  # the same in all parts
+        found = part.marginals.likely(least, part.inner)
+        if part.inner is None:
+            log_z[part.sequences] = part.marginals.log_z
+        also(part)
+        stop = np.ones(0) if goes_on is None else part.marginals.stops(found.tokens, found.labels, goes_on)
+        return part.tokens.take(found.tokens), *found[1:], stop
+
+    empty = np.zeros(0, np.intp), np.zeros(0, np.intp), *np.zeros((4, 0))
+    parts = [empty, *read_parts(potentials, allowed, read)]
+    tokens, own, p, alpha, message, stop = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = _by_token(tokens, len(potentials.scores))
+    cells = Cells(tokens.take(order), own.take(order), p.take(order))
+    stop = stop if goes_on is None else stop.take(order)
+    return ChainCells(cells, alpha.take(order), message.take(order), stop, weights, log_z)
+
+
+def _by_token(tokens: Ints, n_tokens: int) -> Ints:
+    """What sorts cells by token, where those of each token lie together. tokens (C,), each below n_tokens."""
+    counts = np.bincount(tokens, minlength=n_tokens)
+    begins = np.flatnonzero(np.diff(tokens, prepend=-1))
+    order = np.empty(len(tokens), np.intp)
+    shift = (np.cumsum(counts) - counts).take(tokens.take(begins)) - begins
+    order[np.arange(len(tokens)) + np.repeat(shift, np.diff(begins, append=len(tokens)))] = np.arange(len(tokens))
+    return order
+
+
+def _best_labels(
+    potentials: Potentials, allowed: Optional[Mask], found: ChainCells, long: Labels
+) -> Tuple[Labels, Ints]:
+    """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for which marginals did not
+    help."""
+    labels, faint = likely_labels(potentials, found.cells, found.log_z)
+    labels = np.where(np.repeat(np.isnan(found.log_z), potentials.lengths), long, labels)
+    return decode_some(potentials, allowed, faint, labels), faint
 
 
 def _long_labels(potentials: Potentials, allowed: Optional[Mask]) -> Labels:
@@ -182,12 +256,3 @@ def _long_labels(potentials: Potentials, allowed: Optional[Mask]) -> Labels:
         else:
             labels[at] = found
     return labels
-
-
-def _decode(part: Part, labels: Labels, faint: Mask) -> None:
-    """Write the labels of whole sequences into those of the batch (N,), and mark the sequences (S,) that have to be
-    decoded without the help of marginals."""
-    if part.inner is None:
-        marginals = part.marginals
-        labels[part.tokens], unknown = likely_labels(part.potentials, marginals.nodes, marginals.log_z)
-        faint[part.first + unknown] = True

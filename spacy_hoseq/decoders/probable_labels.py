@@ -72,6 +72,11 @@ def reach(probabilities: Floats, threshold: float) -> NDArray[np.bool_]:
     return np.asarray(reached if threshold else reached & (probabilities > 0), bool)
 
 
+def least_reaching(threshold: float) -> float:
+    """What is less does not `reach` the threshold; some that is not less does not, either."""
+    return float(np.float32(threshold)) * (1 - 1e-6) if threshold else float(np.nextafter(0.0, 1.0))
+
+
 def neighbours(tokens: Ints, lengths: NDArray[np.integer]) -> "tuple[Ints, Ints]":
     """All pairs of entries at neighbouring tokens of one sequence. tokens (E,): of the entries."""
     n_tokens = int(np.sum(lengths))

@@ -15,7 +15,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import candidates_of
+from .candidates import Candidates, first_best
 from .configuration_marginals import ConfigurationMarginals, SpanMarginals
 from .exact import decode_exact
 from .path_score import sum_score
@@ -28,7 +28,15 @@ Ints = NDArray[np.intp]
 Labels = NDArray[np.int32]
 ROUNDING = 1e-6  # more than it can do
 SURE = 0.5 + ROUNDING
-FAINT = 1e-3  # labellings that are less probable exclude too few labels
+FAINT = 1e-2  # labellings that are less probable exclude too few labels
+
+
+class Cells(NamedTuple):
+    """Labels at tokens. tokens, labels (C,): by token, then by label. p (C,): p(y_t = y | x)."""
+
+    tokens: Ints
+    labels: Ints
+    p: Floats
 
 
 class LikelyLabels(NamedTuple):
@@ -49,7 +57,9 @@ def decode_probable(
     """
     if isinstance(marginals, ConfigurationMarginals) or potentials.patterns is not None or potentials.moves is not None:
         return decode_exact(potentials, allowed=allowed).labels
-    labels, faint = likely_labels(potentials, marginals.nodes, marginals.log_z)
+    cells = np.flatnonzero(marginals.nodes >= least_likely(len(potentials.trans)))
+    tokens, own = np.divmod(cells, len(potentials.trans))
+    labels, faint = likely_labels(potentials, Cells(tokens, own, marginals.nodes.take(cells)), marginals.log_z)
     return decode_some(potentials, allowed, faint, labels)
 
 
@@ -65,21 +75,32 @@ def decode_some(
     return labels
 
 
-def likely_labels(potentials: Potentials, nodes: Floats, log_z: Floats) -> LikelyLabels:
-    """What marginals say of the best labels of a chain. nodes (N, L), log_z (S,): of the same potentials and mask."""
+def least_likely(n_labels: int) -> float:
+    """The least probability of labels that `likely_labels` has to know. One of each token has as much."""
+    return min(FAINT, 1 / max(1, n_labels)) * (1 - ROUNDING)
+
+
+def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats) -> LikelyLabels:
+    """What marginals say of the best labels of a chain. cells: all that are not below `least_likely`. log_z (S,): of
+    the same potentials and mask; NaN = the sequence is not looked at, and what it gets are its most probable labels."""
     scores, trans, lengths = potentials[:3]
     rows = np.arange(len(scores)) * scores.shape[1]
-    labels: Labels = nodes.argmax(axis=1).astype(np.int32)
-    best = rows + labels
-    score = sum_score(scores.take(best).astype(np.float64), trans, labels, lengths, None)
-    p, own, impossible = np.exp(score - log_z), nodes.take(best), score == -np.inf
+    first = np.concatenate([[0], np.cumsum(np.bincount(cells.tokens, minlength=len(scores)))])
+    best = first_best(cells.p, first) if len(scores) else np.zeros(0, np.intp)
+    labels, own = cells.labels.take(best).astype(np.int32), cells.p.take(best)
+    score = sum_score(scores.take(rows + labels).astype(np.float64), trans, labels, lengths, None)
+    p, impossible = np.exp(score - log_z), (score == -np.inf) & ~np.isnan(log_z)
     least = np.minimum(np.repeat(np.where(impossible, FAINT, p), lengths), own) * (1 - ROUNDING)  # (N,)
     is_open = 1 - own >= least  # all others have no label beside the most probable one
     is_open &= np.repeat((p < SURE) & ((p >= FAINT) | impossible), lengths)
     at, sizes = open_windows(is_open, lengths, 1)
     if len(at):
-        candidates = candidates_of(nodes[at] >= least[at, None], scores[at])
-        labels[at] = sparse_viterbi(candidates, _finite(trans, candidates.scores, sizes), sizes).labels
+        every = Candidates(first, np.arange(len(cells.p)), cells.p, cells.p).of(at)
+        candidates = every.chosen(every.scores >= np.repeat(least.take(at), every.counts))
+        own_labels = cells.labels.take(candidates.labels)
+        emissions = scores.take(rows.take(at).repeat(candidates.counts) + own_labels).astype(np.float64)
+        candidates = Candidates(candidates.first, own_labels, emissions, np.zeros(len(emissions)))
+        labels[at] = sparse_viterbi(candidates, _finite(trans, emissions, sizes), sizes).labels
     again = np.flatnonzero(np.repeat(impossible, lengths))
     emissions = scores.take(rows[again] + labels[again]).astype(np.float64)
     p[impossible] = np.exp(sum_score(emissions, trans, labels[again], lengths[impossible], None) - log_z[impossible])

@@ -93,9 +93,9 @@ def write_upstream(docs: Sequence[Doc], name: str, output: Output, labels: Upstr
     parts = zip(_split(entries, entry_starts, entry_ends), _split(pairs, pair_starts, pair_ends), strict=True)
     for doc, (own_entries, own_pairs) in zip(docs, parts, strict=True):
         data: Dict[Any, Any] = doc.user_data
-        known = data.get(DATA) or {}
-        found = {"entries": own_entries, "pairs": own_pairs}
-        data[DATA] = {**known, name: {**known.get(name, {}), output: found}}
+        known = data.get(DATA)
+        found = {output: {"entries": own_entries, "pairs": own_pairs}}
+        data[DATA] = {**known, name: {**known.get(name, {}), **found}} if known else {name: found}
 
 
 def _split(records: NDArray[Any], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> Iterator[NDArray[Any]]:
@@ -107,8 +107,8 @@ def _split(records: NDArray[Any], starts: NDArray[np.intp], ends: NDArray[np.int
 
 def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: float) -> UpstreamLabels:
     """What the component `name` has left on the docs. RAISES ValueError [HS100]: nothing on one that is not empty."""
-    entries: List[NDArray[Any]] = [np.empty(0, ENTRY)]
-    pairs: List[NDArray[Any]] = [np.empty(0, PAIR)]
+    entries: List[Any] = [np.empty(0, ENTRY)]
+    pairs: List[Any] = [np.empty(0, PAIR)]
     n_tokens = n_entries = 0
     token_shifts, entry_shifts = [0], [0]
     for doc in docs:
@@ -123,8 +123,8 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
         token_shifts.append(n_tokens)
         entry_shifts.append(n_entries)
         n_tokens, n_entries = n_tokens + len(doc), n_entries + len(found["entries"])
-    entry = np.frombuffer(b"".join([part.tobytes() for part in entries]), ENTRY)  # quicker than to concatenate records
-    pair = np.frombuffer(b"".join([part.tobytes() for part in pairs]), PAIR)
+    entry = np.frombuffer(b"".join(entries), ENTRY)  # quicker than to concatenate records
+    pair = np.frombuffer(b"".join(pairs), PAIR)
     keys = np.unique(entry["key"])
     tokens = entry["token"].astype(np.intp) + np.repeat(token_shifts, [len(part) for part in entries])
     shift = np.repeat(entry_shifts, [len(part) for part in pairs])
