@@ -104,12 +104,15 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
     rival, token = rival.take(tested), token.take(tested)
     j, k = candidates.labels.take(rival), candidates.labels.take(tested)
     limit, possible = candidates.loss.take(tested), np.ones(len(tested), bool)
-    for step, known in ((-1, known_before), (1, known_after)):
-        lost = limits.beside(j, k, step).astype(np.float64)
-        at = np.flatnonzero(known.take(token))
-        lost[at] = _lost_beside(candidates, token.take(at), j.take(at), k.take(at), step, limits, sequence)
-        possible &= lost > -np.inf
-        limit += np.where(possible, lost, 0.0)
+    label = candidates.labels.take(candidates.first[:-1])  # of tokens that are decided
+    for step, known, is_end in ((-1, known_before, ends[:-1]), (1, known_after, ends[1:])):
+        lost = _lost_beside_one(label.take(token + step, mode="clip"), j, k, step, limits)
+        lost[is_end.take(token)] = 0
+        lost = np.where(known.take(token), lost, limits.beside(j, k, step))
+        if not limits.are_finite:
+            possible &= lost > -np.inf
+            lost[~possible] = 0
+        limit += lost
     gap = candidates.scores.take(rival) - candidates.scores.take(tested)
     kept = np.ones(len(candidates.labels), bool)
     kept[tested] = possible & ~(gap - limit > ROUNDING * (1 + gap))
@@ -141,6 +144,18 @@ def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer])
         stay = np.flatnonzero(kept)
         candidates, lost, best = candidates.chosen(kept), lost.take(stay), (np.cumsum(kept) - 1)[best]
     return candidates
+
+
+def _lost_beside_one(other: Ints, j: Ints, k: Ints, step: int, limits: Limits) -> Floats:
+    """The same beside one label each. other (n,): of the next token (step 1) or the last one (-1). RETURNS (n,)."""
+    earned, instead = limits.sides[0 if step < 0 else 1]
+    n_labels = len(limits.trans)
+    lost = earned.take(k * n_labels + other)
+    with np.errstate(invalid="ignore"):
+        result: Floats = lost - instead.take(j * n_labels + other)
+    if not limits.are_finite:
+        result[lost == -np.inf] = -np.inf
+    return result
 
 
 def _lost_beside(
