@@ -102,12 +102,15 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
     rivals, tested, token = _against_best(candidates, tokens)
     j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
     limit, possible = candidates.loss.take(tested), np.ones(len(tested), bool)
-    for step, known in ((-1, known_before), (1, known_after)):
-        lost = limits.beside(j, k, step).astype(np.float64)
-        at = np.flatnonzero(known.take(token))
-        lost[at] = _lost_beside(candidates, token.take(at), j.take(at), k.take(at), step, limits, sequence)
-        possible &= lost > -np.inf
-        limit += np.where(possible, lost, 0.0)
+    label = candidates.labels.take(candidates.first[:-1])  # of tokens that are decided
+    for step, known, is_end in ((-1, known_before, ends[:-1]), (1, known_after, ends[1:])):
+        lost = _lost_beside_one(label.take(token + step, mode="clip"), j, k, step, limits)
+        lost[is_end.take(token)] = 0
+        lost = np.where(known.take(token), lost, limits.beside(j, k, step))
+        if not limits.are_finite:
+            possible &= lost > -np.inf
+            lost[~possible] = 0
+        limit += lost
     gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
     kept = np.ones(len(candidates.labels), bool)
     kept[tested] = possible & ~(gap - limit > ROUNDING * (1 + gap))
@@ -136,6 +139,19 @@ def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer])
     return candidates.chosen(kept)
 
 
+def _lost_beside_one(other: Ints, j: Ints, k: Ints, step: int, limits: Limits) -> Floats:
+    """What label k can have over j beside one label of the next token (step 1) or the last one (-1), -inf where k cannot
+    stand. other, j, k (n,). RETURNS (n,)."""
+    earned, instead = limits.sides[0 if step < 0 else 1]
+    n_labels = len(limits.trans)
+    lost = earned.take(k * n_labels + other)
+    with np.errstate(invalid="ignore"):
+        result: Floats = lost - instead.take(j * n_labels + other)
+    if not limits.are_finite:
+        result[lost == -np.inf] = -np.inf
+    return result
+
+
 def _lost_beside(
     candidates: Candidates,
     token: Ints,
@@ -144,11 +160,10 @@ def _lost_beside(
     step: int,
     limits: Limits,
     sequence: Ints,
-    kept: Optional[Mask] = None,
+    kept: Mask,
 ) -> Floats:
-    """What label k can have over j beside the candidates of the next token (step 1) or the last one (-1); 0 where
-    there is none, -inf where k cannot stand. token, j, k (n,). sequence (N,): of each token. kept (C,): the candidates
-    that count, at least one a token; None = all. RETURNS (n,)."""
+    """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence (N,): of each token. kept (C,): the candidates
+    that count, at least one a token. RETURNS (n,)."""
     earned, instead = limits.sides[0 if step < 0 else 1]
     first, n_labels = candidates.first, len(limits.trans)
     neighbour = token + step
@@ -160,10 +175,9 @@ def _lost_beside(
         at = every[start : start + BLOCK_CANDIDATES]
         begin = first.take(neighbour.take(at))
         counts = first.take(neighbour.take(at) + 1) - begin
-        of_k, of_j = k.take(at) * n_labels, j.take(at) * n_labels
-        if (counts > 1).any():
-            of_k, of_j, begin = of_k.repeat(counts), of_j.repeat(counts), ranges(begin, counts)
-        other = candidates.labels.take(begin)
+        cells = ranges(begin, counts)
+        other = candidates.labels.take(cells)
+        of_k, of_j = (k.take(at) * n_labels).repeat(counts), (j.take(at) * n_labels).repeat(counts)
         of_k += other
         of_j += other
         loss = earned.take(of_k)
@@ -172,9 +186,8 @@ def _lost_beside(
             loss -= instead.take(of_j)
         if possible is not None:
             loss[~possible] = -np.inf  # where label k is forbidden it has nothing; where only j is, everything
-        if kept is not None:
-            loss[~kept.take(begin)] = -np.inf
-        most[at] = loss if len(loss) == len(at) else np.maximum.reduceat(loss, np.cumsum(counts) - counts)
+        loss[~kept.take(cells)] = -np.inf
+        most[at] = np.maximum.reduceat(loss, np.cumsum(counts) - counts)
     return most
 
 

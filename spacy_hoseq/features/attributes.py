@@ -5,7 +5,7 @@ from the Doc each time: spaCy's own through `doc.to_array`, extensions ("_.name"
 """
 
 import unicodedata
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Callable, Dict, Optional
 
 import numpy as np
@@ -21,6 +21,7 @@ from .known_tags import known_tag
 from .pixels import COLUMNS, ROWS, pixel
 
 LexicalAttribute = Callable[[Lexeme], int]
+TextAttribute = Callable[[str], int]
 
 _STRINGS = ("orth", "lower", "norm", "shape", "prefix", "suffix", "cluster")
 _FLAGS = (
@@ -33,93 +34,101 @@ def _field(name: str, lexeme: Lexeme) -> int:
     return int(getattr(lexeme, name))
 
 
-def _prefix(length: int, lexeme: Lexeme) -> int:
-    text = lexeme.text
+def _of_text(function: TextAttribute, lexeme: Lexeme) -> int:
+    return function(lexeme.text)
+
+
+def _prefix(length: int, text: str) -> int:
     return int(get_string_id(text[:length])) if len(text) >= length else 0
 
 
-def _suffix(length: int, lexeme: Lexeme) -> int:
-    text = lexeme.text
+def _suffix(length: int, text: str) -> int:
     return int(get_string_id(text[-length:])) if len(text) >= length else 0
 
 
-def _has_digit(lexeme: Lexeme) -> int:
-    return int(any(c.isdigit() for c in lexeme.text))
+def _has_digit(text: str) -> int:
+    return int(any(map(str.isdigit, text)))
 
 
-def _has_upper(lexeme: Lexeme) -> int:
-    return int(any(c.isupper() for c in lexeme.text))
+def _has_upper(text: str) -> int:
+    return int(any(map(str.isupper, text)))
 
 
-def _initial_upper(lexeme: Lexeme) -> int:
-    return int(lexeme.text[:1].isupper())
+def _initial_upper(text: str) -> int:
+    return int(text[:1].isupper())
 
 
-def _edge(lexeme: Lexeme) -> int:
+def _edge(text: str) -> int:
     """No word has it, only the places before and after a sentence: "edge[-1]" fires at first words."""
     return 0
 
 
-def _has_hyphen(lexeme: Lexeme) -> int:
-    return int("-" in lexeme.text)
-
-
-def _length(lexeme: Lexeme) -> int:
-    return len(lexeme.text)
+def _has_hyphen(text: str) -> int:
+    return int("-" in text)
 
 
 def _short_shape(lexeme: Lexeme) -> int:
     """spaCy's shape with every run of one character class written once: "Mid-1990s" -> "Xx-dx"."""
-    shape = lexeme.shape_
+    return _short(lexeme.shape_)
+
+
+@lru_cache(maxsize=10_000)  # there are fewer shapes than words
+def _short(shape: str) -> int:
     return int(get_string_id("".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1])))
 
 
-def _char_classes(lexeme: Lexeme) -> int:
+def _char_classes(text: str) -> int:
     """The set of Unicode general categories in the word: "３０％" -> {Nd, Po}. For scripts without case."""
-    return int(get_string_id("".join(sorted({unicodedata.category(c) for c in lexeme.text}))))
+    return int(get_string_id("".join(sorted({unicodedata.category(c) for c in text}))))
 
 
-def _repeated_char(lexeme: Lexeme) -> int:
+def _repeated_char(text: str) -> int:
     """How a word repeats characters: 高高兴兴 -> "AABB", 试试 -> "AA"; no value if it repeats none."""
-    text = lexeme.text
     if not 2 <= len(text) <= 6:
         return 0
     letters = {c: chr(ord("A") + i) for i, c in enumerate(dict.fromkeys(text))}
     return int(get_string_id("".join(letters[c] for c in text))) if len(letters) < len(text) else 0
 
 
-_COMPUTED: Dict[str, LexicalAttribute] = {
+_OF_TEXT: Dict[str, TextAttribute] = {
     "has_digit": _has_digit,
     "has_upper": _has_upper,
     "has_hyphen": _has_hyphen,
     "initial_upper": _initial_upper,
     "edge": _edge,
-    "length": _length,
-    "short_shape": _short_shape,
+    "length": len,
     "char_classes": _char_classes,
     "repeated_char": _repeated_char,
 }
+
+
+def text_attribute(name: str) -> Optional[TextAttribute]:
+    """The function of a word's characters that `name` stands for, or None if it is no such attribute."""
+    for affix, function in (("prefix", _prefix), ("suffix", _suffix)):
+        if name.startswith(affix) and name[len(affix) :].isdigit():
+            return partial(function, int(name[len(affix) :]))
+    return _OF_TEXT.get(name)
 
 
 def lexical_attribute(name: str) -> Optional[LexicalAttribute]:
     """The function of a word that `name` stands for, or None if the name is not a lexical attribute."""
     if name in _STRINGS or name in _FLAGS:
         return partial(_field, name)
-    for affix, function in (("prefix", _prefix), ("suffix", _suffix)):
-        if name.startswith(affix) and name[len(affix) :].isdigit():
-            return partial(function, int(name[len(affix) :]))
+    if name == "short_shape":
+        return _short_shape
     if name.startswith("pixel") and name[5:].isdigit() and int(name[5:]) < ROWS * COLUMNS:
         return partial(pixel, int(name[5:]))
     if name.startswith("known_tag") and name[9:].isdigit():
         return partial(known_tag, int(name[9:]))
-    return _COMPUTED.get(name)
+    of_text = text_attribute(name)
+    return None if of_text is None else partial(_of_text, of_text)
 
 
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
     if name != "bias" and not name.startswith("_.") and not lexical_attribute(name) and name.upper() not in IDS:
         others = ["prefixN", "suffixN", "pixelN", "known_tagN", "bias", "_.extension", "tag", "pos", "lemma"]
-        known = sorted([*_STRINGS, *_FLAGS, *_COMPUTED, *others])
+        known = sorted([*_STRINGS, *_FLAGS, *_OF_TEXT, "short_shape", *others])
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
 
 

@@ -5,7 +5,7 @@ from typing import List, Sequence
 import numpy as np
 from spacy.vocab import Vocab
 
-from .attributes import lexical_attribute
+from .attributes import lexical_attribute, text_attribute
 from .keys import AFTER, BEFORE, Keys
 from .known_tags import known_tag_table
 from .word_types import TypesOf, WordTypes
@@ -21,8 +21,10 @@ class Lexicon:
     """
 
     def __init__(self, attributes: Sequence[str]) -> None:
-        functions = [lexical_attribute(name) for name in attributes]
-        self._functions = [f for f in functions if f is not None]
+        self._of_text = [(a, f) for a, f in enumerate(map(text_attribute, attributes)) if f is not None]
+        known = {a for a, _ in self._of_text}
+        others = [(a, lexical_attribute(name)) for a, name in enumerate(attributes) if a not in known]
+        self._of_lexeme = [(a, f) for a, f in others if f is not None]
         self._reads_tags = any(name.startswith("known_tag") for name in attributes)
         self._tags: object = None
         outside = np.array([[BEFORE], [AFTER]], np.uint64).repeat(len(attributes), axis=1)
@@ -39,8 +41,14 @@ class Lexicon:
         self._types.clear()
 
     def _attributes_of(self, vocab: Vocab, orths: List[int]) -> Keys:
-        result = np.zeros((len(orths), len(self._functions)), np.uint64)
-        for i, orth in enumerate(orths):
-            lexeme = vocab[orth]
-            result[i] = [f(lexeme) & 0xFFFFFFFFFFFFFFFF for f in self._functions]
+        lexemes = [vocab[orth] for orth in orths]
+        result = np.zeros((len(orths), len(self._of_text) + len(self._of_lexeme)), np.uint64)
+        if self._of_lexeme:  # word by word: some make all that is asked of one word at once
+            columns = [a for a, _ in self._of_lexeme]
+            values = (f(lexeme) & 0xFFFFFFFFFFFFFFFF for lexeme in lexemes for _, f in self._of_lexeme)
+            found = np.fromiter(values, np.uint64, len(lexemes) * len(columns))
+            result[:, columns] = found.reshape(len(lexemes), len(columns))
+        texts = [lexeme.text for lexeme in lexemes]
+        for a, function in self._of_text:
+            result[:, a] = np.fromiter(map(function, texts), np.uint64, len(texts))
         return result

@@ -4,7 +4,7 @@ Rows say more than cells: a rule with penalties changes all weights of a row tha
 r C + c in the flat array, are fewer: an update of a margin changes two labels of forty-four.
 """
 
-from typing import List, NamedTuple, Sequence, Tuple, Union
+from typing import NamedTuple, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,25 +82,3 @@ def _cells_of(whole: RowGradient, n_columns: int) -> CellGradient:
     row, column = np.divmod(found, max(1, n_columns))
     cells = rows.astype(np.intp).take(row) * n_columns + column
     return CellGradient(cells, gradient.reshape(-1).take(found))
-
-
-class TouchedCells:
-    """Cells of an array that may not be 0: those that were not at the beginning, and all that updates have changed.
-
-    begun (n,): cells, distinct, ascending.
-    """
-
-    def __init__(self, begun: NDArray[np.intp]) -> None:
-        self._known, self._waiting = begun, [begun[:0]]
-
-    def add(self, cells: NDArray[np.intp]) -> None:
-        """cells (n,): in any order, known ones perhaps among them."""
-        self._waiting.append(cells)
-
-    def all(self) -> NDArray[np.intp]:
-        """RETURNS (n,), distinct, ascending."""
-        waiting: List[NDArray[np.intp]] = self._waiting
-        if len(waiting) > 1:
-            every = np.sort(np.concatenate([self._known, *waiting]))  # (a tenth of the time of `np.unique`)
-            self._known, self._waiting = every[np.diff(every, prepend=-1) != 0], waiting[:1]
-        return self._known

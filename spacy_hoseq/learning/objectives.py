@@ -72,8 +72,9 @@ def log_likelihood(
     """
     free = exact_posterior(potentials, allowed=allowed)
     expected = _expected(free, potentials.scores.dtype)
-    if (gold.sum(axis=1) == 1).all():
-        labels = gold_labels(potentials, gold)
+    labels = only_labels(gold)
+    if labels is not None:
+        check_possible(potentials, labels)
         (counts,) = _counts(potentials, labels)
         return Loss(float(free.log_z.sum() - _score(potentials, labels).sum()), expected - counts)
     clamped = exact_posterior(potentials, allowed=gold)
@@ -149,11 +150,19 @@ def _sum_product(counts: NDArray[np.floating], weights: NDArray[np.floating]) ->
 
 def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     """The gold labelling, or where the mask leaves a choice the best one that it permits. RETURNS (N,) int32."""
-    if (gold.sum(axis=1) == 1).all():
-        only: Labels = gold.argmax(axis=1).astype(np.int32)
-        check_possible(potentials, only)
-        return only
-    return exact_labels(potentials, allowed=gold)
+    only = only_labels(gold)
+    if only is None:
+        return exact_labels(potentials, allowed=gold)
+    check_possible(potentials, only)
+    return only
+
+
+def only_labels(gold: Mask) -> Optional[Labels]:
+    """The labelling that is left if the mask permits one label everywhere, else None. RETURNS (N,) int32."""
+    if np.count_nonzero(gold) != len(gold):
+        return None
+    first = gold.argmax(axis=1)
+    return first.astype(np.int32) if gold[np.arange(len(gold)), first].all() else None
 
 
 def check_possible(potentials: Potentials, labels: Labels) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .gradients import CellGradient, Gradient, TouchedCells, summed
+from .gradients import CellGradient, Gradient, summed
+from .touched import TouchedCells, TouchedRows
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
 
@@ -103,8 +104,7 @@ class Parameter:
         self._weight = 0  # C_T
         self._used: NDArray[np.bool_] = np.ones(self.shape[0], bool)  # rows that may hold a weight
         self._cells: Optional[TouchedCells] = None  # those that may, as long as all updates were of cells
-        self._sums: Optional[Floats] = None
-        self._memory: Optional[Floats] = None
+        self._touched: Optional[TouchedRows] = None
         self._finished: Dict[bool, Floats] = {}
         self._finished_rows: Dict[bool, UsedRows] = {}
         self._finished_cells: Dict[bool, UsedCells] = {}
@@ -128,34 +128,36 @@ class Parameter:
 
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
         """
-        if self._sums is None or self._memory is None:
-            self._sums, self._memory = self._begin(rule)
+        if self._touched is None:
+            self._touched = self._begin(rule)
+        touched = self._touched
         self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
         change = summed(gradients, self.values, by_cells=getattr(rule, "is_sparse", False))
         at, gradient = change
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
-        values, sums, memory = self.values, self._sums, self._memory
+        values, sums, memory = self.values, touched.sums, touched.memory
         if isinstance(change, CellGradient):
-            self._used[at // max(1, self.n_columns)] = True
+            row, column = np.divmod(change.cells, max(1, self.n_columns))
+            place = touched.touch(row) * self.n_columns + column
             values, sums, memory = (array.reshape(-1) for array in (values, sums, memory))  # views
-        elif len(at):
-            self._used[at] = True
-            self._cells = None
-        old, old_sums = values[at], sums[at]
-        new, memory[at] = rule.step(old, gradient, memory[at])
+        else:
+            row, place = np.asarray(at, np.intp), touched.touch(at)
+            self._cells = None if len(at) else self._cells
+        self._used[row] = True
+        old, old_sums = values[at], sums[place]
+        new, memory[place] = rule.step(old, gradient, memory[place])
         if self.nonnegative:
             new = np.maximum(new, 0)
         new = new.astype(values.dtype)
         if self._cells is not None and isinstance(change, CellGradient):
             self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
-        sums[at] = old_sums + float(self._weight) * (new - old)
+        sums[place] = old_sums + float(self._weight) * (new - old)
         values[at] = new
         self.n_updates += 1
         self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
-    def _begin(self, rule: UpdateRule) -> Tuple[Floats, Floats]:
-        """Sums and the rule's memory."""
+    def _begin(self, rule: UpdateRule) -> TouchedRows:
         loaded = self._loaded
         self.values = np.ascontiguousarray(self.values)
         if loaded is None:
@@ -164,11 +166,9 @@ class Parameter:
         else:  # (all others are 0, and need not be looked at)
             self._used = np.zeros(self.shape[0], bool)
             self._used[loaded.rows] = True
-            row, column = np.divmod(np.flatnonzero(loaded.values), max(1, self.n_columns))
-            begun = loaded.rows.take(row) * self.n_columns + column
+            begun = loaded.cells().cells
         self._cells = TouchedCells(begun)
-        sums = np.zeros(self.values.shape, self.values.dtype)
-        return sums, rule.start(self.values.shape, self.values.dtype, resumed=self.resumed)
+        return TouchedRows(self.values.shape, self.values.dtype, rule.start, resumed=self.resumed)
 
     @property
     def n_columns(self) -> int:
@@ -177,11 +177,15 @@ class Parameter:
 
     def average(self) -> Floats:
         """Mean of the weights over all updates; the weights themselves before the first."""
-        return self._mean(self.values, self._sums)
+        return self._mean_of_rows(np.arange(self.shape[0]))
 
-    def _mean(self, values: Floats, sums: Optional[Floats]) -> Floats:
+    def _mean_of_rows(self, rows: Rows) -> Floats:
+        values: Floats = self.values.take(rows, axis=0)
+        return values if self._touched is None else self._mean(values, self._touched.sums_of_rows(rows))
+
+    def _mean(self, values: Floats, sums: Floats) -> Floats:
         """Of some weights."""
-        if sums is None or self.n_updates == 0:
+        if self.n_updates == 0:
             return values
         mean: Floats = values - sums / float(self._weight)
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
@@ -227,9 +231,7 @@ class Parameter:
         for start in range(0, len(used), BLOCK_ROWS):
             rows = used[start : start + BLOCK_ROWS]
             block = rounded[start : start + BLOCK_ROWS]
-            sums = self._sums if self._sums is None else self._sums.take(rows, axis=0)
-            values = self.values.take(rows, axis=0)
-            block[...] = self._mean(values, sums) if averaged else values
+            block[...] = self._mean_of_rows(rows) if averaged else self.values.take(rows, axis=0)
             cells = np.flatnonzero(block != 0)  # converting numbers takes longer than all else here
             if not as_read:
                 block.reshape(-1)[cells] = to_storage(block.reshape(-1).take(cells))
@@ -242,8 +244,9 @@ class Parameter:
     def _rounded_cells(self, cells: NDArray[np.intp], averaged: bool) -> UsedCells:
         """Of weights that all lie in some cells, which are few. cells (n,): distinct, ascending."""
         values = self.values.reshape(-1).take(cells)
-        sums = self._sums if self._sums is None else self._sums.reshape(-1).take(cells)
-        rounded = to_storage(self._mean(values, sums) if averaged else values)
+        if averaged and self._touched is not None:
+            values = self._mean(values, self._touched.sums_of(*np.divmod(cells, max(1, self.n_columns))))
+        rounded = to_storage(values)
         left = np.flatnonzero(rounded != 0)
         return UsedCells(self.shape, cells.take(left), rounded.take(left).astype(self.values.dtype))
 
