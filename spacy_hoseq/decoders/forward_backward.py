@@ -177,11 +177,12 @@ def ends_of(layout: Layout) -> NDArray[np.int64]:
     return layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
 
 
-def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Floats:
-    """beta, scaled so that alpha times beta is what is wanted. RETURNS (N, L), packed."""
-    e, weights = prefixes.e, prefixes.weights
-    beta, back, buffer = np.empty_like(e), turned(weights), np.empty_like(e[: layout.size_at_t.max(initial=0)])
-    beta[ends_of(layout)] = 1.0
+def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats]:
+    """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L) each, packed."""
+    e, weights, alpha = prefixes[:3]
+    beta, nodes, back = np.empty_like(e), np.empty_like(e), turned(weights)
+    buffer, ends = np.empty_like(e[: layout.size_at_t.max(initial=0)]), ends_of(layout)
+    beta[ends], nodes[ends] = 1.0, alpha.take(ends, axis=0)
     sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
     for t in range(len(sizes) - 1, 0, -1):
         here, before = slice(offset[t], offset[t + 1]), slice(offset[t - 1], offset[t - 1] + sizes[t])
@@ -190,7 +191,8 @@ def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Floats:
             np.matmul(message, back, out=beta[before])
         else:
             beta[before] = moved_on(message, back, here)
-    return beta
+        np.multiply(alpha[before], beta[before], out=nodes[before])  # as long as they are in the processor's cache
+    return beta, nodes
 
 
 def _way_forward(
