@@ -13,10 +13,12 @@ from ..features.sequences import by_doc
 
 
 class FoundChunks(NamedTuple):
-    """Chunks of one Doc. spans (C of them): (first, end, type), tokens first <= i < end. probabilities (C,) float32.
+    """Chunks of one Doc. first, end, types (C of them): tokens first <= i < end. probabilities (C,) float32.
     marginals (n, L) float32: of the tags, if asked for."""
 
-    spans: "list[tuple[int, int, str]]"
+    first: List[int]
+    end: List[int]
+    types: List[str]
     probabilities: NDArray[np.float32]
     marginals: Optional[NDArray[np.float32]]
 
@@ -47,10 +49,10 @@ def found_chunks(
     starts = np.cumsum([0, *(len(doc) for doc in docs)])
     cuts = np.searchsorted(first, starts)
     shift = np.repeat(starts[:-1], np.diff(cuts))
-    spans = list(zip((first - shift).tolist(), (end - shift).tolist(), types, strict=True))
+    firsts, ends = (first - shift).tolist(), (end - shift).tolist()
     rows = by_doc(found.nodes.astype(np.float32), docs) if with_marginals else [None] * len(docs)
     return [
-        FoundChunks(spans[a:b], p[a:b], of_doc)
+        FoundChunks(firsts[a:b], ends[a:b], types[a:b], p[a:b], of_doc)
         for (a, b), of_doc in zip(pairwise(cuts.tolist()), rows, strict=True)
     ]
 
@@ -58,12 +60,13 @@ def found_chunks(
 def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
     """Of an empty Doc."""
     marginals = np.zeros((0, n_labels), np.float32)
-    return FoundChunks([], np.zeros(0, np.float32), marginals if with_marginals else None)
+    return FoundChunks([], [], [], np.zeros(0, np.float32), marginals if with_marginals else None)
 
 
 def spans_of(doc: Doc, found: FoundChunks, ids: Dict[str, int]) -> List[Span]:
     """ids: string-store ids of the types."""
-    return [Span(doc, first, end, ids[name]) for first, end, name in found.spans]
+    bounds = zip(found.first, found.end, found.types, strict=True)
+    return [Span(doc, first, end, ids[name]) for first, end, name in bounds]
 
 
 def write_spans(doc: Doc, key: str, spans: List[Span], probabilities: NDArray[np.float32]) -> None:

@@ -51,8 +51,8 @@ class Arcs(NamedTuple):
 
 class LikelyCells(NamedTuple):
     """Labels of some tokens. tokens, labels (C,): those of each token together, ascending. p (C,): mu. alpha, message
-    (C,): alpha_t(y) and e_t(y) beta_t(y), scaled as if rows of alpha summed to 1: an alpha with the w and the message
-    of a label at the next token makes nu, even of the message of other marginals."""
+    (C,): alpha_t(y) and e_t(y) beta_t(y), which with the w between make nu. Those that fit to other marginals, too, are
+    scaled as if rows of alpha summed to 1."""
 
     tokens: Ints
     labels: Ints
@@ -125,7 +125,7 @@ class ChainMarginals:
             return False
         self._layout = layout
         self._e, self._weights, self._alpha = found.e, found.weights, found.alpha  # (N, L)
-        self._beta = scaled_suffixes(found, layout)
+        self._beta, self._nodes = scaled_suffixes(found, layout)
         self.log_z = np.empty(len(layout.lengths))
         self.log_z[layout.order] = found.log_z
         self._place = np.empty(len(emissions), np.intp)
@@ -135,7 +135,7 @@ class ChainMarginals:
     @cached_property
     def nodes(self) -> Floats:
         """mu. RETURNS (N, L), rows sum to 1."""
-        return self._unpacked(self._alpha * self._beta)
+        return self._unpacked(self._nodes)
 
     @property
     def weights(self) -> Floats:
@@ -151,24 +151,21 @@ class ChainMarginals:
         return np.asarray(self._beta[self._place[tokens]])
 
     def likely(self, least: float, tokens: Optional[Ints] = None) -> LikelyCells:
-        """All labels whose probability is at least `least`. tokens: at some tokens only."""
+        """All labels whose probability is at least `least`. tokens: at some tokens only, in such a way that they fit
+        to those of other marginals."""
         n_labels, token_at = self._e.shape[1], self._layout.tokens
-        nodes = self._alpha * self._beta
-        cells = np.flatnonzero(nodes >= least)
+        cells = np.flatnonzero(self._nodes >= least)
         if tokens is not None:
             chosen = np.zeros(len(token_at), bool)
             chosen[self._place[tokens]] = True
             cells = cells[chosen.take(cells // n_labels)]
-        places = cells // n_labels
-        sums = self._alpha @ np.ones(n_labels)
-        before = sums.take(self._place[token_at - 1])  # (at first tokens: of another one)
-        return LikelyCells(
-            token_at.take(places),
-            cells - places * n_labels,
-            nodes.take(cells),
-            self._alpha.take(cells) / sums.take(places),
-            self._e.take(cells) * self._beta.take(cells) * before.take(places),
-        )
+        places, alpha, message = cells // n_labels, self._alpha.take(cells), self._e.take(cells)
+        message *= self._beta.take(cells)
+        if tokens is not None:
+            sums = self._alpha @ np.ones(n_labels)
+            alpha /= sums.take(places)
+            message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))  # (1st tokens: anything)
+        return LikelyCells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
 
     def stops(self, tokens: Ints, labels: NDArray[np.integer], goes_on: Mask) -> Floats:
         """p(not goes_on[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.

@@ -75,9 +75,7 @@ def forward_backward(
     return Posterior(ordered, marginals, transitions, np.zeros(0), np.zeros(0))
 
 
-def packed_emissions(
-    scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout
-) -> NDArray[np.floating]:
+def packed_emissions(scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout) -> NDArray[np.floating]:
     """Emission scores in packed order. RETURNS (N, L), -inf where a label is not allowed."""
     emissions: NDArray[np.floating] = scores.take(layout.tokens, axis=0)
     if allowed is not None:
@@ -130,10 +128,10 @@ def _way_of_small_scores(
     emissions: NDArray[np.floating], weights: Floats, layout: Layout, top: float, n_steps: int, *, opened: bool
 ) -> Optional[ScaledPrefixes]:
     """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than e^SMALL in a step,
-    unless a label that has nearly all of it cannot go on; no share, unless it is that of a label that cannot be reached
-    and 0. RETURNS None if digits may be lost, or if a sequence has no path; only where transitions are forbidden."""
+    unless a label that has nearly all of it cannot go on. RETURNS None if digits may be lost, or if a sequence has no
+    path; only where transitions are forbidden."""
     e = np.exp(emissions, dtype=np.float64)
-    alpha, scale, ones = np.empty_like(e), np.ones(len(e)), np.ones(e.shape[1])
+    alpha, ones, log_z = np.empty_like(e), np.ones(e.shape[1]), top * (layout.lengths[layout.order] - 1.0)
     sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
     for t, n in enumerate(sizes):
         here = slice(offset[t], offset[t] + n)
@@ -143,8 +141,9 @@ def _way_of_small_scores(
             np.matmul(alpha[offset[t - 1] : offset[t - 1] + n], weights, out=alpha[here])
             alpha[here] *= e[here]
         if t % n_steps == n_steps - 1:
-            np.matmul(alpha[here], ones, out=scale[here])
-            inverse = 1.0 / np.maximum(scale[here, None], NORMAL)
+            scale = np.maximum(alpha[here] @ ones, NORMAL)
+            log_z[:n] += np.log(scale)
+            inverse = 1.0 / scale[:, None]
             alpha[here] *= inverse
             e[here] *= inverse
     ends = ends_of(layout)
@@ -153,9 +152,7 @@ def _way_of_small_scores(
         return None
     alpha[ends] /= total[:, None]
     e[ends] /= total[:, None]
-    scale[ends] *= total
-    log_z = sum_by_rank(np.log(scale), layout) + top * (layout.lengths[layout.order] - 1)
-    return ScaledPrefixes(e, weights, alpha, log_z)
+    return ScaledPrefixes(e, weights, alpha, log_z + np.log(total))
 
 
 def _kept(alpha: Floats, e: Floats, ones: Floats) -> bool:
@@ -177,11 +174,12 @@ def ends_of(layout: Layout) -> NDArray[np.int64]:
     return layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
 
 
-def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Floats:
-    """beta, scaled so that alpha times beta is what is wanted. RETURNS (N, L), packed."""
-    e, weights = prefixes.e, prefixes.weights
-    beta, back, buffer = np.empty_like(e), turned(weights), np.empty_like(e[: layout.size_at_t.max(initial=0)])
-    beta[ends_of(layout)] = 1.0
+def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats]:
+    """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L) each, packed."""
+    e, weights, alpha = prefixes[:3]
+    beta, nodes, back = np.empty_like(e), np.empty_like(e), turned(weights)
+    buffer, ends = np.empty_like(e[: layout.size_at_t.max(initial=0)]), ends_of(layout)
+    beta[ends], nodes[ends] = 1.0, alpha.take(ends, axis=0)
     sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
     for t in range(len(sizes) - 1, 0, -1):
         here, before = slice(offset[t], offset[t + 1]), slice(offset[t - 1], offset[t - 1] + sizes[t])
@@ -190,7 +188,8 @@ def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Floats:
             np.matmul(message, back, out=beta[before])
         else:
             beta[before] = moved_on(message, back, here)
-    return beta
+        np.multiply(alpha[before], beta[before], out=nodes[before])  # as long as they are in the processor's cache
+    return beta, nodes
 
 
 def _way_forward(
@@ -283,17 +282,10 @@ def _lost(alpha: Floats, scale: Floats, reached: Mask) -> bool:
 def _scaled(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats, Floats]:
     """The way back. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
     e, weights, alpha, log_z = prefixes
-    marginals = alpha  # times beta, written over alpha
-    transitions = np.zeros_like(weights)
-    beta, back = np.ones((0, len(weights))), turned(weights)
-    for t in range(len(layout.size_at_t) - 1, 0, -1):
-        here, n = layout.step(t), int(layout.size_at_t[t])
-        start = int(layout.offset[t - 1])
-        beta = np.concatenate([beta, np.ones((n - len(beta), len(weights)))])
-        message = e[here] * beta  # (n, L)
-        transitions += alpha[start : start + n].T @ message
-        beta = message @ back
-        marginals[start : start + n] *= beta
+    beta, marginals = scaled_suffixes(prefixes, layout)
+    first = len(layout.order)  # place of the first token that has one before it
+    before = np.arange(first, len(e)) - np.repeat(layout.size_at_t[:-1], layout.size_at_t[1:])
+    transitions = alpha.take(before, axis=0).T @ (e[first:] * beta[first:])
     return log_z, marginals, transitions * weights
 
 

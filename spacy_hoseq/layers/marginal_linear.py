@@ -25,8 +25,8 @@ from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
 
 BLOCK_TOKENS = 32_768  # tokens whose features and scores are computed together: strings of labels are looked up once
-MULTIPLIED = 256  # tokens whose rows are gathered together: they stay in the processor's cache
-ADDED = 4096  # rows that are gathered together to be added one by one
+MULTIPLIED = 128  # tokens whose rows are gathered together: they stay in the processor's cache
+ADDED = 1024  # rows that are gathered together to be added one by one
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.floating]

@@ -7,7 +7,7 @@ from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
 from ..features.sequences import ReadOnce
-from .scores_by_doc import ScoresByDoc, whole
+from .scores_by_doc import whole
 
 Emissions = Model[List[Doc], List[Floats2d]]
 
@@ -51,6 +51,7 @@ def _forward(
         return docs
 
     one, other = whole(first), whole(second)
-    if one is not None and other is not None:
-        return ScoresByDoc(one.flat + other.flat, one.lengths, docs), backprop
+    if one is not None and other is not None and one.flat.dtype == other.flat.dtype:
+        one.flat += other.flat
+        return one, backprop
     return [a + b for a, b in zip(first, second, strict=True)], backprop

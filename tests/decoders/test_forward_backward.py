@@ -1,6 +1,7 @@
 """log Z, marginals and expected transitions of a chain: enumeration, finite differences, invariances.
 
-Three ways lead there: the scaled walk, the logarithmic one, and the walk for patterns, given none.
+Four ways lead there: the walk that is scaled every few steps (test_small_scores.py, too) or at every step, the
+logarithmic one, and the walk for patterns, given none.
 """
 
 from dataclasses import replace
@@ -20,7 +21,7 @@ from .. import oracle
 from ..cases import Case, is_well_formed
 from ..strategies import cases, random_mask
 
-WALKS = ["scaled", "logarithmic", "patterns"]
+WALKS = ["scaled", "every_step", "logarithmic", "patterns"]
 NEVER = -np.inf
 
 
@@ -28,8 +29,9 @@ def posterior(case, walk=None):
     """The posterior by the walk that the decoder chooses, or by the one that is asked for."""
     if walk == "patterns":
         return posterior_with_patterns(case)
-    limit = {None: module.MAX_RANGE, "scaled": np.inf, "logarithmic": 0.0}[walk]
-    with mock.patch.object(module, "MAX_RANGE", limit):
+    limit = {None: module.MAX_RANGE, "scaled": np.inf, "every_step": np.inf, "logarithmic": 0.0}[walk]
+    small = -1.0 if walk == "every_step" else module.SMALL
+    with mock.patch.multiple(module, MAX_RANGE=limit, SMALL=small):
         return forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
 
 
@@ -109,14 +111,14 @@ def test_walk_is_chosen_by_the_range(wanted, trans):
     assert_walks(Case(np.zeros((3, 2)), np.array(trans), np.array([3])), wanted)
 
 
-@pytest.mark.parametrize("walk", ["scaled", "logarithmic"])
+@pytest.mark.parametrize("walk", ["scaled", "every_step", "logarithmic"])
 @given(case=cases(max_sequences=5, min_labels=2), share=st.sampled_from([0.2, 0.5]), masked=st.booleans())
 def test_both_walks_permit_forbidden_transitions_and_masks(walk, case, share, masked):
     rng = np.random.default_rng(len(case.scores))
     trans = np.where(rng.random(case.trans.shape) < share, NEVER, case.trans)
     allowed = random_mask(rng, *case.scores.shape) if masked else case.allowed
     case = fit(replace(case, trans=trans, allowed=allowed))
-    other = {"scaled": "_logarithmic", "logarithmic": "_scaled"}[walk]
+    other = "_scaled" if walk == "logarithmic" else "_logarithmic"
     with mock.patch.object(module, other, side_effect=AssertionError):
         got = posterior(case, walk)
     assert_enumerated(got, case)
@@ -191,7 +193,7 @@ def test_low_share_and_low_transition_one_after_the_other():
     assert_enumerated(posterior(case), case)
 
 
-@pytest.mark.parametrize("walk", ["scaled", "logarithmic"])
+@pytest.mark.parametrize("walk", ["scaled", "every_step", "logarithmic"])
 @pytest.mark.parametrize("representation", ["iob2", "bilou"])
 @given(seed=st.integers(0, 99), lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_grammar_of_chunks_leaves_the_well_formed_sequences(walk, representation, seed, lengths):
