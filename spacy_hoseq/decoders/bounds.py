@@ -140,8 +140,8 @@ def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer])
 
 
 def _lost_beside_one(other: Ints, j: Ints, k: Ints, step: int, limits: Limits) -> Floats:
-    """What label k can have over j beside one label of the next token (step 1) or the last one (-1), -inf where k cannot
-    stand. other, j, k (n,). RETURNS (n,)."""
+    """What label k can have over j beside one label of the next token (step 1) or the last one (-1), -inf where k
+    cannot stand. other, j, k (n,). RETURNS (n,)."""
     earned, instead = limits.sides[0 if step < 0 else 1]
     n_labels = len(limits.trans)
     lost = earned.take(k * n_labels + other)
@@ -162,8 +162,8 @@ def _lost_beside(
     sequence: Ints,
     kept: Mask,
 ) -> Floats:
-    """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence (N,): of each token. kept (C,): the candidates
-    that count, at least one a token. RETURNS (n,)."""
+    """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence
+    (N,): of each token. kept (C,): the candidates that count, at least one a token. RETURNS (n,)."""
     earned, instead = limits.sides[0 if step < 0 else 1]
     first, n_labels = candidates.first, len(limits.trans)
     neighbour = token + step
