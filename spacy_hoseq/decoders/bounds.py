@@ -99,7 +99,7 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
     known_before[1:] |= decided[:-1]
     known_after[:-1] |= decided[1:]
     token = candidates.tokens
-    rival = first_best(candidates.scores, candidates.first).take(token)
+    rival = first_best(candidates.scores, candidates.first, token).take(token)
     tested = np.flatnonzero((rival != np.arange(len(token))) & (known_before | known_after).take(token))
     rival, token = rival.take(tested), token.take(tested)
     j, k = candidates.labels.take(rival), candidates.labels.take(tested)
