@@ -44,15 +44,13 @@ def read_examples(get_examples: Callable[[], Iterable[Example]], method: str) ->
     return examples
 
 
-def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -> List[NDArray[np.int32]]:
+def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -> Iterator[NDArray[np.int32]]:
     """Gold label ids of every sequence as it will be decoded, -1 where the label is not known."""
-    sequences: List[NDArray[np.int32]] = []
     for start in range(0, len(examples), BATCH):
         batch = examples[start : start + BATCH]
         masks, _ = table.masks(all_gold_values(batch, attribute))
         ids, lengths = known_labels(masks).astype(np.int32), sequence_lengths([eg.predicted for eg in batch])
-        sequences += np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
-    return sequences
+        yield from np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 
 def context_batches(

@@ -108,7 +108,7 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
         lost[is_end.take(token)] = 0
         lost = np.where(known.take(token), lost, limits.beside(j, k, step))
         if not limits.are_finite:
-            possible &= lost > -np.inf
+            possible &= lost > -np.inf  # (not if it is no number)
             lost[~possible] = 0
         limit += lost
     gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
@@ -140,16 +140,13 @@ def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer])
 
 
 def _lost_beside_one(other: Ints, j: Ints, k: Ints, step: int, limits: Limits) -> Floats:
-    """What label k can have over j beside one label of the next token (step 1) or the last one (-1), -inf where k
-    cannot stand. other, j, k (n,). RETURNS (n,)."""
+    """What label k can have over j beside one label of the next token (step 1) or the last one (-1). Where k cannot
+    stand it is -inf, or not a number if j cannot stand either. other, j, k (n,). RETURNS (n,)."""
     earned, instead = limits.sides[0 if step < 0 else 1]
     n_labels = len(limits.trans)
-    lost = earned.take(k * n_labels + other)
     with np.errstate(invalid="ignore"):
-        result: Floats = lost - instead.take(j * n_labels + other)
-    if not limits.are_finite:
-        result[lost == -np.inf] = -np.inf
-    return result
+        lost: Floats = earned.take(k * n_labels + other) - instead.take(j * n_labels + other)
+    return lost
 
 
 def _lost_beside(

@@ -5,7 +5,7 @@ once; a key that was not seen has no row. `HashedIndex` needs no pass over the d
 share one (for corpora that are streamed). All return `n_rows` for "no feature": the table keeps a row of zeros there.
 """
 
-from typing import List, Optional, Protocol, Tuple
+from typing import List, Literal, Optional, Protocol, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +134,7 @@ class KeyCounter:
         if counts is None:
             self._waiting.append(np.unique(keys[seen], return_counts=True))
         else:
-            self._waiting.append(_summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen]))
+            self._waiting.append(_summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen], "quicksort"))
         if sum(len(waiting) for waiting, _ in self._waiting) > len(self._keys):
             self._merge()
 
@@ -145,12 +145,15 @@ class KeyCounter:
 
     def _merge(self) -> None:
         keys, counts = (np.concatenate(parts) for parts in zip((self._keys, self._counts), *self._waiting, strict=True))
-        (self._keys, self._counts), self._waiting = _summed(keys, counts), []
+        (self._keys, self._counts), self._waiting = _summed(keys, counts, "stable"), []
 
 
-def _summed(keys: Keys, counts: NDArray[np.int64]) -> Tuple[Keys, NDArray[np.int64]]:
-    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,)."""
-    order = np.argsort(keys, kind="stable")  # (quick where parts of them are in order already)
+def _summed(
+    keys: Keys, counts: NDArray[np.int64], kind: Literal["quicksort", "stable"]
+) -> Tuple[Keys, NDArray[np.int64]]:
+    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,). kind: "stable" is the faster sort if
+    parts of the keys are in order already, and else takes six times as long."""
+    order = np.argsort(keys, kind=kind)
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0
     return keys[starts], np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]

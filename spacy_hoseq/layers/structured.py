@@ -1,6 +1,6 @@
 """The structured head: emission scores + transitions + label patterns = the potentials of a batch."""
 
-from typing import Any, Callable, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,14 +88,16 @@ def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Flo
         shim.set(Parameter("patterns", weights, nonnegative=model.attrs["structure"].nonnegative))
 
 
-def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> None:
-    """Ask the source for its patterns. sequences: gold label ids, -1 where unknown. RAISES as `check_features`."""
+def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: Iterable[NDArray[np.int32]]) -> None:
+    """Ask the source for its patterns, if there is one; else nothing is taken from the sequences. sequences: gold label
+    ids, -1 where unknown. RAISES as `check_features`."""
     source: Optional[PatternSource] = model.attrs["source"]
     shim = weights_of(model)
     shim.extra = {}
     if source is not None:
-        features = source.define(labels, sequences)
-        check_features(features, labels, sequences)
+        gold = list(sequences)
+        features = source.define(labels, gold)
+        check_features(features, labels, gold)
         shim.extra = {"patterns": features.to_arrays()}
 
 

@@ -1,5 +1,5 @@
-"""What learning keeps of a weight array beside the weights: of the rows and cells that updates have touched, which are
-a third of all features and one label in fifteen of these."""
+"""What learning keeps of a weight array beside the weights: of rows and cells that updates have touched. By a margin
+these are a part of the features, and few labels of each."""
 
 from typing import Protocol, Tuple
 

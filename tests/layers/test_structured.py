@@ -233,3 +233,11 @@ def test_kept_limits_stay_behind_when_a_model_is_pickled():
     potentials = copied.predict(docs)
     assert potentials.limits.belong_to(potentials.trans, potentials.patterns)
     assert decode_exact(potentials).labels.tolist() == decode_exact(model.predict(docs)).labels.tolist()
+
+
+def test_gold_labels_are_read_for_patterns_only():
+    def sequences():
+        raise AssertionError("nobody asked")
+        yield
+
+    define_patterns(HigherOrderTagger(SparseLinear(["bias"])), LABELS, sequences())

@@ -5,6 +5,7 @@ import pytest
 import srsly
 
 from spacy_hoseq.layers.sparse_linear import SparseLinear
+from spacy_hoseq.layers.storage import pack_extra
 from spacy_hoseq.layers.weights import WeightsShim, weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.parameter import Parameter
@@ -141,6 +142,16 @@ def test_no_features_yet():
     model = SparseLinear(["bias"])
     with pytest.raises(ValueError, match=r"\[HS052\].*the training texts were not searched"):
         model.predict([doc_of("a")])
+
+
+def test_what_is_saved_beside_the_weights_is_packed_once(monkeypatch):
+    shim, packed = shim_of(table=np.ones((3, 1), np.float32)), []
+    shim.extra = {"keys": np.array([5, 9], np.uint64)}
+    counted = lambda extra: packed.append(extra) or pack_extra(extra)  # noqa: E731
+    monkeypatch.setattr("spacy_hoseq.layers.weights.pack_extra", counted)
+    assert shim.to_bytes() == shim.to_bytes() and len(packed) == 1
+    shim.extra = {"keys": np.array([5, 7], np.uint64)}
+    assert shim_of().from_bytes(shim.to_bytes()).extra["keys"].tolist() == [5, 7] and len(packed) == 2
 
 
 def test_no_update_rule():

@@ -13,7 +13,14 @@ from spacy_hoseq.decoders.path_score import path_score
 from spacy_hoseq.decoders.records import NoPath, Paths
 from spacy_hoseq.learning import objectives
 from spacy_hoseq.learning.additive import Additive
-from spacy_hoseq.learning.objectives import gold_labels, log_likelihood, max_margin, objective_named, perceptron
+from spacy_hoseq.learning.objectives import (
+    gold_labels,
+    log_likelihood,
+    max_margin,
+    objective_named,
+    only_labels,
+    perceptron,
+)
 from spacy_hoseq.learning.parameter import Parameter
 
 from ..cases import Case
@@ -323,3 +330,13 @@ def test_forbidden_transition_between_sequences_is_none(objective):
     loss = objective(potentials, mask_of([1, 2]))
     expected = {perceptron: 0.0, max_margin: 2.0, log_likelihood: 2 * np.log(3)}
     assert loss.value == pytest.approx(expected[objective]) and not loss.gradient.trans.any()
+
+
+def test_masks_of_one_label_a_token():
+    one = np.eye(3, dtype=bool)[[2, 0, 0]]
+    assert only_labels(one).tolist() == [2, 0, 0] and only_labels(one).dtype == np.int32
+    partly, nothing = one.copy(), one.copy()
+    partly[1, 1] = True
+    nothing[1, 0], nothing[2, 1] = False, True  # as many labels as tokens, but two at one and none at another
+    assert only_labels(partly) is None and only_labels(nothing) is None
+    assert only_labels(np.zeros((0, 3), bool)).tolist() == []
