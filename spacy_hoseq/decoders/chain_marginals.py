@@ -28,12 +28,11 @@ from ..errors import Errors
 from .forward_backward import (
     finite_range,
     forward_backward,
-    largest,
     packed_emissions,
     scaled_prefixes,
     scaled_suffixes,
 )
-from .layout import Layout, check_scores, check_segments, make_layout, ranges
+from .layout import Layout, check_scores, check_segments, largest, make_layout, ranges
 from .records import LostDigits
 
 Floats = NDArray[np.float64]

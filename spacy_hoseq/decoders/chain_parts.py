@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .chain_marginals import ChainMarginals
-from .forward_backward import largest
-from .layout import check_scores, parts_of, ranges
+from .layout import check_scores, largest, parts_of, ranges
 from .potentials import Potentials
 from .records import NoPath
 
