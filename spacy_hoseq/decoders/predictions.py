@@ -112,7 +112,7 @@ def _is_chain(potentials: Potentials) -> bool:
 
 class ChainCells(NamedTuple):
     """What is known of the labels of a chain that are not improbable. cells (C of them). alpha, message (C,): as
-    `ChainMarginals.sides` has them. stop (C,): as `ChainMarginals.stops`. weights (L, L): of `ChainMarginals`. log_z
+    `ChainMarginals.likely` has them. stop (C,): as `ChainMarginals.stops`. weights (L, L): of `ChainMarginals`. log_z
     (S,): NaN of sequences in pieces."""
 
     cells: Cells
