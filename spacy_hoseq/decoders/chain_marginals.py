@@ -28,12 +28,11 @@ from ..errors import Errors
 from .forward_backward import (
     finite_range,
     forward_backward,
-    largest,
     packed_emissions,
     scaled_prefixes,
     scaled_suffixes,
 )
-from .layout import Layout, check_scores, check_segments, make_layout, ranges
+from .layout import Layout, check_scores, check_segments, largest, make_layout, ranges
 from .records import LostDigits
 
 Floats = NDArray[np.float64]
@@ -235,9 +234,8 @@ class ChainMarginals:
             after[followed] = (leaves * self._e[following] * self._beta[following]).sum(axis=1)
         return np.asarray(inside * after)
 
-    def along(self, labels: NDArray[np.integer], goes_on: Optional[Mask] = None) -> "tuple[Floats, Floats, Floats]":
-        """Of one labelling: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), and the probability that what y_t stands for
-        does not go on, p(not goes_on[y_t, y_{t+1}] | y_t) (1 where it does, in this labelling).
+    def along(self, labels: NDArray[np.integer], goes_on: Mask) -> "tuple[Floats, Floats, Floats]":
+        """Of one labelling: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), and `stops`.
 
         labels (N,). goes_on (L, L) bool: as in `segments`. RETURNS (N,) each.
         """
@@ -245,13 +243,10 @@ class ChainMarginals:
         cells = at * self._e.shape[1] + labels
         alpha, beta = self._alpha.take(cells), self._beta.take(cells)
         message = self._e.take(cells) * beta
-        step, stop = np.ones(len(labels)), np.ones(len(labels))
+        step, tokens = np.ones(len(labels)), np.arange(len(labels))
         step[1:] = self._weight(at[1:], labels[:-1], labels[1:]) * message[1:] / beta[:-1]
         step[ends - self._layout.lengths] = 1.0
-        if goes_on is not None:
-            stop = self.stops(np.arange(len(labels)), labels, goes_on)
-            stop[:-1][goes_on[labels[:-1], labels[1:]]] = 1.0
-        return alpha * beta, step, stop
+        return alpha * beta, step, self.stops(tokens, labels, goes_on)
 
     def backprop(
         self, d_nodes: NDArray[np.floating], arcs: Optional[Arcs] = None, d_arcs: Optional[NDArray[np.floating]] = None

@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .chain_marginals import ChainMarginals
-from .forward_backward import largest
-from .layout import check_scores, parts_of, ranges
+from .layout import check_scores, largest, parts_of, ranges
 from .potentials import Potentials
 from .records import NoPath
 
-PART_TOKENS = 4_000  # of the sequences that are summed together
+PART_TOKENS = 6_000  # of the sequences that are summed together
 LONG = 4_000  # tokens of a sequence from which it is cut
 PIECE, WARM_UP = 128, 32  # tokens that a piece answers for, and that it looks at on each side
 TOLERANCE = 1e-8

@@ -19,7 +19,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import Layout, check_scores, make_layout
+from .layout import Layout, check_scores, largest, make_layout
 from .records import NoPath, Posterior
 
 MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
@@ -81,11 +81,6 @@ def packed_emissions(scores: NDArray[np.floating], allowed: Optional[Mask], layo
     if allowed is not None:
         emissions[~allowed.take(layout.tokens, axis=0)] = -np.inf
     return emissions
-
-
-def largest(scores: NDArray[np.floating]) -> float:
-    """How far the scores are from 0."""
-    return float(max(scores.max(initial=0.0), -scores.min(initial=0.0)))
 
 
 def finite_range(trans: NDArray[np.floating]) -> float:

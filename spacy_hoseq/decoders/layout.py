@@ -94,8 +94,8 @@ def check_scores(
     n_tokens, n_labels = scores.shape
     if trans.shape != (n_labels, n_labels):
         raise ValueError(Errors.HS024.format(name="trans", got=trans.shape, expected=(n_labels, n_labels)))
-    finite = np.isfinite(scores)
-    if not finite.all():
+    if not np.isfinite(largest(scores)):
+        finite = np.isfinite(scores)
         token, label = np.argwhere(~finite)[0]
         raise ValueError(Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label))
     usable = trans < np.inf
@@ -107,6 +107,12 @@ def check_scores(
         closed = np.flatnonzero(~allowed.any(axis=1))
         if len(closed):
             raise ValueError(Errors.HS022.format(token=closed[0]))
+
+
+def largest(scores: NDArray[np.floating]) -> float:
+    """How far the scores are from 0; no finite number if one of them is none."""
+    top, bottom = scores.max(initial=0.0), scores.min(initial=0.0)
+    return float(np.maximum(top, -bottom))
 
 
 def packed_scores(

@@ -112,7 +112,7 @@ def _is_chain(potentials: Potentials) -> bool:
 
 class ChainCells(NamedTuple):
     """What is known of the labels of a chain that are not improbable. cells (C of them). alpha, message (C,): as
-    `ChainMarginals.sides` has them. stop (C,): as `ChainMarginals.stops`. weights (L, L): of `ChainMarginals`. log_z
+    `ChainMarginals.likely` has them. stop (C,): as `ChainMarginals.stops`. weights (L, L): of `ChainMarginals`. log_z
     (S,): NaN of sequences in pieces."""
 
     cells: Cells
@@ -137,7 +137,7 @@ def _labelled(potentials: Potentials, goes_on: Mask, allowed: Optional[Mask], wi
 
     found = _read(potentials, allowed, least_likely(n_labels), goes_on, also)
     labels, rest = _best_labels(potentials, allowed, found, labels)
-    _factors_of_cells(found, labels, potentials.lengths, goes_on, factors)
+    _factors_of_cells(found, labels, potentials.lengths, factors)
     if len(rest):  # their marginals are made once more: that costs less than to keep all
         chain, tokens, _ = potentials.chain_of(rest)
         own = tuple(np.empty(len(tokens)) for _ in factors)
@@ -155,26 +155,21 @@ def _write_factors(part: Part, labels: Labels, goes_on: Mask, factors: Tuple[Flo
 
 
 def _factors_of_cells(
-    found: ChainCells, labels: Labels, lengths: NDArray[np.integer], goes_on: Mask, factors: Tuple[Floats, ...]
+    found: ChainCells, labels: Labels, lengths: NDArray[np.integer], factors: Tuple[Floats, ...]
 ) -> None:
-    """Write start, step and stop at the tokens of whole sequences; what is written where a label is no cell counts for
-    nothing."""
+    """Write start, step and stop at the tokens of whole sequences. What is written where a label is no cell, and as the
+    step of a first token, counts for nothing."""
     start, step, stop = factors
-    cells, ends = found.cells, np.cumsum(lengths)
+    cells = found.cells
     whole = np.repeat(~np.isnan(found.log_z), lengths)
     at = np.zeros(len(labels), np.intp)
     own = np.flatnonzero(cells.labels == labels.take(cells.tokens))
     at[cells.tokens.take(own)] = own
     p, before = cells.p.take(at), at[:-1]
     pairs = found.alpha.take(before) * found.weights[labels[:-1], labels[1:]] * found.message.take(at[1:])
-    follows = whole.copy()
-    follows[ends - lengths] = False
-    ended = whole & goes_on.any(axis=1).take(labels)
-    ended[:-1] &= ~goes_on[labels[:-1], labels[1:]]
-    ended[ends - 1] = False
     np.copyto(start, p, where=whole)
-    np.copyto(step[1:], pairs / p[:-1], where=follows[1:])
-    np.copyto(stop, found.stop.take(at), where=ended)
+    np.copyto(step[1:], pairs / p[:-1], where=whole[1:])
+    np.copyto(stop, found.stop.take(at), where=whole)
 
 
 def _probable(potentials: Potentials, threshold: float, allowed: Optional[Mask]) -> Tuple[Labels, ProbableLabels]:

@@ -79,12 +79,11 @@ def test_large_scores_are_shifted(most, way):
 
 
 def test_shares_that_get_too_small():
-    """Label 1 follows itself only, and ends the sequence: its share is e^-40 less at each token."""
-    trans, allowed = np.array([[0.0, NEVER], [NEVER, 0.0]]), np.ones((12, 2), bool)
-    scores = np.tile([20.0, -20.0], (12, 1))
-    assert_right(scores[:8], trans, [8])
-    allowed[-1, 0] = False
-    assert_right(scores, trans, [12], allowed, way=False)
+    """Each label follows itself only. The share of label 1 is e^-40 less at each token, until it all comes back."""
+    trans, down, up = np.array([[0.0, NEVER], [NEVER, 0.0]]), np.tile([20.0, -20.0], (20, 1)), np.ones((25, 2))
+    up *= [-20, 20]
+    assert_right(down[:8], trans, [8])
+    assert_right(np.concatenate([down, up]), trans, [45], way=False)
 
 
 def test_label_that_has_nearly_all_and_cannot_go_on():
