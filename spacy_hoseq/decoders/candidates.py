@@ -1,6 +1,6 @@
 """The labels that are left at each token, in lists: what is done with them costs what they are, not N x L."""
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,11 +63,9 @@ def candidates_of(mask: NDArray[np.bool_], scores: NDArray[np.floating]) -> Cand
     return Candidates(first, cells % max(1, mask.shape[1]), own, np.zeros(len(cells)))
 
 
-def first_best(values: NDArray[np.floating], first: Ints, group: Optional[Ints] = None) -> Ints:
-    """Index of the first largest value of each group first[n] : first[n + 1]. group: of each value, if that is known.
-    RETURNS (N,)."""
-    if group is None:
-        group = np.repeat(np.arange(len(first) - 1), first[1:] - first[:-1])
+def first_best(values: NDArray[np.floating], first: Ints) -> Ints:
+    """Index of the first largest value of each group first[n] : first[n + 1]. RETURNS (N,)."""
+    group = np.repeat(np.arange(len(first) - 1), first[1:] - first[:-1])
     is_best = np.flatnonzero(values == np.maximum.reduceat(values, first[:-1]).take(group))[::-1]
     best = np.zeros(len(first) - 1, np.intp)
     best[group[is_best]] = is_best  # of several the first is assigned last
