@@ -8,6 +8,7 @@ import spacy
 from thinc.api import Config
 
 from spacy_hoseq.chunks import read_chunks, write_chunks
+from spacy_hoseq.components.bidirectional_tagger import make_hoseq_bidirectional_tagger
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "bidirectional.md").read_text(encoding="utf8")
@@ -32,7 +33,7 @@ def test_templates_table():
 def test_strategies_table():
     """Each is taken by the factory, and no other."""
     strategies = [row[0].strip("`") for row in table("| Strategy | Finds")]
-    annotation = inspect.signature(spacy.registry.factories.get(NAME)).parameters["strategy"].annotation
+    annotation = inspect.signature(make_hoseq_bidirectional_tagger).parameters["strategy"].annotation
     assert sorted(strategies) == sorted(annotation.__args__)
 
 
@@ -41,7 +42,7 @@ def test_representations_table():
     for names, tags in (row[:2] for row in table("| `representation` | Tags")):
         for name in re.findall(r"`(\w+)`", names):
             documented[name] = re.findall(r"`([A-Z ]+)`", tags)[:3]
-    annotation = inspect.signature(spacy.registry.factories.get(NAME)).parameters["representation"].annotation
+    annotation = inspect.signature(make_hoseq_bidirectional_tagger).parameters["representation"].annotation
     assert set(documented) == set(annotation.__args__[0].__args__)
     for name, expected in documented.items():
         chunks = [read_chunks(["B-NP", "I-NP", "I-NP"][:n]) for n in (1, 2, 3)]

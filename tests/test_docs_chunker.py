@@ -12,6 +12,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from thinc.api import Config
 
+from spacy_hoseq.components.chunker import make_hoseq_chunker
 from spacy_hoseq.layers.marginal_listener import MarginalListener
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +34,7 @@ def table(header):
 @pytest.mark.parametrize("name", ["objective", "representation"])
 def test_values_of_a_setting(name):
     (values,) = [row[3] for row in table("| Name | Type | Default | Values") if row[0] == f"`{name}`"]
-    annotation = inspect.signature(spacy.registry.factories.get(NAME)).parameters[name].annotation
+    annotation = inspect.signature(make_hoseq_chunker).parameters[name].annotation
     assert {json.loads(value) for value in re.findall(r"`(.*?)`", values)} == set(annotation.__args__)
 
 
