@@ -123,11 +123,10 @@ def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer])
     the first has found (which takes that of all labels)."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     rivals, tested, token = _against_best(candidates, np.flatnonzero(candidates.counts > 1))
-    kept, beside = np.ones(len(candidates.labels), bool), np.zeros(0)
+    beside = limits.beside(candidates.labels.take(rivals), candidates.labels.take(tested), -1).astype(np.float64)
+    kept = np.ones(len(candidates.labels), bool)
     for step in (1, -1):
         j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
-        if step == 1:
-            beside = limits.beside(j, k, -1).astype(np.float64)
         lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept)
         limit = lost + candidates.loss.take(tested)
         limit += np.where(lost > -np.inf, beside, 0.0)

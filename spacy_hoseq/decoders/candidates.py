@@ -55,14 +55,6 @@ class Candidates(NamedTuple):
         return scores, mask
 
 
-def candidates_of(mask: NDArray[np.bool_], scores: NDArray[np.floating]) -> Candidates:
-    """The labels of a mask. mask, scores (N, L)."""
-    cells = np.flatnonzero(mask)
-    first = np.searchsorted(cells, np.arange(len(mask) + 1) * mask.shape[1])
-    own: Floats = scores.reshape(-1)[cells].astype(np.float64)
-    return Candidates(first, cells % max(1, mask.shape[1]), own, np.zeros(len(cells)))
-
-
 def first_best(values: NDArray[np.floating], first: Ints) -> Ints:
     """Index of the first largest value of each group first[n] : first[n + 1]. RETURNS (N,)."""
     group = np.repeat(np.arange(len(first) - 1), first[1:] - first[:-1])

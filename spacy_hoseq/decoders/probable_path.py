@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .candidates import Candidates, first_best
 from .configuration_marginals import ConfigurationMarginals, SpanMarginals
-from .exact import decode_exact
+from .exact import exact_labels
 from .path_score import sum_score
 from .potentials import Potentials
 from .pruning import open_windows
@@ -56,7 +56,7 @@ def decode_probable(
     decoded.
     """
     if isinstance(marginals, ConfigurationMarginals) or potentials.patterns is not None or potentials.moves is not None:
-        return decode_exact(potentials, allowed=allowed).labels
+        return exact_labels(potentials, allowed=allowed)
     cells = np.flatnonzero(marginals.nodes >= least_likely(len(potentials.trans)))
     tokens, own = np.divmod(cells, len(potentials.trans))
     labels, faint = likely_labels(potentials, Cells(tokens, own, marginals.nodes.take(cells)), marginals.log_z)
@@ -71,7 +71,7 @@ def decode_some(
         return labels
     chain, tokens, _ = potentials.chain_of(sequences)
     labels = labels.copy()
-    labels[tokens] = decode_exact(chain, allowed=None if allowed is None else allowed[tokens]).labels
+    labels[tokens] = exact_labels(chain, allowed=None if allowed is None else allowed[tokens])
     return labels
 
 

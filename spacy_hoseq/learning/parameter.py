@@ -17,7 +17,8 @@ Rows = NDArray[np.integer]
 
 @runtime_checkable
 class UpdateRule(Protocol):
-    """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared gradients, ...).
+    """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared gradients, ...),
+    row by row: `start` makes it for some rows (shape[0] of them) when an update touches them first.
 
     A rule may say `is_sparse` (bool): where the gradient is 0, `step` changes neither weight nor memory, of which there
     is a number for each weight. Then an update looks at the other weights only.

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import probable_path as module
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.exact import decode_exact, exact_labels
 from spacy_hoseq.decoders.marginals import marginals_of
 from spacy_hoseq.decoders.path_score import path_score
 from spacy_hoseq.decoders.probable_path import decode_probable
@@ -70,7 +70,7 @@ def test_only_what_is_unsure_is_decoded():
     with (
         mock.patch.object(module, "FAINT", 0.05),
         mock.patch.object(module, "sparse_viterbi", wraps=sparse_viterbi) as windows,
-        mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode,
+        mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode,
     ):
         labels = labels_of(case)
     assert windows.call_args.args[2].tolist() == [2]
@@ -86,7 +86,7 @@ def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
     trans[0, 0] = -np.inf
     case = Case(scores, trans, np.array([2]), allowed=np.array([[True, True, True, False]] * 2))
     assert marginals_of(case.potentials(), allowed=case.allowed).nodes.argmax(axis=1).tolist() == [0, 0]
-    with mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode:
+    with mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode:
         assert labels_of(case).tolist() == [0, 2]
     assert not decode.called, "the best of the labels that are left is probable enough"
     assert_best(case)
@@ -108,7 +108,7 @@ def test_most_probable_labels_that_cannot_follow_each_other(faint, decoded):
     assert marginals_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 4]
     with (
         mock.patch.object(module, "FAINT", faint),
-        mock.patch.object(module, "decode_exact", wraps=decode_exact) as decode,
+        mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode,
     ):
         assert labels_of(case).tolist() == [4, 4]
     assert decode.called == decoded

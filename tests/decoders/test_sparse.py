@@ -7,19 +7,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.candidates import candidates_of
 from spacy_hoseq.decoders.sparse import decode_sparse
 
 from ..cases import Case
 from ..contract import DecoderContract
 from ..strategies import cases, random_mask
 from .test_nonnegative import decode_with_patterns
+from .test_sparse_viterbi import every_candidate
 from .test_viterbi import decode_viterbi
 
 
 def decode(case):
-    mask = np.ones(case.scores.shape, bool) if case.allowed is None else case.allowed
-    return decode_sparse(candidates_of(mask, case.scores), case.trans, case.pattern_scores(), case.lengths)
+    return decode_sparse(every_candidate(case), case.trans, case.pattern_scores(), case.lengths)
 
 
 class TestSparse(DecoderContract):

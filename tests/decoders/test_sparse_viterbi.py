@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.candidates import candidates_of
+from spacy_hoseq.decoders.candidates import Candidates
 from spacy_hoseq.decoders.sparse_viterbi import sparse_viterbi
 
 from ..cases import Case
@@ -15,9 +15,16 @@ from ..strategies import cases
 from .test_viterbi import decode_viterbi
 
 
-def decode(case):
+def every_candidate(case):
+    """All labels that are allowed."""
     mask = np.ones(case.scores.shape, bool) if case.allowed is None else case.allowed
-    return sparse_viterbi(candidates_of(mask, case.scores), case.trans, case.lengths)
+    tokens, labels = np.nonzero(mask)
+    first = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+    return Candidates(first, labels, case.scores[tokens, labels].astype(np.float64), np.zeros(len(labels)))
+
+
+def decode(case):
+    return sparse_viterbi(every_candidate(case), case.trans, case.lengths)
 
 
 class TestSparseViterbi(DecoderContract):
