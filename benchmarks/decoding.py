@@ -25,16 +25,16 @@ import typer
 from tqdm import tqdm
 from wasabi import msg, table
 
-from spacy_hoseq.decoders.algorithm_1 import algorithm_1
-from spacy_hoseq.decoders.beam import BeamSearch
+from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1
+from spacy_hoseq.decoders.baselines.beam import BeamSearch
+from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
+from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.choice import decode_longest_match
-from spacy_hoseq.decoders.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
-from spacy_hoseq.decoders.limits import Limits
-from spacy_hoseq.decoders.nonnegative import decode_nonnegative
-from spacy_hoseq.decoders.potentials import Potentials
-from spacy_hoseq.decoders.trie import PatternScores, PatternTrie
-from spacy_hoseq.decoders.viterbi import viterbi
+from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.trie import PatternScores, PatternTrie
+from spacy_hoseq.decoders.pruning.limits import Limits
 
 from .page import write_table
 

@@ -16,11 +16,11 @@ import typer
 from spacy.tokens import Doc, DocBin
 from wasabi import table
 
-from spacy_hoseq.decoders.bounds import beside_decided, candidate_labels, refine
-from spacy_hoseq.decoders.limits import Limits
-from spacy_hoseq.decoders.nonnegative import decode_nonnegative
-from spacy_hoseq.decoders.pruning import pruned_labels
-from spacy_hoseq.decoders.viterbi import viterbi
+from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
+from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
 from .page import write_table
 

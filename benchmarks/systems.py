@@ -133,7 +133,7 @@ class Compacted(Pipeline):
         self.of = of
 
     def train(self, data: Data, folder: Path) -> History:
-        from spacy_hoseq.components.compaction import compact_pipeline, dev_examples, save_compact
+        from spacy_hoseq.compaction.search import compact_pipeline, dev_examples, save_compact
 
         whole, system = folder.parent / folder_name(self.of), SYSTEMS[self.of].make()
         history = [] if (whole / "model-best").exists() else system.train(data, whole)

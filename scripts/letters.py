@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from wasabi import msg
 
-from spacy_hoseq.readers.letters import read_letters
+from spacy_hoseq.readers.formats.letters import read_letters
 
 PLACES = ("letter.data.gz", "letter.data", "ocr/letter.data.gz", "ocr/letter.data")
 

@@ -24,7 +24,7 @@ from spacy.util import fix_random_seed, load_config, minibatch, registry
 from tqdm import tqdm
 from wasabi import msg, table
 
-from spacy_hoseq.readers.letters import letter_corpus, read_letters
+from spacy_hoseq.readers.formats.letters import letter_corpus, read_letters
 
 PASSES = 3  # over the test folds, for the time; one if that takes long
 LONG = 10.0  # seconds

@@ -13,7 +13,7 @@ import srsly
 import typer
 from spacy.tokens import Doc, DocBin
 
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.readers.annotated import given
 
 PASSES = 3

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacy_hoseq.chunks import read_chunks, write_chunks
-from spacy_hoseq.decoders.configurations import Configurations
-from spacy_hoseq.decoders.potentials import Potentials
-from spacy_hoseq.decoders.trie import Fired, PatternScores, PatternTrie
+from spacy_hoseq.decoders.higher_order.configurations import Configurations
+from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.trie import Fired, PatternScores, PatternTrie
 
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]

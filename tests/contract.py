@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders import lattice, layout
-from spacy_hoseq.decoders.records import Paths
+from spacy_hoseq.decoders.higher_order import lattice
+from spacy_hoseq.decoders.problem import layout
+from spacy_hoseq.decoders.problem.results import Paths
 
 from . import oracle
 from .cases import Case

@@ -2,7 +2,7 @@
 
 import srsly
 
-from spacy_hoseq.layers.storage import unpack_array, unpack_extra, unpack_keys
+from spacy_hoseq.layers.weights.storage import unpack_array, unpack_extra, unpack_keys
 
 
 def message_of(data):

@@ -13,7 +13,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from spacy_hoseq.components.chunker import make_hoseq_chunker
-from spacy_hoseq.layers.marginal_listener import MarginalListener
+from spacy_hoseq.layers.listening.listener import MarginalListener
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = ROOT / "configs"

@@ -10,11 +10,11 @@ from spacy.util import Config
 from typer.main import get_command
 
 from spacy_hoseq.cli import hoseq_cli
-from spacy_hoseq.readers.columns import Columns, read_columns
-from spacy_hoseq.readers.peoples_daily import read_peoples_daily
+from spacy_hoseq.readers.formats.columns import Columns, read_columns
+from spacy_hoseq.readers.formats.peoples_daily import read_peoples_daily
+from spacy_hoseq.readers.formats.tagged_text import read_tagged_text
+from spacy_hoseq.readers.formats.trees import read_trees
 from spacy_hoseq.readers.splits import SPLITS
-from spacy_hoseq.readers.tagged_text import read_tagged_text
-from spacy_hoseq.readers.trees import read_trees
 
 TEXT = (Path(__file__).parents[1] / "docs" / "readers.md").read_text(encoding="utf8")
 EXAMPLES = {  # heading: reader, and what it reads

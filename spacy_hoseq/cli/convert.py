@@ -10,10 +10,10 @@ from spacy.vocab import Vocab
 from tqdm import tqdm
 from wasabi import msg
 
-from ..readers.columns import Columns
 from ..readers.docs import UNSPACED, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
-from ..readers.formats import Format, column_format, peoples_daily_format, tagged_format, tree_format
+from ..readers.formats.columns import Columns
+from ..readers.formats.registry import Format, column_format, peoples_daily_format, tagged_format, tree_format
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import hoseq_cli
 from .tally import Tally, show_counts, show_problems

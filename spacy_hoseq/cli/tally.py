@@ -6,7 +6,7 @@ from typing import Iterable, Iterator, List, Union
 
 from wasabi import Printer
 
-from ..readers.records import Problem, Sentence
+from ..readers.results import Problem, Sentence
 
 SHOWN = 20  # problems in the table
 

@@ -14,7 +14,7 @@ from spacy.training import Example
 
 from ..errors import Errors, Warnings
 from ..features.sequences import by_doc
-from ..layers.upstream import Output, UpstreamLabels
+from ..layers.listening.upstream import Output, UpstreamLabels
 
 Values = NDArray[np.uint64]  # string-store ids of labels, 0 = not annotated
 ATTRIBUTES = {"tag": [TAG], "pos": [POS]}  # those of spaCy that labels are written to; all others are extensions

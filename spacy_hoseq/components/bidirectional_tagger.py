@@ -19,11 +19,11 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
 from ..chunks import TagTable
-from ..decoders.local import contexts_of, known_slots
+from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..features.sequences import sequence_lengths
-from ..layers.local_classifiers import LocalModel, Strategy, define_features, shim_of
-from ..layers.local_scores import BatchScores, mean_loss
-from ..layers.local_training import Batch
+from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
+from ..layers.local.scores import BatchScores, mean_loss
+from ..layers.local.training import Batch
 from .annotation import (
     LabelTable,
     Values,
@@ -37,11 +37,11 @@ from .annotation import (
     write_decisions,
     write_labels,
 )
-from .chunk_annotation import ChunkTags
 from .constraints import TagDictionary, allowed_labels
 from .initialization import after_earlier_components, context_batches, read_examples
 from .loading import checked_loading
 from .memory import forgetting_words
+from .spans.annotation import ChunkTags
 from .strategies import Decided, check_strategy, infer, nothing_decided
 
 DEFAULT_MODEL = """

@@ -20,22 +20,22 @@ from thinc.api import Config, Model, Optimizer, set_dropout_rate
 from ..chunks import Grammar, TagTable, grammar, tag_names
 from ..decoders.exact import decode_exact
 from ..decoders.kbest import combine, k_best_of
-from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.predictions import labels_and_segments
+from ..decoders.posterior.predictions import labels_and_segments
+from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..features.sequences import sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel, define_patterns
-from ..layers.weights import weights_in
+from ..layers.weights.shim import weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import LabelTable, known_labels, permitted_labels, write_marginals
-from .chunk_annotation import ChunkTags
-from .chunk_guesses import FoundChunks, ScoredChunks, found_chunks, no_chunks, spans_of, write_spans
-from .entities import preset_mask, write_entities
 from .initialization import index_features, read_examples
 from .listening import index_upstream
 from .loading import checked_loading, weights_from_disk
 from .memory import forgetting_words
 from .settings import check_update_rule
+from .spans.annotation import ChunkTags
+from .spans.entities import preset_mask, write_entities
+from .spans.guesses import FoundChunks, ScoredChunks, found_chunks, no_chunks, spans_of, write_spans
 
 DEFAULT_MODEL = """
 [model]

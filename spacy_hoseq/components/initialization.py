@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from thinc.api import Model
 
-from ..decoders.local import contexts_of
+from ..decoders.bidirectional.local import contexts_of
 from ..features.sequences import sequence_lengths
 from .annotation import LabelTable, all_gold_values, known_labels
 

@@ -12,14 +12,14 @@ from thinc.api import Model
 
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels
-from ..decoders.potentials import Potentials
-from ..decoders.predictions import labels_and_probable
-from ..decoders.probable_labels import certain_labels
+from ..decoders.posterior.predictions import labels_and_probable
+from ..decoders.posterior.sparse_marginals import certain_labels
+from ..decoders.problem.potentials import Potentials
 from ..errors import Errors
 from ..features.label_templates import label_values
 from ..features.sequences import sequence_lengths
-from ..layers.marginal_listener import MarginalListener
-from ..layers.upstream import Output, Upstream, UpstreamLabels
+from ..layers.listening.listener import MarginalListener
+from ..layers.listening.upstream import Output, Upstream, UpstreamLabels
 from .initialization import after_earlier_components, batches
 
 Handed = List[Tuple[Output, UpstreamLabels]]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..decoders.decompositions import check_prune, classifiers_of, decode_decompositions
-from ..decoders.easiest_first import decision_order, decode_easiest_first
-from ..decoders.local import LocalScores
+from ..decoders.bidirectional.decompositions import check_prune, classifiers_of, decode_decompositions
+from ..decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
+from ..decoders.bidirectional.local import LocalScores
 from ..errors import Errors
 from ..features.sequences import by_doc, sequence_lengths
 

@@ -21,13 +21,13 @@ from thinc.api import Config, Model, Optimizer, set_dropout_rate
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
-from ..decoders.potentials import Potentials, PotentialsGradient
+from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, samples_of
 from ..features.sequences import by_doc
-from ..layers.marginal_listener import MarginalListener
+from ..layers.listening.listener import MarginalListener
+from ..layers.listening.upstream import Upstream, write_upstream
 from ..layers.structured import TaggerModel, define_patterns
-from ..layers.upstream import Upstream, write_upstream
-from ..layers.weights import Averaging, weights_in
+from ..layers.weights.shim import Averaging, weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import (

@@ -5,13 +5,13 @@ from typing import Optional, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .algorithm_1 import algorithm_1
+from .baselines.algorithm_1 import algorithm_1
 from .exact import decode_exact
-from .longest_match import decode_any_sign
+from .higher_order.longest_match import decode_any_sign
 from .max_marginal import max_marginal
-from .potentials import Potentials
-from .records import Paths
-from .trie import no_patterns
+from .problem.potentials import Potentials
+from .problem.results import Paths
+from .problem.trie import no_patterns
 
 
 @runtime_checkable

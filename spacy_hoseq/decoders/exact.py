@@ -16,24 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .chain_marginals import ChainMarginals
-from .configurations import (
+from .chain.chain_marginals import ChainMarginals
+from .chain.edge_viterbi import local_viterbi
+from .chain.forward_backward import forward_backward
+from .chain.log_marginals import LogMarginals
+from .higher_order.configurations import (
     ConfigurationLattice,
     Configurations,
     check_configurations,
     configuration_paths,
     configuration_posterior,
 )
-from .forward_backward import forward_backward
-from .layout import check_lengths, check_scores
-from .local_viterbi import local_viterbi
-from .log_marginals import LogMarginals
-from .longest_match import any_sign_posterior, check_finite, decode_any_sign
-from .path_score import sum_score
-from .pattern_posterior import is_stable, pattern_posterior
-from .potentials import OneSequence, Potentials
-from .pruning import pruned_labels
-from .records import LostDigits, NoPath, Paths, Posterior
+from .higher_order.longest_match import any_sign_posterior, check_finite, decode_any_sign
+from .higher_order.pattern_posterior import is_stable, pattern_posterior
+from .problem.layout import check_lengths, check_scores
+from .problem.path_score import sum_score
+from .problem.potentials import OneSequence, Potentials
+from .problem.results import LostDigits, NoPath, Paths, Posterior
+from .pruning.pruned import pruned_labels
 
 Ints = NDArray[np.intp]
 Labels = NDArray[np.int32]

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .configurations import Configurations, lattice_of
 from .exact import decode_exact
-from .lattice import k_best_paths
-from .layout import check_scores
-from .potentials import Potentials
-from .records import KBest
-from .trie import PatternScores
+from .higher_order.configurations import Configurations, lattice_of
+from .higher_order.lattice import k_best_paths
+from .problem.layout import check_scores
+from .problem.potentials import Potentials
+from .problem.results import KBest
+from .problem.trie import PatternScores
 
 
 def k_best(

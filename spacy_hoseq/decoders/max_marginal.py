@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .exact import exact_posterior
-from .path_score import path_score
-from .potentials import Potentials
-from .records import Paths
+from .problem.path_score import path_score
+from .problem.potentials import Potentials
+from .problem.results import Paths
 
 
 def max_marginal(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors
-from .configurations import Configurations, lattice_of
-from .lattice import sample_paths
-from .layout import check_scores
-from .potentials import Potentials
-from .trie import PatternScores
+from .higher_order.configurations import Configurations, lattice_of
+from .higher_order.lattice import sample_paths
+from .problem.layout import check_scores
+from .problem.potentials import Potentials
+from .problem.trie import PatternScores
 
 
 def sample(

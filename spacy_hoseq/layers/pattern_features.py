@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..decoders.configurations import Configurations
-from ..decoders.limits import Limits
-from ..decoders.potentials import PotentialsGradient
-from ..decoders.trie import Fired, PatternScores, PatternTrie
+from ..decoders.higher_order.configurations import Configurations
+from ..decoders.problem.potentials import PotentialsGradient
+from ..decoders.problem.trie import Fired, PatternScores, PatternTrie
+from ..decoders.pruning.limits import Limits
 from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource
 
 Ints = NDArray[np.intp]

@@ -8,17 +8,17 @@ from spacy.tokens import Doc
 from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
-from ..decoders.configurations import MAX_STATES
-from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.trie import PatternTrie
+from ..decoders.higher_order.configurations import MAX_STATES
+from ..decoders.problem.potentials import Potentials, PotentialsGradient
+from ..decoders.problem.trie import PatternTrie
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
 from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
-from .marginal_listener import replace_listener
+from .emissions.scores_by_doc import ScoresByDoc, whole
+from .listening.listener import replace_listener
 from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
-from .scores_by_doc import ScoresByDoc, whole
-from .weights import WeightsShim, weights_of
+from .weights.shim import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels, exact_posterior
-from ..decoders.firing import matching
-from ..decoders.path_score import path_score
-from ..decoders.potentials import Potentials, PotentialsGradient
-from ..decoders.records import NoPath, Posterior
+from ..decoders.problem.firing import matching
+from ..decoders.problem.path_score import path_score
+from ..decoders.problem.potentials import Potentials, PotentialsGradient
+from ..decoders.problem.results import NoPath, Posterior
 from ..errors import Errors
 
 MARGIN = 1.0  # score by which a wrong label has to lose; AdaGrad's step adapts to its scale, so it is no setting

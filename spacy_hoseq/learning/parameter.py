@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import Errors
 from .gradients import CellGradient, Gradient, summed
-from .touched import TouchedCells, TouchedRows
+from .sparse_state import TouchedCells, TouchedRows
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..decoders.layout import ranges
-from ..decoders.trie import Pattern
+from ..decoders.problem.layout import ranges
+from ..decoders.problem.trie import Pattern
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 from .sources import FiredRules, PatternFeatures, fired_rules

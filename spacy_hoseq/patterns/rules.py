@@ -32,8 +32,8 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..decoders.layout import ranges
-from ..decoders.trie import Pattern
+from ..decoders.problem.layout import ranges
+from ..decoders.problem.trie import Pattern
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 from .sources import ConfigurationFeatures, FiredRules, PatternFeatures

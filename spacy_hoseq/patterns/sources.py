@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..decoders.layout import ranges
-from ..decoders.trie import Pattern, check_pattern
+from ..decoders.problem.layout import ranges
+from ..decoders.problem.trie import Pattern, check_pattern
 from ..errors import Errors
 
 Ints = NDArray[np.intp]

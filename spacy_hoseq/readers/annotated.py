@@ -2,7 +2,7 @@
 
 `spacy.Corpus.v1` gives predicted docs without annotation, so that a text is one long sequence, or with `gold_preproc`
 single sentences without the span groups of the reference. This reader gives Docs as they are in the file, and reads the
-files once (`kept.py`).
+files once (`corpus_cache.py`).
 """
 
 import warnings
@@ -20,7 +20,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
-from .kept import kept
+from .corpus_cache import kept
 
 KNOWN = ("tag", "pos", "lemma", "ent_iob", "ent_type")
 NO_USER_DATA = b"\x80"  # an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of

@@ -16,8 +16,8 @@ Nothing here knows spaCy. Each rule has its tree in tests/readers/test_chunk_rul
 import re
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from .brackets import Tree
-from .records import Label
+from .formats.brackets import Tree
+from .results import Label
 
 TRACE = "-NONE-"
 POSSESSIVE = "POS"

@@ -13,12 +13,12 @@ from spacy.training import Example
 
 from ..errors import Errors
 from .annotated import check_attributes, given
-from .columns import Columns
 from .docs import UNSPACED, sentences_to_doc
 from .files import encodings_for, find_files
-from .formats import Format, column_format, peoples_daily_format, tagged_format, tree_format
-from .peoples_daily import ENTITIES
-from .records import Problem
+from .formats.columns import Columns
+from .formats.peoples_daily import ENTITIES
+from .formats.registry import Format, column_format, peoples_daily_format, tagged_format, tree_format
+from .results import Problem
 from .splits import check_split, in_part
 
 Source = Optional[Union[str, Path]]

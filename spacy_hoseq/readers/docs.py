@@ -5,7 +5,7 @@ from typing import Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
-from .records import Label, Sentence
+from .results import Label, Sentence
 
 UNSPACED = ("zh", "ja")  # languages without spaces between words
 

@@ -10,7 +10,7 @@ from typing import IO, Iterator, List, NamedTuple, Sequence, Tuple, Union
 from spacy.errors import Errors as SpacyErrors
 
 from ..errors import Errors
-from .records import Problem
+from .results import Problem
 
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip

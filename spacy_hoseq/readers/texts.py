@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Un
 import srsly
 
 from .files import read_lines
-from .records import Problem
+from .results import Problem
 
 ENCODINGS = ["utf-8"]
 

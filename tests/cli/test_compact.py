@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.cli import compact
-from spacy_hoseq.layers.compaction import counts_of
+from spacy_hoseq.compaction.weights import counts_of
 
 from ..components.helpers import examples_of, gold, predicted, ready, tagger_of, trained
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.decoders.decompositions import decode_decompositions
-from spacy_hoseq.decoders.easiest_first import decision_order, decode_easiest_first
+from spacy_hoseq.decoders.bidirectional.decompositions import decode_decompositions
+from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
 from spacy_hoseq.features.sequences import sequence_lengths
 
 from .bidirectional_helpers import (

@@ -9,7 +9,7 @@ from spacy.training import Example
 from spacy.util import fix_random_seed
 from thinc.api import Adam
 
-from spacy_hoseq.decoders.local import OFFSETS
+from spacy_hoseq.decoders.bidirectional.local import OFFSETS
 
 from .bidirectional_helpers import (
     NAME,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc, DocBin
 
-from spacy_hoseq.decoders.path_score import path_score
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 
 from .helpers import (

@@ -5,7 +5,7 @@ import pytest
 from spacy.tokens import Doc
 
 from spacy_hoseq.components.constraints import TagDictionary, allowed_labels
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.layers.weights.shim import weights_of
 
 from .helpers import (
     CORPUS,

@@ -9,12 +9,12 @@ import spacy
 from spacy.tokens import Token
 from thinc.api import ConfigValidationError
 
-from spacy_hoseq.decoders.beam import BeamSearch
+from spacy_hoseq.decoders.baselines.beam import BeamSearch
+from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.choice import decode_longest_match
-from spacy_hoseq.decoders.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.path_score import path_score
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 
 from .decoding import DECODERS, EXACT, GENERAL, SPANS

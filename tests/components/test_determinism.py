@@ -36,7 +36,7 @@ def test_order_of_documents_does_not_matter_for_one_batch():
 
 def test_cache_of_training_texts_does_not_matter(monkeypatch):
     cached = trained("all patterns", 4, drop=0.3)
-    monkeypatch.setattr("spacy_hoseq.layers.sparse_linear.CACHE_BYTES", 0)
+    monkeypatch.setattr("spacy_hoseq.layers.emissions.sparse_linear.CACHE_BYTES", 0)
     assert model_bytes(trained("all patterns", 4, drop=0.3)) == model_bytes(cached)
 
 

@@ -9,8 +9,8 @@ import spacy
 from spacy import ty
 
 from spacy_hoseq.components import initialization
-from spacy_hoseq.layers.marginal_listener import MarginalListener
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.layers.listening.listener import MarginalListener
+from spacy_hoseq.layers.weights.shim import weights_of
 
 from ..cases import Case
 from ..oracle import joint_table

@@ -8,7 +8,7 @@ import spacy
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
-from spacy_hoseq.layers.marginal_listener import MarginalListener
+from spacy_hoseq.layers.listening.listener import MarginalListener
 
 from .chunker_helpers import (
     KINDS,

@@ -5,7 +5,7 @@ import sys
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.layers.local_features import LocalFeatures
+from spacy_hoseq.layers.local.features import LocalFeatures
 from spacy_hoseq.patterns.same_word import SameWordPairs
 
 from .bidirectional_helpers import ready as bidirectional

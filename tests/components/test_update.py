@@ -6,7 +6,7 @@ from spacy.training import Example
 from thinc.api import Adam, ConfigValidationError
 
 from spacy_hoseq.components.tagger import HoseqTagger
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 
 from .helpers import (

@@ -24,7 +24,7 @@ from thinc.api import Config, Model, fix_random_seed
 
 from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger, make_hoseq_bidirectional_tagger
 from spacy_hoseq.components.tagger import HoseqTagger, make_hoseq_tagger
-from spacy_hoseq.layers.neural import Tok2VecLinear
+from spacy_hoseq.layers.emissions.neural import Tok2VecLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.adagrad import AdaGrad
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders import exact as module
 from spacy_hoseq.decoders.choice import exact_decoder
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
-from spacy_hoseq.decoders.records import Posterior
+from spacy_hoseq.decoders.problem.results import Posterior
 
 from ..cases import Case
 from ..contract import DecoderContract
 from ..oracle import joint_table
 from ..strategies import cases
-from .posteriors import assert_enumerated
-from .test_configurations import assert_best
-from .test_longest_match import is_feasible
+from .higher_order.test_configurations import assert_best
+from .higher_order.test_longest_match import is_feasible
+from .posterior.posteriors import assert_enumerated
 
 ALGORITHMS = ["pruned_labels", "decode_any_sign", "configuration_paths",
               "forward_backward", "pattern_posterior", "any_sign_posterior", "configuration_posterior"]  # fmt: skip

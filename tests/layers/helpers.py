@@ -6,7 +6,7 @@ import numpy as np
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.parameter import Parameter
 

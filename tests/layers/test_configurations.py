@@ -9,9 +9,9 @@ import pytest
 import srsly
 
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
-from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 from spacy_hoseq.patterns.rules import RulePatterns

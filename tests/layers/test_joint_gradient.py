@@ -16,12 +16,12 @@ from spacy.training import Example
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.upstream import Upstream
-from spacy_hoseq.layers.weights import weights_in
+from spacy_hoseq.layers.listening.upstream import Upstream
+from spacy_hoseq.layers.weights.shim import weights_in
 
 from .. import oracle
 from ..components.helpers import FREQUENT, sparse
-from .test_marginal_linear import mixed
+from .listening.test_marginal_linear import mixed
 
 # words, tags and chunks of sentences, by doc
 CORPUS = [

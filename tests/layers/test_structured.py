@@ -8,10 +8,10 @@ import pytest
 from thinc.api import Model
 
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.path_score import path_score
-from spacy_hoseq.layers.sparse_linear import SparseLinear, index_features
+from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
-from spacy_hoseq.layers.weights import weights_of
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter

@@ -8,12 +8,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import max_marginal_decoder
-from spacy_hoseq.decoders.records import NoPath
+from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.learning.objectives import OBJECTIVES, log_likelihood, max_margin, objective_named, perceptron
 
 from .. import oracle
 from ..cases import Case
-from ..decoders.posteriors import enumerated_arcs
+from ..decoders.posterior.posteriors import enumerated_arcs
 from ..strategies import cases_with_moves
 from .gold import KINDS, gold_mask, tables
 

@@ -12,9 +12,9 @@ from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
 from spacy_hoseq.features.known_tags import TABLE
-from spacy_hoseq.layers.weights import weights_in
+from spacy_hoseq.layers.weights.shim import weights_in
 
-from ..readers.toy import toy_file
+from ..readers.formats.toy import toy_file
 from .chunk_corpus import doc_of, paths, sentences, trained
 from .files import ROOT
 

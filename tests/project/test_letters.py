@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from ..readers.toy import file_fields, text_of, write
+from ..readers.formats.toy import file_fields, text_of, write
 from .files import ROOT, run, script
 
 SCRIPT = ROOT / "scripts" / "letters.py"

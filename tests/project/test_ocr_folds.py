@@ -7,7 +7,7 @@ from typing import Any, Dict
 import pytest
 import srsly
 
-from ..readers.toy import WORDS, file_fields, toy_file, write
+from ..readers.formats.toy import WORDS, file_fields, toy_file, write
 from .files import ROOT, run, script
 
 SCRIPT = ROOT / "scripts" / "ocr_folds.py"

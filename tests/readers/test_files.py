@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spacy_hoseq.readers.files import Line, encodings_for, find_files, natural_order, read_lines
-from spacy_hoseq.readers.records import Problem
+from spacy_hoseq.readers.results import Problem
 
 TEXT = "第一 行\n两 行\n"
 

@@ -5,7 +5,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import grouped, sentences_to_doc
-from spacy_hoseq.readers.records import Label, Sentence
+from spacy_hoseq.readers.results import Label, Sentence
 
 VOCAB = Vocab()
 TWO = [

@@ -1,0 +1,74 @@
+"""Chunks that a chunker has found in a batch, each with its exact probability."""
+
+from itertools import pairwise
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc, Span, SpanGroup
+
+from ...chunks import TagTable
+from ...decoders.posterior.predictions import ChainLabelling, Labelling
+from ...features.sequences import by_doc
+
+
+class FoundChunks(NamedTuple):
+    """Chunks of one Doc. first, end, types (C of them): tokens first <= i < end. probabilities (C,) float32.
+    marginals (n, L) float32: of the tags, if asked for."""
+
+    first: List[int]
+    end: List[int]
+    types: List[str]
+    probabilities: NDArray[np.float32]
+    marginals: Optional[NDArray[np.float32]]
+
+
+class ScoredChunks(NamedTuple):
+    """One of the best ways to chunk a Doc. spans: (first, end, type). score: of its tags, in score units."""
+
+    spans: "list[tuple[int, int, str]]"
+    score: float
+
+
+def found_chunks(
+    docs: Sequence[Doc],
+    lengths: NDArray[np.integer],
+    found: "Labelling | ChainLabelling",
+    tags: TagTable,
+    *,
+    with_marginals: bool,
+) -> List[FoundChunks]:
+    """The chunks that tags stand for, and the probability that a chunk is there: begins, goes on and ends as it does.
+
+    lengths (S,): of the sequences in all docs. found: the ids of their tags, well formed, with probabilities.
+    """
+    begins = np.zeros(len(found.labels), bool)
+    begins[np.cumsum(lengths) - lengths] = True
+    first, end, types = tags.chunks(found.labels, begins)
+    p = found.segments(first, end - first).astype(np.float32)
+    starts = np.cumsum([0, *(len(doc) for doc in docs)])
+    cuts = np.searchsorted(first, starts)
+    shift = np.repeat(starts[:-1], np.diff(cuts))
+    firsts, ends = (first - shift).tolist(), (end - shift).tolist()
+    rows = by_doc(found.nodes.astype(np.float32), docs) if with_marginals else [None] * len(docs)
+    return [
+        FoundChunks(firsts[a:b], ends[a:b], types[a:b], p[a:b], of_doc)
+        for (a, b), of_doc in zip(pairwise(cuts.tolist()), rows, strict=True)
+    ]
+
+
+def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
+    """Of an empty Doc."""
+    marginals = np.zeros((0, n_labels), np.float32)
+    return FoundChunks([], [], [], np.zeros(0, np.float32), marginals if with_marginals else None)
+
+
+def spans_of(doc: Doc, found: FoundChunks, ids: Dict[str, int]) -> List[Span]:
+    """ids: string-store ids of the types."""
+    bounds = zip(found.first, found.end, found.types, strict=True)
+    return [Span(doc, first, end, ids[name]) for first, end, name in bounds]
+
+
+def write_spans(doc: Doc, key: str, spans: List[Span], probabilities: NDArray[np.float32]) -> None:
+    """As spaCy's SpanCategorizer does: a span group with the scores beside it."""
+    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs={"scores": probabilities})

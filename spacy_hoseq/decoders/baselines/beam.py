@@ -1,0 +1,132 @@
+"""Beam search: the approximate baseline. At every token only the `width` best states are kept.
+
+States are the longest matches of `longest_match.py`, and of all partial labellings in one state the best is kept, so
+with `width` >= the number of nodes the result is exact. Weights of any sign.
+"""
+
+from typing import List, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Errors
+from ..exact import decode_exact
+from ..higher_order.longest_match import check_finite
+from ..problem.firing import expand_fired
+from ..problem.layout import Layout, check_scores, make_layout, packed_scores
+from ..problem.potentials import Potentials
+from ..problem.results import NoPath, Paths
+from ..problem.trie import PatternScores, PatternTrie, no_patterns
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class BeamSearch:
+    """A decoder. width (int): >= 1, partial labellings kept at each token. RAISES ValueError [HS027]."""
+
+    def __init__(self, width: int = 8) -> None:
+        if width < 1:
+            message = Errors.HS027.format(name="width", decoder="beam_decoder", value=width, expected="1 or more")
+            raise ValueError(message)
+        self.width = width
+
+    def __call__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
+        """Labellings of high score; not always the highest. RETURNS (Paths): true scores.
+
+        Sequences in which the beam runs into forbidden transitions are decoded exactly.
+        RAISES ValueError [HS020-HS025, HS036]; [HS039]: general configurations.
+
+        Time O(N width L log(width L)), memory O(N width).
+        """
+        potentials.refuse_configurations("beam_decoder")
+        scores, trans, lengths, patterns = potentials[:4]
+        check_scores(scores, trans, allowed)
+        layout = make_layout(lengths, len(scores))
+        patterns = patterns or no_patterns(scores.shape[1])
+        check_finite(patterns)
+        labels, best = _search(potentials, patterns, layout, allowed, min(self.width, len(patterns.trie)))
+        lost = np.flatnonzero(best == -np.inf)
+        if len(lost):
+            part, tokens, _ = potentials.chain_of(lost)
+            try:
+                labels[tokens], best[lost] = decode_exact(part, allowed=None if allowed is None else allowed[tokens])
+            except NoPath as no_path:
+                raise NoPath(int(lost[no_path.sequence])) from None
+        return Paths(labels, best)
+
+
+def _search(
+    potentials: Potentials, patterns: PatternScores, layout: Layout, allowed: Optional[Mask], width: int
+) -> Tuple[NDArray[np.int32], Floats]:
+    trie, weights, fired = patterns
+    emissions = packed_scores(potentials.scores, allowed, layout).T  # (N, L)
+    trans = potentials.trans.astype(np.float64)
+    psi = trie.suffix_sums(weights)
+    extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
+    history: List[Tuple[Ints, Ints]] = []  # node and place before of each kept state, (n, width)
+    v, node = np.zeros((len(layout.lengths), 1)), np.zeros((len(layout.lengths), 1), np.intp)
+    finals: List[Tuple[Floats, Ints]] = []  # best score and place of the sequences that end at t, by rank
+    for t, n in enumerate(layout.size_at_t.tolist()):
+        v, node = v[:n], node[:n]
+        here = emissions[layout.step(t)]  # (n, L)
+        if t == 0:
+            target = np.broadcast_to(np.arange(trie.n_labels), (n, trie.n_labels))
+            candidates = here + psi[target]
+        else:
+            target = trie.after[node].reshape(n, -1).astype(np.intp)  # (n, width * L)
+            moved = v[:, :, None] + trans[trie.label[node]] + here[:, None, :]
+            candidates = moved.reshape(n, -1) + psi[target]
+        if t in extra:
+            candidates = candidates + _earned(target, extra[t], len(trie))
+        keep, v = _keep(candidates, target, width)
+        node = np.take_along_axis(target, keep, axis=1)
+        history.append((node, keep // trie.n_labels))
+        going_on = int(layout.size_at_t[t + 1]) if t + 1 < len(layout.size_at_t) else 0
+        finals.append((v[going_on:].max(axis=1), v[going_on:].argmax(axis=1)))
+    return _trace(history, finals, trie, layout)
+
+
+def _keep(candidates: Floats, target: Ints, width: int) -> Tuple[Ints, Floats]:
+    """The best candidates with different targets, best first. Ties: the first. RETURNS columns, scores (n, w); -inf
+    where there are fewer."""
+    n, m = candidates.shape
+    order = np.argsort(-candidates, axis=1, kind="stable")
+    keys = np.arange(n)[:, None] * (int(target.max(initial=0)) + 1) + np.take_along_axis(target, order, axis=1)
+    repeated = np.ones(n * m, bool)
+    repeated[np.unique(keys, return_index=True)[1]] = False
+    repeated = repeated.reshape(n, m)
+    placed = np.argsort(repeated, axis=1, kind="stable")[:, : min(width, m)]  # those that are no repetition first
+    keep = np.take_along_axis(order, placed, axis=1)
+    scores = np.take_along_axis(candidates, keep, axis=1)
+    return keep, np.where(np.take_along_axis(repeated, placed, axis=1), -np.inf, scores)
+
+
+def _earned(target: Ints, fired: Tuple[Ints, Ints, Floats], n_nodes: int) -> Floats:
+    """Weight of the patterns that fire at this token, for each candidate. RETURNS (n, m)."""
+    nodes, columns, weights = fired
+    keys = columns * n_nodes + nodes
+    order = np.argsort(keys)
+    wanted = np.arange(len(target))[:, None] * n_nodes + target
+    at = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+    return np.where(keys[at] == wanted, weights[at], 0.0)
+
+
+def _trace(
+    history: List[Tuple[Ints, Ints]], finals: List[Tuple[Floats, Ints]], trie: PatternTrie, layout: Layout
+) -> Tuple[NDArray[np.int32], Floats]:
+    labels = np.zeros(len(layout.tokens), np.int32)
+    by_rank = np.zeros(len(layout.lengths))
+    place = np.zeros(0, np.intp)
+    for t in range(len(history) - 1, -1, -1):
+        score, ended = finals[t]
+        by_rank[len(place) : len(place) + len(ended)] = score
+        place = np.concatenate([place, ended])
+        node, before = history[t]
+        rows = np.arange(len(place))
+        labels[layout.tokens[layout.step(t)]] = trie.label[node[rows, place]]
+        place = before[rows, place]
+    best = np.empty_like(by_rank)
+    best[layout.order] = by_rank
+    return labels, best

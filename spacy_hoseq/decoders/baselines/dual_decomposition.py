@@ -1,0 +1,186 @@
+"""Dual decomposition: the chain and every pattern solve their own problem, prices make them agree.
+
+    max_y f(y) + sum_p phi_p [y agrees with z^p]    <=    D(u) = max_y [f(y) + sum_p u_p(y)]
+                                                              + sum_p max_v [phi_p [v = z^p] - u_p(v)]
+
+for all prices u_p(t, label) on the tokens that pattern p covers. D is made small by the subgradient method. Where the
+chain's labels and those of all patterns agree, both sides are equal: the labels are CERTIFIED to be the best. (Rush,
+Sontag, Collins & Jaakkola 2010; Komodakis, Paragios & Tziritas 2007; used by Qian & Liu, "Experiments", with one slave
+for each pattern, one for the chain and 10 iterations.) A pattern's own problem has a closed form: either z^p, or the
+labels that minimise the prices one by one. The step is Polyak's: (D(u) - best score so far) / |subgradient|^2.
+
+Checked against enumeration in tests/decoders/baselines/test_dual_decomposition.py.
+"""
+
+from typing import NamedTuple, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Errors
+from ..exact import decode_exact
+from ..higher_order.longest_match import check_finite
+from ..problem.instances import Instances, make_instances
+from ..problem.layout import check_lengths, check_scores
+from ..problem.path_score import path_score
+from ..problem.potentials import Potentials
+from ..problem.results import NoPath, Paths
+from ..problem.trie import PatternScores
+from ..pruning.limits import Limits
+from ..pruning.pruned import pruned_labels
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+PRICE_CELLS = 4_000_000  # prices kept at once: longer batches are solved part by part
+TOLERANCE = 1e-9  # relative: a gap this small is rounding
+
+
+class Certified(NamedTuple):
+    """The best labellings found, and how good they can at most be.
+
+    labels (N,) int32. scores (S,) float64: their scores. bounds (S,): smallest D(u) seen; no labelling scores more.
+    certified (S,) bool: bound = score, so the labelling is the best one. iterations (S,): subgradient steps taken.
+    """
+
+    labels: NDArray[np.int32]
+    scores: Floats
+    bounds: Floats
+    certified: Mask
+    iterations: Ints
+
+
+class DualDecomposition:
+    """A decoder. max_iterations (int): >= 1, steps after which the best labelling so far is taken.
+
+    RAISES ValueError [HS027].
+    """
+
+    def __init__(self, max_iterations: int = 10) -> None:
+        if max_iterations < 1:
+            which = {"name": "max_iterations", "decoder": "dual_decomposition_decoder"}
+            raise ValueError(Errors.HS027.format(**which, value=max_iterations, expected="1 or more"))
+        self.max_iterations = max_iterations
+
+    def __call__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
+        """The best labellings found. RETURNS (Paths): scores are true scores, of labellings that may not be the best.
+
+        RAISES ValueError [HS020-HS025, HS036]; [HS039]: general configurations.
+        """
+        found = self.solve(potentials, allowed=allowed)
+        return Paths(found.labels, found.scores)
+
+    def solve(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Certified:
+        """The same, with bounds and certificates.
+
+        Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their positions.
+        """
+        potentials.refuse_configurations("dual_decomposition_decoder")
+        scores, trans, lengths, patterns = potentials[:4]
+        check_scores(scores, trans, allowed)
+        check_lengths(lengths, len(scores))
+        n = len(lengths)
+        if patterns is None:
+            paths = decode_exact(potentials, allowed=allowed)
+            return Certified(*paths, paths.scores.copy(), np.ones(n, bool), np.zeros(n, np.intp))
+        check_finite(patterns)
+        result = Certified(
+            np.zeros(len(scores), np.int32), np.zeros(n), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.intp)
+        )
+        cells = (np.count_nonzero(patterns.weights) + 1) * patterns.trie.max_length * patterns.trie.n_labels
+        for part in _parts(lengths, max(1, PRICE_CELLS // cells)):
+            chain, tokens, _ = potentials.chain_of(part)
+            inside, _ = patterns.among(tokens, len(scores))
+            try:
+                solved = _solve(chain, inside, None if allowed is None else allowed[tokens], self.max_iterations)
+            except NoPath as no_path:
+                raise NoPath(int(part[no_path.sequence])) from None
+            result.labels[tokens] = solved.labels
+            for whole, piece in zip(result[1:], solved[1:], strict=True):
+                whole[part] = piece
+        return result
+
+
+def _parts(lengths: NDArray[np.integer], max_tokens: int) -> "list[Ints]":
+    """Consecutive sequences of at most about `max_tokens` tokens together."""
+    group = np.cumsum(lengths) // max_tokens
+    return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(group)) + 1)
+
+
+def _solve(
+    potentials: Potentials, patterns: PatternScores, allowed: Optional[Mask], max_iterations: int
+) -> Certified:
+    scores, trans, lengths = potentials[:3]
+    n_tokens, n_labels = scores.shape
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    z = make_instances(patterns, lengths)
+    best = np.full(len(lengths), -np.inf)
+    bounds = np.full(len(lengths), np.inf)
+    labels = np.zeros(n_tokens, np.int32)
+    certified = np.zeros(len(lengths), bool)
+    iterations = np.zeros(len(lengths), np.intp)
+    prices = np.zeros((len(z.tokens), n_labels))  # u_p(t, label)
+    of_pair = sequence[z.tokens]
+    pairs = np.arange(len(z.tokens))
+    limits = Limits(trans, None)  # prices change the scores only
+    for _ in range(max_iterations):
+        total = scores + _sum_rows(z.tokens, prices, n_tokens)
+        guess = pruned_labels(total, trans, lengths, allowed=allowed, limits=limits)
+        slaves, value = _slaves(z, prices)
+        dual = path_score(total, trans, guess, lengths)
+        dual += np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
+        bounds = np.where(certified, bounds, np.minimum(bounds, dual))
+        primal = path_score(scores, trans, guess, lengths, patterns=patterns)
+        better = (primal > best) & ~certified
+        best = np.where(better, primal, best)
+        labels = np.where(better[sequence], guess, labels).astype(np.int32)
+        iterations += ~certified
+        chosen = guess[z.tokens]
+        differ = chosen != slaves
+        agree = np.bincount(of_pair, weights=differ, minlength=len(lengths)) == 0
+        certified |= agree | (bounds - best <= TOLERANCE * (1 + np.abs(best)))
+        if certified.all():
+            break
+        norm = 2.0 * np.bincount(of_pair, weights=differ, minlength=len(lengths))
+        rate = np.where(certified, 0.0, (dual - best) / np.maximum(norm, 1.0))
+        move = rate[of_pair[differ]]
+        prices[pairs[differ], chosen[differ]] -= move
+        prices[pairs[differ], slaves[differ]] += move
+    return Certified(labels, best, bounds, certified, iterations)
+
+
+def _sum_rows(rows: Ints, values: Floats, n_rows: int) -> Floats:
+    """Sum of the rows of `values` that belong to each of n_rows. rows (P,), values (P, L). RETURNS (n_rows, L)."""
+    result = np.zeros((n_rows, values.shape[1]))
+    order = np.argsort(rows, kind="stable")
+    present, starts = np.unique(rows[order], return_index=True)
+    if len(present):
+        result[present] = np.add.reduceat(values[order], starts, axis=0)
+    return result
+
+
+def _slaves(z: Instances, prices: Floats) -> "tuple[Ints, Floats]":
+    """max_v phi [v = z] - u(v) of every pattern. RETURNS the labels v (P,), and the values (M,)."""
+    if not len(z.tokens):
+        return z.labels, np.zeros(0)
+    free = prices.argmin(axis=1)
+    lowest = prices[np.arange(len(free)), free]
+    at_z = prices[np.arange(len(free)), z.labels]
+    others = prices.copy()
+    others[np.arange(len(free)), free] = np.inf
+    second = others.argmin(axis=1)
+    rise = others[np.arange(len(free)), second] - lowest  # least that one label less good costs
+    matched = z.weights - np.add.reduceat(at_z, z.starts)
+    unmatched = -np.add.reduceat(lowest, z.starts)
+    is_z = np.logical_and.reduceat(free == z.labels, z.starts)  # the cheapest labels are z itself: change one of them
+    unmatched = unmatched - np.where(is_z, np.minimum.reduceat(rise, z.starts), 0.0)
+    take_z = matched >= unmatched
+    whose = np.repeat(np.arange(len(z.starts)), z.sizes)
+    cheapest = rise == np.minimum.reduceat(rise, z.starts)[whose]
+    first = np.flatnonzero(cheapest)[::-1]
+    changed = np.zeros(len(z.starts), np.intp)
+    changed[whose[first]] = first  # the first pair with the least rise
+    labels = free.copy()
+    swap = changed[is_z]
+    labels[swap] = second[swap]
+    return np.where(take_z[whose], z.labels, labels), np.maximum(matched, unmatched)

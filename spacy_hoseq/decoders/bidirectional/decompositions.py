@@ -1,0 +1,294 @@
+"""The most probable labels under a product of local classifiers, over one decomposition or over all of them.
+
+    max over decompositions d in D, labels y of   sum_i log p(y_i | o, the neighbours that i sees in d)
+
+    left_to_right        D = {every token sees the k before it}: the MEMM with Viterbi's algorithm
+    right_to_left        D = {every token sees the k after it}
+    dependency_network   D = {every token sees all within k}; no decomposition of a probability (Toutanova et al. 2003)
+    full_bidirectional   D = every acyclic choice of a direction for each pair of tokens within k of each other: the one
+                         at the head of the arrow sees the other (Tsuruoka & Tsujii 2005, Figures 2 and 3)
+
+One dynamic program does all four. After token i its state is the candidates at the window i-a+1..i+b, and the MODE: the
+directions of the pairs that reach beyond i (R: the right one sees the left one). With k = 2 these are (i-1, i+1),
+(i, i+1), (i, i+2). Token i adds the directions of its pairs to the right, which says what it sees, hence its
+classifier. Figure 3 carries more in its state than that (six directions, five tags); what is left out here is decided
+by then.
+
+Cycles: a direction for each pair within 2 of each other has no cycle if no three tokens i-1, i, i+1 form one, since any
+longer cycle has a chord that cuts a shorter one off (the graph is chordal). These triangles are what the test
+`d[i-1] = d[i] != d'[i]` of Figure 3 excludes. Labels of the edges of the sequence are known, so whoever is within k of
+an edge sees it (the figures leave the choice, at the price of a "probability" of the edge's label).
+"""
+
+import itertools
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Errors
+from ..problem.layout import Layout, make_layout, ranges
+from ..problem.results import Paths
+from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
+from .local_tables import (
+    Candidates,
+    Table,
+    cells_of,
+    digits_of,
+    fewer_candidates,
+    make_candidates,
+    make_table,
+    slots_of,
+)
+
+PART_CELLS = 4_000_000  # cells of all tokens, times modes, that are searched together
+MOST_CELLS = 500_000  # at one token, times modes; with more, fewer candidates are kept, or none are searched
+
+class Step(NamedTuple):
+    """One way to go on at a token: from the mode before to the mode after, with the classifier asked."""
+
+    before: int
+    after: int
+    visible: int
+
+
+class Plan(NamedTuple):
+    """How a set of decompositions is searched. left, right: tokens i-left..i+right are in the window of token i.
+
+    n_modes (int): mode 0 is that before the first token. chosen (bool): whether directions are chosen; then whoever
+    is within k of an edge must see it.
+    """
+
+    left: int
+    right: int
+    n_modes: int
+    steps: List[Step]
+    chosen: bool
+
+
+def decode_decompositions(
+    local: LocalScores,
+    lengths: NDArray[np.integer],
+    order: int,
+    strategy: str,
+    *,
+    prune: float = 0.0,
+    allowed: Optional[Mask] = None,
+) -> Paths:
+    """The labels that maximise the objective above.
+
+    local: the classifiers. lengths (S,): tokens of each sequence. order (int): k, 1 or 2.
+    prune (float): labels with p(y_i | o) below this times the best are left out, and more of them where a token would
+        have more than MOST_CELLS cells; 0 = exact, L^(a+b+1) cells a token, times the modes.
+    allowed (N, L) bool: labels permitted at each token, probabilities are among these; None = all.
+    RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest, compared from the
+        left (right_to_left: all labels, from the right); then, going back, the lowest label, and the lowest mode.
+    RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: too many cells without pruning.
+    """
+    check_local(local, lengths, order, allowed)
+    check_prune(prune, strategy)
+    plan = make_plan(strategy, order)
+    candidates = make_candidates(local, lengths, order, prune, allowed)
+    n_cells = _cells(candidates, order, plan)
+    if (n_cells > MOST_CELLS).any() and prune == 0:
+        token = int(n_cells.argmax())
+        message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.0f}", token=token, limit=MOST_CELLS)
+        raise ValueError(message)
+    while (n_cells > MOST_CELLS).any():  # an uncertain passage: prune harder around it, and only there
+        candidates = fewer_candidates(candidates, order, np.flatnonzero(n_cells > MOST_CELLS))
+        n_cells = _cells(candidates, order, plan)
+    labels, scores = np.zeros(local.n_tokens, np.int32), np.zeros(len(lengths))
+    for sequences, tokens in _parts(lengths.astype(np.intp), n_cells):
+        tables = _tables(local, candidates, order, plan, tokens, allowed)
+        search = _Search(candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens)
+        labels[tokens], scores[sequences] = search.best()
+    return Paths(labels, scores)
+
+
+def _cells(candidates: Candidates, order: int, plan: Plan) -> Floats:
+    """Cells of the window of each token, times modes; as floats, since they may be many."""
+    window = candidates.radix[:, order - plan.left : order + plan.right + 1]
+    return np.asarray(window.astype(np.float64).prod(axis=1) * plan.n_modes)
+
+
+def check_prune(prune: float, strategy: str) -> None:
+    """RAISES ValueError [HS027]: not from 0 to 1."""
+    if not 0 <= prune <= 1:
+        raise ValueError(Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1"))
+
+
+def make_plan(strategy: str, order: int) -> Plan:
+    """RAISES ValueError [HS092]: no such strategy."""
+    every, half = (1 << 2 * order) - 1, (1 << order) - 1
+    if strategy == "left_to_right":
+        return Plan(order, 0, 1, [Step(0, 0, half)], False)
+    if strategy == "right_to_left":
+        return Plan(0, order, 1, [Step(0, 0, every - half)], False)
+    if strategy == "dependency_network":
+        return Plan(order, order, 1, [Step(0, 0, every)], False)
+    if strategy != "full_bidirectional":
+        raise ValueError(Errors.HS092.format(strategy=strategy))
+    return Plan(order, order, 2 if order == 1 else 8, _directions(order), True)
+
+
+def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
+    """Masks of the classifiers that a strategy may ask. RAISES ValueError [HS092]: no such strategy."""
+    check_order(order)
+    if strategy in ("easiest_first", "easiest_last", "full_bidirectional"):
+        return tuple(range(1 << 2 * order))
+    masks = {step.visible for step in make_plan(strategy, order).steps}
+    return tuple(sorted(masks | ({0} if prune > 0 else set())))
+
+
+def _directions(order: int) -> List[Step]:
+    """R is 0, L is 1. Modes of order 1: d, of the pair (i, i+1). Of order 2: (e0, d, e), of (i-1, i+1), (i, i+1),
+    (i, i+2)."""
+    if order == 1:
+        return [Step(before, d, (before == 0) | (d == 1) << 1) for before in (0, 1) for d in (0, 1)]
+    steps = []
+    for e_left, d_left, e_across, d, e in itertools.product((0, 1), repeat=5):
+        if not (d_left == d and d != e_across):  # else (i-1, i, i+1) is a cycle
+            visible = (e_left == 0) | (d_left == 0) << 1 | (d == 1) << 2 | (e == 1) << 3
+            steps.append(Step(e_left << 2 | d_left << 1 | e_across, e_across << 2 | d << 1 | e, visible))
+    return steps
+
+
+def _tables(
+    local: LocalScores, candidates: Candidates, order: int, plan: Plan, tokens: Ints, allowed: Optional[Mask]
+) -> Dict[int, Table]:
+    tables = {}
+    for visible in sorted({step.visible for step in plan.steps}):
+        asks = (candidates.forced[tokens] & ~visible) == 0 if plan.chosen else np.ones(len(tokens), bool)
+        tables[visible] = make_table(local, candidates, order, visible, tokens[asks], allowed)
+    return tables
+
+
+def _parts(lengths: Ints, cells: Floats) -> "List[Tuple[Ints, Ints]]":
+    """Sequences that are searched together, those of like length, and their tokens: at most about PART_CELLS cells."""
+    starts = np.cumsum(lengths) - lengths
+    if not len(lengths):
+        return []
+    costs = np.add.reduceat(cells, starts)
+    order = np.argsort(-lengths, kind="stable")
+    parts, first, total = [], 0, 0.0
+    for place, cost in enumerate(costs[order].tolist()):
+        if place > first and total + cost > PART_CELLS:
+            parts.append(order[first:place])
+            first, total = place, 0.0
+        total += cost
+    parts.append(order[first:])
+    return [(part, ranges(starts[part], lengths[part])) for part in map(np.sort, parts)]
+
+
+class _Search:
+    """The dynamic program over one part of the batch, all of its sequences at once.
+
+    A MESSAGE after token i holds, for every mode and every cell of the window i-left+1..i+right, the best sum over
+    tokens 1..i. Messages of one step lie end to end, sequence by sequence.
+    """
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        tables: Dict[int, Table],
+        order: int,
+        plan: Plan,
+        layout: Layout,
+        tokens: Ints,
+    ) -> None:
+        self.candidates, self.tables, self.order, self.plan, self.layout = candidates, tables, order, plan, layout
+        self.tokens = tokens[layout.tokens]  # packed: step by step, rank by rank
+        self.window = candidates.radix[self.tokens, order - plan.left : order + plan.right + 1]  # (N, W)
+        self.into: Dict[int, List[Step]] = {m: [s for s in plan.steps if s.after == m] for m in range(plan.n_modes)}
+
+    def best(self) -> Tuple[NDArray[np.int32], Floats]:
+        """RETURNS labels (N',), scores (S',) of the part."""
+        layout, plan = self.layout, self.plan
+        n_sequences, n_steps = len(layout.lengths), len(layout.size_at_t)
+        sizes = self.window[:n_sequences, :-1].prod(axis=1)  # cells before the first token
+        first = np.cumsum(sizes) - sizes
+        message = np.full((plan.n_modes, int(sizes.sum())), -np.inf)
+        message[0] = 0.0
+        pointers: List[Ints] = []
+        scores, end = np.zeros(n_sequences), np.zeros(n_sequences, np.intp)
+        for t in range(n_steps):
+            here = layout.step(t)
+            message, first, pointer = self._step(here, message, first)
+            pointers.append(pointer)
+            going_on = int(layout.size_at_t[t + 1]) if t + 1 < n_steps else 0
+            for rank in range(going_on, int(layout.size_at_t[t])):
+                stop = first[rank + 1] if rank + 1 < len(first) else message.shape[1]
+                final = message[:, first[rank] : stop]
+                end[rank], scores[layout.order[rank]] = final.argmax(), final.max()
+        return self._walk_back(pointers, end), scores
+
+    def _step(self, here: slice, message: Floats, old_first: Ints) -> Tuple[Floats, Ints, Ints]:
+        """One token of every sequence that has one. RETURNS the next message, where the sequences begin in it, and
+        back pointers (modes, cells): the mode before times the most candidates, plus the digit of token i-left."""
+        plan = self.plan
+        tokens, window = self.tokens[here], self.window[here]
+        leaving = window[:, 0]
+        sizes = window[:, 1:].prod(axis=1)
+        owners = np.repeat(np.arange(len(tokens)), sizes * leaving)
+        cells = ranges(np.zeros(len(tokens), np.intp), sizes * leaving)
+        radix = list(window[owners].T)
+        kept = digits_of(cells // radix[0], radix[1:])  # the leaving token is the fastest digit here
+        digits = [cells % radix[0], *kept]
+        old = message[:, old_first[owners] + cells_of(digits[:-1], radix[:-1])]
+        values = {visible: self._values(visible, tokens[owners], digits, radix) for visible in self.tables}
+        starts = np.cumsum(np.append(0, np.repeat(leaving, sizes)))[:-1]
+        most = int(self.candidates.sizes.max())
+        new, pointer = [], []
+        for mode in range(plan.n_modes):
+            best, chosen = np.full(len(cells), -np.inf), np.zeros(len(cells), np.intp)
+            for step in self.into[mode]:
+                value = old[step.before] + values[step.visible]
+                better = value > best
+                best = np.where(better, value, best)
+                chosen[better] = step.before
+            highest = np.maximum.reduceat(best, starts)
+            at = np.flatnonzero(best == np.repeat(highest, np.repeat(leaving, sizes)))
+            group = np.searchsorted(starts, at, side="right")
+            at = at[np.append(True, np.diff(group) > 0)]
+            new.append(highest)
+            pointer.append(chosen[at] * most + digits[0][at])
+        return np.stack(new), np.cumsum(sizes) - sizes, np.stack(pointer)
+
+    def _values(self, visible: int, tokens: Ints, digits: List[Ints], radix: List[Ints]) -> Floats:
+        """log p of every cell of the windows under one classifier; -inf where a token may not ask it."""
+        table, left = self.tables[visible], self.plan.left
+        seen = [left + OFFSETS[self.order][slot] for slot in slots_of(visible, self.order)]
+        inner = [*seen, left]
+        cells = cells_of([digits[place] for place in inner], [radix[place] for place in inner])
+        first = table.first[tokens]
+        return table.values[np.where(first > 0, first + cells, 0)]
+
+    def _walk_back(self, pointers: List[Ints], end: Ints) -> NDArray[np.int32]:
+        layout, plan, candidates = self.layout, self.plan, self.candidates
+        most = int(candidates.sizes.max())
+        chosen = np.zeros(len(candidates.sizes), np.intp)  # the digit of each token
+        state = end.copy()  # mode and cell: mode * cells of the sequence + cell
+        for t in range(len(pointers) - 1, -1, -1):
+            here = layout.step(t)
+            tokens, window = self.tokens[here], self.window[here]
+            sizes = window[:, 1:].prod(axis=1)
+            first = np.cumsum(sizes) - sizes
+            mode, cell = state[: len(tokens)] // sizes, state[: len(tokens)] % sizes
+            ends_here = layout.lengths[layout.order[: len(tokens)]] == t + 1
+            for place in range(1, plan.left + 1):  # the last tokens of a sequence never leave its window
+                digit = digits_of(cell, list(window[:, 1:].T))[place - 1]
+                offset = place - plan.left
+                settled = ends_here & (t + offset >= 0)
+                chosen[tokens[settled] + offset] = digit[settled]
+            found = pointers[t][mode, first + cell]
+            before, digit = found // most, found % most
+            if t >= plan.left:
+                chosen[tokens - plan.left] = digit
+            # the window before: the leaving token in front, the newest token gone
+            old_sizes = window[:, :-1].prod(axis=1)
+            old_cell = digit * (old_sizes // window[:, 0]) + cell // window[:, -1]
+            state[: len(tokens)] = before * old_sizes + old_cell
+        own = np.empty(len(self.tokens), np.intp)
+        own[layout.tokens] = self.tokens  # tokens of the part, end to end
+        labels: NDArray[np.int32] = candidates.labels[candidates.first[own] + chosen[own]].astype(np.int32)
+        return labels

@@ -1,0 +1,130 @@
+"""Local classifiers: p(y_i | o, the labels of some neighbours), and which neighbours they see.
+
+Inference of order k (Tsuruoka & Tsujii 2005, section 2) looks at the labels of the neighbours at the offsets
+-k..-1 and 1..k, the SLOTS. Which of them a classifier sees is a bit mask over the slots, `visible`: bit j is the slot
+OFFSETS[k][j]. There are 4 masks of order 1 and 16 of order 2, and each is a classifier of its own.
+
+Beyond the ends of a sequence the label is known: it is `before` (id L) or `after` (id L + 1). Bidirectional strategies
+see these from the start.
+"""
+
+from typing import Dict, Optional, Protocol, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Errors
+from ..problem.layout import check_lengths
+
+OFFSETS: Dict[int, Tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class LocalScores(Protocol):
+    """The classifiers of one batch of N tokens. p(y | ...) is proportional to exp(score)."""
+
+    n_labels: int
+    n_tokens: int
+
+    def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[np.floating]:
+        """Scores of all labels at some tokens, each in one or more contexts.
+
+        tokens, visible (Q,): the token of each query, and the mask of the classifier asked. owners (M,): the query of
+        each context, not decreasing. contexts (M, 2k): labels in the slots, 0 <= label < L + 2; slots that the
+        classifier does not see hold anything. RETURNS (M, L).
+        """
+        ...
+
+
+def check_order(order: int) -> None:
+    """RAISES ValueError [HS090]: an order other than 1 or 2."""
+    if order not in OFFSETS:
+        raise ValueError(Errors.HS090.format(order=order))
+
+
+def check_local(local: LocalScores, lengths: NDArray[np.integer], order: int, allowed: Optional[Mask]) -> None:
+    """RAISES ValueError [HS022], [HS024], [HS025], [HS090]: what no strategy can work with."""
+    check_order(order)
+    check_lengths(lengths, local.n_tokens)
+    if allowed is not None:
+        expected = (local.n_tokens, local.n_labels)
+        if allowed.shape != expected:
+            raise ValueError(Errors.HS024.format(name="allowed", got=allowed.shape, expected=expected))
+        closed = np.flatnonzero(~allowed.any(axis=1))
+        if len(closed):
+            raise ValueError(Errors.HS022.format(token=closed[0]))
+
+
+def log_probabilities(scores: NDArray[np.floating], tokens: Ints, allowed: Optional[Mask]) -> Floats:
+    """log p(y | ...) among the allowed labels: score - log sum exp.
+
+    scores (M, L). tokens (M,): whose scores they are. allowed (N, L), by token. RETURNS (M, L) float64.
+    RAISES ValueError [HS020]: NaN or infinite scores.
+    """
+    _check_finite(scores, tokens)
+    wide = scores.astype(np.float64)
+    if allowed is not None:
+        wide[~allowed[tokens]] = -np.inf
+    wide -= wide.max(axis=1, keepdims=True)
+    wide -= np.log(np.exp(wide).sum(axis=1, keepdims=True))
+    return wide
+
+
+def best_labels(scores: NDArray[np.floating], tokens: Ints, allowed: Optional[Mask]) -> Tuple[Ints, Floats]:
+    """The best label of each row, the lowest of equal ones, and its log probability among the allowed ones.
+
+    This is -log(1 + sum of exp(score - best score) of the others), which keeps apart probabilities near 1.
+    Arguments and errors are those of `log_probabilities`.
+    """
+    _check_finite(scores, tokens)
+    if allowed is not None:
+        scores = np.where(allowed[tokens], scores, -np.inf)
+    label = scores.argmax(axis=1)
+    rows = np.arange(len(tokens))
+    others = np.subtract(scores, scores[rows, label][:, None], dtype=np.float64)
+    np.exp(others, out=others)
+    others[rows, label] = 0
+    return label, -np.log1p(np.einsum("ny->n", others))  # einsum adds up short rows faster than sum(axis=1)
+
+
+def _check_finite(scores: NDArray[np.floating], tokens: Ints) -> None:
+    if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
+        bad = ~np.isfinite(scores)
+        row, label = np.argwhere(bad)[0]
+        message = Errors.HS020.format(n=bad.sum(), size=scores.size, token=tokens[row], label=label)
+        raise ValueError(message)
+
+
+def edge_contexts(lengths: NDArray[np.integer], order: int, n_labels: int) -> Tuple[Ints, Ints]:
+    """What is known before any token has a label. RETURNS visible (N,): slots beyond the ends of the sequence;
+    contexts (N, 2k): L or L + 1 there, -1 in the other slots."""
+    sizes = lengths.astype(np.intp)
+    ends = np.cumsum(sizes)
+    place = np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)  # (N,) position in the sequence
+    left = np.repeat(sizes, sizes) - place - 1  # (N,) tokens that follow
+    contexts = np.full((len(place), 2 * order), -1, np.intp)
+    visible = np.zeros(len(place), np.intp)
+    for slot, offset in enumerate(OFFSETS[order]):
+        beyond = place < -offset if offset < 0 else left < offset
+        contexts[beyond, slot] = n_labels if offset < 0 else n_labels + 1
+        visible[beyond] |= 1 << slot
+    return visible, contexts
+
+
+def contexts_of(labels: NDArray[np.integer], lengths: NDArray[np.integer], order: int, n_labels: int) -> Ints:
+    """Labels in the slots of each token, when all tokens have one; -1 = not known. labels (N,). RETURNS (N, 2k)."""
+    _, contexts = edge_contexts(lengths, order, n_labels)
+    for slot, offset in enumerate(OFFSETS[order]):
+        inside = np.flatnonzero(contexts[:, slot] < 0)
+        contexts[inside, slot] = labels[inside + offset]
+    return contexts
+
+
+def known_slots(contexts: Ints) -> Ints:
+    """The slots that hold a label, as a mask. contexts (N, 2k). RETURNS (N,)."""
+    bits = 1 << np.arange(contexts.shape[1])
+    known: Ints = ((contexts >= 0) * bits).sum(axis=1)
+    return known

@@ -1,0 +1,154 @@
+"""Candidate labels of each token, and log p of each candidate in every context that its neighbours' candidates make.
+
+Labels whose zero-order probability p(y_i | o) is below `prune` times that of the best label are no candidates
+(Tsuruoka & Tsujii 2005, footnote 1). Tokens have few candidates then, but not equally many: all tables are ragged. A
+window of tokens has as many cells as its tokens have combinations of candidates; cells are numbered in mixed radix,
+the leftmost token slowest. Outside of a sequence there is one candidate, the known label of the edge.
+"""
+
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.layout import ranges
+from .local import OFFSETS, Floats, Ints, LocalScores, Mask, edge_contexts, log_probabilities
+
+BLOCK_SCORES = 4_000_000  # scores (contexts x labels) computed together
+
+
+class Candidates(NamedTuple):
+    """labels (C,): candidates of all tokens, ascending within a token. first, sizes (N,): where they are.
+
+    rank (C,): 0 for the most probable candidate of a token, and so on; all 0 if nothing was pruned.
+    radix (N, 2k + 1): candidates at the offsets -k..k of each token, 1 beyond the ends of its sequence.
+    edges (N, 2k): labels known in the slots, -1 elsewhere (`edge_contexts`); forced (N,): these slots as a mask.
+    """
+
+    labels: Ints
+    first: Ints
+    sizes: Ints
+    rank: Ints
+    radix: Ints
+    edges: Ints
+    forced: Ints
+
+
+class Table(NamedTuple):
+    """log p of one classifier. values: token by token, context by context, candidate by candidate; the first is -inf.
+
+    first (N,): where the values of a token begin; 0 = the token never asks this classifier.
+    """
+
+    values: Floats
+    first: Ints
+
+
+def make_candidates(
+    local: LocalScores, lengths: NDArray[np.integer], order: int, prune: float, allowed: Optional[Mask]
+) -> Candidates:
+    """prune (float): 0 keeps every allowed label, and then asks no classifier."""
+    keep = np.ones((local.n_tokens, local.n_labels), bool) if allowed is None else allowed.copy()
+    ranks = [np.zeros(0 if prune > 0 else int(keep.sum()), np.intp)]
+    if prune > 0:
+        for tokens in _blocks(np.full(local.n_tokens, local.n_labels)):
+            nothing = np.full((len(tokens), 2 * order), -1, np.intp)
+            scores = local(tokens, np.zeros(len(tokens), np.intp), np.arange(len(tokens)), nothing)
+            values = log_probabilities(scores, tokens, allowed)
+            keep[tokens] &= values >= values.max(axis=1, keepdims=True) + np.log(prune)
+            rank = np.empty(values.shape, np.intp)
+            np.put_along_axis(rank, np.argsort(-values, axis=1, kind="stable"), np.arange(local.n_labels)[None], axis=1)
+            ranks.append(rank[keep[tokens]])
+    forced, edges = edge_contexts(lengths, order, local.n_labels)
+    sizes = keep.sum(axis=1).astype(np.intp)
+    labels, rank = np.nonzero(keep)[1], np.concatenate(ranks)
+    return Candidates(labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced)
+
+
+def fewer_candidates(candidates: Candidates, order: int, tokens: Ints) -> Candidates:
+    """Leave out the least probable fifth (at least one) of the candidates of each of these tokens and of those within k
+    of them, but never the best."""
+    around = [tokens]
+    for slot, offset in enumerate(OFFSETS[order]):
+        around.append(tokens[candidates.edges[tokens, slot] < 0] + offset)
+    most = candidates.sizes.copy()
+    chosen = np.unique(np.concatenate(around))
+    most[chosen] = np.maximum(1, most[chosen] * 4 // 5)
+    keep = candidates.rank < np.repeat(most, candidates.sizes)
+    sizes = np.add.reduceat(keep, candidates.first, dtype=np.intp)
+    return candidates._replace(
+        labels=candidates.labels[keep],
+        rank=candidates.rank[keep],
+        first=np.cumsum(sizes) - sizes,
+        sizes=sizes,
+        radix=_radix(sizes, candidates.edges, order),
+    )
+
+
+def _radix(sizes: Ints, edges: Ints, order: int) -> Ints:
+    radix = np.ones((len(sizes), 2 * order + 1), np.intp)
+    radix[:, order] = sizes
+    for slot, offset in enumerate(OFFSETS[order]):
+        inside = np.flatnonzero(edges[:, slot] < 0)
+        radix[inside, order + offset] = sizes[inside + offset]
+    return radix
+
+
+def make_table(
+    local: LocalScores, candidates: Candidates, order: int, visible: int, tokens: Ints, allowed: Optional[Mask]
+) -> Table:
+    """log p(y_i | o, labels in the slots of the mask `visible`), at some tokens, for all candidates in all slots."""
+    slots = slots_of(visible, order)
+    radix = candidates.radix[tokens][:, [order + OFFSETS[order][slot] for slot in slots]]  # (Q, slots)
+    n_contexts = radix.prod(axis=1)
+    n_values = n_contexts * candidates.sizes[tokens]
+    first = np.zeros(len(candidates.sizes), np.intp)
+    first[tokens] = 1 + np.cumsum(n_values) - n_values
+    values = [np.array([-np.inf])]
+    for block in _blocks(n_contexts * local.n_labels):
+        owners = np.repeat(np.arange(len(block)), n_contexts[block])
+        digits = digits_of(ranges(np.zeros(len(block), np.intp), n_contexts[block]), radix[block][owners].T)
+        contexts = candidates.edges[tokens[block]][owners]  # (M, 2k)
+        for slot, digit in zip(slots, digits, strict=True):
+            inside = np.flatnonzero(contexts[:, slot] < 0)
+            neighbour = tokens[block][owners[inside]] + OFFSETS[order][slot]
+            contexts[inside, slot] = candidates.labels[candidates.first[neighbour] + digit[inside]]
+        scores = local(tokens[block], np.full(len(block), visible), owners, contexts)
+        own = tokens[block][owners]  # (M,)
+        log_p = log_probabilities(scores, own, allowed)
+        sizes = candidates.sizes[own]
+        label = candidates.labels[ranges(candidates.first[own], sizes)]
+        values.append(log_p[np.repeat(np.arange(len(own)), sizes), label])
+    return Table(np.concatenate(values), first)
+
+
+def digits_of(cells: Ints, radix: Sequence[Ints]) -> List[Ints]:
+    """Digits of cell numbers, one array for each radix, slowest first."""
+    digits: List[Ints] = []
+    for base in reversed(radix):
+        digits.append(cells % base)
+        cells = cells // base
+    return digits[::-1]
+
+
+def cells_of(digits: Sequence[Ints], radix: Sequence[Ints]) -> Ints:
+    """The inverse of `digits_of`; no digits are cell 0."""
+    cells: Ints = np.zeros(1, np.intp)
+    for digit, base in zip(digits, radix, strict=True):
+        cells = cells * base + digit
+    return cells
+
+
+def slots_of(visible: int, order: int) -> Tuple[int, ...]:
+    return tuple(slot for slot in range(2 * order) if visible >> slot & 1)
+
+
+def _blocks(costs: Ints) -> Iterator[Ints]:
+    """Runs of items whose costs add up to about BLOCK_SCORES, as indices."""
+    ends = np.cumsum(costs)
+    start = 0
+    while start < len(costs):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + BLOCK_SCORES, side="right")))
+        yield np.arange(start, stop)
+        start = stop

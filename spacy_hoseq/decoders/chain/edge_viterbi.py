@@ -1,0 +1,52 @@
+"""The best label sequence where pairs of labels have scores that differ from token to token.
+
+    V_t(y) = scores[t, y] + max_a (V_{t-1}(a) + trans[a, y] + moves[t, a, y])
+
+Checked against enumeration in tests/decoders/chain/test_moves.py.
+"""
+
+from typing import Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.layout import check_scores, make_layout, packed_scores
+from ..problem.results import Paths
+from .chain_marginals import packed_moves
+from .viterbi import unpack_paths
+
+
+def local_viterbi(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    moves: NDArray[np.floating],
+    lengths: NDArray[np.integer],
+    *,
+    allowed: Optional[NDArray[np.bool_]] = None,
+) -> Paths:
+    """As `viterbi`, with moves (N, L, L) on top of trans; those of first tokens count for nothing.
+
+    RAISES ValueError as `viterbi`; [HS021, HS024]: bad moves. Time O(N L^2), memory O(N L^2).
+    """
+    check_scores(scores, trans, allowed)
+    layout = make_layout(lengths, len(scores))
+    emissions = packed_scores(scores, allowed, layout).T  # (N, L)
+    both = packed_moves(moves, scores, layout) + trans  # (N, L, L)
+    v, back = emissions.copy(), np.zeros(emissions.shape, np.int32)
+    for t in range(1, len(layout.size_at_t)):
+        here, start = layout.step(t), int(layout.offset[t - 1])
+        before = v[start : start + here.stop - here.start]
+        candidates = before[:, :, None] + both[here]  # (n, earlier, later)
+        back[here] = candidates.argmax(axis=1)
+        v[here] += candidates.max(axis=1)
+    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(layout.lengths))
+    following = np.zeros(0, np.int32)  # labels at t + 1
+    for t in range(len(layout.size_at_t) - 1, -1, -1):
+        here, n_on = layout.step(t), len(following)
+        best[n_on : here.stop - here.start] = v[here][n_on:].max(axis=1)  # sequences whose last token is t
+        chosen = v[here].argmax(axis=1).astype(np.int32)
+        if n_on:
+            after = layout.step(t + 1)
+            chosen[:n_on] = back[after][np.arange(n_on), following]
+        labels[here] = following = chosen
+    return unpack_paths(labels, best, layout)

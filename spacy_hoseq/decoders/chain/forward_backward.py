@@ -1,0 +1,326 @@
+"""First-order chain: log Z and marginals (Rabiner 1989, section III; Lafferty, McCallum & Pereira 2001).
+
+    alpha_t(y) = exp(scores[t, y]) sum_a alpha_{t-1}(a) exp(trans[a, y])
+    beta_t(a)  = sum_y exp(trans[a, y] + scores[t+1, y]) beta_{t+1}(y)
+    p(y_t = y) = alpha_t(y) beta_t(y) / Z
+
+Two walks compute it. The usual one works with probabilities that are scaled to sum to 1 at every step: a step is one
+matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never
+be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Where some transitions are forbidden there is no
+such bound: there no label that a prefix can end with may have a share below LEAST. Otherwise (very large weights) the
+same recurrences run on logarithms. Where no score is large, as a rule, scores need no shift, and scaling waits for
+several steps (`_way_of_small_scores`).
+
+Checked against enumeration in tests/decoders/chain/test_forward_backward.py.
+"""
+
+from typing import List, NamedTuple, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.layout import Layout, check_scores, largest, make_layout
+from ..problem.results import NoPath, Posterior
+
+MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
+LEAST = 1e-150  # share of alpha that keeps its digits through the next step, with MAX_RANGE below it
+NORMAL = 1e-290  # number that has all its digits
+SMALL = 50.0  # by how much a step with small scores changes logarithms at most
+ROOM = 200.0  # by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class ScaledPrefixes(NamedTuple):
+    """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha. weights (L, L), or
+    (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha (N, L): last rows of sequences sum to 1,
+    others to anything. log_z (S,) by rank."""
+
+    e: Floats
+    weights: Floats
+    alpha: Floats
+    log_z: Floats
+
+
+def forward_backward(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    lengths: NDArray[np.integer],
+    *,
+    allowed: Optional[Mask] = None,
+) -> Posterior:
+    """log Z, label marginals and expected transition counts of a first-order chain, for a batch of sequences.
+
+    p(y | x) = exp(sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t]) / Z(x), over the allowed label sequences.
+
+    Arguments as in `viterbi`. RETURNS (Posterior): the gradient of sum(log_z) with respect to `scores` is `marginals`,
+    with respect to `trans` is `transitions`. RAISES ValueError [HS020-HS025]. Time O(N L^2), memory O(N L).
+    """
+    check_scores(scores, trans, allowed)
+    layout = make_layout(lengths, len(scores))
+    emissions = packed_emissions(scores, allowed, layout)
+    moves = trans.astype(np.float64)
+    prefixes = scaled_prefixes(emissions, moves, layout, largest(scores))
+    if prefixes is None:
+        log_z, packed, transitions = _logarithmic(emissions.astype(np.float64, copy=False), moves, layout)
+    else:
+        log_z, packed, transitions = _scaled(prefixes, layout)
+    if len(log_z) and log_z.min() == -np.inf:
+        raise NoPath(int(layout.order[log_z.argmin()]))
+    marginals = np.empty_like(packed)
+    marginals[layout.tokens] = packed
+    ordered = np.empty_like(log_z)
+    ordered[layout.order] = log_z
+    return Posterior(ordered, marginals, transitions, np.zeros(0), np.zeros(0))
+
+
+def packed_emissions(scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout) -> NDArray[np.floating]:
+    """Emission scores in packed order. RETURNS (N, L), -inf where a label is not allowed."""
+    emissions: NDArray[np.floating] = scores.take(layout.tokens, axis=0)
+    if allowed is not None:
+        emissions[~allowed.take(layout.tokens, axis=0)] = -np.inf
+    return emissions
+
+
+def finite_range(trans: NDArray[np.floating]) -> float:
+    """By how much the transitions that are not forbidden differ."""
+    finite = trans[np.isfinite(trans)]
+    return float(np.ptp(finite)) if finite.size else 0.0
+
+
+def scaled_prefixes(
+    emissions: NDArray[np.floating],
+    trans: Floats,
+    layout: Layout,
+    most: float,
+    moves: Optional[Floats] = None,
+) -> Optional[ScaledPrefixes]:
+    """most (float): no finite emission is further from 0. moves (N, L, L): packed, on top of trans. RETURNS None if
+    digits would be lost, or if a sequence has no path."""
+    both = trans if moves is None else trans + moves
+    spread = finite_range(both)
+    if spread >= MAX_RANGE:
+        return None
+    top = float(both.max(initial=-np.inf))
+    top = top if np.isfinite(top) else 0.0
+    weights = np.exp(both - top)
+    opened = bool((trans > -np.inf).all())
+    change = most + spread + np.log(max(1, len(trans)))
+    if moves is None and change <= SMALL:
+        found = _way_of_small_scores(emissions, weights, layout, top, int(ROOM / max(change, 1.0)), opened=opened)
+        if found is not None:
+            return found
+    precise: Floats = emissions.astype(np.float64, copy=False)
+    found = _way_forward(precise, weights, layout, top, opened=opened)
+    reached = None if found is not None or opened else reached_labels(precise > -np.inf, trans, layout)
+    if reached is not None:  # labels that no prefix can end with may have had the highest scores
+        found = _way_forward(np.where(reached, precise, -np.inf), weights, layout, top, opened=False)
+    return found
+
+
+def _way_of_small_scores(
+    emissions: NDArray[np.floating], weights: Floats, layout: Layout, top: float, n_steps: int, *, opened: bool
+) -> Optional[ScaledPrefixes]:
+    """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than e^SMALL in a step,
+    unless a label that has nearly all of it cannot go on. RETURNS None if digits may be lost, or if a sequence has no
+    path; only where transitions are forbidden."""
+    e = np.exp(emissions, dtype=np.float64)
+    alpha, ones, log_z = np.empty_like(e), np.ones(e.shape[1]), top * (layout.lengths[layout.order] - 1.0)
+    sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
+    for t, n in enumerate(sizes):
+        here = slice(offset[t], offset[t] + n)
+        if t == 0:
+            alpha[here] = e[here]
+        else:
+            np.matmul(alpha[offset[t - 1] : offset[t - 1] + n], weights, out=alpha[here])
+            alpha[here] *= e[here]
+        if t % n_steps == n_steps - 1:
+            scale = np.maximum(alpha[here] @ ones, NORMAL)
+            log_z[:n] += np.log(scale)
+            inverse = 1.0 / scale[:, None]
+            alpha[here] *= inverse
+            e[here] *= inverse
+    ends = ends_of(layout)
+    total = alpha.take(ends, axis=0) @ ones
+    if not opened and not (_kept(alpha, e, ones) and total.min(initial=1.0) >= NORMAL):
+        return None
+    alpha[ends] /= total[:, None]
+    e[ends] /= total[:, None]
+    return ScaledPrefixes(e, weights, alpha, log_z + np.log(total))
+
+
+def _kept(alpha: Floats, e: Floats, ones: Floats) -> bool:
+    """Whether all shares have their digits. Takes labels that no prefix ends with out of e: suffixes of them could
+    overflow."""
+    sums = alpha @ ones
+    if sums.min(initial=1.0) < np.exp(-ROOM):
+        return False
+    cells = np.flatnonzero(alpha < LEAST * np.exp(ROOM))
+    low = alpha.take(cells)
+    if ((low > 0) & (low < LEAST * sums.take(cells // len(ones)))).any():
+        return False
+    e.reshape(-1)[cells[low == 0]] = 0.0
+    return True
+
+
+def ends_of(layout: Layout) -> NDArray[np.int64]:
+    """Where the last token of each sequence is packed. RETURNS (S,) by rank."""
+    return layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
+
+
+def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats]:
+    """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L) each, packed."""
+    e, weights, alpha = prefixes[:3]
+    beta, nodes, back = np.empty_like(e), np.empty_like(e), turned(weights)
+    buffer, ends = np.empty_like(e[: layout.size_at_t.max(initial=0)]), ends_of(layout)
+    beta[ends], nodes[ends] = 1.0, alpha.take(ends, axis=0)
+    sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
+    for t in range(len(sizes) - 1, 0, -1):
+        here, before = slice(offset[t], offset[t + 1]), slice(offset[t - 1], offset[t - 1] + sizes[t])
+        message = np.multiply(e[here], beta[here], out=buffer[: sizes[t]])
+        if weights.ndim == 2:
+            np.matmul(message, back, out=beta[before])
+        else:
+            beta[before] = moved_on(message, back, here)
+        np.multiply(alpha[before], beta[before], out=nodes[before])  # as long as they are in the processor's cache
+    return beta, nodes
+
+
+def _way_forward(
+    emissions: Floats, weights: Floats, layout: Layout, top: float, *, opened: bool
+) -> Optional[ScaledPrefixes]:
+    """opened (bool): no transition is forbidden. Else a label can be reached where its sum over the labels before is
+    above 0, as long as no share was below LEAST until then."""
+    shift = highest(emissions)[:, None]
+    if not np.isfinite(shift).all():
+        return None
+    potentials = emissions - shift  # (N, L)
+    np.exp(potentials, out=potentials)
+    alpha, scale, inverse = np.empty_like(potentials), np.empty(len(potentials)), np.empty((len(potentials), 1))
+    reached = None if opened else emissions > -np.inf
+    ones = np.ones(emissions.shape[1])
+    before = alpha[:0]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        for t in range(len(layout.size_at_t)):
+            here = layout.step(t)
+            current = potentials[here]  # (n, L)
+            if t > 0:
+                moved = moved_on(before[: len(current)], weights, here)
+                if reached is not None:
+                    reached[here] &= moved > 0
+                current = np.multiply(moved, current, out=moved)
+            np.matmul(current, ones, out=scale[here])
+            np.divide(1.0, scale[here, None], out=inverse[here])  # a product costs a third of a quotient
+            before = np.multiply(current, inverse[here], out=alpha[here])
+    kept = scale.min(initial=1.0) >= NORMAL  # not where there is no path, and then no number
+    if not kept or (reached is not None and _lost(alpha, scale, reached)):
+        return None
+    if reached is not None:
+        potentials *= reached  # else suffixes of labels that no prefix ends with could overflow
+    potentials *= inverse
+    log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
+    return ScaledPrefixes(potentials, weights, alpha, log_z)
+
+
+def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
+    """sum_a before[n, a] weights[a, b] for the tokens of a step, packed. RETURNS (n, L)."""
+    if weights.ndim == 2:
+        return np.asarray(before @ weights)
+    return np.asarray((before[:, None, :] @ weights[here])[:, 0])
+
+
+def turned(weights: Floats) -> Floats:
+    """With the later label first: `moved_on` with these is a step back. Laid out anew, since products with a transposed
+    matrix take longer."""
+    swapped = weights.swapaxes(-1, -2)
+    return np.ascontiguousarray(swapped) if weights.ndim == 2 else swapped
+
+
+def highest(values: Floats) -> Floats:
+    """The largest value of each row, -inf of rows without any: numpy finds where it is four times as fast as what it
+    is. values (n, L), no NaN. RETURNS (n,)."""
+    n, n_columns = values.shape
+    if not n_columns:
+        return np.full(n, -np.inf)
+    top: Floats = values.take(np.arange(n) * n_columns + values.argmax(axis=1))
+    return top
+
+
+def reached_labels(allowed: Mask, trans: NDArray[np.floating], layout: Layout) -> Optional[Mask]:
+    """Labels with which a prefix can end, where transitions are forbidden: others, however high their scores, count for
+    nothing. allowed (N, L), packed. RETURNS (N, L), or None if nothing is forbidden: then all that are allowed."""
+    opened = trans > -np.inf
+    if opened.all():
+        return None
+    reached: Mask = allowed.copy()
+    moves = opened.astype(np.float32)
+    for t in range(1, len(layout.size_at_t)):
+        here, start = layout.step(t), int(layout.offset[t - 1])
+        before = reached[start : start + here.stop - here.start]
+        reached[here] &= before.astype(np.float32) @ moves > 0
+    return reached
+
+
+def vanished(current: Floats, share: Floats, reached: Mask) -> bool:
+    """Whether digits were lost in a step, or may be in the next. current, share (n, L): before and after scaling."""
+    return bool((current[reached] < NORMAL).any() or (share[reached] < LEAST).any())
+
+
+def _lost(alpha: Floats, scale: Floats, reached: Mask) -> bool:
+    """`vanished` for all steps at once: a share of LEAST that comes from a usual sum has its digits."""
+    if scale.min(initial=np.inf) >= NORMAL / LEAST:
+        return bool((reached & (alpha < LEAST)).any())
+    return vanished(alpha * scale[:, None], alpha, reached)
+
+
+def _scaled(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats, Floats]:
+    """The way back. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
+    e, weights, alpha, log_z = prefixes
+    beta, marginals = scaled_suffixes(prefixes, layout)
+    first = len(layout.order)  # place of the first token that has one before it
+    before = np.arange(first, len(e)) - np.repeat(layout.size_at_t[:-1], layout.size_at_t[1:])
+    transitions = alpha.take(before, axis=0).T @ (e[first:] * beta[first:])
+    return log_z, marginals, transitions * weights
+
+
+def _logarithmic(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, Floats, Floats]:
+    """The same on logarithms, for any finite or -inf transition."""
+    alpha: List[Floats] = []
+    for t in range(len(layout.size_at_t)):
+        current = emissions[layout.step(t)]
+        if t > 0:
+            current = current + log_sum(alpha[-1][: len(current), :, None] + trans, axis=1)
+        alpha.append(current)
+    n_labels = len(trans)
+    log_z = np.full(len(layout.lengths), -np.inf)
+    marginals = np.empty_like(emissions)
+    transitions = np.zeros_like(trans)
+    beta = np.zeros((0, n_labels))
+    for t in range(len(alpha) - 1, -1, -1):
+        n_on, n = len(beta), len(alpha[t])
+        log_z[n_on:n] = log_sum(alpha[t][n_on:], axis=1)
+        beta = np.concatenate([beta, np.zeros((n - n_on, n_labels))])
+        total = np.where(np.isfinite(log_z[:n]), log_z[:n], 0.0)
+        marginals[layout.step(t)] = np.exp(alpha[t] + beta - total[:, None])
+        if t > 0:
+            message = emissions[layout.step(t)] + beta  # (n, L)
+            joint = alpha[t - 1][:n, :, None] + trans + message[:, None, :] - total[:, None, None]
+            transitions += np.exp(joint).sum(axis=0)
+            beta = log_sum(trans + message[:, None, :], axis=2)
+    return log_z, marginals, transitions
+
+
+def log_sum(values: Floats, axis: int) -> Floats:
+    """log sum exp, -inf where all are -inf."""
+    top = values.max(axis=axis, keepdims=True)
+    top[~np.isfinite(top)] = 0.0
+    with np.errstate(divide="ignore"):
+        result: Floats = np.log(np.exp(values - top).sum(axis=axis)) + np.squeeze(top, axis)
+    return result
+
+
+def sum_by_rank(values: Floats, layout: Layout) -> Floats:
+    """Sum of the packed values of each sequence. values (N,). RETURNS (S,) by rank."""
+    rank = np.arange(len(values)) - np.repeat(layout.offset[:-1], layout.size_at_t)
+    return np.asarray(np.bincount(rank, weights=values, minlength=len(layout.lengths)), np.float64)

@@ -1,0 +1,64 @@
+"""The best labels of one long sequence, from pieces of it that are decoded together: a step then serves all of them,
+and no lattice is as long as the sequence.
+
+As in `pieces.py`, each piece looks at WARM_UP more tokens on both sides, and what it finds is compared with its
+neighbours. With V_t(y) of `viterbi.py`, and d(V, V') = max_y (V(y) - V'(y)) - min_y (V(y) - V'(y)), no step makes d
+larger (a maximum of sums is monotone, and adding a constant to V adds it to the next one). So the V of a piece differ
+from those of the sequence, but for a constant, by at most the sum of the distances that are measured where pieces
+begin. If each piece decodes the first token of the next one to the label that it has there, all labels together are one
+way back along these V: a labelling whose score is the best one but for that sum, which has to be below TOLERANCE.
+
+Checked against `viterbi` and enumeration in tests/decoders/chain/test_long_viterbi.py.
+"""
+
+from typing import List, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.layout import make_layout, packed_scores, ranges
+from ..problem.results import NoPath
+from .pieces import PIECE, TOLERANCE, WARM_UP, distances
+from .viterbi import unpack_paths, way_back, way_forward
+
+TOGETHER = 32  # pieces
+
+Labels = NDArray[np.int32]
+
+
+def long_viterbi(
+    scores: NDArray[np.floating], trans: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]]
+) -> Optional[Labels]:
+    """The labels of one sequence of a chain. Arguments as of `viterbi`. RETURNS (T,) int32, or None if pieces do not
+    agree. Time O(T L^2), memory O(T)."""
+    end, moves = len(scores), trans.astype(np.float64)
+    firsts = np.arange(0, end, PIECE)
+    labels: List[Labels] = []
+    agreed: List[Labels] = []  # the label of the first token of each next piece
+    before, behind = [], []  # V at the last token before each piece, and at its own last token
+    for i in range(0, len(firsts), TOGETHER):
+        first = firsts[i : i + TOGETHER]
+        last = np.minimum(first + PIECE, end)
+        left, right = np.maximum(first - WARM_UP, 0), np.minimum(last + WARM_UP, end)
+        sizes = right - left
+        tokens, start = ranges(left, sizes), np.cumsum(sizes) - sizes
+        mask = None if allowed is None else allowed[tokens]
+        layout = make_layout(sizes, len(tokens))
+        packed = packed_scores(scores[tokens], mask, layout)
+        history = way_forward(packed, moves, layout, 0, len(layout.size_at_t), None)
+        best_packed, best = np.zeros(len(tokens), np.int32), np.zeros(len(sizes))
+        way_back(history, moves, layout, 0, np.zeros(0, np.int32), best_packed, best)
+        try:
+            found = unpack_paths(best_packed, best, layout).labels
+        except NoPath:
+            return None
+        labels.append(found[ranges(first - left + start, last - first)])
+        agreed.append(found[np.minimum(last, end - 1) - left + start])
+        rank = np.argsort(layout.order)
+        at = np.maximum(first - 1, 0) - left, last - 1 - left
+        rows = [np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)]) for side in at]
+        before.append(rows[0])
+        behind.append(rows[1])
+    result, following = np.concatenate(labels), np.concatenate(agreed)[:-1]
+    distance = distances(np.concatenate(before)[1:], np.concatenate(behind)[:-1]).sum()
+    return result if distance <= TOLERANCE and np.array_equal(result[firsts[1:]], following) else None

@@ -1,0 +1,118 @@
+"""First-order chain: the best label sequence (Viterbi 1967; Rabiner 1989, section III.B).
+
+    V_t(y) = scores[t, y] + max_a (V_{t-1}(a) + trans[a, y])
+
+Checked against enumeration and a plain twin in tests/decoders/chain/test_viterbi.py.
+"""
+
+from typing import List, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.layout import Layout, check_scores, make_layout, packed_scores
+from ..problem.results import NoPath, Paths
+
+CUBE_CELLS = 500_000  # (earlier label, label, column) triples that stay in the processor's cache
+
+
+def viterbi(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    lengths: NDArray[np.integer],
+    *,
+    allowed: Optional[NDArray[np.bool_]] = None,
+) -> Paths:
+    """Best label sequence of a first-order chain, for a batch of sequences.
+
+    Maximises  sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t]  for each sequence.
+
+    scores (N, L) float32 or float64: emission scores of all sequences end to end; N may be 0.
+    trans (L, L): first index is the earlier token; -inf forbids a transition.
+    lengths (S,) int: tokens of each sequence, all >= 1.
+    allowed (N, L) bool: labels permitted at each token; None = all.
+    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: lowest label id, decided right to left.
+    RAISES ValueError [HS020, HS021, HS022, HS023, HS024, HS025].
+
+    Time O(N L^2); memory O(N L), of which the lattice takes at most BLOCK_CELLS cells at once (longer batches are
+    walked in blocks of steps, each computed a second time on the way back).
+    """
+    check_scores(scores, trans, allowed)
+    layout = make_layout(lengths, len(scores))
+    emissions = packed_scores(scores, allowed, layout)  # (L, N)
+    moves: NDArray[np.float64] = trans.astype(np.float64)
+    labels = np.zeros(len(scores), np.int32)  # packed
+    best = np.zeros(len(layout.lengths))  # by rank
+    blocks = list(layout.blocks(scores.shape[1]))
+    entries: List[Optional[NDArray[np.float64]]] = [None]  # V before each block
+    for first, last in blocks[:-1]:
+        entries.append(way_forward(emissions, moves, layout, first, last, entries[-1])[-1])
+    following = np.zeros(0, np.int32)  # labels at t + 1
+    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
+        history = way_forward(emissions, moves, layout, first, last, entry)
+        following = way_back(history, moves, layout, first, following, labels, best)
+    return unpack_paths(labels, best, layout)
+
+
+def max_plus(v: NDArray[np.float64], trans: NDArray[np.float64]) -> NDArray[np.float64]:
+    """max_a (v[a, n] + trans[a, y]). v (L, n). RETURNS (L, n)."""
+    if trans.size * v.shape[1] <= CUBE_CELLS:  # one call on a cube is then cheaper than 2 L calls
+        cube: NDArray[np.float64] = (v[:, None, :] + trans[:, :, None]).max(axis=0)
+        return cube
+    result: NDArray[np.float64] = v[0] + trans[0][:, None]  # (L, n)
+    candidate = np.empty_like(result)
+    for a in range(1, len(trans)):
+        np.add(v[a], trans[a][:, None], out=candidate)
+        np.maximum(result, candidate, out=result)
+    return result
+
+
+def way_forward(
+    emissions: NDArray[np.float64],
+    trans: NDArray[np.float64],
+    layout: Layout,
+    first: int,
+    last: int,
+    entry: Optional[NDArray[np.float64]],
+) -> List[NDArray[np.float64]]:
+    """V_t (L, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
+    history = []
+    v = entry
+    for t in range(first, last):
+        here = emissions[:, layout.step(t)]  # (L, n)
+        v = here if v is None else max_plus(v[:, : here.shape[1]], trans) + here
+        history.append(v)
+    return history
+
+
+def way_back(
+    history: List[NDArray[np.float64]],
+    trans: NDArray[np.float64],
+    layout: Layout,
+    first: int,
+    following: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    best: NDArray[np.float64],
+) -> NDArray[np.int32]:
+    """Write the labels of the steps from `first` on, and the scores of sequences that end there. history: V of these
+    steps. following: labels at the step after them. labels (N,), packed; best (S,), by rank. RETURNS the labels at
+    `first`."""
+    for t in range(first + len(history) - 1, first - 1, -1):
+        v, n_on = history[t - first], len(following)
+        best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
+        here = np.empty(v.shape[1], np.int32)
+        here[n_on:] = v[:, n_on:].argmax(axis=0)
+        here[:n_on] = (v[:, :n_on] + trans[:, following]).argmax(axis=0)
+        labels[layout.step(t)] = following = here
+    return following
+
+
+def unpack_paths(labels: NDArray[np.int32], best: NDArray[np.float64], layout: Layout) -> Paths:
+    """Packed labels and scores by rank -> the given order. RAISES ValueError [HS023]: a sequence has no path."""
+    flat = np.empty_like(labels)
+    flat[layout.tokens] = labels
+    scores = np.empty_like(best)
+    scores[layout.order] = best
+    if len(best) and best.min() == -np.inf:
+        raise NoPath(int(scores.argmin()))
+    return Paths(flat, scores)

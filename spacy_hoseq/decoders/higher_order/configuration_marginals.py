@@ -1,0 +1,115 @@
+"""Marginals of labels and of segments where general configurations fire (configurations.py), for chunks.
+
+A segment is a configuration of weight 0 whose sets are single labels: its expected count is its probability. One more
+set, of the labels with which it would go on, gives what to take away. Sequences without configurations are summed
+together, as if there were none.
+
+Checked against enumeration in tests/decoders/higher_order/test_configuration_marginals.py.
+"""
+
+from typing import List, Optional, Union, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..posterior.marginals import Marginals, marginals_of
+from ..problem.layout import check_segments
+from ..problem.potentials import OneSequence, Potentials
+from .configurations import ConfigurationLattice, Configurations, configuration_posterior
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class ConfigurationMarginals:
+    """Of a batch in which configurations fire. log_z (S,). nodes (N, L): p(y_t = y | x).
+
+    RAISES ValueError as `exact_posterior`.
+    """
+
+    def __init__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> None:
+        self._potentials, self._allowed = potentials, allowed
+        lengths = potentials.lengths
+        first = np.zeros(0, np.intp) if potentials.configurations is None else potentials.configurations.first
+        self._spanned = np.unique(np.searchsorted(np.cumsum(lengths), first, side="right"))
+        rest = np.setdiff1d(np.arange(len(lengths)), self._spanned, assume_unique=True)
+        self.log_z, self.nodes = np.zeros(len(lengths)), np.zeros(potentials.scores.shape)
+        chain, tokens, _ = potentials.chain_of(rest)
+        self._rest = marginals_of(chain, allowed=None if allowed is None else allowed[tokens])
+        self.log_z[rest], self.nodes[tokens] = self._rest.log_z, self._rest.nodes
+        self._place = np.full(len(potentials.scores), -1)  # of each token among those of the rest
+        self._place[tokens] = np.arange(len(tokens))
+        for i in self._spanned.tolist():
+            one = potentials.one(i, allowed)
+            found = configuration_posterior(_lattice(one, cast(Configurations, one.configurations)), one.patterns)
+            self.log_z[i], self.nodes[potentials.tokens_of(i)] = found.log_z[0], found.marginals
+
+    def segments(
+        self,
+        first: NDArray[np.integer],
+        sizes: NDArray[np.integer],
+        labels: NDArray[np.integer],
+        goes_on: Optional[Mask] = None,
+    ) -> Floats:
+        """As `ChainMarginals.segments`."""
+        sequence = check_segments(first, sizes, self._potentials.lengths)
+        bounds = np.cumsum(sizes) - sizes
+        result = np.zeros(len(first))
+        alone = np.flatnonzero(self._place[first] >= 0)
+        if len(alone):
+            own = np.concatenate([labels[bounds[i] : bounds[i] + sizes[i]] for i in alone.tolist()])
+            result[alone] = self._rest.segments(self._place[first[alone]], sizes[alone], own, goes_on)
+        for number in self._spanned.tolist():
+            which = np.flatnonzero(sequence == number)
+            if len(which):
+                strings = [labels[bounds[i] : bounds[i] + sizes[i]].astype(np.intp) for i in which.tolist()]
+                start = self._potentials.tokens_of(number).start
+                result[which] = self._inside(number, first[which] - start, strings, goes_on)
+        return result
+
+    def _inside(
+        self, number: int, first: NDArray[np.integer], strings: List[Ints], goes_on: Optional[Mask]
+    ) -> Floats:
+        """Segments of one sequence. first (n,): their first tokens within it."""
+        one = self._potentials.one(number, self._allowed)
+        n_tokens, n_labels = one.scores.shape
+        known = cast(Configurations, one.configurations)
+        sets = [known.sets, np.eye(n_labels, dtype=bool)]
+        sets += [] if goes_on is None else [goes_on]
+        single, follow = len(known.sets), len(known.sets) + n_labels  # rows of the sets of one label, and of goes_on
+        starts, slots, signs, which = [], [], [], []
+        for i, (begin, string) in enumerate(zip(first.tolist(), strings, strict=True)):
+            ways = [single + string]
+            if goes_on is not None and begin + len(string) < n_tokens:
+                ways.append(np.append(single + string, follow + string[-1]))
+            starts += [begin] * len(ways)
+            slots += ways
+            signs += [1.0, -1.0][: len(ways)]
+            which += [i] * len(ways)
+        added = Configurations(
+            np.concatenate([known.first, starts]).astype(np.intp),
+            np.concatenate([known.sizes, [len(way) for way in slots]]).astype(np.intp),
+            np.concatenate([known.slots, *slots]).astype(np.intp),
+            np.concatenate(sets),
+            np.concatenate([known.weights, np.zeros(len(slots))]),
+            known.max_states,
+        )
+        found = configuration_posterior(_lattice(one, added), one.patterns)
+        counts = found.configuration_counts[len(known.first) :] * np.array(signs)
+        return np.asarray(np.bincount(which, counts, minlength=len(first)), np.float64)
+
+
+SpanMarginals = Union[Marginals, ConfigurationMarginals]
+
+
+def span_marginals(potentials: Potentials, *, allowed: Optional[Mask] = None) -> SpanMarginals:
+    """Marginals of labels and segments, with whatever features there are. RAISES ValueError as the classes."""
+    if potentials.configurations is None or not len(potentials.configurations.first):
+        return marginals_of(potentials, allowed=allowed)
+    potentials.refuse_moves("marginals")
+    return ConfigurationMarginals(potentials, allowed=allowed)
+
+
+def _lattice(one: OneSequence, configurations: Configurations) -> ConfigurationLattice:
+    return ConfigurationLattice(one.scores, one.trans, one.patterns, configurations, one.allowed)

@@ -1,0 +1,259 @@
+"""General configurations: label sets, gaps and wildcards over a span of tokens, exact by states made on the fly.
+
+A configuration is a sequence of label SETS, Z_first x ... x Z_last, that earns its weight where every label of the span
+lies in its set (Qian et al. 2009, section 2). Such are "a person name between `professor` and `said`", or the
+skip-chain feature {B, I} x any* x {B, I} over two mentions of one word. A label pattern is the case of single labels.
+
+    state at t = (longest match in the trie of label patterns,  set of configurations that span t -> t + 1 and are
+                  still matched)
+
+Two labellings of 1..t in one state have the same scores for whatever follows: these are the GROUPED STATES of Qian et
+al. (section 3.3, formula 3: intersections of configurations and their complements, without the empty ones). A label y
+moves a state on: each of its configurations stays if y is in its set, those that begin at t + 1 join, those that end
+there are paid and leave. All labels that lead from one state to the same state with the same pay are one GROUPED
+TRANSITION (section 3.4); here they remain one move for each label, since transitions and emissions may tell labels
+apart. The states of a token are those that some permitted labelling reaches, found by merging equal ones: with no
+configuration around there is one for each label, and the walk is Viterbi's.
+
+Their number can grow exponentially in the configurations that overlap, hence `max_states`. It is small where features
+are sparse; `ConfigurationLattice.n_states` tells.
+
+Checked against enumeration in tests/decoders/higher_order/test_configurations.py.
+"""
+
+from typing import List, NamedTuple, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Errors
+from ..problem.layout import check_scores, make_layout, ranges
+from ..problem.results import NoPath, Paths, Posterior
+from ..problem.trie import PatternScores, no_patterns
+from .lattice import Lattice, Step, best_paths, posterior
+from .longest_match import LongestMatch, check_finite, push_down
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+MAX_STATES = 10_000
+
+
+class Configurations(NamedTuple):
+    """Configurations at given positions.
+
+    first (M,): flat index of the first token of each span. sizes (M,): tokens of each span, >= 1; a span lies within
+        one sequence.
+    slots: the row of `sets` for each token of each span, all spans end to end. sets (Z, L) bool: sets of labels.
+    weights (M,) float64: of any sign. max_states (int): limit on the states of one token.
+    """
+
+    first: Ints
+    sizes: Ints
+    slots: Ints
+    sets: Mask
+    weights: Floats
+    max_states: int = MAX_STATES
+
+    @property
+    def last(self) -> Ints:
+        """Flat index of the last token of each span. RETURNS (M,)."""
+        result: Ints = self.first + self.sizes - 1
+        return result
+
+    def chosen(self, which: Ints, shift: int) -> "Configurations":
+        """Some of them, with tokens counted from `shift`."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        slots = self.slots[ranges(starts[which], self.sizes[which])]
+        return self._replace(
+            first=self.first[which] - shift, sizes=self.sizes[which], slots=slots, weights=self.weights[which]
+        )
+
+    def matched(self, labels: NDArray[np.integer]) -> Mask:
+        """Which of them are matched by the labels (N,) of all sequences. RETURNS (M,) bool."""
+        if not len(self.first):
+            return np.zeros(0, bool)
+        inside = self.sets[self.slots, labels[ranges(self.first, self.sizes)]]
+        starts = np.cumsum(self.sizes) - self.sizes
+        return np.asarray(np.logical_and.reduceat(inside, starts), bool)
+
+
+def check_configurations(configurations: Configurations, lengths: NDArray[np.integer], n_labels: int) -> None:
+    """RAISES ValueError [HS024]: sets of the wrong shape; [HS036]: a weight is NaN or infinite; [HS037]: a span that
+    does not lie within one sequence, by its number."""
+    first, sizes, slots, sets, weights, _ = configurations
+    if sets.ndim != 2 or sets.shape[1] != n_labels or sizes.sum() != len(slots):
+        raise ValueError(Errors.HS024.format(name="sets", got=sets.shape, expected=("any", n_labels)))
+    ends = np.cumsum(lengths)
+    sequence = np.searchsorted(ends, first, side="right")
+    outside = (sizes < 1) | (first < 0) | (sequence >= len(ends))
+    outside |= first + sizes > np.append(ends, 0)[np.minimum(sequence, len(ends))]
+    for bad, problem in ((outside, "does not lie within one sequence"), (~np.isfinite(weights), None)):
+        if bad.any():
+            i = int(bad.argmax())
+            where = f"number {i}, tokens {first[i]} to {first[i] + sizes[i] - 1}"
+            if problem is None:
+                raise ValueError(Errors.HS036.format(pattern=f"(configuration {where})", weight=weights[i]))
+            raise ValueError(Errors.HS037.format(feature=f"configuration {where}", problem=problem))
+
+
+class ConfigurationLattice:
+    """Lattice of one sequence: label patterns of any sign and configurations.
+
+    n_states (T,): states of each token. completed: for each token, the configurations that end there, and for each
+    move (at the first token: each state) whether it completes them, (E, m) bool.
+    RAISES ValueError [HS020-HS024, HS036, HS037]: bad input; [HS038]: more than `max_states` states at a token.
+    """
+
+    def __init__(
+        self,
+        scores: NDArray[np.floating],
+        trans: NDArray[np.floating],
+        patterns: Optional[PatternScores],
+        configurations: Configurations,
+        allowed: Optional[Mask],
+    ) -> None:
+        n_tokens, n_labels = scores.shape
+        check_scores(scores, trans, allowed)
+        patterns = patterns or no_patterns(n_labels)
+        check_finite(patterns)
+        check_configurations(configurations, np.array([n_tokens]), n_labels)
+        self.size_at_t = np.ones(n_tokens, np.int64)
+        self.completed: List[Tuple[Ints, Mask]] = []
+        self.node: List[Ints] = []  # longest match of each state, for each token
+        self._moves: NDArray[np.float64] = trans.astype(np.float64)
+        self.trie, self.n_configurations = patterns.trie, len(configurations.first)
+        self._patterns, self._configurations = patterns, configurations
+        self._starts = np.cumsum(configurations.sizes) - configurations.sizes
+        self._steps = self._build(scores, allowed)
+        self.n_states = np.array([len(step.label) for step in self._steps], np.intp)
+
+    def step(self, t: int) -> Step:
+        return self._steps[t]
+
+    def _build(self, scores: NDArray[np.floating], allowed: Optional[Mask]) -> List[Step]:
+        trie, weights, fired = self._patterns
+        psi = trie.suffix_sums(weights)
+        steps: List[Step] = []
+        states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
+        for t in range(len(scores)):
+            labels = np.arange(trie.n_labels) if allowed is None else np.flatnonzero(allowed[t])
+            if t == 0:
+                source, node = np.zeros(len(labels), np.intp), labels.astype(np.intp)
+                label = labels
+                live = np.zeros((len(labels), 0), bool)
+            else:
+                source = np.repeat(np.arange(len(states.node)), len(labels))
+                label = np.tile(labels, len(states.node))
+                node = trie.after[states.node[source], label].astype(np.intp)
+                live = states.live[source]
+            move = self._moves[trie.label[states.node[source]], label] if t else np.zeros(len(label))
+            live, open_ = self._extend(t, label, live, states.open)
+            ends = self._configurations.last[open_] == t
+            done = live[:, ends]
+            move = move + done @ self._configurations.weights[open_[ends]]
+            states, first, order = _merge(node, live[:, ~ends], open_[~ends])
+            if len(states.node) > self._configurations.max_states:
+                raise ValueError(
+                    Errors.HS038.format(
+                        n=len(states.node), limit=self._configurations.max_states, token=t, open=len(states.open)
+                    )
+                )
+            gain = psi[states.node]
+            if fired is not None and len(fired.tokens):
+                here = fired.tokens == t
+                earned = np.bincount(fired.nodes[here], fired.weights[here], minlength=len(trie)).astype(np.float64)
+                gain = gain + trie.suffix_sums(earned)[states.node]
+            gain = gain + scores[t, trie.label[states.node]]
+            self.node.append(states.node)
+            self.completed.append((open_[ends], done[order]))
+            if t == 0:  # each state has one label, so what it pays is its own gain
+                gain = gain + move[order]
+                steps.append(Step(trie.label[states.node], gain[:, None], order[:0], order[:0], move[:0]))
+            else:
+                steps.append(Step(trie.label[states.node], gain[:, None], source[order], first, move[order]))
+        return steps
+
+    def _extend(self, t: int, label: Ints, live: Mask, open_: Ints) -> Tuple[Mask, Ints]:
+        """Configurations after one more label: those that were matched so far and go on, and those that begin."""
+        begin = np.flatnonzero(self._configurations.first == t)
+        open_ = np.concatenate([open_, begin])
+        live = np.concatenate([live, np.ones((len(live), len(begin)), bool)], axis=1)
+        slot = self._configurations.slots[self._starts[open_] + t - self._configurations.first[open_]]
+        return live & self._configurations.sets[slot][:, label].T, open_
+
+
+class _States(NamedTuple):
+    """States of one token. node (S,): longest match. live (S, m): which open configurations are matched so far.
+    open (m,): configurations that go on after this token."""
+
+    node: Ints
+    live: Mask
+    open: Ints
+
+
+def _merge(node: Ints, live: Mask, open_: Ints) -> Tuple[_States, Ints, Ints]:
+    """Equal states become one. RETURNS states, first move into each (S + 1,), and the moves sorted by state."""
+    key = node.astype(np.int64)
+    for column in range(0, live.shape[1], 16):  # exact: ids of the distinct (key, 16 bits) so far, no hash
+        bits = live[:, column : column + 16] @ (1 << np.arange(live[:, column : column + 16].shape[1]))
+        key = np.unique(key * 65536 + bits, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    chosen = order[first]
+    return _States(node[chosen], live[chosen], open_), np.append(first, len(order)), order
+
+
+def lattice_of(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: Optional[PatternScores],
+    configurations: Optional[Configurations],
+    allowed: Optional[Mask],
+) -> Lattice:
+    """The lattice of one sequence of at least one token, with states as simple as its features permit."""
+    if configurations is not None and len(configurations.first):
+        return ConfigurationLattice(scores, trans, patterns, configurations, allowed)
+    n_tokens, n_labels = scores.shape
+    patterns = patterns or no_patterns(n_labels)
+    return LongestMatch(scores, trans, patterns, make_layout(np.array([n_tokens]), n_tokens), allowed)
+
+
+def configuration_paths(lattice: ConfigurationLattice) -> Paths:
+    """The best label sequence of one sequence. RETURNS (Paths): labels (T,), scores (1,). RAISES NoPath."""
+    found = best_paths(lattice)
+    if found.scores[0] == -np.inf:
+        raise NoPath(0)
+    return Paths(found.labels, found.scores)
+
+
+def configuration_posterior(lattice: ConfigurationLattice, patterns: Optional[PatternScores]) -> Posterior:
+    """log Z, marginals and expected counts of one sequence, those of its configurations included. RAISES NoPath.
+
+    patterns: those the lattice was made with, None if none. RETURNS (Posterior): `configuration_counts` (M,) is the
+    gradient of log Z with respect to the weights of the configurations.
+    """
+    found = posterior(lattice, with_moves=True)
+    if found.log_z[0] == -np.inf:
+        raise NoPath(0)
+    trie, n_labels = lattice.trie, lattice.trie.n_labels
+    counts = np.zeros(lattice.n_configurations)
+    longest = np.zeros((len(trie), len(found.states)))
+    transitions = np.zeros((n_labels, n_labels))
+    for t, states in enumerate(found.states):
+        step, (ended, done) = lattice.step(t), lattice.completed[t]
+        longest[:, t] = np.bincount(lattice.node[t], weights=states[:, 0], minlength=len(trie))
+        counts[ended] = states[:, 0] @ done if t == 0 else found.moves[t][:, 0] @ done
+        if t > 0:
+            before = trie.label[lattice.node[t - 1]][step.source]
+            pairs = before * n_labels + np.repeat(step.label, np.diff(step.first))
+            moved = np.bincount(pairs, weights=found.moves[t][:, 0], minlength=n_labels * n_labels)
+            transitions += moved.reshape(n_labels, n_labels)
+    matched = push_down(trie, longest)
+    nodes, fired_counts = np.zeros(0), np.zeros(0)
+    if patterns is not None:
+        nodes = matched.sum(axis=1)
+        nodes[:n_labels] = 0.0
+        if patterns.fired is not None:
+            fired_counts = matched[patterns.fired.nodes, patterns.fired.tokens]
+    return Posterior(found.log_z, matched[:n_labels].T, transitions, nodes, fired_counts, counts)

@@ -1,0 +1,270 @@
+"""A trellis of exclusive states: every labelling is exactly one path. One walk serves max, k best, sums and samples.
+
+What the states are is the business of who builds the lattice: the longest match in a trie (`longest_match.py`) or
+sets of partially matched configurations (`configurations.py`). Here a state has a label, moves lead from the states of
+one token to those of the next, and
+
+    score(path) = sum_t gain_t[state_t] + sum_{t>0} move_t[state_{t-1} -> state_t]
+
+Because states are exclusive the weights may have any sign.
+"""
+
+from typing import List, NamedTuple, Optional, Protocol, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.layout import BLOCK_CELLS
+from ..problem.results import KBest, NoPath
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Labels = NDArray[np.int32]
+
+
+class Step(NamedTuple):
+    """One token of n sequences that share the states.
+
+    label (S,): of each state. gain (S, n): score of being in a state, -inf if it cannot be entered.
+    source (E,): state before of each move, moves sorted by target. first (S + 1,): the moves into state v are
+        first[v] <= e < first[v + 1]; at least one for each state. move (E,): their scores. Empty at the first token.
+    """
+
+    label: Ints
+    gain: Floats
+    source: Ints
+    first: Ints
+    move: Floats
+
+
+class Lattice(Protocol):
+    """size_at_t (T,): sequences that have a token t; columns are sequences, longest first."""
+
+    size_at_t: NDArray[np.int64]
+
+    def step(self, t: int) -> Step: ...
+
+
+class StatePosterior(NamedTuple):
+    """log_z (n,): of each column. states: p(state at t), (S, n) for each t. moves: p(move at t), (E, n), on request."""
+
+    log_z: Floats
+    states: List[Floats]
+    moves: List[Floats]
+
+
+class StatePaths(NamedTuple):
+    """The best path of each column. labels (N,): packed, as in `Layout`. scores (n,). states: (size,) for each t."""
+
+    labels: Labels
+    scores: Floats
+    states: List[Ints]
+
+
+def best_paths(lattice: Lattice) -> StatePaths:
+    """The path of highest score of each column. Ties: the lowest state. A score is -inf where there is no path.
+
+    Time O(E) a token, memory O(S) a token, in blocks of steps that are walked a second time on the way back.
+    """
+    sizes = lattice.size_at_t
+    n_steps = len(sizes)
+    if not n_steps:
+        return StatePaths(np.zeros(0, np.int32), np.zeros(0), [])
+    blocks = _blocks(lattice)
+    entries: List[Optional[Floats]] = [None]  # V before each block
+    for first, last in blocks[:-1]:
+        entries.append(_max_forward(lattice, first, last, entries[-1])[-1])
+    scores = np.full(int(sizes[0]), -np.inf)
+    states: List[Ints] = [np.zeros(0, np.intp)] * n_steps
+    labels: List[Labels] = [np.zeros(0, np.int32)] * n_steps
+    later = np.zeros(0, np.intp)  # states at t + 1
+    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=True):
+        history = _max_forward(lattice, first, last, entry)
+        for t in range(last - 1, first - 1, -1):
+            v, n_on = history[t - first], len(later)
+            scores[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
+            ended = v[:, n_on:].argmax(axis=0)
+            states[t] = np.concatenate([_best_source(lattice.step(t + 1), later, v), ended]) if n_on else ended
+            labels[t] = lattice.step(t).label[states[t]].astype(np.int32)
+            later = states[t]
+    return StatePaths(np.concatenate(labels), scores, states)
+
+
+def _blocks(lattice: Lattice) -> List[Tuple[int, int]]:
+    """Ranges of steps of at most about BLOCK_CELLS cells, by the size of each step."""
+    blocks, first, cells = [], 0, 0
+    for t, size in enumerate(lattice.size_at_t.tolist()):
+        more = size * len(lattice.step(t).label)
+        if t > first and cells + more > BLOCK_CELLS:
+            blocks.append((first, t))
+            first, cells = t, 0
+        cells += more
+    return [*blocks, (first, len(lattice.size_at_t))]
+
+
+def _max_forward(lattice: Lattice, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
+    """V_t (S, size_at_t[t]) for first <= t < last: the best score of a path to each state. `entry` = V at first - 1."""
+    history = []
+    v = entry
+    for t in range(first, last):
+        step = lattice.step(t)
+        if v is None:
+            v = step.gain
+        else:
+            n = int(lattice.size_at_t[t])
+            v = np.maximum.reduceat(v[step.source, :n] + step.move[:, None], step.first[:-1], axis=0) + step.gain
+        history.append(v)
+    return history
+
+
+def _best_source(step: Step, states: Ints, v: Floats) -> Ints:
+    """State before each of `states` on its best path; column i belongs to states[i]. v: scores at the token before."""
+    counts = step.first[states + 1] - step.first[states]
+    start = np.cumsum(counts) - counts
+    moves = np.arange(counts.sum()) - np.repeat(start - step.first[states], counts)
+    column = np.repeat(np.arange(len(states)), counts)
+    values = v[step.source[moves], column] + step.move[moves]
+    is_best = np.flatnonzero(values == np.maximum.reduceat(values, start)[column])[::-1]
+    chosen = np.zeros(len(states), np.intp)
+    chosen[column[is_best]] = step.source[moves[is_best]]  # of several the first is assigned last
+    return chosen
+
+
+def posterior(lattice: Lattice, *, with_moves: bool = False) -> StatePosterior:
+    """log Z and state probabilities of p(path) = exp(score(path)) / Z. log_z is -inf where there is no path.
+
+    The forward-backward recurrences on logarithms, so that nothing cancels or underflows, whatever the weights.
+    """
+    sizes = lattice.size_at_t
+    alphas = forward_sums(lattice)
+    log_z = np.full(int(sizes[0]) if len(sizes) else 0, -np.inf)
+    states: List[Floats] = [np.zeros((0, 0))] * len(sizes)
+    moves: List[Floats] = [np.zeros((0, 0))] * len(sizes)
+    beta = np.zeros((0, 0))
+    for t in range(len(sizes) - 1, -1, -1):
+        alpha, n_on = alphas[t], beta.shape[1]
+        log_z[n_on : alpha.shape[1]] = _log_sum(alpha[:, n_on:])
+        total = np.where(np.isfinite(log_z[: alpha.shape[1]]), log_z[: alpha.shape[1]], 0.0)
+        beta = np.concatenate([beta.reshape(len(alpha), n_on), np.zeros((len(alpha), alpha.shape[1] - n_on))], axis=1)
+        states[t] = np.exp(alpha + beta - total)
+        if t == 0:
+            break
+        step, n = lattice.step(t), int(sizes[t])
+        target = np.repeat(np.arange(len(step.label)), np.diff(step.first))
+        message = step.move[:, None] + (step.gain + beta)[target]  # (E, n): everything after the source
+        before = alphas[t - 1]
+        if with_moves:
+            moves[t] = np.exp(before[step.source, :n] + message - total)
+        beta = _log_sum_by(message, step.source, len(before))
+    return StatePosterior(log_z, states, moves)
+
+
+def forward_sums(lattice: Lattice) -> List[Floats]:
+    """log alpha_t (S, size_at_t[t]) for all t: log of the summed exp(score) of all paths to each state."""
+    alphas: List[Floats] = []
+    for t, n in enumerate(lattice.size_at_t.tolist()):
+        step = lattice.step(t)
+        if t == 0:
+            alphas.append(step.gain)
+            continue
+        terms = alphas[-1][step.source, :n] + step.move[:, None]  # (E, n)
+        target = np.repeat(np.arange(len(step.label)), np.diff(step.first))
+        top = np.maximum.reduceat(terms, step.first[:-1], axis=0)
+        top[~np.isfinite(top)] = 0.0
+        with np.errstate(divide="ignore"):
+            sums = np.log(np.add.reduceat(np.exp(terms - top[target]), step.first[:-1], axis=0))
+        alphas.append(sums + top + step.gain)
+    return alphas
+
+
+def _log_sum(values: Floats) -> Floats:
+    """log sum exp over the states. values (S, n). RETURNS (n,)."""
+    top = values.max(axis=0, initial=-np.inf)
+    top[~np.isfinite(top)] = 0.0
+    with np.errstate(divide="ignore"):
+        result: Floats = np.log(np.exp(values - top).sum(axis=0)) + top
+    return result
+
+
+def _log_sum_by(values: Floats, group: Ints, n_groups: int) -> Floats:
+    """log sum exp of the rows of each group, -inf for empty groups. values (E, n). RETURNS (n_groups, n)."""
+    order = np.argsort(group, kind="stable")
+    present, starts = np.unique(group[order], return_index=True)
+    sorted_values = values[order]
+    top = np.maximum.reduceat(sorted_values, starts, axis=0)
+    top[~np.isfinite(top)] = 0.0
+    sizes = np.diff(np.append(starts, len(order)))
+    result = np.full((n_groups, values.shape[1]), -np.inf)
+    with np.errstate(divide="ignore"):
+        sums = np.log(np.add.reduceat(np.exp(sorted_values - np.repeat(top, sizes, axis=0)), starts, axis=0))
+    result[present] = sums + top
+    return result
+
+
+def k_best_paths(lattice: Lattice, k: int) -> KBest:
+    """The k paths of highest score of a lattice of ONE sequence (Schwartz & Chow 1990; Huang & Chiang 2005, alg. 2).
+
+    RAISES NoPath: there is none. Ties: the lowest state before. Time O(E k log(E k)) a token.
+    """
+    first = lattice.step(0)
+    best = np.full((len(first.label), k), -np.inf)  # scores of the k best paths to each state, sorted
+    best[:, 0] = first.gain[:, 0]
+    back: List[Tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
+    for t in range(1, len(lattice.size_at_t)):
+        step = lattice.step(t)
+        candidates = best[step.source] + step.move[:, None]  # (E, k)
+        best, move, rank = _top_k(candidates, step.first)
+        best += step.gain
+        back.append((step.source[move], rank))
+    order = np.argsort(-best.reshape(-1), kind="stable")[:k]
+    order = order[np.isfinite(best.reshape(-1)[order])]
+    if not len(order):
+        raise NoPath(0)
+    state, rank = np.divmod(order, k)
+    scores = best[state, rank]
+    labels = [lattice.step(len(back)).label[state]]
+    for t in range(len(back) - 1, -1, -1):
+        states_before, ranks_before = back[t]
+        state, rank = states_before[state, rank], ranks_before[state, rank]
+        labels.append(lattice.step(t).label[state])
+    return KBest(np.stack(labels[::-1], axis=1).astype(np.int32), scores)
+
+
+def _top_k(candidates: Floats, first: Ints) -> Tuple[Floats, Ints, Ints]:
+    """The k best candidates of each target. RETURNS scores, moves, ranks, (S, k) each; -inf where there are fewer."""
+    k = candidates.shape[1]
+    flat = candidates.reshape(-1)
+    target = np.repeat(np.arange(len(first) - 1), np.diff(first) * k)
+    order = np.lexsort((-flat, target))
+    chosen = order[first[:-1, None] * k + np.arange(k)]  # (S, k): every state has a move, so k candidates
+    return flat[chosen], chosen // k, chosen % k
+
+
+def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> Labels:
+    """Independent draws from p(path), of a lattice of ONE sequence: sums forward, draws backward.
+
+    RETURNS (n_samples, T) int32. RAISES NoPath: there is no path.
+    """
+    alphas = forward_sums(lattice)
+    if not np.isfinite(alphas[-1]).any():
+        raise NoPath(0)
+    state = _draw(np.repeat(alphas[-1], n_samples, axis=1), rng)  # (n_samples,)
+    labels = [lattice.step(len(alphas) - 1).label[state]]
+    for t in range(len(alphas) - 1, 0, -1):
+        step = lattice.step(t)
+        distinct, which = np.unique(state, return_inverse=True)  # samples in one state share its distribution
+        counts = step.first[distinct + 1] - step.first[distinct]
+        terms = np.full((counts.max(), len(distinct)), -np.inf)
+        for column, (begin, end) in enumerate(zip(step.first[distinct], step.first[distinct + 1], strict=True)):
+            terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + step.move[begin:end]
+        state = step.source[step.first[state] + _draw(terms[:, which], rng)]
+        labels.append(lattice.step(t - 1).label[state])
+    return np.stack(labels[::-1], axis=1).astype(np.int32)
+
+
+def _draw(log_weights: Floats, rng: np.random.Generator) -> Ints:
+    """One row index for each column, with probability proportional to exp(log_weights). RETURNS (n,)."""
+    shares = np.cumsum(np.exp(log_weights - log_weights.max(axis=0)), axis=0)
+    at = rng.random(shares.shape[1]) * shares[-1]
+    drawn: Ints = (shares <= at).sum(axis=0)
+    return drawn

@@ -1,0 +1,230 @@
+"""Exact decoding with non-negative higher-order label patterns, in time linear in the nodes of their trie.
+
+The problem of Qian & Liu ("Sequence Labeling with Non-Negative Weighted Higher Order Features"), not their Algorithm 1:
+that one is quadratic in the patterns and not exact in all cases. With psi_t(u) = the sum of the weights at t of all
+patterns that are suffixes of node u, and V_t(u) = the best score of ANY labelling of 1..t that ends with u
+("inclusive"):
+
+    own_t(u) = V_{t-1}(parent(u)) + trans[last two labels of u] + scores[t, last label of u] + psi_t(u)
+               (single labels: max over all earlier labels, as in Viterbi)
+    V_t(u)   = max(own_t(u), max over v with fail(v) = u of V_t(v))                              deepest nodes first
+
+Why it is exact: own_t(u) counts the patterns that end at t and are suffixes of u. A labelling that ends with u may
+end with a longer node v as well and then scores psi_t(v) >= psi_t(u), because weights are >= 0: own_t(u) is at most
+its true score, and its true score is own_t of the longest node that it ends with, which the second line passes down
+to u.
+With a negative weight own_t(u) could exceed the true score; such weights are refused.
+
+Checked against enumeration in tests/decoders/higher_order/test_nonnegative.py.
+"""
+
+from typing import List, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Errors
+from ..chain.viterbi import max_plus
+from ..problem.firing import expand_fired
+from ..problem.layout import Layout, check_lengths, check_scores, make_layout, packed_scores, parts_of
+from ..problem.results import NoPath, Paths
+from ..problem.trie import PatternScores
+from . import dominance
+
+Floats = NDArray[np.float64]
+COLUMN_CELLS = 65_536  # cells of one step of the sequences walked together: half a megabyte
+MIN_COLUMNS = 16
+MANY_NODES = 4_000  # from here on `dominance.py` is faster
+
+
+def decode_nonnegative(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: PatternScores,
+    lengths: NDArray[np.integer],
+    *,
+    allowed: Optional[NDArray[np.bool_]] = None,
+) -> Paths:
+    """Best label sequence of a chain with non-negative label patterns, for a batch of sequences.
+
+    Maximises  sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + sum_t psi_t(longest node that y_1..y_t ends with).
+
+    scores (N, L), trans (L, L), lengths (S,), allowed (N, L) bool: as in `viterbi`; these may have any sign.
+    patterns: the trie and the weights of its nodes, all >= 0.
+    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: the longer match, of several the first in the trie's
+        preorder; then the lowest label. That depends on the sequence alone, not on the rest of the batch.
+    RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite.
+
+    Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries less
+    (`dominance.py`). Qian & Liu, "Decoding Algorithm"; messages and failure links after Takhanov & Kolmogorov (2013),
+    whose subtraction max does not need.
+    """
+    check_scores(scores, trans, allowed)
+    check_weights(patterns)
+    check_lengths(lengths, len(scores))
+    return decode_checked(scores, trans, patterns, lengths, allowed)
+
+
+def decode_checked(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: PatternScores,
+    lengths: NDArray[np.integer],
+    allowed: Optional[NDArray[np.bool_]],
+) -> Paths:
+    """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
+    trie = patterns.trie
+    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
+    is_large = len(trie) > MANY_NODES
+    columns = dominance.COLUMN_CELLS // len(trie) if is_large else max(MIN_COLUMNS, COLUMN_CELLS // len(trie))
+    decode = dominance.decode_columns if is_large else _decode
+    for sequences, tokens in parts_of(lengths, max(1, columns)):
+        mask = None if allowed is None else allowed[tokens]
+        inside, _ = patterns.among(tokens, len(scores))
+        labels[tokens], best[sequences] = decode(scores[tokens], trans, inside, lengths[sequences], mask)
+    if len(best) and best.min() == -np.inf:
+        raise NoPath(int(best.argmin()))
+    return Paths(labels, best)
+
+
+def _decode(
+    scores: NDArray[np.floating],
+    trans: NDArray[np.floating],
+    patterns: PatternScores,
+    lengths: NDArray[np.integer],
+    allowed: Optional[NDArray[np.bool_]],
+) -> Paths:
+    """The same for sequences that are walked together; scores are -inf where there is no path."""
+    layout = make_layout(lengths, len(scores))
+    lattice = _Lattice(scores, trans, patterns, layout, allowed)
+    labels = np.zeros(len(scores), np.int32)  # packed
+    best = np.zeros(len(layout.lengths))  # by rank
+    blocks = list(layout.blocks(len(patterns.trie)))
+    entries: List[Optional[Floats]] = [None]  # V before each block
+    for first, last in blocks[:-1]:
+        entries.append(lattice.forward(first, last, entries[-1])[-1])
+    rows = np.zeros(0, np.intp)  # the row each path is at, at t + 1, whose last label is already written
+    for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
+        history = lattice.forward(first, last, entry)
+        for t in range(last - 1, first - 1, -1):
+            v, n_on = history[t - first], len(rows)
+            here = np.empty(v.shape[1], np.intp)
+            if n_on < v.shape[1]:  # sequences whose last token is t
+                singles = v[: lattice.n_labels, n_on:]
+                best[n_on : v.shape[1]] = singles.max(axis=0)
+                here[n_on:] = singles.argmax(axis=0)
+            if n_on:
+                here[:n_on] = lattice.before(rows, v)
+            labels[layout.step(t)] = lattice.label[here]
+            rows = lattice.longest(here, v)
+    flat, scores_of = np.empty_like(labels), np.empty_like(best)
+    flat[layout.tokens], scores_of[layout.order] = labels, best
+    return Paths(flat, scores_of)
+
+
+class _Lattice:
+    """Scores in the order the walk needs them: (U, n) at each step, rows in the trie's preorder.
+
+    The second line of the recurrence carries values down the failure links. A call of NumPy's `reduceat` pays for every
+    group and column, so it is used for the few large groups, the single labels; all other links are taken in rounds.
+    """
+
+    def __init__(
+        self,
+        scores: NDArray[np.floating],
+        trans: NDArray[np.floating],
+        patterns: PatternScores,
+        layout: Layout,
+        allowed: Optional[NDArray[np.bool_]],
+    ) -> None:
+        trie, fired = patterns.trie, patterns.fired
+        self.trie, self.layout, self.n_labels = trie, layout, trie.n_labels
+        self.emissions = packed_scores(scores, allowed, layout)  # (L, N)
+        self.trans = trans.astype(np.float64)
+        self.row, node, self.first, self.end = trie.preorder
+        deep = node[trie.n_labels :]  # node of each row behind the single labels
+        psi = trie.suffix_sums(patterns.weights)
+        self.bonus = (self.trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep])[:, None]  # (U - L, 1)
+        self.label = trie.label[node]
+        self.parent = np.where(trie.parent[node] >= 0, self.row[trie.parent[node]], -1)  # row of the parent, by row
+        self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
+        self.rounds = trie.row_rounds
+        grows = self.end > self.first
+        self.ending = np.flatnonzero(grows[: trie.n_labels])  # single labels that longer nodes end with
+        self.starts = self.first[self.ending] - trie.n_labels
+        self.first, self.end = self.first[node], self.end[node]
+
+    def forward(self, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
+        """V_t (U, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
+        history = []
+        previous = entry
+        n_labels, n_rows = self.n_labels, len(self.label)
+        for t in range(first, last):
+            emissions = self.emissions[:, self.layout.step(t)]  # (L, n)
+            n = emissions.shape[1]
+            v = np.empty((n_rows, n))
+            if previous is None:
+                v[:n_labels] = emissions
+                v[n_labels:] = -np.inf  # no pattern can have matched yet
+                history.append(v)
+                previous = v
+                continue
+            previous = previous[:, :n]
+            v[:n_labels] = max_plus(previous[:n_labels], self.trans) + emissions
+            deep = v[n_labels:]
+            np.take(previous, self.parent[n_labels:], axis=0, out=deep, mode="clip")
+            deep += self.bonus
+            deep += emissions.take(self.label[n_labels:], 0)  # much faster than an index, for few columns
+            if t in self.extra:
+                fired, columns, weights = self.extra[t]
+                v[self.row[fired], columns] += weights
+            for nodes, suffixes in self.rounds[min(t + 1, self.trie.max_length)]:  # longer ones cannot have matched
+                v[suffixes] = np.maximum(v.take(suffixes, 0), v.take(nodes, 0))
+            if len(self.starts):
+                v[self.ending] = np.maximum(v[self.ending], np.maximum.reduceat(deep, self.starts, axis=0))
+            history.append(v)
+            previous = v
+        return history
+
+    def longest(self, rows: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
+        """From node u to a node w that ends with u and whose own_t(w) is V_t(u). rows (n,): one per column of v.
+
+        V_t falls along failure links, so nodes of the same value as u are linked: w is the last of the first such line
+        in preorder, which ends where the next node of that value does not end with the one before it.
+        """
+        each = np.arange(len(rows))
+        first = self.first.take(rows) + (rows >= self.n_labels)  # u itself is put in front of the others
+        sizes = self.end.take(rows) - first + 1
+        stop = sizes.cumsum()
+        columns = each.repeat(sizes)
+        candidates = np.arange(len(columns)) + (first - 1 - stop + sizes).take(columns)
+        candidates[stop - sizes] = rows
+        flat = v.reshape(-1)
+        values = flat.take(candidates * v.shape[1] + columns)
+        hits = (values == flat.take(rows * v.shape[1] + each).take(columns)).nonzero()[0]
+        candidates, columns = candidates.take(hits), columns.take(hits)
+        stops = np.ones(len(hits), bool)
+        stops[:-1] = (columns[1:] != columns[:-1]) | (candidates[1:] >= self.end.take(candidates[:-1]))
+        lines = stops.nonzero()[0]
+        longest: NDArray[np.intp] = candidates.take(lines.take(columns.take(lines).searchsorted(each)))
+        return longest
+
+    def before(self, rows: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
+        """The row at t - 1 that own_t(u) was built on: the parent's, or for a single label the best label before."""
+        result = self.parent[rows]
+        single = np.flatnonzero(result < 0)
+        trans = self.trans[:, rows[single]]  # (L, n)
+        result[single] = (v[: self.n_labels, single] + trans).argmax(axis=0)
+        return result
+
+
+def check_weights(patterns: PatternScores) -> None:
+    """RAISES ValueError [HS032]: a weight is negative or not finite; here alone exactness depends on their sign."""
+    nodes, weights = np.arange(len(patterns.trie)), patterns.weights
+    if patterns.fired is not None:
+        nodes = np.concatenate([nodes, patterns.fired.nodes])
+        weights = np.concatenate([weights, patterns.fired.weights])
+    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(bad):
+        string = patterns.trie.string(int(nodes[bad[0]]))
+        raise ValueError(Errors.HS032.format(pattern=string, weight=weights[bad[0]]))

@@ -1,0 +1,142 @@
+"""How a batch of sequences lies in memory: sorted longest first, time-major, no padding.
+
+Step t of all sequences that have a token t is one slice `offset[t] : offset[t + 1]`, in the same order at every step;
+sequences that have ended are missing at the end of the slice. thinc's `Padded` orders sequences in the same way.
+"""
+
+from typing import Iterator, NamedTuple, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Errors
+
+BLOCK_CELLS = 4_000_000  # lattice cells kept at once on the way back; longer batches are walked in blocks
+
+
+class Layout(NamedTuple):
+    """lengths (S,): as given. order (S,): sequence at each rank, longest first, ties in the given order.
+
+    size_at_t (T,): sequences that have a token t. offset (T + 1,): start of step t among the packed tokens.
+    tokens (N,): flat index of each packed token.
+    """
+
+    lengths: NDArray[np.int64]
+    order: NDArray[np.intp]
+    size_at_t: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    tokens: NDArray[np.intp]
+
+    def step(self, t: int) -> slice:
+        return slice(int(self.offset[t]), int(self.offset[t + 1]))
+
+    def blocks(self, cells_per_token: int) -> Iterator[Tuple[int, int]]:
+        """Ranges of steps [first, last) of at most about BLOCK_CELLS cells, in order."""
+        first, n_steps = 0, len(self.size_at_t)
+        while first < n_steps:
+            room = self.offset[first] + BLOCK_CELLS // max(1, cells_per_token)
+            last = max(first + 1, int(np.searchsorted(self.offset, room, side="right")) - 1)
+            yield first, last
+            first = last
+
+
+def check_lengths(lengths: NDArray[np.integer], n_tokens: int) -> NDArray[np.int64]:
+    """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
+    sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
+    if (sizes < 1).any() or sizes.sum() != n_tokens:
+        raise ValueError(Errors.HS025.format(expected=n_tokens, got=sizes.tolist()[:10]))
+    return sizes
+
+
+def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
+    """RAISES ValueError [HS025] as `check_lengths`."""
+    sizes = check_lengths(lengths, n_tokens)
+    order = np.argsort(-sizes, kind="stable")
+    n_steps = int(sizes.max(initial=0))
+    size_at_t = len(sizes) - np.searchsorted(np.sort(sizes), np.arange(n_steps), side="right")
+    offset = np.concatenate([[0], np.cumsum(size_at_t)])
+    rank = np.empty(len(sizes), np.intp)
+    rank[order] = np.arange(len(sizes))
+    starts = np.cumsum(sizes) - sizes
+    time = np.arange(n_tokens) - np.repeat(starts, sizes)  # (N,) position in the own sequence
+    tokens = np.empty(n_tokens, np.intp)
+    tokens[offset[time] + np.repeat(rank, sizes)] = np.arange(n_tokens)
+    return Layout(sizes, order, size_at_t, offset, tokens)
+
+
+class Part(NamedTuple):
+    """Some sequences of a batch. sequences (S',): which. tokens (N',): their tokens in the batch, end to end."""
+
+    sequences: NDArray[np.intp]
+    tokens: NDArray[np.intp]
+
+
+def parts_of(lengths: NDArray[np.integer], max_columns: int, max_tokens: int = BLOCK_CELLS) -> Iterator[Part]:
+    """The batch in parts of at most `max_columns` sequences and about `max_tokens` tokens, those of like length
+    together: lattices of few columns stay in the processor's cache."""
+    sizes = lengths.astype(np.intp)
+    order = np.argsort(-sizes, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    ends = np.concatenate([[0], np.cumsum(sizes[order])])
+    first = 0
+    while first < len(order):
+        last = int(np.searchsorted(ends, ends[first] + max_tokens, side="right")) - 1
+        last = min(first + max_columns, max(first + 1, last), len(order))
+        chosen = np.sort(order[first:last])
+        yield Part(chosen, ranges(starts[chosen], sizes[chosen]))
+        first = last
+
+
+def check_scores(
+    scores: NDArray[np.floating], trans: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]]
+) -> None:
+    """RAISES ValueError [HS020], [HS021], [HS022], [HS024]: what no decoder can work with."""
+    n_tokens, n_labels = scores.shape
+    if trans.shape != (n_labels, n_labels):
+        raise ValueError(Errors.HS024.format(name="trans", got=trans.shape, expected=(n_labels, n_labels)))
+    if not np.isfinite(largest(scores)):
+        finite = np.isfinite(scores)
+        token, label = np.argwhere(~finite)[0]
+        raise ValueError(Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label))
+    usable = trans < np.inf
+    if not usable.all():
+        raise ValueError(Errors.HS021.format(n=(~usable).sum(), size=trans.size))
+    if allowed is not None:
+        if allowed.shape != scores.shape:
+            raise ValueError(Errors.HS024.format(name="allowed", got=allowed.shape, expected=scores.shape))
+        closed = np.flatnonzero(~allowed.any(axis=1))
+        if len(closed):
+            raise ValueError(Errors.HS022.format(token=closed[0]))
+
+
+def largest(scores: NDArray[np.floating]) -> float:
+    """How far the scores are from 0; no finite number if one of them is none."""
+    top, bottom = scores.max(initial=0.0), scores.min(initial=0.0)
+    return float(np.maximum(top, -bottom))
+
+
+def packed_scores(
+    scores: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]], layout: Layout
+) -> NDArray[np.float64]:
+    """Emission scores in packed order, label-major. RETURNS (L, N) float64, -inf where a label is not allowed."""
+    packed: NDArray[np.float64] = scores[layout.tokens].T.astype(np.float64, order="C")
+    if allowed is not None:
+        packed[~allowed[layout.tokens].T] = -np.inf
+    return packed
+
+
+def ranges(first: NDArray[np.integer], sizes: NDArray[np.integer]) -> NDArray[np.intp]:
+    """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,) intp."""
+    result: NDArray[np.intp] = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    return result
+
+
+def check_segments(
+    first: NDArray[np.integer], sizes: NDArray[np.integer], lengths: NDArray[np.integer]
+) -> NDArray[np.intp]:
+    """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not within a sequence."""
+    ends = np.cumsum(lengths)
+    sequence: NDArray[np.intp] = np.searchsorted(ends, first, side="right")
+    if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
+        raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
+    return sequence

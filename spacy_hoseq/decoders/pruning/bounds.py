@@ -1,0 +1,220 @@
+"""Bounds for exact pruning: labels that cannot be on a best path, found without decoding.
+
+Replace label k at one token by label j, and nothing else. Emissions change by scores[j] - scores[k]. Towards the
+token before, with label a, j earns at least trans[a, j], and k at most E[a, k] = trans[a, k] + the largest weight of
+patterns that end here with a, k. Towards the token after, with label b, j earns at least trans[j, b] and k at most
+G[k, b] = trans[k, b] + the largest weight of patterns that hold k, b and end at the next token, plus at the one after
+it, and so on. (Weights are >= 0, so patterns that j gains can be left out.) With A, B the labels that the two
+neighbours can have, if
+
+    scores[t, j] - scores[t, k]  >  max_{a in A} (E[a, k] - trans[a, j]) + max_{b in B} (G[k, b] - trans[j, b])
+
+then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of
+equal score stay, so ties are decided as before. It is applied with all labels as A and B (`limits.py`; the ends of a
+sequence, where a side is missing, are covered by max(0, .)), then with the labels of neighbours that this has decided,
+then, with patterns, with the candidates that are left of all neighbours. No best path has a label that was dropped, so
+dropping it from A and B keeps the later tests sound.
+
+Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
+"""
+
+from typing import NamedTuple, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.firing import added_up
+from ..problem.layout import ranges
+from ..problem.trie import PatternScores
+from .candidates import Candidates, first_best
+from .limits import Limits
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
+SINGLE_ROUNDING = 1e-6  # the same where they are in single precision
+BLOCK_CELLS = 180_000  # (token, label) pairs compared at once: they stay in the processor's cache
+BLOCK_CANDIDATES = 100_000  # candidates compared at once by the later tests
+
+
+class FiredLoss(NamedTuple):
+    """Summed weight of the fired patterns that need a label at a token. cells (M,): token * L + label, ascending,
+    distinct. weights (M,)."""
+
+    cells: Ints
+    weights: Floats
+
+    def at(self, cells: Ints) -> Floats:
+        """RETURNS (C,)."""
+        place = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)
+        return np.where(self.cells[place] == cells, self.weights[place], 0.0)
+
+
+def candidate_labels(
+    scores: NDArray[np.floating],
+    limits: Limits,
+    *,
+    allowed: Optional[Mask] = None,
+    fired_loss: Optional[FiredLoss] = None,
+) -> Candidates:
+    """Labels that cannot be excluded in favour of the token's best-scoring allowed label, whatever its neighbours have.
+
+    scores (N, L), allowed (N, L). RETURNS (Candidates): at least one label a token.
+    """
+    n_tokens, n_labels = scores.shape
+    size = max(1, BLOCK_CELLS // max(1, n_labels))
+    found = [np.zeros(0, np.intp)]
+    for start in range(0, n_tokens, size):
+        block = slice(start, start + size)
+        here = scores[block]  # (n, L)
+        emissions = here if allowed is None else np.where(allowed[block], here, -np.inf)
+        top = emissions.argmax(axis=1)
+        best = emissions[np.arange(len(top)), top].astype(np.float64)
+        reach = limits.everywhere(top)  # (n, L)
+        if fired_loss is not None:
+            _add_within(fired_loss, reach, start * n_labels)
+        least = (best - SINGLE_ROUNDING * np.abs(best)).astype(here.dtype)
+        reach = np.add(reach, here, out=reach if reach.dtype == np.result_type(reach, here) else None)
+        kept = reach >= least[:, None]
+        if allowed is not None:
+            kept &= allowed[block]
+        found.append(np.flatnonzero(kept) + start * n_labels)
+    cells = np.concatenate(found)
+    counts = np.bincount(cells // max(1, n_labels), minlength=n_tokens)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    labels = cells - np.repeat(np.arange(n_tokens) * n_labels, counts)
+    loss = np.zeros(len(cells)) if fired_loss is None else fired_loss.at(cells)
+    return Candidates(first, labels, scores.reshape(-1).take(cells).astype(np.float64), loss)
+
+
+def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
+    """The same test, with neighbours that have one candidate restricted to it. What it costs grows with the candidates,
+    not with pairs of them; so it comes before `refine`, and leaves half of them or less."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    is_open = candidates.counts > 1
+    ends = np.ones(len(is_open) + 1, bool)  # between tokens n - 1 and n
+    ends[1:-1] = sequence[1:] != sequence[:-1]
+    known_before, known_after = ends[:-1].copy(), ends[1:].copy()
+    known_before[1:] |= ~is_open[:-1]
+    known_after[:-1] |= ~is_open[1:]
+    tokens = np.flatnonzero(is_open & (known_before | known_after))
+    rivals, tested, token = _against_best(candidates, tokens)
+    j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
+    limit, possible = candidates.loss.take(tested), np.ones(len(tested), bool)
+    label = candidates.labels.take(candidates.first[:-1])  # of tokens that are decided
+    for step, known, is_end in ((-1, known_before, ends[:-1]), (1, known_after, ends[1:])):
+        lost = _lost_beside_one(label.take(token + step, mode="clip"), j, k, step, limits)
+        lost[is_end.take(token)] = 0
+        lost = np.where(known.take(token), lost, limits.beside(j, k, step))
+        if not limits.are_finite:
+            possible &= lost > -np.inf  # (not if it is no number)
+            lost[~possible] = 0
+        limit += lost
+    gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
+    kept = np.ones(len(candidates.labels), bool)
+    kept[tested] = possible & ~(gap - limit > ROUNDING * (1 + gap))
+    return candidates.chosen(kept)
+
+
+def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
+    """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
+    then those before. The second round works with what the first has left, and takes for the other side the limit that
+    the first has found (which takes that of all labels)."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    rivals, tested, token = _against_best(candidates, np.flatnonzero(candidates.counts > 1))
+    beside = limits.beside(candidates.labels.take(rivals), candidates.labels.take(tested), -1).astype(np.float64)
+    kept = np.ones(len(candidates.labels), bool)
+    for step in (1, -1):
+        j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
+        lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept)
+        limit = lost + candidates.loss.take(tested)
+        limit += np.where(lost > -np.inf, beside, 0.0)
+        gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
+        stays = ~(gap - limit > ROUNDING * (1 + gap))
+        kept[tested] = stays
+        left = np.flatnonzero(stays)
+        rivals, tested, token, beside = rivals.take(left), tested.take(left), token.take(left), lost.take(left)
+    return candidates.chosen(kept)
+
+
+def _lost_beside_one(other: Ints, j: Ints, k: Ints, step: int, limits: Limits) -> Floats:
+    """What label k can have over j beside one label of the next token (step 1) or the last one (-1). Where k cannot
+    stand it is -inf, or not a number if j cannot stand either. other, j, k (n,). RETURNS (n,)."""
+    earned, instead = limits.sides[0 if step < 0 else 1]
+    n_labels = len(limits.trans)
+    with np.errstate(invalid="ignore"):
+        lost: Floats = earned.take(k * n_labels + other) - instead.take(j * n_labels + other)
+    return lost
+
+
+def _lost_beside(
+    candidates: Candidates,
+    token: Ints,
+    j: Ints,
+    k: Ints,
+    step: int,
+    limits: Limits,
+    sequence: Ints,
+    kept: Mask,
+) -> Floats:
+    """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence
+    (N,): of each token. kept (C,): the candidates that count, at least one a token. RETURNS (n,)."""
+    earned, instead = limits.sides[0 if step < 0 else 1]
+    first, n_labels = candidates.first, len(limits.trans)
+    neighbour = token + step
+    inside = (neighbour >= 0) & (neighbour < len(sequence))
+    inside &= sequence.take(neighbour, mode="clip") == sequence.take(token)
+    most = np.zeros(len(token))
+    every = np.flatnonzero(inside)
+    for start in range(0, len(every), BLOCK_CANDIDATES):
+        at = every[start : start + BLOCK_CANDIDATES]
+        begin = first.take(neighbour.take(at))
+        counts = first.take(neighbour.take(at) + 1) - begin
+        cells = ranges(begin, counts)
+        other = candidates.labels.take(cells)
+        of_k, of_j = (k.take(at) * n_labels).repeat(counts), (j.take(at) * n_labels).repeat(counts)
+        of_k += other
+        of_j += other
+        loss = earned.take(of_k)
+        possible = None if limits.are_finite else loss > -np.inf
+        with np.errstate(invalid="ignore"):
+            loss -= instead.take(of_j)
+        if possible is not None:
+            loss[~possible] = -np.inf  # where label k is forbidden it has nothing; where only j is, everything
+        loss[~kept.take(cells)] = -np.inf
+        most[at] = np.maximum.reduceat(loss, np.cumsum(counts) - counts)
+    return most
+
+
+def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Ints]:
+    """All candidates of some tokens (n,) but the best-scoring one. RETURNS the best-scoring one at the token of each,
+    which they are (m,), and the token of each."""
+    first, counts = candidates.first.take(tokens), candidates.counts.take(tokens)
+    cells = ranges(first, counts)
+    best = cells.take(first_best(candidates.scores.take(cells), np.concatenate([[0], np.cumsum(counts)])))
+    rivals, token = best.repeat(counts), tokens.repeat(counts)
+    others = np.flatnonzero(cells != rivals)
+    return rivals.take(others), cells.take(others), token.take(others)
+
+
+def fired_loss_of(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[FiredLoss]:
+    """The weight that a change of label loses in patterns that fire at positions. None if nothing fires."""
+    fired, trie = patterns.fired, patterns.trie
+    if fired is None or not len(fired.tokens):
+        return None
+    cells, weights = [], []
+    token, node, weight = fired.tokens, fired.nodes, fired.weights
+    while len(token):
+        cells.append(token * shape[1] + trie.label[node])
+        weights.append(weight)
+        token, node = token - 1, trie.parent[node]
+        going_on = (node >= 0) & (token >= 0)
+        token, node, weight = token[going_on], node[going_on], weight[going_on]
+    return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(weights), shape[0] * shape[1]))
+
+
+def _add_within(loss: FiredLoss, limits: NDArray[np.floating], start: int) -> None:
+    """Add to the limits (n, L) of the cells from `start` on, rounded upwards."""
+    a, b = np.searchsorted(loss.cells, [start, start + limits.size])
+    limits.reshape(-1)[loss.cells[a:b] - start] += (loss.weights[a:b] * (1 + SINGLE_ROUNDING)).astype(limits.dtype)

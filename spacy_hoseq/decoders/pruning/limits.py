@@ -1,0 +1,152 @@
+"""What a change of one label can lose at most: the right-hand side of the test in `bounds.py`, for one set of weights.
+
+    everywhere[j, k] = max(0, max_a (E[a, k] - trans[a, j])) + max(0, max_b (G[k, b] - trans[j, b]))
+
+is what label k can have over label j at one token, whatever its neighbours are; 0 stands for a missing neighbour. The
+whole table costs O(L^3). So rows are made when they are asked for, those of labels that are the best-scoring one of
+some token, each in O(L^2), and kept: with weights that stay, as in prediction, every row is made once in all batches.
+With weights that change, as in learning, a batch of N tokens needs at most N rows, 2 L^2 steps each, where decoding it
+without pruning takes N L^2.
+
+Rows are single precision, rounded upwards: a limit that is too high excludes fewer labels, never a wrong one.
+
+Checked against the formulas in tests/decoders/pruning/test_bounds.py.
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.trie import PatternScores
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+CUBE_CELLS = 200_000  # (neighbour, j, k) triples compared at once: they stay in the processor's cache
+LARGE = 1e18  # numbers up to which single precision will do
+
+
+class Side(NamedTuple):
+    """(L, L), [label, neighbour]."""
+
+    earned: Floats
+    instead: Floats
+
+
+class Limits:
+    """Limits of one set of weights, filled while they are used, perhaps by several threads at once.
+
+    trans (L, L), and the weights of `patterns`: must not change afterwards. Patterns that fire at positions have no
+    part in it.
+    """
+
+    def __init__(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> None:
+        self._made_from = trans, None if patterns is None else patterns._replace(fired=None)
+        self._known = np.zeros(len(trans), bool)
+
+    def belong_to(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> bool:
+        """Whether they were made from these very arrays."""
+        own, own_patterns = self._made_from
+        if own_patterns is None or patterns is None:
+            return own is trans and own_patterns is patterns
+        return own is trans and own_patterns.trie is patterns.trie and own_patterns.weights is patterns.weights
+
+    @cached_property
+    def trans(self) -> Floats:
+        """(L, L), in double precision."""
+        return self._made_from[0].astype(np.float64, copy=False)
+
+    @property
+    def after(self) -> Floats:
+        """E[a, k] (L, L)."""
+        return self._earned[0]
+
+    @property
+    def before(self) -> Floats:
+        """G[k, b] (L, L)."""
+        return self._earned[1]
+
+    def everywhere(self, labels: Ints) -> NDArray[np.floating]:
+        """What other labels can have over these. labels (n,): j. RETURNS (n, L)."""
+        self._make_rows(labels)
+        rows: NDArray[np.floating] = self._tables[0].take(labels, axis=0)
+        return rows
+
+    def beside(self, labels: Ints, others: Ints, step: int) -> NDArray[np.floating]:
+        """The part of it that one neighbour has: the token before (step -1: the first term) or the one after (1).
+        labels, others (n,): j, k. RETURNS (n,)."""
+        self._make_rows(labels)
+        limits: NDArray[np.floating] = self._tables[step].reshape(-1).take(labels * len(self.trans) + others)
+        return limits
+
+    @cached_property
+    def _earned(self) -> Tuple[Floats, Floats]:
+        patterns = self._made_from[1]
+        if patterns is None:
+            return self.trans, self.trans
+        after, before = self.trans.copy(), self.trans.copy()
+        psi = patterns.trie.suffix_sums(patterns.weights)
+        for j, (nodes, shorter, pairs, starts) in enumerate(patterns.trie.covers):
+            if len(nodes):
+                covered = psi[nodes] - np.where(shorter >= 0, psi[shorter], 0.0)  # patterns in u longer than j labels
+                (before if j else after).reshape(-1)[pairs] += np.maximum.reduceat(covered, starts)
+        return after, before
+
+    @cached_property
+    def _largest(self) -> float:
+        return max((float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._earned)), default=0.0)
+
+    @cached_property
+    def sides(self) -> Tuple[Side, Side]:
+        """What k earns and what j earns instead beside a label before, and beside one after."""
+        after, trans = np.ascontiguousarray(self.after.T), np.ascontiguousarray(self.trans.T)
+        return Side(after, trans), Side(self.before, self.trans)
+
+    @cached_property
+    def are_finite(self) -> bool:
+        """Whether no transition is forbidden."""
+        return bool(np.isfinite(self.trans).all())
+
+    @cached_property
+    def _tables(self) -> NDArray[np.floating]:
+        """everywhere, its second term alone, its first term alone. (3, L, L)"""
+        return np.empty((3, *self.trans.shape), np.float32 if self._largest < LARGE else np.float64)
+
+    @cached_property
+    def _rounded(self) -> "Tuple[Tuple[NDArray[np.floating], NDArray[np.floating]], ...]":
+        dtype = self._tables.dtype
+        return tuple((earned.T.astype(dtype, "C"), instead.T.astype(dtype, "C")) for earned, instead in self.sides)
+
+    def _make_rows(self, labels: Ints) -> None:
+        known = self._known.take(labels)
+        if known.all():
+            return
+        missing = np.unique(labels[~known])
+        before, after = (most_lost(earned, instead, missing) for earned, instead in self._rounded)
+        margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
+        for table, rows in zip(self._tables, (before + after, after, before), strict=True):
+            table[missing] = rows + margin
+        self._known[missing] = True  # after the rows: other threads may be reading
+
+    def __getstate__(self) -> Any:
+        return {"_made_from": self._made_from, "_known": np.zeros_like(self._known)}
+
+
+def most_lost(
+    earned: NDArray[np.floating], instead: NDArray[np.floating], labels: Ints
+) -> NDArray[np.floating]:
+    """max(0, max_a (earned[a, k] - instead[a, j])) for j in `labels`. Tables [neighbour, label]. RETURNS (n, L)."""
+    n_labels = len(earned)
+    result = np.zeros((len(labels), n_labels), earned.dtype)
+    together = max(1, CUBE_CELLS // max(1, n_labels**2))
+    depth = max(1, CUBE_CELLS // max(1, n_labels * together))
+    # -inf - -inf = nan: both are forbidden there, nothing can be lost, and fmax leaves nan out; maximum is faster
+    largest = np.maximum if np.isfinite(earned).all() and np.isfinite(instead).all() else np.fmax
+    with np.errstate(invalid="ignore"):
+        for first in range(0, len(labels), together):
+            some = slice(first, first + together)
+            for a in range(0, n_labels, depth):
+                gained = earned[a : a + depth, None, :] - instead[a : a + depth, labels[some], None]  # (a, j, k)
+                result[some] = largest(result[some], largest.reduce(gained, axis=0))
+    return result

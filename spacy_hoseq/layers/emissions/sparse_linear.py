@@ -1,0 +1,274 @@
+"""Emission scores from sparse features: scores[n] = sum over templates k of the weight row of feature k at token n."""
+
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+from thinc.api import Model, NumpyOps
+from thinc.types import Floats2d
+
+from ...errors import Errors
+from ...features.by_type import counted_keys, rows_of
+from ...features.extract import Columns, FeatureExtractor
+from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
+from ...features.sequences import Lengths, names_and_lengths
+from ...features.templates import parse_templates
+from ...learning.gradients import Gradient, added_cells, are_few
+from ...learning.parameter import Parameter, UsedRows
+from ..weights.row_sums import add_rows, sum_rows
+from ..weights.shim import WeightsShim, weights_of
+from ..weights.storage import keys_problem
+from .scores_by_doc import ScoresByDoc
+from .type_scores import TypeScores
+from .used_features import UsedFeatures
+
+BLOCK_TOKENS = 32_768  # tokens whose keys are made and looked up together
+CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
+ROW_BYTES = 4  # int32
+
+Rows = NDArray[np.int32]  # (K, n): weight row of each template at each token
+
+
+def SparseLinear(
+    templates: List[str], min_count: int = 1, hash_rows: Optional[int] = None, nO: Optional[int] = None
+) -> Model[List[Doc], List[Floats2d]]:
+    """Linear emission scores over binary features.
+
+    templates: feature templates (see features/templates.py).
+    min_count (int): features seen fewer times in the training data have no weight. Not used with `hash_rows`.
+    hash_rows (int): rows of a hashed table, for corpora that are streamed and so cannot be searched for features
+        beforehand; features then may share a row. None = an exact index of the features seen in training.
+    nO (int): number of labels; found in initialization.
+    RAISES ValueError [HS010-HS013]: bad templates; [HS016], [HS017]: impossible `hash_rows` or `min_count`.
+    """
+    if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:
+        raise ValueError(Errors.HS016.format(n_rows=hash_rows))
+    if min_count < 1:
+        raise ValueError(Errors.HS017.format(min_count=min_count))
+    features = Features(FeatureExtractor(parse_templates(templates)))
+    return Model(
+        "sparse_linear",
+        forward,
+        init=init,
+        dims={"nO": nO},
+        attrs={
+            "features": features,
+            "min_count": min_count,
+            "hash_rows": hash_rows,
+            "dropout_rate": 0.0,
+            "index_features": index_features,
+            "reads_annotation": not features.extractor.is_lexical,
+            "forget_words": forget_words,
+        },
+        shims=[WeightsShim("sparse_linear", _problem)],
+    )
+
+
+class Features:
+    """The extractor, with the index and the remembered rows that belong to the weights in use.
+
+    `known` is what the weights save of their features ("keys" or "hash_rows"); the index is made from it when first
+    needed, and again when other weights were loaded. Rows of training texts are kept, since they come back every epoch.
+    """
+
+    def __init__(self, extractor: FeatureExtractor) -> None:
+        self.extractor = extractor
+        self.type_scores = TypeScores()
+        self._known: Dict[str, Any] = {}
+        self._index: Optional[Index] = None
+        self._used: Optional[UsedFeatures] = None
+        self._cache: Dict[bytes, Rows] = {}
+        self._cached_bytes = 0
+
+    def index(self, known: Dict[str, Any]) -> Index:
+        """Of all features, to learn with."""
+        if self._index is None or self._known is not known:
+            hashed = "hash_rows" in known
+            self._index = HashedIndex(known["hash_rows"]) if hashed else ExactIndex(known["keys"])
+            self._known, self._cache, self._cached_bytes = known, {}, 0
+        return self._index
+
+    def used(self, known: Dict[str, Any], whole: UsedRows) -> UsedFeatures:
+        """What predicts. whole: finished weights, which never change."""
+        used = self._used
+        if used is None or used.known is not known or used.whole is not whole:
+            self._used = used = UsedFeatures.of(known, whole, self._index if self._known is known else None)
+        return used
+
+    def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
+        """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words and sentence starts:
+        all that lexical features see."""
+        index = self.index(known)
+        names, lengths = names_and_lengths(docs)
+        if not self.extractor.is_lexical:
+            return index.lookup(self.extractor.keys(docs)), lengths
+        unknown = {name: doc for name, doc in zip(names, docs, strict=True) if name not in self._cache}
+        fresh: Dict[bytes, Rows] = {}
+        if unknown:
+            fresh = self.remember(known, list(unknown.values()), self.extractor.columns(list(unknown.values())))
+        found = [fresh[name] if name in fresh else self._cache[name] for name in names]
+        return np.concatenate(found, axis=1), lengths
+
+    def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> Dict[bytes, Rows]:
+        """Keep the rows of training texts, as long as there is room: the rest is extracted each time.
+        RETURNS them by the name of their text."""
+        rows = rows_of(self.extractor, self.index(known), columns)
+        names, _ = names_and_lengths(docs)
+        ends = np.cumsum([len(doc) for doc in docs])
+        parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
+        fresh = dict(zip(names, parts, strict=True))
+        if self._cached_bytes + rows.nbytes <= CACHE_BYTES:
+            self._cache.update(fresh)
+            self._cached_bytes += rows.nbytes
+        return fresh
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_cache": {}, "_cached_bytes": 0, "_used": None}  # a worker process does not train
+
+
+def init(
+    model: Model[List[Doc], List[Floats2d]], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
+) -> None:
+    """Zero weights for the features found by `index_features` before (in X itself if it was not called)."""
+    if Y is not None:
+        model.set_dim("nO", Y[0].shape[1])
+    shim = weights_of(model)
+    if X is not None and not shim.extra:
+        index_features(model, [X])
+    if shim.extra and model.has_dim("nO"):
+        n_rows = model.attrs["features"].index(shim.extra).n_rows
+        n_labels = model.get_dim("nO")  # the last row stands for "no feature"
+        zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), np.zeros((0, n_labels), np.float32))
+        shim.set(Parameter("table", zeros))
+
+
+def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[Sequence[Doc]]) -> None:
+    """Number the features of the training texts, batch by batch; nothing is read if rows are hashed.
+
+    versions: the texts, perhaps with several annotations; features frequent enough in one of them have a row.
+    """
+    shim = weights_of(model)
+    if model.attrs["hash_rows"] is not None:
+        shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
+        return
+    features, found = model.attrs["features"], []
+    seen: List[Tuple[Sequence[Doc], Columns]] = []  # what the first epoch will ask for
+    room = CACHE_BYTES if features.extractor.is_lexical else 0
+    for batches in versions:
+        counter = KeyCounter()
+        for docs in batches:
+            columns = features.extractor.columns(docs)
+            for keys, counts in counted_keys(features.extractor, columns):
+                counter.add(keys, counts)
+            room -= ROW_BYTES * len(features.extractor.templates) * columns.n_tokens
+            if room >= 0:
+                seen.append((docs, columns))
+        found.append(counter.frequent(model.attrs["min_count"]))
+    shim.extra = {"keys": found[0] if len(found) == 1 else np.unique(np.concatenate(found))}
+    while seen:
+        features.remember(shim.extra, *seen.pop())
+
+
+def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:
+    """Drop what is remembered of words (at the end of a memory zone)."""
+    model.attrs["features"].extractor.forget_words()
+    model.attrs["features"].type_scores = TypeScores()
+
+
+def forward(
+    model: Model[List[Doc], List[Floats2d]], docs: List[Doc], is_train: bool
+) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
+    """RAISES ValueError [HS052]: no features or weights yet."""
+    shim, features = weights_of(model), model.attrs["features"]
+    if not shim.extra:
+        raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+    if not is_train or not any(map(len, docs)):
+        return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs), _no_backprop
+    table = shim.values("table", is_train=True)
+    index: Index = features.index(shim.extra)
+    rows, lengths = features.training_rows(shim.extra, docs)
+    drop = model.attrs["dropout_rate"]
+    if drop:  # feature dropout: each feature at each token is left out with probability `drop`
+        left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
+        np.maximum(rows, left_out * np.int32(index.n_rows), out=rows)  # no row has a larger number
+    scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+    scores = add_rows(table, rows)
+    scores *= scale
+
+    def backprop(d_scores: List[Floats2d]) -> List[Doc]:
+        gradient: NDArray[np.float32] = np.concatenate(cast(List[Any], d_scores))
+        shim.add_gradient("table", table_gradient(rows, gradient, scale, index.n_rows))
+        return docs
+
+    return ScoresByDoc(scores, lengths, docs), backprop
+
+
+def table_gradient(rows: Rows, gradient: NDArray[np.float32], scale: np.float32, nothing: int) -> Gradient:
+    """`row_gradient` of scale * gradient, by cells where few labels of a token have a gradient, as by a margin: two."""
+    found = np.flatnonzero(gradient != 0)
+    token, label = np.divmod(found, gradient.shape[1])
+    taught = token[np.diff(token, prepend=-1) != 0]
+    if not are_few(len(found), len(taught), gradient.shape[1]):
+        return row_gradient(rows[:, taught], gradient[taught] * scale, nothing)
+    at = rows.take(token, axis=1)  # (K, n)
+    there = at != nothing
+    cells = at.astype(np.intp) * gradient.shape[1] + label
+    values = np.broadcast_to(gradient.reshape(-1).take(found) * scale, at.shape)
+    return added_cells(cells[there], values[there])
+
+
+def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:
+    """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r, without row `nothing`.
+
+    RETURNS rows (U,) distinct, their gradient (U, L).
+    """
+    unique, inverse = np.unique(rows, return_inverse=True)
+    inverse = inverse.reshape(rows.shape).astype(np.int32)
+    summed = np.zeros((len(unique), gradient.shape[1]), gradient.dtype)
+    ops = NumpyOps()
+    for row in inverse:
+        ops.scatter_add(summed, row, gradient)
+    keep = unique != nothing
+    return unique[keep], summed[keep]
+
+
+def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> ScoresByDoc:
+    """Scores of all tokens of all docs.
+
+    Templates about one word are added up once for each word type and place of the word, all others at each token, in
+    blocks of tokens. The order of the sum is that of places and templates, whatever the batch is.
+    """
+    extractor, (index, table) = features.extractor, used[:2]
+    columns = extractor.columns(docs)
+    scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
+    if not columns.n_tokens:
+        return ScoresByDoc(scores, columns.lengths, docs)
+    own, rows = features.type_scores.of(extractor, index, table, columns)
+    for start in range(0, columns.n_tokens, BLOCK_TOKENS):
+        stop = min(start + BLOCK_TOKENS, columns.n_tokens)
+        places = columns.positions[start:stop]
+        terms = [(of_words, rows.take(places + offset)) for offset, of_words in own.items()]
+        if extractor.of_more:
+            found = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
+            terms += [(table, some) for some in found]
+        sum_rows(terms, scores[start:stop])
+    return ScoresByDoc(scores, columns.lengths, docs)
+
+
+def _problem(shim: WeightsShim) -> str:
+    """What is wrong with loaded weights: the features must be those of the table's rows."""
+    keys, rows = shim.extra.get("keys"), shim.extra.get("hash_rows")
+    shape = shim.parameters["table"].shape if "table" in shim.parameters else None
+    if keys is not None:
+        problem = keys_problem(keys)
+        if problem:
+            return problem
+        rows = len(keys)
+    if shape is not None and (not isinstance(rows, int) or shape[:-1] != (rows + 1,)):
+        return f"a table of shape {shape} does not fit {rows} features"
+    return ""
+
+
+def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
+    return []

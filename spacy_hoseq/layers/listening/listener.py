@@ -1,0 +1,130 @@
+"""`spacy_hoseq.MarginalListener.v1`: the place in a component's model where an earlier tagger's labels come in.
+
+Linked by spaCy as its Tok2Vec listeners are. In an update the tagger hands over its labels with a way back; at
+prediction, and where the tagger is frozen and annotates, the listener reads what the tagger has left on the docs.
+"""
+
+from typing import Any, Callable, List, Optional, Tuple
+
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from ...decoders.exact import decode_exact
+from ...decoders.posterior.label_ngrams import ProbabilityGradient
+from ...decoders.posterior.sparse_marginals import check_threshold
+from ...errors import Errors
+from .upstream import Output, Upstream, UpstreamLabels, read_upstream
+
+Backprop = Callable[[ProbabilityGradient], Any]
+LabelsModel = Model[List[Doc], UpstreamLabels]
+
+
+class Inbox:
+    """Where a batch waits between the updates of two components. It does not go along to other processes."""
+
+    def __init__(self) -> None:
+        self.received: Optional[Upstream] = None
+
+    def __reduce__(self) -> Any:
+        return Inbox, ()
+
+
+class MarginalListener(Model):
+    """upstream_name (str): the tagger. output: its best labels, or their probabilities. grad_factor (float): of the
+    gradient that goes back into the tagger, 0 = none. threshold (float): probabilities below are dropped."""
+
+    def __init__(self, upstream_name: str, output: Output, grad_factor: float, threshold: float) -> None:
+        Model.__init__(self, name="marginal_listener", forward=forward)
+        self.upstream_name, self.output = upstream_name, output
+        self.grad_factor, self.threshold = grad_factor, threshold
+        self._inbox = Inbox()
+
+    def _copy(self, seen: Any = None) -> "MarginalListener":
+        """What thinc's `copy` calls, which otherwise makes a plain Model of every layer."""
+        return MarginalListener(self.upstream_name, self.output, self.grad_factor, self.threshold)
+
+    def receive(self, upstream: Upstream) -> None:
+        """Keep a batch until the component's own update."""
+        self._inbox.received = upstream
+
+    def take(self, docs: List[Doc]) -> Optional[Upstream]:
+        """The batch that was received, once; None if there is none of these docs: in an earlier update the component
+        of this listener may have been left out."""
+        received, self._inbox.received = self._inbox.received, None
+        if received is None or len(docs) != len(received.docs):
+            return None
+        same = all(a is b for a, b in zip(docs, received.docs, strict=True))
+        return received if same else None
+
+
+def make_marginal_listener(
+    upstream: str = "hoseq_tagger", output: Output = "marginals", grad_factor: float = 1.0, threshold: float = 0.01
+) -> MarginalListener:
+    """Registered as `spacy_hoseq.MarginalListener.v1`.
+
+    upstream (str): name of the tagger, which must come before. output: "one_best" or "marginals".
+    grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly (Azuma & Matsumoto
+        2011); not used with "one_best", which has no gradient.
+    threshold (float): probabilities below are dropped; 0 = none.
+    RAISES ValueError [HS101]: a factor below 0 or not finite; [HS027]: a threshold outside 0 <= threshold < 1.
+    """
+    check_threshold(threshold)
+    if not 0 <= grad_factor < float("inf"):
+        raise ValueError(Errors.HS101.format(grad_factor=grad_factor))
+    return MarginalListener(upstream, output, grad_factor, threshold)
+
+
+def forward(model: MarginalListener, docs: List[Doc], is_train: bool) -> Tuple[UpstreamLabels, Backprop]:
+    received = model.take(docs) if is_train else None
+    if received is None:
+        return read_upstream(docs, model.upstream_name, model.output, model.threshold), no_backprop
+    return heard(received, model.output, model.threshold, model.grad_factor)
+
+
+def heard(upstream: Upstream, output: Output, threshold: float, grad_factor: float) -> Tuple[UpstreamLabels, Backprop]:
+    """The labels of an update, and the way back."""
+    labels = upstream.labels(output, threshold)
+    if output == "one_best" or not grad_factor:
+        return labels, no_backprop
+
+    def backprop(gradient: ProbabilityGradient) -> List[Doc]:
+        upstream.backprop(labels, ProbabilityGradient(*(grad_factor * part for part in gradient)))
+        return []
+
+    return labels, backprop
+
+
+def no_backprop(gradient: ProbabilityGradient) -> List[Doc]:
+    return []
+
+
+def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
+    """A tagger's model in the place of a listener: a copy that belongs to the component (`nlp.replace_listeners`).
+
+    Its labels, and what the listener asked for, are saved with it.
+    """
+    return Model("own_labels", _own_forward, layers=[tagger], attrs={"labels": [], "asked": {}})
+
+
+def replace_listener(tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any) -> LabelsModel:
+    """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
+
+    RAISES ValueError [HS103]: the tagger has a tag dictionary, or for its best labels another decoder, which belong to
+        the component and would be lost.
+    """
+    if component.cfg["tag_dictionary"] or (listener.output == "one_best" and component.decoder is not decode_exact):
+        raise ValueError(Errors.HS103.format(name=component.name))
+    model = own_labels(tagger)
+    model.attrs["labels"] = list(component.labels)
+    model.attrs["asked"] = {
+        "output": listener.output,
+        "threshold": listener.threshold,
+        "grad_factor": listener.grad_factor,
+    }
+    return model
+
+
+def _own_forward(model: LabelsModel, docs: List[Doc], is_train: bool) -> Tuple[UpstreamLabels, Backprop]:
+    potentials, backprop = model.layers[0](docs, is_train)
+    upstream = Upstream(docs, potentials, model.attrs["labels"], decode_exact, backprop)
+    return heard(upstream, **model.attrs["asked"])

@@ -1,0 +1,286 @@
+"""Features made of the labels of an earlier component, with their probabilities as values.
+
+What templates look at is found once for each shape of n-grams: "upstream[-1]+upstream[0]" and "upstream[1]+upstream[2]"
+have the same ones. Most places have one n-gram of a shape that is probable; that one, or where there are several the
+first, has its row in a table with a column for each template, and only what else there is needs lists.
+"""
+
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from spacy.tokens import Doc
+
+from ...decoders.posterior.label_ngrams import LabelLattice, NGrams
+from ...errors import Errors
+from ...features.extract import Columns, FeatureExtractor
+from ...features.index import ExactIndex
+from ...features.keys import Keys
+from ...features.label_templates import LabelTemplate, label_keys
+from ...features.sequences import sequence_lengths
+from ...features.templates import parse_templates
+from ...features.upstream_templates import Place, split_upstream
+from .pair_rows import PairRows
+from .upstream import UpstreamLabels
+
+MAX_CODES = 1 << 20  # strings of labels that a table is made for
+NO_LABEL = np.uint64(0)
+NO_WORDS = np.zeros((0, 0), np.uint64)
+ONE = (0,)  # the shape of a single label
+
+Ints = NDArray[np.intp]
+Rows = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+class Batch(NamedTuple):
+    """What the features of a batch are made of. lengths (S,): of its sequences. columns: of its words, if there are
+    templates about them. ids (C,): the labels of the lattice's cells, as numbers of `labels.keys`."""
+
+    lengths: NDArray[np.int32]
+    columns: Optional[Columns]
+    labels: UpstreamLabels
+    lattice: LabelLattice
+    ids: Ints
+
+
+class Others(NamedTuple):
+    """N-grams beside the first of their template and token, where the feature has a weight. tokens, templates, rows,
+    values, ngrams (M,): by template, then by token. ngrams: numbers of those of the template's shape."""
+
+    tokens: Ints
+    templates: Ints
+    rows: Rows
+    values: Floats
+    ngrams: Ints
+
+    def at(self, some: Ints) -> "Others":
+        """some (m,): numbers from 0 to below M."""
+        return Others(*(column.take(some) for column in cast(Tuple[Any, ...], self)))
+
+
+class Around(NamedTuple):
+    """What n tokens see at one offset. numbers, values (n,): the string of the first n-gram there, and its q. tokens,
+    again, more (A,): of the others, the token of the batch, the number of the n-gram, and its string."""
+
+    numbers: Ints
+    values: Floats
+    tokens: Ints
+    again: Ints
+    more: Ints
+
+
+class Strings(NamedTuple):
+    """The n-grams of one shape (M of them), and strings of labels, each once (U of them). distinct: for each place, the
+    labels (U,). which (M,): the string of each n-gram. again (A,): n-grams beside the first at their place. first_at
+    (P,): the first one at each place, M = none. number_at (P,): its string, U = none. value_at (P,): its q."""
+
+    ngrams: NGrams
+    distinct: List[Ints]
+    which: Ints
+    again: Ints
+    first_at: Ints
+    number_at: Ints
+    value_at: Floats
+
+    @classmethod
+    def of(cls, ngrams: NGrams, ids: Ints, n_labels: int, n_places: int) -> "Strings":
+        """ids (C,): the label of each cell."""
+        distinct, which = distinct_strings([ids.take(cells) for cells in ngrams.cells], n_labels)
+        is_first = np.diff(ngrams.places, prepend=-1) > 0
+        first = np.flatnonzero(is_first)
+        first_at = np.full(n_places, len(which))
+        first_at[ngrams.places.take(first)] = first
+        number_at = np.append(which, len(distinct[0])).take(first_at)
+        value_at = np.append(ngrams.values, 0.0).take(first_at)
+        return cls(ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at)
+
+    def around(self, lattice: LabelLattice, first: int) -> "Around":
+        """What tokens of the lattice see whose templates begin at an offset."""
+        places = lattice.places + first
+        tokens = lattice.tokens_at(self.ngrams.places.take(self.again) - first)
+        seen = np.flatnonzero(tokens >= 0)
+        again = self.again.take(seen)
+        numbers, values = self.number_at.take(places), self.value_at.take(places)
+        return Around(numbers, values, tokens.take(seen), again, self.which.take(again))
+
+    def keys(self, values: Keys) -> List[Keys]:
+        """Of the labels of each string, and at last what is no label, for no string: no feature has a key made of it.
+        values: of each label. RETURNS (U + 1,) each."""
+        return [np.append(values.take(ids), NO_LABEL) for ids in self.distinct]
+
+
+class Active(NamedTuple):
+    """Features of n tokens. rows, values (K, n): of each template, those of the first n-gram; the last row of the table
+    where there is none or it has no weight. others: all other n-grams. strings: what both were made of."""
+
+    rows: Rows
+    values: Floats
+    others: Others
+    strings: Dict[Tuple[int, ...], Strings]
+
+
+class Used(NamedTuple):
+    """Features of one template that have a weight. ngrams (m,): numbers of those of the shape. tokens, rows, values
+    (m,)."""
+
+    shape: Tuple[int, ...]
+    ngrams: Ints
+    tokens: Ints
+    rows: Rows
+    values: Floats
+
+
+class MarginalFeatures:
+    """Extracts features, and holds the index that belongs to the weights in use."""
+
+    def __init__(self, templates: List[str]) -> None:
+        self.templates = split_upstream(parse_templates(templates))
+        self.words = FeatureExtractor(self.templates.words) if self.templates.words else None
+        places = self.words.of_one_word if self.words is not None else {}
+        self._word_at = {word: offset for offset, words in places.items() for word in words}
+        paired = [k for k, (of, at) in enumerate(self._placed()) if at.shape == ONE and of.word in self._word_at]
+        self._pair_of = {k: pair for pair, k in enumerate(paired)}  # templates of one word and one label
+        self._pairs = PairRows(len(paired))
+        self._known: Dict[str, Any] = {}
+        self._index: Optional[ExactIndex] = None
+
+    def index(self, known: Dict[str, Any]) -> ExactIndex:
+        """RAISES ValueError [HS052]: no features yet."""
+        if self._index is None or self._known is not known:
+            if "keys" not in known:
+                raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+            self._index, self._known = ExactIndex(known["keys"]), known
+        return self._index
+
+    def batch(self, docs: List[Doc], labels: UpstreamLabels) -> Batch:
+        columns = self.words.columns(docs) if self.words is not None else None
+        lengths = sequence_lengths(docs) if columns is None else columns.lengths
+        lattice = LabelLattice(labels.probable, lengths, self.templates.margin)
+        return Batch(lengths, columns, labels, lattice, lattice.labels % len(labels.keys))
+
+    def keys(self, batch: Batch) -> Iterator[Keys]:
+        """Those of each template, with as many of each as there are n-grams."""
+        n_tokens = int(batch.lengths.sum())
+        words, keys = self._words(batch, 0, n_tokens), batch.labels.keys
+        for template, at in self._placed():
+            ngrams = batch.lattice.ngrams(at.shape, batch.labels.threshold)
+            tokens = batch.lattice.tokens_at(ngrams.places - at.first)
+            kept = np.flatnonzero(tokens >= 0)
+            labels = [keys.take(batch.ids.take(cells.take(kept))) for cells in ngrams.cells]
+            yield label_keys(template, words.take(tokens.take(kept), axis=1), labels)
+
+    def strings(self, batch: Batch, lattice: LabelLattice) -> Dict[Tuple[int, ...], Strings]:
+        """Of each shape. lattice: that of the batch, or a part of it."""
+        threshold, n_labels = batch.labels.threshold, len(batch.labels.keys)
+        return {
+            shape: Strings.of(lattice.ngrams(shape, threshold), batch.ids, n_labels, lattice.n_places)
+            for shape in self.templates.shapes
+        }
+
+    def active(self, batch: Batch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike) -> Active:
+        """Around the tokens start <= n < stop. dtype: of the values of first n-grams."""
+        lattice = batch.lattice.between(start, stop)
+        strings = self.strings(batch, lattice)
+        keys = {shape: of.keys(batch.labels.keys) for shape, of in strings.items()}
+        look_up = self._look_up(batch, index, start, stop, keys)
+        rows = np.empty((len(self.templates.labels), stop - start), np.int32)
+        values = np.empty(rows.shape, dtype)
+        around = {at: strings[at.shape].around(lattice, at.first) for at in dict.fromkeys(self.templates.places)}
+        others: List[Others] = []
+        for k, (template, at) in enumerate(self._placed()):
+            numbers, values[k], tokens, again, more = around[at]
+            tokens = tokens - start
+            if template.word < 0:
+                own = index.lookup(label_keys(template, NO_WORDS, keys[at.shape]))
+                own.take(numbers, out=rows[k], mode="clip")
+                of_more = own.take(more)
+            else:
+                rows[k] = look_up(k, np.arange(stop - start), numbers)
+                of_more = look_up(k, tokens, more)
+            kept = np.flatnonzero(of_more < index.n_rows)
+            again = again.take(kept)
+            value = strings[at.shape].ngrams.values.take(again)
+            found = Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again)
+            others.append(found)
+        columns: Any = zip(*others, strict=True)
+        return Active(rows, values, Others(*map(np.concatenate, columns)), strings)
+
+    def _look_up(
+        self, batch: Batch, index: ExactIndex, start: int, stop: int, labels: Dict[Tuple[int, ...], List[Keys]]
+    ) -> Callable[[int, Ints, Ints], Rows]:
+        """RETURNS what finds rows of a template that words are part of: takes its number k, tokens counted from
+        `start`, and the string at each. labels: of all strings, by shape."""
+        columns, words = batch.columns, self.words
+        kept = self._pairs.of(index, columns, labels[ONE][0]) if columns is not None and self._pair_of else None
+
+        def look_up(k: int, tokens: Ints, strings: Ints) -> Rows:
+            if columns is None or words is None:  # no template has words
+                return np.zeros(0, np.int32)
+            template, of_labels = self.templates.labels[k], labels[self.templates.places[k].shape]
+            if kept is None or k not in self._pair_of:
+                keys = words.keys_between(columns, start, stop, [template.word])[0].take(tokens)
+                return index.lookup(_keys(template, keys, of_labels, strings))
+            types = columns.types.take(columns.positions.take(tokens + start) + self._word_at[template.word])
+
+            def find(some: Ints) -> Rows:
+                keys = words.type_keys(columns, [template.word], types.take(some))[0]
+                return index.lookup(_keys(template, keys, of_labels, strings.take(some)))
+
+            return kept.of(self._pair_of[k], types, strings, find)
+
+        return look_up
+
+    def used(self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int) -> Iterator[Used]:
+        """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int): the last row."""
+        rows, values, others, strings = active
+        places = lattice.places.take(tokens)
+        wanted = np.zeros(rows.shape[1], bool)
+        wanted[tokens] = True
+        for k, (_, at) in enumerate(self._placed()):
+            own = rows[k].take(tokens)
+            first = np.flatnonzero(own < nothing)
+            more = np.flatnonzero((others.templates == k) & wanted.take(others.tokens))
+            ngrams = strings[at.shape].first_at.take(places.take(first) + at.first)
+            at_first = tokens.take(first)
+            yield Used(
+                at.shape,
+                np.concatenate([ngrams, others.ngrams.take(more)]),
+                np.concatenate([at_first, others.tokens.take(more)]),
+                np.concatenate([own.take(first), others.rows.take(more)]),
+                np.concatenate([values[k].take(at_first), others.values.take(more)]),
+            )
+
+    def _placed(self) -> Iterator[Tuple[LabelTemplate, Place]]:
+        return zip(self.templates.labels, self.templates.places, strict=True)
+
+    def _words(self, batch: Batch, start: int, stop: int) -> Keys:
+        """Keys of the word parts of templates (P, n)."""
+        if self.words is None or batch.columns is None:
+            return np.zeros((0, stop - start), np.uint64)
+        return self.words.keys_between(batch.columns, start, stop)
+
+
+def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Ints) -> Keys:
+    """Of a template that words are part of. words, strings (n,). labels: for each place, those of all strings."""
+    return label_keys(template._replace(word=0), words[None], [values.take(strings) for values in labels])
+
+
+def distinct_strings(labels: List[Ints], n: int) -> Tuple[List[Ints], Ints]:
+    """Strings of labels, each once: there are far fewer than tokens. labels: for each place (M,), from 0 to below n.
+    RETURNS the same for the distinct ones, (U,) each, and which of these the M are; all as they are where the strings
+    that there could be are too many.
+    """
+    n_codes = n ** len(labels)
+    if n_codes > MAX_CODES:
+        return labels, np.arange(len(labels[0]))
+    codes = labels[0]
+    for at in labels[1:]:
+        codes = codes * n + at
+    present = np.zeros(n_codes, bool)
+    present[codes] = True
+    distinct = np.flatnonzero(present)
+    number = np.empty(n_codes, np.intp)
+    number[distinct] = np.arange(len(distinct))
+    powers = [n**i for i in reversed(range(len(labels)))]
+    return [distinct // power % n for power in powers], number.take(codes)

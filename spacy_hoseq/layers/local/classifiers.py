@@ -1,0 +1,281 @@
+"""Local maximum-entropy classifiers, one for each set of visible neighbours, as a thinc Model.
+
+The model predicts no labels: it gives `BatchScores`, which bidirectional inference asks. It learns from gold labels
+through its shim (`shim_of(model).gradient`, then `model.finish_update`), not through backpropagation: what a
+classifier sees in training are the gold labels of the neighbours, not what inference finds.
+"""
+
+from typing import Any, Callable, Dict, Iterable, List, Literal, NoReturn, Optional, Sequence, Tuple
+
+import numpy as np
+import srsly
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.shims import Shim
+
+from ...decoders.bidirectional.decompositions import classifiers_of
+from ...decoders.bidirectional.local import check_order
+from ...errors import Errors
+from ...features.keys import Keys
+from ...features.label_templates import label_values
+from ...learning.inequality import check_inequality_settings
+from ..weights.classifier_storage import classifiers_problem, nonzero_rows, without_unused
+from ..weights.storage import (
+    FORMAT,
+    SparseTable,
+    all_cells,
+    pack_extra,
+    pack_keys,
+    read_message,
+    unpack_extra,
+    unpack_keys,
+)
+from .features import LocalFeatures
+from .scores import BatchScores, stack_weights
+from .training import Batch, ClassifierSetup, LocalTraining, SparseRows
+from .type_scores import StackedWeights
+
+Strategy = Literal[
+    "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional"
+]
+Ints = NDArray[np.intp]
+LocalModel = Model[List[Doc], BatchScores]
+
+
+def LocalClassifiers(
+    templates: List[str], order: int = 2, min_count: int = 1, train_for: Optional[List[Strategy]] = None
+) -> LocalModel:
+    """Local classifiers over binary features.
+
+    templates: feature templates (features/templates.py), some of them with labels of neighbours: "label[-1]".
+    order (int): 1 or 2, neighbours on each side whose labels may be seen.
+    min_count (int): features seen fewer times in the training data have no weight.
+    train_for: strategies whose classifiers are trained; None = all 4 or 16 classifiers, for any strategy.
+    RAISES ValueError [HS010-HS013, HS018]: bad templates; [HS017]: `min_count`; [HS090]: `order`; [HS092]: a strategy.
+    """
+    check_order(order)
+    if min_count < 1:
+        raise ValueError(Errors.HS017.format(min_count=min_count))
+    masks = list(range(1 << 2 * order))
+    if train_for is not None:
+        if not train_for:
+            raise ValueError(Errors.HS092.format(strategy=train_for))
+        masks = sorted({mask for strategy in train_for for mask in classifiers_of(strategy, order, prune=1.0)})
+    features = LocalFeatures(templates, order)
+    return Model(
+        "local_classifiers",
+        forward,
+        dims={"nO": None},
+        attrs={
+            "features": features,
+            "order": order,
+            "min_count": min_count,
+            "reads_annotation": features.reads_annotation,
+            "forget_words": forget_words,
+        },
+        shims=[ClassifiersShim(features, order, masks)],
+    )
+
+
+def forward(model: LocalModel, docs: List[Doc], is_train: bool) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
+    shim, features = shim_of(model), model.attrs["features"]
+    weights, keys = shim.stacked(), shim.keys()
+    found = features.word_features(docs, keys, weights)
+    index = features.indexes(keys).labels
+    return BatchScores(weights, found, index, features.label_groups, shim.values()), _no_backprop
+
+
+def define_features(
+    model: LocalModel, labels: Sequence[str], versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], n_tokens: int
+) -> None:
+    """Number the features of the training texts, and set all weights to zero.
+
+    labels: names, by id. versions: as in `LocalFeatures.count`. n_tokens (int): tokens with a gold label.
+    """
+    shim = shim_of(model)
+    values = label_values(labels)
+    keys = model.attrs["features"].count(versions, values, model.attrs["min_count"])
+    shim.start({"keys": keys, "values": values, "n_tokens": n_tokens})
+
+
+def forget_words(model: LocalModel) -> None:
+    """Drop what is remembered of words (at the end of a memory zone)."""
+    model.attrs["features"].forget_words()
+
+
+def shim_of(model: LocalModel) -> "ClassifiersShim":
+    """The model's classifiers."""
+    shim = model.shims[0]
+    if not isinstance(shim, ClassifiersShim):
+        raise ValueError(Errors.HS051.format(name=model.name, got=type(shim).__name__, expected="local_classifiers"))
+    return shim
+
+
+class ClassifiersShim(Shim):
+    """The weights of all classifiers: finished ones to predict and to save, and those in training.
+
+    extra: "keys": feature keys, one array a group; "values": what stands for each label in keys; "n_tokens": tokens
+    of the training data. Only features that some classifier has a weight for are saved.
+    """
+
+    def __init__(self, features: LocalFeatures, order: int, masks: List[int]) -> None:
+        super().__init__(None)
+        self.masks = masks
+        self._order = order
+        self._groups = {visible: features.groups_of(visible) for visible in masks}
+        self._n_groups = 1 + len(features.label_templates)
+        self._settings: Optional[Dict[str, Any]] = None
+        self._extra: Dict[str, Any] = {}
+        self._weights: Dict[int, SparseRows] = {}
+        self._stacked: Optional[StackedWeights] = None
+        self._training: Optional[LocalTraining] = None
+        self._has_update = False
+
+    def configure(self, *, learn_rate: float, width: float, n_process: int, seed: int) -> None:
+        """How to learn from now on. RAISES ValueError [HS040]."""
+        check_inequality_settings(learn_rate, width)
+        if n_process < 1:
+            raise ValueError(Errors.HS040.format(name="n_process", value=n_process, expected="1 or more"))
+        self._settings = {"learn_rate": learn_rate, "width": width, "n_process": n_process, "seed": seed}
+
+    def start(self, extra: Dict[str, Any]) -> None:
+        self._end_training()
+        self._extra, self._stacked = extra, None
+        nothing = SparseRows(np.zeros(0, np.int32), np.zeros((0, self.n_labels), np.float16))
+        self._weights = {visible: nothing for visible in self.masks}
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.values()) - 2
+
+    def keys(self) -> List[Keys]:
+        """RAISES ValueError [HS052]: no features yet."""
+        if not self._extra:
+            raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+        keys: List[Keys] = self._extra["keys"]
+        return keys
+
+    def values(self) -> Keys:
+        self.keys()
+        values: Keys = self._extra["values"]
+        return values
+
+    def is_of(self, labels: Sequence[str]) -> bool:
+        """Whether the weights are of these labels, in this order; true if there are no weights yet."""
+        return not self._extra or np.array_equal(self.values(), label_values(labels))
+
+    def stacked(self) -> StackedWeights:
+        """Finished weights, from which labels are predicted."""
+        if self._stacked is None:
+            sizes = [len(keys) for keys in self.keys()]
+            n_masks = 1 << 2 * self._order
+            self._stacked = stack_weights(self._finished(), self._groups, sizes, n_masks, self.n_labels)
+        return self._stacked
+
+    def gradient(self, batch: Batch, drop: float) -> float:
+        """Keep the gradient of a batch for the next `finish_update`. RETURNS the mean loss of the classifiers.
+
+        RAISES ValueError [HS055]: no settings to learn by.
+        """
+        if self._training is None:
+            self._training = LocalTraining(self._setups(), self._settings["n_process"] if self._settings else 1)
+        self._has_update = True
+        return self._training.gradient(batch, drop) / len(self.masks)
+
+    def feature_weights(self) -> List[NDArray[Any]]:
+        """The tables of all classifiers."""
+        return [values.astype(np.float32) for _, values in self._finished().values()]
+
+    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+        """Others in their place, rounded for storage already. What is being learnt is lost."""
+        finished = self._finished()
+        self._end_training()
+        pairs = zip(finished.items(), tables, strict=True)
+        self._weights = {visible: SparseRows(rows, values) for (visible, (rows, _)), values in pairs}
+        self._stacked = None
+
+    def drop_features(self) -> None:
+        """Forget features whose weights are zero in every classifier."""
+        if self._extra:
+            kept = {visible: nonzero_rows(weights) for visible, weights in self._finished().items()}
+            self._end_training()
+            self._weights, keys = without_unused(kept, self.keys(), self._groups)
+            self._extra, self._stacked = {**self._extra, "keys": keys}, None
+
+    def n_features(self) -> int:
+        return sum(map(len, self.keys())) if self._extra else 0
+
+    def finish_update(self, optimizer: Any) -> None:
+        """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
+        if self._has_update and self._training is not None:
+            self._training.step()
+            self._stacked, self._has_update = None, False
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_weights": self._finished(), "_training": None, "_has_update": False}
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Linear models stay on the CPU."""
+
+    def to_bytes(self) -> bytes:
+        weights, keys = without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
+        extra = {**self._extra, "keys": keys} if self._extra else {}
+        arrays = {
+            str(visible): {"rows": pack_keys(rows), **SparseTable.of(all_cells(values.astype(np.float32))).packed()}
+            for visible, (rows, values) in weights.items()
+        }
+        message = {"layer": "local_classifiers", "order": self._order, "weights": arrays, "extra": pack_extra(extra)}
+        return bytes(srsly.msgpack_dumps({"format": FORMAT, **message}))
+
+    def from_bytes(self, data: bytes) -> "ClassifiersShim":
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or order; [HS054]: NaN or infinite weights;
+        [HS059]: of a later version."""
+        name = "local_classifiers"
+        message = read_message(data, name)
+        try:
+            layer, order, extra = message["layer"], message["order"], unpack_extra(message["extra"])
+            weights = {
+                int(visible): SparseRows(unpack_keys(packed["rows"]), SparseTable.unpacked(packed).used().dense())
+                for visible, packed in message["weights"].items()
+            }
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
+        if layer != name or order != self._order:
+            got, expected = f"{layer} of order {order}", f"{name} of order {self._order}"
+            raise ValueError(Errors.HS051.format(name=name, got=got, expected=expected))
+        try:
+            problem = classifiers_problem(weights, extra, self._groups, self._n_groups)
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
+        if problem:
+            raise ValueError(Errors.HS050.format(name=name, problem=problem))
+        self._end_training()
+        self._extra, self._weights, self._stacked = extra, weights, None
+        return self
+
+    def _finished(self) -> Dict[int, SparseRows]:
+        if self._training is not None:
+            self._weights = self._training.finish()
+        return self._weights
+
+    def _setups(self) -> List[ClassifierSetup]:
+        if self._settings is None:
+            raise ValueError(Errors.HS055.format(name="local_classifiers"))
+        sizes = [len(keys) for keys in self.keys()]
+        common = self.n_labels, self._settings["learn_rate"], self._settings["width"], self._extra["n_tokens"]
+        return [
+            ClassifierSetup(
+                visible, groups, [sizes[g] for g in groups], *common, self._settings["seed"], self._weights[visible]
+            )
+            for visible, groups in self._groups.items()
+        ]
+
+    def _end_training(self) -> None:
+        if self._training is not None:
+            self._training.close()
+        self._training, self._has_update = None, False
+
+
+def _no_backprop(d_scores: Any) -> NoReturn:
+    raise ValueError(Errors.HS095)

@@ -1,0 +1,223 @@
+"""Features of local classifiers: templates about words, and templates that also look at the labels of neighbours.
+
+All classifiers share the features; one that sees fewer neighbours uses fewer of them. GROUPS keep them apart: group 0
+holds the features of all templates about words, group j > 0 those of one label template. In the weight table of a
+classifier the groups that it uses follow each other, each closed by a row of zeros for "no such feature". There are two
+indexes: of group 0, and of all label templates.
+"""
+
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+
+from ...decoders.bidirectional.local import OFFSETS
+from ...features.extract import FeatureExtractor
+from ...features.index import ExactIndex, KeyCounter
+from ...features.keys import ABSENT, Keys, mix
+from ...features.label_templates import LabelTemplate, label_keys, split_templates
+from ...features.sequences import sentence_starts
+from ...features.templates import parse_templates
+from ..emissions.sparse_linear import BLOCK_TOKENS
+from .type_scores import LocalTypeScores, StackedWeights
+
+CACHE_BYTES = 1024 * 1024 * 1024  # feature rows of training texts kept between epochs
+
+Rows = NDArray[np.int32]
+Ints = NDArray[np.intp]
+
+
+class TrainingRows(NamedTuple):
+    """Rows of a batch in each group. plain (K, n), by template; labels (J, n), by label template (gold neighbours)."""
+
+    plain: Rows
+    labels: Rows
+
+
+class FeatureIndexes(NamedTuple):
+    """words: of group 0. labels: of all label templates, end to end; starts (J + 1,): where their groups begin."""
+
+    words: ExactIndex
+    labels: ExactIndex
+    starts: Ints
+
+    def label_rows(self, keys: Keys) -> Rows:
+        """Rows in the group of each label template. keys (J, n). RETURNS (J, n)."""
+        rows = self.labels.lookup(keys) - self.starts[:-1, None].astype(np.int32)
+        sizes = np.diff(self.starts)[:, None].astype(np.int32)
+        return np.where((rows >= 0) & (rows < sizes), rows, sizes)  # a key of another group, by chance, is no feature
+
+
+class WordFeatures(NamedTuple):
+    """What is known of a batch before any label. own: scores of word types; codes (offsets, N): what to ask them for at
+    each token. rows (K, N) int32: features of the other templates. words (P, N): keys of the word parts of label
+    templates."""
+
+    own: LocalTypeScores
+    codes: Ints
+    rows: Rows
+    words: Keys
+
+
+class LocalFeatures:
+    """Extracts features, and holds the indexes that belong to the weights in use.
+
+    templates: template strings. order (int): of inference; label templates that look further are not used.
+    """
+
+    def __init__(self, templates: List[str], order: int) -> None:
+        split = split_templates(parse_templates(templates))
+        self._extractor = FeatureExtractor([*split.plain, *(word for word in split.words if word not in split.plain)])
+        self._n_plain = len(split.plain)
+        self._of_more = [k for k in self._extractor.of_more if k < self._n_plain]
+        self._word_at = [self._extractor.templates.index(word) for word in split.words]
+        slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[order])}
+        self.label_templates = [t for t in split.labels if set(t.offsets) <= set(slot_of)]
+        self.slots = [[slot_of[offset] for offset in t.offsets] for t in self.label_templates]
+        self.masks = [sum(1 << slot for slot in set(slots)) for slots in self.slots]
+        self.label_groups = label_groups(self.label_templates, self.slots)
+        self._keys: List[Keys] = []
+        self._indexes: Optional[FeatureIndexes] = None
+        self._types: Optional[LocalTypeScores] = None
+        self._cache: Dict[bytes, TrainingRows] = {}
+        self._cached_bytes = 0
+
+    @property
+    def reads_annotation(self) -> bool:
+        return not self._extractor.is_lexical
+
+    def forget_words(self) -> None:
+        self._extractor.forget_words()
+        self._types = None
+
+    def groups_of(self, visible: int) -> List[int]:
+        """The groups that a classifier uses: of the label templates, those whose neighbours it sees."""
+        return [0, *(j + 1 for j, mask in enumerate(self.masks) if mask & ~visible == 0)]
+
+    def count(self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int) -> List[Keys]:
+        """Features of training texts seen at least `min_count` times in one of the versions, group by group.
+
+        versions: the texts, perhaps with several annotations, in batches of docs and the contexts of their tokens
+        (N, 2k), -1 = not known. values: of the labels (`label_values`).
+        """
+        groups: List[Keys] = [np.zeros(0, np.uint64) for _ in range(1 + len(self.label_templates))]
+        for batches in versions:
+            counters = [KeyCounter() for _ in groups]
+            for docs, contexts in batches:
+                keys = self._extractor.keys(docs)
+                counters[0].add(keys[: self._n_plain])
+                for j, found in enumerate(self._label_keys(keys[self._word_at], contexts, values)):
+                    counters[j + 1].add(found)
+            for g, counter in enumerate(counters):
+                groups[g] = np.union1d(groups[g], counter.frequent(min_count))
+        return groups
+
+    def indexes(self, keys: List[Keys]) -> FeatureIndexes:
+        """Made when first needed and when other keys are in use."""
+        indexes = self._indexes  # (other threads may be making them, too)
+        if indexes is None or self._keys is not keys:
+            starts = np.cumsum([0, *map(len, keys[1:])])
+            labels = ExactIndex(np.concatenate([np.zeros(0, np.uint64), *keys[1:]]))
+            indexes = FeatureIndexes(ExactIndex(keys[0]), labels, starts)
+            self._types, self._cache, self._cached_bytes = None, {}, 0
+            self._indexes, self._keys = indexes, keys
+        return indexes
+
+    def word_features(self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights) -> WordFeatures:
+        """Features of the words of all docs, those of more than one word computed in blocks of tokens."""
+        index, extractor = self.indexes(keys).words, self._extractor
+        columns = extractor.columns(docs)
+        own = self._types  # (other threads may put others in their place)
+        if own is None or not own.are_of(weights, columns.numbering):
+            self._types = own = LocalTypeScores(weights, extractor, index, self._n_plain, columns.numbering)
+        rows = np.empty((len(self._of_more), columns.n_tokens), np.int32)
+        words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
+        for start in range(0, columns.n_tokens, BLOCK_TOKENS):
+            stop = start + BLOCK_TOKENS
+            rows[:, start:stop] = index.lookup(extractor.keys_between(columns, start, stop, self._of_more))
+            words[:, start:stop] = extractor.keys_between(columns, start, stop, self._word_at)
+        return WordFeatures(own, own.codes(columns), rows, words)
+
+    def training_rows(self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]) -> TrainingRows:
+        """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not known.
+
+        Texts with the same words, sentences, annotation (if read) and gold labels come from the cache.
+        """
+        indexes = self.indexes(keys)
+        ends = np.cumsum([len(doc) for doc in docs])
+        parts = np.split(contexts, ends[:-1])
+        names = [self._name(doc, part) for doc, part in zip(docs, parts, strict=True)]
+        fresh: Dict[bytes, TrainingRows] = {}
+        new = [i for i, name in enumerate(names) if name not in self._cache]
+        if new:
+            found = self._extractor.keys([docs[i] for i in new])
+            plain = indexes.words.lookup(found[: self._n_plain])
+            label_keys_ = self._label_keys(found[self._word_at], np.concatenate([parts[i] for i in new]), values)
+            stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(len(label_keys_), plain.shape[1]))
+            cuts = np.cumsum([len(docs[i]) for i in new])[:-1]
+            pairs = zip(np.split(plain, cuts, axis=1), np.split(stacked, cuts, axis=1), strict=True)
+            whole = (TrainingRows(*map(np.ascontiguousarray, pair)) for pair in pairs)
+            fresh = dict(zip((names[i] for i in new), whole, strict=True))
+            if self._cached_bytes + plain.nbytes + stacked.nbytes <= CACHE_BYTES:
+                self._cache.update(fresh)
+                self._cached_bytes += plain.nbytes + stacked.nbytes
+        rows = [fresh[name] if name in fresh else self._cache[name] for name in names]
+        return TrainingRows(*(np.concatenate(part, axis=1) for part in zip(*rows, strict=True)))
+
+    def _name(self, doc: Doc, contexts: Ints) -> bytes:
+        seen = [doc.to_array(["ORTH"]), sentence_starts(doc), contexts, *self._extractor.contextual_values(doc)]
+        return b"".join(array.tobytes() for array in seen)
+
+    def _label_keys(self, words: Keys, contexts: Ints, values: Keys) -> List[Keys]:
+        """Keys of each label template, 0 where a label that it looks at is not known."""
+        result = []
+        for template, slots in zip(self.label_templates, self.slots, strict=True):
+            labels = [contexts[:, slot] for slot in slots]
+            known = np.logical_and.reduce([label >= 0 for label in labels])
+            result.append(np.where(known, label_keys(template, words, [values[label] for label in labels]), 0))
+        return result
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {
+            **self.__dict__,
+            "_types": None,
+            "_cache": {},
+            "_cached_bytes": 0,
+        }  # a worker process of `nlp.pipe` does not train
+
+
+class LabelGroup(NamedTuple):
+    """Label templates that look at the same slots, to be looked up together; those with a part about words first.
+
+    mask (int): of the slots. seeds (J, 1): of their keys. words: of those with such a part, which of the parts.
+    """
+
+    slots: Tuple[int, ...]
+    mask: int
+    seeds: Keys
+    words: List[int]
+
+    def keys(self, words: Keys, labels: Sequence[Keys]) -> Keys:
+        """As `label_keys` has them. words (P, n), labels: for each slot (n,). RETURNS (J, n)."""
+        parts = words[self.words]
+        state = np.empty((len(self.seeds), words.shape[1]), np.uint64)
+        state[: len(parts)] = mix(self.seeds[: len(parts)], parts)
+        state[len(parts) :] = self.seeds[len(parts) :]
+        for values in labels:
+            state = mix(state, values)
+        state[: len(parts)][parts == ABSENT] = ABSENT
+        return state
+
+
+def label_groups(templates: Sequence[LabelTemplate], slots: Sequence[Sequence[int]]) -> List[LabelGroup]:
+    groups: Dict[Tuple[int, ...], List[LabelTemplate]] = {}
+    for template, looked_at in zip(templates, slots, strict=True):
+        groups.setdefault(tuple(looked_at), []).append(template)
+    result = []
+    for looked_at, found in groups.items():
+        found.sort(key=lambda template: template.word < 0)
+        seeds = np.array([[template.seed] for template in found], np.uint64)
+        words = [template.word for template in found if template.word >= 0]
+        result.append(LabelGroup(looked_at, sum(1 << slot for slot in set(looked_at)), seeds, words))
+    return result

@@ -1,0 +1,39 @@
+"""Sums of weight rows at many tokens. NumPy adds a million numbers in the time it takes to fetch them from memory, so
+the sums are made in blocks of tokens that stay in the processor's cache until all is added."""
+
+from typing import Any, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...features.index import Rows
+
+BLOCK_TOKENS = 1024
+
+Floats = NDArray[np.float32]
+Term = Tuple[Floats, NDArray[Any]]
+
+
+def sum_rows(terms: Sequence[Term], sums: Floats) -> None:
+    """sums[n] = sum over (table, rows) of table[rows[n]], one after the other, whatever the block.
+
+    terms: table (F, L), rows (n,). sums (n, L): what is written, 0 without terms.
+    """
+    if not terms:
+        sums[:] = 0
+        return
+    buffer = np.empty_like(sums[:BLOCK_TOKENS])
+    for start in range(0, len(sums), BLOCK_TOKENS):
+        block, some = sums[start : start + BLOCK_TOKENS], slice(start, start + BLOCK_TOKENS)
+        (table, rows), *others = terms
+        np.take(table, rows[some], axis=0, out=block, mode="clip")
+        for table, rows in others:
+            np.take(table, rows[some], axis=0, out=buffer[: len(block)], mode="clip")
+            block += buffer[: len(block)]
+
+
+def add_rows(table: Floats, rows: Rows) -> Floats:
+    """scores[n] = sum_k table[rows[k, n]]. rows (K, n). RETURNS (n, L)."""
+    scores = np.empty((rows.shape[1], table.shape[1]), table.dtype)
+    sum_rows([(table, row) for row in rows], scores)
+    return scores

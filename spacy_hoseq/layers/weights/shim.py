@@ -1,0 +1,171 @@
+"""A thinc Shim that holds weight arrays with update rules of their own.
+
+thinc's dense optimizers touch every weight at every step; an update of a linear sequence model touches few. So the
+arrays live in a Shim, thinc's device for parameters that it does not own: `model.finish_update`, `model.to_bytes`,
+`model.copy` reach it, and it ignores the optimizer that they pass. What is saved is finished: averaged, half
+precision, non-zero only.
+"""
+
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import srsly
+from numpy.typing import NDArray
+from thinc.api import Model
+from thinc.shims import Shim
+
+from ...errors import Errors
+from ...learning.gradients import Gradient
+from ...learning.parameter import Parameter, UpdateRule, UsedRows
+from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
+
+Averaging = Union[bool, Literal["late"]]  # which mean of the weights predicts (learning/parameter.py); False = the last
+
+
+class WeightsShim(Shim):
+    """Named weight arrays of one layer.
+
+    name (str): the layer's, for messages. parameters: arrays by name, none before `initialize`.
+    extra: what else the layer must save to understand its rows (feature keys, patterns); msgpack types and arrays.
+    problem (Callable): says what is wrong with weights just loaded, "" if nothing; None = not checked.
+    """
+
+    def __init__(self, name: str, problem: "Optional[Callable[[WeightsShim], str]]" = None) -> None:
+        super().__init__(None)
+        self.name = name
+        self._problem = problem
+        self.parameters: Dict[str, Parameter] = {}
+        self.extra: Dict[str, Any] = {}
+        self._packed: Optional[Tuple[Dict[str, Any], Dict[str, Any]]] = None
+        self._rule: Optional[UpdateRule] = None
+        self._averaged: Averaging = True
+        self._rng = np.random.default_rng(0)
+        self._pending: Dict[str, List[Gradient]] = {}
+        self._has_update = False
+
+    def configure(self, rule: UpdateRule, *, averaged: Averaging, seed: int) -> None:
+        """How to learn from now on. seed (int): of the feature dropout."""
+        self._rule, self._averaged = rule, averaged
+        self._rng = np.random.default_rng(seed)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return self._rng
+
+    def set(self, parameter: Parameter) -> None:
+        self.parameters[parameter.name] = parameter
+
+    def values(self, name: str, *, is_train: bool) -> NDArray[Any]:
+        """Raw weights to learn on, finished ones to predict with. RAISES ValueError [HS052]: no weights yet."""
+        parameter = self._known(name)
+        return parameter.values if is_train else parameter.finished(averaged=bool(self._averaged))
+
+    def used_rows(self, name: str) -> UsedRows:
+        """Finished weights, less rows that are zero: the same object until they change. RAISES ValueError [HS052]."""
+        return self._known(name).finished_rows(averaged=bool(self._averaged))
+
+    def _known(self, name: str) -> Parameter:
+        if name not in self.parameters:
+            raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
+        return self.parameters[name]
+
+    def add_gradient(self, name: str, gradient: Gradient) -> None:
+        """Keep a gradient for the next `finish_update`."""
+        self._has_update = True
+        if len(gradient[0]):
+            self._pending.setdefault(name, []).append(gradient)
+
+    def feature_weights(self) -> List[NDArray[Any]]:
+        """The table of features, if the layer has one (the last row stands for no feature)."""
+        return [self.values("table", is_train=False)] if "table" in self.parameters else []
+
+    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+        """Another table in its place, rounded for storage already. What is being learnt is lost."""
+        for table in tables:
+            self.set(Parameter("table", table, resumed=True))
+        self._pending, self._has_update = {}, False
+
+    def drop_features(self) -> None:
+        """Forget features whose weights are zero, and bring the others in ascending order; hashed rows stay."""
+        if "keys" not in self.extra or "table" not in self.parameters:
+            return
+        (table,), keys = self.feature_weights(), self.extra["keys"]
+        rows = np.flatnonzero(table[:-1].any(axis=1))
+        rows = rows[np.argsort(keys[rows])]
+        self.extra = {**self.extra, "keys": keys[rows]}
+        self.set_feature_weights([np.concatenate([table[rows], table[-1:]])])
+
+    def n_features(self) -> int:
+        return len(self.extra.get("keys", ()))
+
+    def finish_update(self, optimizer: Any) -> None:
+        """Apply what `add_gradient` has collected, by the layer's own rule. `optimizer` is not used."""
+        if not self._has_update:
+            return
+        if self._rule is None:
+            raise ValueError(Errors.HS055.format(name=self.name))
+        for name, parameter in self.parameters.items():
+            parameter.update(self._rule, self._pending.get(name, []), late=self._averaged == "late")
+        self._pending = {}
+        self._has_update = False
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Linear models stay on the CPU."""
+
+    def to_bytes(self) -> bytes:
+        finished = {name: p.finished_cells(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
+        message = {
+            "format": FORMAT,
+            "layer": self.name,
+            "arrays": {name: SparseTable.of(used).packed() for name, used in finished.items()},
+            "nonnegative": {name: p.nonnegative for name, p in self.parameters.items()},
+            "extra": self._extra_packed(),
+        }
+        return bytes(srsly.msgpack_dumps(message))
+
+    def _extra_packed(self) -> Dict[str, Any]:
+        """`extra` as it is saved, which is the same at every evaluation of a training."""
+        packed = self._packed
+        if packed is None or packed[0] is not self.extra:
+            self._packed = packed = self.extra, pack_extra(self.extra)
+        return packed[1]
+
+    def from_bytes(self, data: bytes) -> "WeightsShim":
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer; [HS054]: NaN or infinite weights; [HS059]: of
+        a later version."""
+        message = read_message(data, self.name)
+        try:
+            layer, signs, extra = message["layer"], message["nonnegative"], unpack_extra(message["extra"])
+            tables = {name: SparseTable.unpacked(packed) for name, packed in message["arrays"].items()}
+            arrays = {name: table.used() for name, table in tables.items()}
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
+        if layer != self.name:
+            raise ValueError(Errors.HS051.format(name=self.name, got=layer, expected=self.name))
+        for name, table in tables.items():
+            if not np.isfinite(table.values).all():
+                raise ValueError(Errors.HS054.format(name=f"{self.name}.{name}"))
+        try:
+            self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in arrays.items()}
+            self.extra = extra
+            problem = self._problem(self) if self._problem else ""
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
+        if problem:
+            raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
+        self._pending, self._has_update = {}, False
+        return self
+
+
+def weights_of(model: Model) -> WeightsShim:
+    """The layer's weights."""
+    shim = model.shims[0]
+    if not isinstance(shim, WeightsShim):
+        raise ValueError(Errors.HS051.format(name=model.name, got=type(shim).__name__, expected="WeightsShim"))
+    return shim
+
+
+def weights_in(model: Model) -> List[WeightsShim]:
+    """The weights of all layers."""
+    return [shim for node in model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
+

@@ -1,0 +1,111 @@
+"""Files with a token a line, columns separated by tabs or spaces, and an empty line after each sentence.
+
+    Ann     NNP     B-PER
+    sleeps  VBZ     O
+
+Which column has words, tags and entities (B, I, O and other representations) is set; columns count from 1.
+"""
+
+import re
+from pathlib import Path
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Union
+
+from ...errors import Errors
+from ..files import Line, read_lines
+from ..results import Items, Problem, Sentence
+from .entity_tags import (
+    AUTO,
+    EXPECTED_TAG,
+    check_entity_representation,
+    entities_of_tags,
+    is_entity_tag,
+    representation_of,
+)
+
+
+class Columns(NamedTuple):
+    """Numbers of columns, from 1; 0 = there is none; -1 = the last. separator: "" = a tab, or spaces in lines without.
+    representation: of entity tags; "auto" = by the letters of the file."""
+
+    word: int = 1
+    tag: int = 2
+    entity: int = 0
+    separator: str = ""
+    representation: str = AUTO
+
+
+def check_columns(columns: Columns) -> None:
+    """RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation."""
+    numbers = [columns.word, columns.tag, columns.entity]
+    used = [number for number in numbers if number]
+    if columns.word == 0 or min(numbers) < -1 or len(set(used)) < len(used):
+        raise ValueError(Errors.HS075.format(word=columns.word, tag=columns.tag, entity=columns.entity))
+    check_entity_representation(columns.representation)
+
+
+def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Items:
+    """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be read.
+
+    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation.
+    """
+    check_columns(columns)
+    representation = columns.representation
+    if columns.entity and representation == AUTO:
+        representation = representation_of(_tags_of(path, encodings, columns))
+    rows: List[List[str]] = []
+    problem: Optional[Problem] = None
+    for line in read_lines(path, encodings):
+        if isinstance(line, Line) and not line.text.strip(" \t"):
+            if problem or rows:
+                yield problem or _sentence(rows, columns, representation)
+            rows, problem = [], None
+            continue
+        row = line if isinstance(line, Problem) else _row(line, columns, path)
+        if isinstance(row, Problem):
+            problem = problem or row
+        else:
+            rows.append(row)
+    if problem or rows:
+        yield problem or _sentence(rows, columns, representation)
+
+
+def _row(line: Line, columns: Columns, path: Path) -> Union[List[str], Problem]:
+    """The fields of a line that has all columns asked for."""
+    fields = _fields(line.text, columns.separator)
+    needed = max(columns.word, columns.tag, columns.entity, 2 if columns.entity == -1 or columns.tag == -1 else 1)
+    if len(fields) < needed:
+        return Problem(path, line.number, f'"{line.text}"', f"{needed} columns, got {len(fields)}")
+    for number in (columns.word, columns.tag, columns.entity):
+        if number and not fields[_index(number)]:
+            return Problem(path, line.number, f'"{line.text}"', f"column {number} not to be empty")
+    if columns.entity and not is_entity_tag(fields[_index(columns.entity)]):
+        return Problem(path, line.number, f'"{fields[_index(columns.entity)]}"', EXPECTED_TAG)
+    return fields
+
+
+def _fields(text: str, separator: str) -> List[str]:
+    if separator or "\t" in text:
+        return text.split(separator or "\t")
+    return re.split(" +", text.strip(" "))
+
+
+def _index(number: int) -> int:
+    return number - 1 if number > 0 else -1
+
+
+def _sentence(rows: List[List[str]], columns: Columns, representation: str) -> Sentence:
+    words = [row[_index(columns.word)] for row in rows]
+    tags = [row[_index(columns.tag)] for row in rows] if columns.tag else None
+    if not columns.entity:
+        return Sentence(words, tags)
+    entities, n_mended = entities_of_tags([row[_index(columns.entity)] for row in rows], representation)
+    return Sentence(words, tags, None, entities, 0, n_mended)
+
+
+def _tags_of(path: Path, encodings: Sequence[str], columns: Columns) -> Iterator[str]:
+    """The entity tags of a file, as far as it can be read."""
+    for line in read_lines(path, encodings):
+        if isinstance(line, Line) and line.text.strip(" \t"):
+            row = _row(line, columns, path)
+            if not isinstance(row, Problem):
+                yield row[_index(columns.entity)]

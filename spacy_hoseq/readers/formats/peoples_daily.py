@@ -1,0 +1,97 @@
+"""The People's Daily corpus of Peking University (PFR): a paragraph a line, words with tags, groups in brackets.
+
+    19980101-07-001-002/m  [学校/n  图书馆/n]nt  今天/t  开放/v  。/w
+
+The number of the paragraph is dropped. A group `[...]nt` is one entity of the name that the tag has in `entities`, and
+so is a single word with such a tag outside of such a group. Groups may be nested: the outermost of those named counts.
+"""
+
+import re
+from pathlib import Path
+from typing import Dict, Iterator, List, Sequence, Union
+
+from ..files import Line, read_lines
+from ..results import Items, Label, Problem, Sentence
+
+ENTITIES = {"nt": "ORG"}
+EXPECTED = "word/tag, with [ before the first word of a group and ]tag behind the last"
+_NUMBER = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
+_PIECE = re.compile(r"(?P<open>\[*)(?P<word>.+)/(?P<tag>[A-Za-z]+)(?P<close>(\][A-Za-z]+)*)")
+_ENDS = "。！？"
+_FOLLOWERS = "”’』」）"  # what follows the end of a sentence and belongs to it
+
+
+def read_peoples_daily(
+    path: Path, encodings: Sequence[str], entities: Dict[str, str] = ENTITIES, split_sentences: bool = True
+) -> Items:
+    """The sentences of each paragraph, or a Problem for a paragraph that cannot be read.
+
+    entities: names of entities by the tags of groups and words. split_sentences: at 。！？ with the closing quotes and
+    brackets behind them, outside of groups; otherwise a paragraph is one sentence.
+    """
+    for line in read_lines(path, encodings):
+        if isinstance(line, Problem):
+            yield line
+            continue
+        pieces = [piece for piece in re.split(r"[ \t]+", line.text) if piece]
+        if pieces and _NUMBER.fullmatch(pieces[0]):
+            pieces = pieces[1:]
+        if not pieces:
+            continue
+        paragraph = _paragraph(line, pieces, entities, path)
+        if isinstance(paragraph, Sentence) and split_sentences:
+            yield from _sentences(paragraph)
+        else:
+            yield paragraph
+
+
+def _paragraph(line: Line, pieces: List[str], entities: Dict[str, str], path: Path) -> Union[Sentence, Problem]:
+    words: List[str] = []
+    tags: List[str] = []
+    groups: List[Label] = []  # as they close: an inner one before the outer one
+    open_at: List[int] = []
+    for i, piece in enumerate(pieces):
+        found = _PIECE.fullmatch(piece)
+        if found is None:
+            return Problem(path, line.number, f'"{piece}"', EXPECTED)
+        open_at += [i] * len(found["open"])
+        words.append(found["word"])
+        tags.append(found["tag"])
+        for tag in found["close"].split("]")[1:]:
+            if not open_at:
+                return Problem(path, line.number, f'"{piece}" without an opening bracket', EXPECTED)
+            groups.append(Label(open_at.pop(), i + 1, tag))
+    if open_at:
+        return Problem(path, line.number, f'"{pieces[open_at[0]]}" without a closing bracket', EXPECTED)
+    groups += [Label(i, i + 1, tag) for i, tag in enumerate(tags)]
+    return Sentence(words, tags, None, _outermost(groups, entities))
+
+
+def _outermost(groups: List[Label], entities: Dict[str, str]) -> List[Label]:
+    """Groups that have a name, without those within another one, in order."""
+    result: List[Label] = []
+    for first, end, tag in sorted(groups, key=lambda group: (group.first, -group.end)):
+        if tag in entities and (not result or result[-1].end <= first):
+            result.append(Label(first, end, entities[tag]))
+    return result
+
+
+def _sentences(paragraph: Sentence) -> Iterator[Sentence]:
+    """Cut after the ends of sentences."""
+    words, tags, entities = paragraph.words, paragraph.tags or [], paragraph.entities or []
+    cuts = [0]
+    for i in range(1, len(words)):
+        ended = words[i - 1] in _ENDS or (words[i - 1] in _FOLLOWERS and _closes_an_end(words, i - 1))
+        goes_on = words[i] in _ENDS or words[i] in _FOLLOWERS
+        within = any(entity.first < i < entity.end for entity in entities)
+        if ended and not goes_on and not within:
+            cuts.append(i)
+    for first, end in zip(cuts, [*cuts[1:], len(words)], strict=True):
+        inside = [Label(a - first, b - first, name) for a, b, name in entities if first <= a < end]
+        yield Sentence(words[first:end], tags[first:end], None, inside)
+
+
+def _closes_an_end(words: List[str], i: int) -> bool:
+    while i > 0 and words[i] in _FOLLOWERS:
+        i -= 1
+    return words[i] in _ENDS

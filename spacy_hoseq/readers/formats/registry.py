@@ -1,0 +1,46 @@
+"""The formats by name, with their settings, as functions that read one file: for registered readers and the command."""
+
+from functools import partial
+from pathlib import Path
+from typing import Callable, Dict, List, NamedTuple, Sequence
+
+from ..results import Items
+from .columns import Columns, check_columns, read_columns
+from .peoples_daily import read_peoples_daily
+from .tagged_text import check_separator, read_tagged_text
+from .trees import read_trees
+
+
+class Format(NamedTuple):
+    """read(path, encodings): the sentences and problems of a file. suffixes: of its files in a folder."""
+
+    read: Callable[[Path, Sequence[str]], Items]
+    suffixes: List[str]
+
+
+TREES = [".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees"]
+CTB_GENRES = [".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs"]
+TAGGED = [".txt", ".tagged", ".pos"]
+COLUMNS = [".tsv", ".txt", ".conll", ".bio", ".iob", ".bmes", ".bioes"]
+
+
+def tree_format(chunks: bool, unescape: bool) -> Format:
+    """Bracketed trees of the Penn and the Chinese Treebank (brackets.py, trees.py)."""
+    return Format(partial(read_trees, chunks=chunks, unescape=unescape), [*TREES, *CTB_GENRES])
+
+
+def tagged_format(separator: str) -> Format:
+    """Words with tags, a sentence a line (tagged_text.py). RAISES ValueError [HS078]: no separator."""
+    check_separator(separator)
+    return Format(partial(read_tagged_text, separator=separator), TAGGED)
+
+
+def peoples_daily_format(entities: Dict[str, str], split_sentences: bool) -> Format:
+    """Paragraphs of words with tags and groups in brackets (peoples_daily.py)."""
+    return Format(partial(read_peoples_daily, entities=entities, split_sentences=split_sentences), TAGGED)
+
+
+def column_format(columns: Columns) -> Format:
+    """A token a line (columns.py). RAISES ValueError [HS075, HS081]: columns or representation that cannot be."""
+    check_columns(columns)
+    return Format(partial(read_columns, columns=columns), COLUMNS)

@@ -1,0 +1,54 @@
+"""Files of bracketed trees as sentences: words, tags and chunks; traces are dropped, escapes are undone.
+
+A leaf is `(TAG word)`. Its tag loses functions (CTB: "NR-SHORT" is NR); the tags -LRB- and -RRB- become "(" and ")", as
+in CoNLL-2000. Words: see `ESCAPES`.
+"""
+
+from pathlib import Path
+from typing import List, Sequence
+
+from ..chunk_rules import TRACE, chunks_of_tree
+from ..files import read_lines
+from ..results import Items, Problem, Sentence
+from .brackets import Tree, leaves, parse_trees
+
+BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-": "(", "-RSB-": ")"}
+ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
+
+
+def read_trees(path: Path, encodings: Sequence[str], chunks: bool = True, unescape: bool = True) -> Items:
+    """All sentences of a file, or one Problem: nothing is taken from a damaged file.
+
+    chunks: by the rules of CoNLL-2000, for English. unescape: words as in print, "(" for -LRB- and "/" for \\/;
+    otherwise as in the treebank, which CoNLL-2000 keeps.
+    """
+    sentences: List[Sentence] = []
+    for tree in parse_trees(read_lines(path, encodings), path):
+        if isinstance(tree, Problem):
+            yield tree
+            return
+        sentences.append(_sentence(tree, chunks, unescape))
+    yield from sentences
+
+
+def _sentence(tree: Tree, chunks: bool, unescape: bool) -> Sentence:
+    words: List[str] = []
+    tags: List[str] = []
+    n_traces = 0
+    for leaf in leaves(tree):
+        if leaf.label == TRACE:
+            n_traces += 1
+            continue
+        word = leaf.word or ""
+        words.append(_printed(word) if unescape else word)
+        tags.append(_tag(leaf.label))
+    return Sentence(words, tags, chunks_of_tree(tree) if chunks else None, None, n_traces)
+
+
+def _tag(label: str) -> str:
+    return BRACKET_TAGS.get(label) or (label if label.startswith("-") else label.partition("-")[0])
+
+
+def _printed(word: str) -> str:
+    """A word as in print: brackets by their names, and the escaped slash and asterisk."""
+    return ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")

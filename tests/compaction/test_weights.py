@@ -1,0 +1,142 @@
+"""Weights of whole models, pruned: what stays, and that predictions do not change where nothing was lost."""
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.compaction.weights import CompactWeights, counts_of, feature_shims
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.parameter import Parameter
+from spacy_hoseq.learning.pruning import Pruning
+
+from ..layers.helpers import doc_of, raw, zeros
+from ..layers.local.models import Problem, all_scores, random_docs
+from ..layers.taggers import tagger
+
+TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
+DOCS = [doc_of("the cat saw the dog"), doc_of("a cat")]
+NOTHING = Pruning(0.0, 0.0)
+
+
+def layer(**settings):
+    """Weights 1/4 or none; feature 2 has none, feature 3 the same of every label, feature 4 small ones."""
+    model = SparseLinear(TEMPLATES, **settings)
+    model.initialize(X=DOCS, Y=zeros(DOCS, 3))
+    table = np.random.default_rng(0).integers(0, 2, raw(model, "table").shape).astype(np.float32) / 4
+    table[:, 0] = 1
+    table[2], table[3], table[4], table[-1] = 0, 0.5, [0, 0.0625, 0], 0
+    weights_of(model).set(Parameter("table", table))
+    return model
+
+
+def scores(model):
+    """Differences from the first label: all that decides."""
+    found = np.concatenate(model.predict(DOCS))
+    return found - found[:, :1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"hash_rows": 20}])
+def test_what_decides_nothing_is_dropped(settings):
+    model, fresh = layer(**settings), SparseLinear(TEMPLATES, **settings)
+    expected, before = scores(model), counts_of(model)
+    weights = CompactWeights(model)
+    weights.apply(NOTHING)
+    assert np.array_equal(scores(model), expected) and expected.any()
+    weights.finish()
+    assert np.array_equal(scores(model), expected)
+    after = counts_of(model)
+    assert after.weights < before.weights and after.bytes < before.bytes
+    assert after.bytes == len(weights_of(model).to_bytes())
+    fresh.from_bytes(model.to_bytes())
+    assert np.array_equal(scores(fresh), expected) and fresh.to_bytes() == model.to_bytes()
+    if not settings:
+        assert (before.features, after.features) == (11, 9)
+        keys = weights_of(model).extra["keys"]
+        assert (np.diff(keys.astype(object)) > 0).all() and len(raw(model, "table")) == 10
+
+
+def test_pruned_features_do_not_fire():
+    model = layer()
+    keys = weights_of(model).extra["keys"]
+    weights = CompactWeights(model)
+    assert sorted(weights.ranges().tolist())[0] == 0.0625 and len(weights.ranges()) == 9
+    weights.apply(Pruning(0.1, 0.0))
+    assert not raw(model, "table")[4].any() and raw(model, "table")[0].any()
+    weights.apply(Pruning(0.0, 0.5))
+    assert set(np.unique(raw(model, "table")).tolist()) <= {-1, -0.5, 0, 0.5, 1}
+    weights.apply(Pruning(100.0, 0.0))
+    assert not scores(model).any()
+    weights.restore()
+    assert np.array_equal(scores(model), scores(layer()))
+    weights.apply(Pruning(0.1, 0.0))
+    weights.finish()
+    kept = weights_of(model).extra["keys"].tolist()
+    assert kept == sorted(set(keys.tolist()) - set(keys[[2, 3, 4]].tolist()))
+
+
+def test_order_of_old_models_is_mended():
+    """Features of earlier versions are in order of frequency."""
+    model = layer()
+    shim, order = weights_of(model), np.random.default_rng(1).permutation(11)
+    expected = scores(model)
+    table = raw(model, "table")
+    shim.extra = {"keys": shim.extra["keys"][order]}
+    shim.set(Parameter("table", np.concatenate([table[order], table[-1:]])))
+    assert np.array_equal(scores(model), expected)
+    size = len(shim.to_bytes())
+    shim.drop_features()
+    assert np.array_equal(scores(model), expected) and len(shim.to_bytes()) < size
+
+
+def test_compact_layers_learn():
+    model = layer()
+    weights = CompactWeights(model)
+    weights.apply(NOTHING)
+    weights.finish()
+    weights_of(model).configure(Additive(1.0), averaged=False, seed=0)
+    before = np.concatenate(model.predict(DOCS))
+    model.begin_update(DOCS)[1]([np.eye(3, dtype=np.float32)[[1] * len(doc)] for doc in DOCS])
+    model.finish_update(None)
+    change = np.concatenate(model.predict(DOCS)) - before
+    assert (change[:, 1] < 0).all() and not change[:, [0, 2]].any()
+
+
+def test_only_emissions_are_pruned():
+    model = tagger("all")
+    docs = [doc_of("x y z x")]
+    head = model.predict(docs)
+    assert [shim.name for shim in feature_shims(model)] == ["sparse_linear"]
+    weights = CompactWeights(model)
+    weights.apply(Pruning(1e6, 0.0))
+    weights.finish()
+    found = model.predict(docs)
+    assert not found.scores.any() and np.array_equal(found.trans, head.trans)
+    assert counts_of(model).features == counts_of(model).weights == 0
+
+
+def test_models_without_weights_have_none_to_prune():
+    assert feature_shims(SparseLinear(TEMPLATES)) == []
+    assert feature_shims(Problem(1).model)[0].feature_weights() != []
+    assert not counts_of(SparseLinear(TEMPLATES)).bytes
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_local_classifiers(order):
+    problem = Problem(order, 3)
+    problem.train()
+    docs = random_docs(np.random.default_rng(20), 8, 7)
+    expected = all_scores(problem.model, docs, order)
+    before, weights = counts_of(problem.model), CompactWeights(problem.model)
+    weights.apply(NOTHING)
+    found = all_scores(problem.model, docs, order)
+    assert found - found[..., :1] == pytest.approx(expected - expected[..., :1], abs=0.02)
+    weights.apply(Pruning(float(np.median(weights.ranges())), 0.0))
+    pruned = all_scores(problem.model, docs, order)
+    assert not np.allclose(pruned, found)
+    weights.finish()
+    assert np.array_equal(all_scores(problem.model, docs, order), pruned), "rows have new numbers, weights have not"
+    after = counts_of(problem.model)
+    assert after.features < before.features and 0 < after.weights < before.weights and after.bytes < before.bytes
+    fresh = problem.make_model().from_bytes(problem.model.to_bytes())
+    assert np.array_equal(all_scores(fresh, docs, order), pruned)

@@ -1,0 +1,286 @@
+"""Chunks in `hoseq_bidirectional_tagger`: gold spans, guessed spans, every representation."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_hoseq.chunks import LETTERS, TagTable, tag_names
+from spacy_hoseq.components.bidirectional_tagger import Decided
+from spacy_hoseq.components.spans.annotation import ChunkTags
+
+from ..bidirectional_helpers import (
+    CHUNKED,
+    NAME,
+    STRATEGIES,
+    blank,
+    chunked_doc,
+    chunked_examples,
+    chunker,
+    chunks_of,
+    chunks_on,
+    local,
+    tagger_of,
+    train,
+)
+from ..helpers import reloaded
+
+NLP = blank()
+REPRESENTATIONS = sorted(LETTERS)
+
+
+def tags_in(chunk_tags, eg):
+    """What the component learns, "" where nothing is known."""
+    strings = eg.predicted.vocab.strings
+    return [strings[value] if value else "" for value in chunk_tags.gold_values(eg).tolist()]
+
+
+def gold_tags(predicted, reference, chunks, representation="iob2", **annotation):
+    """Texts are cut into words at "|"."""
+    docs = [
+        Doc(NLP.vocab, words=text.split("|"), spaces=[False] * len(text.split("|"))) for text in (predicted, reference)
+    ]
+    if chunks is not None:
+        docs[1].spans["chunks"] = [Span(docs[1], *chunk) for chunk in chunks]
+    return tags_in(ChunkTags("chunks", representation), Example(*docs))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_chunks_are_learnt(representation, strategy):
+    if representation == "iob2" or strategy in ("easiest_first", "left_to_right"):
+        nlp = chunker(representation, 25, strategy=strategy)
+        for text, chunks in CHUNKED:
+            assert chunks_of(nlp, text) == chunks == chunks_of(reloaded(nlp), text)
+        doc = tagger_of(nlp)(chunked_doc(nlp, CHUNKED[0][0]))
+        assert [t.tag_ for t in doc] == [""] * 7 and doc.spans["chunks"].name == "chunks"
+        assert nlp.evaluate(chunked_examples(nlp))["spans_chunks_f"] == 1.0
+        types = {label.partition("-")[2] for label in tagger_of(nlp).labels}
+        assert types == {"", "NP", "VP"} and set(tagger_of(nlp).labels) <= set(tag_names(["NP", "VP"], representation))
+
+
+GOLD = [
+    (None, ["", "", "", ""]),
+    ([], ["O", "O", "O", "O"]),
+    ([(0, 2, "A"), (2, 3, "A")], ["B-A", "I-A", "B-A", "O"]),
+    ([(2, 4, "B"), (0, 1, "A")], ["B-A", "O", "B-B", "I-B"]),
+    ([(0, 4, "A-B")], ["B-A-B", "I-A-B", "I-A-B", "I-A-B"]),
+]
+
+
+@pytest.mark.parametrize("chunks, expected", GOLD)
+def test_gold_tags(chunks, expected):
+    assert gold_tags("a|b|c|d", "a|b|c|d", chunks) == expected
+
+
+MISALIGNED = [
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 2, "A"), (2, 3, "A")], "B-A B-A O"),
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 3, "A")], "B-A I-A O"),
+    ("ab|cd|ef", "a|b|cd|ef", [(1, 3, "A")], "_ _ O"),
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 1, "A"), (3, 4, "B")], "_ O B-B"),
+    ("ab|cd|ef", "a|b|cd|ef", [], "O O O"),
+    ("ab|cd|ef", "a|b|cd|ef", None, "_ _ _"),
+    ("a|b|cd|ef", "ab|cd|ef", [(0, 1, "A"), (1, 3, "B")], "B-A I-A B-B I-B"),
+    ("abc|def", "ab|cd|ef", [(0, 1, "A"), (2, 3, "B")], "_ _"),
+    ("abc|def|gh", "ab|cd|ef|gh", [(0, 3, "A")], "B-A I-A O"),
+    ("ab| |cd", "ab|cd", [(0, 1, "A"), (1, 2, "B")], "B-A O B-B"),
+]
+
+
+@pytest.mark.parametrize("predicted, reference, chunks, expected", MISALIGNED)
+def test_gold_on_other_tokens(predicted, reference, chunks, expected):
+    assert gold_tags(predicted, reference, chunks) == expected.replace("_", "").split(" ")
+
+
+def test_gold_on_other_tokens_is_learnt():
+    def examples(nlp):
+        pairs = [
+            ("theold dog sees", "the old dog sees", [(0, 3, "NP"), (3, 4, "VP")]),
+            ("acat", "a cat", [(1, 2, "NP")]),
+        ]
+        return [Example(chunked_doc(nlp, p), chunked_doc(nlp, r, chunks)) for p, r, chunks in pairs]
+
+    nlp = chunker(examples=examples)
+    assert tagger_of(nlp).labels == ("B-NP", "B-VP", "I-NP", "O")
+    assert chunks_of(nlp, "theold dog sees") == [(0, 2, "NP"), (2, 3, "VP")]
+
+
+@pytest.mark.parametrize(
+    "spans, problem",
+    [
+        ([(0, 2, "A"), (1, 3, "A")], r"\"chunks\"\] overlaps"),
+        ([(0, 2, "A"), (1, 2, "B")], "'b' .B, tokens 1 to 2. .*overlaps"),
+        ([(2, 3, "A"), (2, 3, "B")], "overlaps"),
+        ([(0, 1, "A"), (1, 2, "")], "has no label"),
+        ([(1, 3, "A")], "crosses the end of a sentence"),
+        ([(0, 4, "A")], "crosses the end of a sentence"),
+    ],
+)
+def test_spans_that_are_no_chunks(spans, problem):
+    nlp = blank(representation="bilou")
+    reference = chunked_doc(nlp, "a b c d", spans, sent_starts=[1, 0, 1, 0])
+    for predicted in ("a b c d", "ab c d"):
+        examples = [Example(chunked_doc(nlp, predicted), reference)]
+        with pytest.raises(ValueError, match=rf"(?s)\[HS083\].*{problem}"):
+            nlp.initialize(lambda examples=examples: examples)
+        with pytest.raises(ValueError, match=rf"(?s)\[HS083\].*{problem}"):
+            ChunkTags("chunks", "iob2").gold_values(examples[0])
+
+
+def test_chunks_may_meet_at_the_end_of_a_sentence():
+    nlp = blank()
+    reference = chunked_doc(nlp, "a b c d", [(0, 2, "A"), (2, 4, "A")], sent_starts=[1, 0, 1, 0])
+    assert tags_in(ChunkTags("chunks", "ioe1"), Example(chunked_doc(nlp, "a b c d"), reference)) == [
+        "I-A", "E-A", "I-A", "I-A",
+    ]  # fmt: skip
+
+
+def test_docs_without_the_span_group_teach_nothing():
+    nlp = chunker(n_updates=2)
+    before = tagger_of(nlp).model.to_bytes()
+    raw = [Example(chunked_doc(nlp, text), chunked_doc(nlp, text, chunks, key="other")) for text, chunks in CHUNKED]
+    assert nlp.update(raw, losses={}) == {NAME: 0.0} and tagger_of(nlp).model.to_bytes() == before
+    with pytest.raises(ValueError, match="E143"):
+        blank(representation="iob2").initialize(lambda: raw)
+    outside = [Example(chunked_doc(nlp, text), chunked_doc(nlp, text, [])) for text, _ in CHUNKED]
+    for _ in range(20):
+        nlp.update(outside)
+    assert [chunks_of(nlp, text) for text, _ in CHUNKED] == [[]] * 4
+
+
+def test_unknown_chunks_count_as_missing():
+    nlp = chunker(n_updates=2)
+    with pytest.warns(UserWarning, match=r"\[HW001\] 3 tokens .*\(B-PP, I-PP, I-VP\)"):
+        nlp.update(chunked_examples(nlp, [("a b c d", [(0, 2, "PP"), (2, 4, "VP")])]))
+
+
+def test_a_type_like_a_negative_annotation():
+    nlp = chunker(examples=lambda nlp: chunked_examples(nlp, [("a b c", [(0, 2, "!A")]), ("c", [])]))
+    assert tagger_of(nlp).labels == ("B-!A", "I-!A", "O") and chunks_of(nlp, "c a b") == [(1, 3, "!A")]
+
+
+def written(nlp, doc, tags):
+    labels = tagger_of(nlp).labels
+    ids = np.array([labels.index(tag) for tag in tags.split()], np.int32)
+    tagger_of(nlp).set_annotations([doc], Decided([ids], None, None))
+    return chunks_on(doc)
+
+
+@pytest.mark.parametrize(
+    "tags, starts, expected",
+    [
+        ("B-A I-A I-A O", None, [(0, 3, "A")]),
+        ("I-A I-A I-B O", None, [(0, 2, "A"), (2, 3, "B")]),
+        ("I-A O I-B I-B", None, [(0, 1, "A"), (2, 4, "B")]),
+        ("B-A B-A I-A I-B", None, [(0, 1, "A"), (1, 3, "A"), (3, 4, "B")]),
+        ("B-A I-A I-A I-A", [1, 0, 1, 0], [(0, 2, "A"), (2, 4, "A")]),
+        ("O O O O", None, []),
+        ("O B-A O I-A", [1, 0, 0, 1], [(1, 2, "A"), (3, 4, "A")]),
+    ],
+)
+def test_spans_that_are_written(tags, starts, expected):
+    nlp = blank(representation="iob2")
+    for label in ("O", "B-A", "I-A", "B-B", "I-B"):
+        tagger_of(nlp).add_label(label)
+    doc = chunked_doc(nlp, "a b c d", sent_starts=starts)
+    assert written(nlp, doc, tags) == expected
+    assert [span.text for span in doc.spans["chunks"]] == ["a b c d"[2 * i : 2 * j - 1] for i, j, _ in expected]
+
+
+def test_tags_of_other_representations_are_repaired():
+    nlp = blank(representation="bilou")
+    for label in ("O", "B-A", "I-A", "L-A", "U-A"):
+        tagger_of(nlp).add_label(label)
+    assert written(nlp, chunked_doc(nlp, "a b c d e"), "I-A L-A L-A U-A I-A") == [
+        (0, 2, "A"), (2, 3, "A"), (3, 4, "A"), (4, 5, "A"),
+    ]  # fmt: skip
+
+
+def test_no_chunk_crosses_the_end_of_a_sentence():
+    nlp = chunker("ioe2", examples=lambda nlp: chunked_examples(nlp, [("the old dog", [(0, 3, "NP")]), (".", [])]))
+    assert chunks_of(nlp, "the old dog") == [(0, 3, "NP")]
+    assert chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])[:2] == [(0, 2, "NP"), (2, 5, "NP")]
+
+
+def test_existing_span_groups():
+    nlp = chunker()
+    text, chunks = CHUNKED[0]
+    for before in ([], [(0, 7, "ODD")]):
+        assert chunks_on(tagger_of(nlp)(chunked_doc(nlp, text, before))) == before
+    doc = tagger_of(nlp)(chunked_doc(nlp, text, [(0, 7, "ODD")], key="other"))
+    assert chunks_on(doc) == chunks and chunks_on(doc, "other") == [(0, 7, "ODD")]
+    over = chunker(overwrite=True)
+    assert chunks_on(tagger_of(over)(chunked_doc(over, text, [(0, 7, "ODD")]))) == chunks
+
+
+def test_another_key():
+    examples = [lambda nlp: chunked_examples(nlp, key="phrases")]
+    nlp = chunker(examples=examples[0], spans_key="phrases")
+    for text, chunks in CHUNKED:
+        doc = tagger_of(nlp)(chunked_doc(nlp, text))
+        assert chunks_on(doc, "phrases") == chunks and list(doc.spans) == ["phrases"]
+    docs = list(tagger_of(nlp).pipe([chunked_doc(nlp, ""), chunked_doc(nlp, "dogs")]))
+    assert [chunks_on(doc, "phrases") for doc in docs] == [[], [(0, 1, "NP")]]
+
+
+def test_preset_tags_do_not_matter_for_chunks():
+    nlp = chunker(attribute="tag")
+    text, chunks = CHUNKED[0]
+    doc = tagger_of(nlp)(chunked_doc(nlp, text, tags=["O"] * 7))
+    assert chunks_on(doc) == chunks and [t.tag_ for t in doc] == ["O"] * 7
+
+
+def test_tag_dictionary_of_chunks():
+    nlp = blank(representation="iob2")
+    tagger_of(nlp).initialize(lambda: chunked_examples(nlp), tag_dictionary={"dogs": ["O"], "well": ["B-VP"]})
+    train(nlp, 15, chunked_examples)
+    assert chunks_of(nlp, "dogs run .") == [(1, 2, "VP")] and (1, 2, "VP") in chunks_of(nlp, "oh well .")
+
+
+def test_chunks_of_two_processes():
+    nlp = chunker()
+    texts = [text for text, _ in CHUNKED] * 4
+    docs = list(nlp.pipe(texts, n_process=2, batch_size=3))
+    assert [chunks_on(doc) for doc in docs] == [chunks for _, chunks in CHUNKED] * 4
+
+
+def test_whole_sentences_as_chunks_and_one_type_of_tag():
+    nlp = chunker("iob1", examples=lambda nlp: chunked_examples(nlp, [("a b", [(0, 2, "X")]), ("c", [(0, 1, "X")])]))
+    assert tagger_of(nlp).labels == ("I-X",) and chunks_of(nlp, "a b c") == [(0, 3, "X")]
+    assert chunks_of(nlp, "a b c", sent_starts=[1, 0, 1]) == [(0, 2, "X"), (2, 3, "X")]
+
+
+@st.composite
+def docs_with_chunks(draw):
+    """Texts of up to three sentences, with chunks that do not cross their ends."""
+    starts, spans, at = [], [], 0
+    for _ in range(draw(st.integers(1, 3))):
+        begin = at
+        for _ in range(draw(st.integers(0, 3))):
+            first = at + draw(st.integers(0, 2))
+            at = first + draw(st.integers(1, 3))
+            spans.append((first, at, draw(st.sampled_from(["A", "B-2", "O"]))))
+        at += draw(st.integers(0 if at > begin else 1, 2))
+        starts += [True] + [False] * (at - begin - 1)
+    return chunked_doc(NLP, " ".join("abcdefgh"[i % 8] for i in range(at)), spans, sent_starts=starts), spans
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@given(found=docs_with_chunks())
+def test_there_and_back(representation, found):
+    reference, spans = found
+    chunk_tags = ChunkTags("chunks", representation)
+    doc = reference.copy()
+    del doc.spans["chunks"]
+    tags = tags_in(chunk_tags, Example(doc, reference))
+    names = sorted(set(tags))
+    chunk_tags.write(doc, np.array([names.index(tag) for tag in tags], np.int32), TagTable(names))
+    assert chunks_on(doc) == spans
+
+
+def test_model_that_reads_labels_of_chunks_only():
+    """The second of two chunks of one type begins where the tag before says so: labels are what is seen."""
+    nlp = chunker("start_end", 30, model=local(["lower[0]", "label[-1]", "label[1]"], order=1))
+    assert [chunks_of(nlp, text) for text, _ in CHUNKED] == [chunks for _, chunks in CHUNKED]

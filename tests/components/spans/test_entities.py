@@ -1,0 +1,281 @@
+"""Entities: `doc.ents` as gold chunks of `hoseq_chunker`, as constraints, and as result."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_hoseq.components.spans.entities import _aligned as tags_aligned
+from spacy_hoseq.components.spans.entities import _needs_no_alignment as needs_no_alignment
+from spacy_hoseq.components.spans.entities import _read as tags_read
+
+from ..chunker_helpers import (
+    CORPUS,
+    NAME,
+    REPRESENTATIONS,
+    TEXTS,
+    TYPES,
+    Enumerated,
+    blank,
+    chunker_of,
+    doc_of,
+    examples_of,
+    gold,
+    on,
+    random_chunker,
+    scores_on,
+    trained,
+)
+from ..helpers import reloaded
+
+NER_SCORER = {"@scorers": "spacy.ner_scorer.v1"}
+WORDS = [("ab", "T", [(0, 1, "NP")]), ("cd ef", "T T", [(0, 2, "VP")])]
+
+
+def entity_examples(nlp, corpus=CORPUS):
+    return [Example(doc_of(nlp, text), with_entities(doc_of(nlp, text), chunks)) for text, _, chunks in corpus]
+
+
+def with_entities(doc, entities, **settings):
+    doc.set_ents([Span(doc, *entity) for entity in entities], **settings)
+    return doc
+
+
+def entities_on(doc):
+    return [(entity.start, entity.end, entity.label_) for entity in doc.ents]
+
+
+def finder(n_updates=15, examples=entity_examples, **config):
+    return trained(n_updates=n_updates, examples=examples, **{"annotate_ents": True, "scorer": NER_SCORER, **config})
+
+
+def random_finder(seed=0, corpus=CORPUS, **config):
+    return random_chunker(seed=seed, examples=lambda nlp: examples_of(nlp, corpus), annotate_ents=True, **config)
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_entities_are_learnt_and_written(representation):
+    nlp = finder(representation=representation)
+    assert chunker_of(nlp).labels == TYPES
+    for text, _, chunks in CORPUS:
+        doc = nlp(text)
+        assert entities_on(doc) == on(doc) == chunks and len(scores_on(doc)) == len(chunks)
+        assert all(token.ent_iob_ in "BIO" for token in doc), "every token is annotated"
+    scores = nlp.evaluate(entity_examples(nlp))
+    assert (scores["ents_p"], scores["ents_r"], scores["ents_f"]) == (1.0, 1.0, 1.0)
+    assert set(scores["ents_per_type"]) == set(TYPES)
+    fresh = reloaded(nlp)
+    assert [entities_on(fresh(text)) for text in TEXTS] == gold()
+
+
+def test_scores_of_a_part():
+    nlp = finder()
+    half = [(text, tags, chunks[:1]) for text, tags, chunks in CORPUS]
+    scores = nlp.evaluate(entity_examples(nlp, half))
+    assert scores["ents_r"] == 1.0 and scores["ents_p"] == pytest.approx(4 / sum(map(len, gold())))
+
+
+def test_entities_are_not_touched_without_the_setting():
+    nlp = trained()
+    doc = chunker_of(nlp)(with_entities(doc_of(nlp, TEXTS[0]), [(0, 7, "ODD")]))
+    assert entities_on(doc) == [(0, 7, "ODD")] and on(doc) == gold()[0]
+    with pytest.raises(ValueError, match="E143"):
+        blank().initialize(lambda: entity_examples(nlp))
+    assert not nlp(TEXTS[0]).ents
+
+
+def test_span_groups_come_before_entities():
+    """Entities are gold chunks where there is no such group only."""
+
+    def examples(nlp):
+        groups, entities = examples_of(nlp), entity_examples(nlp)
+        for eg in groups[:3]:
+            with_entities(eg.reference, [(0, len(eg.reference), "WRONG")])
+        return [*groups[:3], *entities[3:]]
+
+    nlp = finder(examples=examples)
+    assert chunker_of(nlp).labels == TYPES and [entities_on(nlp(text)) for text in TEXTS] == gold()
+
+
+GOLD = [  # spaCy's BILUO tags, what is known
+    (["U-NP", "O", "O"], "U-NP O O"),
+    (["B-NP", "L-NP", "U-VP"], "B-NP L-NP U-VP"),
+    (["B-VP", "I-VP", "L-VP"], "B-VP I-VP L-VP"),
+    (["-", "-", "-"], "_ _ _"),
+    (["U-NP", "-", "O"], "U-NP _ O"),
+    (["-", "B-VP", "L-VP"], "_ B-VP L-VP"),
+    (["O", "O", "O"], "O O O"),
+]
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("tags, known", GOLD)
+def test_gold_entities(representation, tags, known):
+    nlp = random_finder(corpus=WORDS, representation=representation)
+    letters = dict(zip("UBIL", REPRESENTATIONS[representation], strict=True))
+    known = " ".join(letters.get(tag[0], tag[0]) + tag[1:] for tag in known.split())
+    expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags(known)
+    example = Example.from_dict(doc_of(nlp, "ab cd ef"), {"entities": tags})
+    assert chunker_of(nlp).update([example])[NAME] == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_entities_are_read_as_they_are_aligned(representation):
+    """Tokens that are the same need no alignment, which takes long."""
+    nlp = blank()
+    for text, _, chunks in [*CORPUS, *WORDS]:
+        example = Example(doc_of(nlp, text), with_entities(doc_of(nlp, text), chunks))
+        assert needs_no_alignment(example)
+        assert tags_read(example, representation) == tags_aligned(example, representation)
+    words = doc_of(nlp, "ab cd ef")
+    blocked = with_entities(doc_of(nlp, "ab cd ef"), [], blocked=[words[1:2]])
+    missing = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
+    other = with_entities(doc_of(nlp, "ab cdef"), [(0, 1, "NP")])
+    empty = Doc(nlp.vocab)
+    for reference in (blocked, missing, other, empty):
+        assert not needs_no_alignment(Example(words, reference))
+
+
+def test_docs_without_entity_annotation():
+    """ent_iob 0 everywhere: nothing is known."""
+    nlp = random_finder(corpus=WORDS)
+    assert chunker_of(nlp).update([Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))])[NAME] == 0.0
+    reference = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
+    expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags("U-NP _ _")
+    found = chunker_of(nlp).update([Example(doc_of(nlp, "ab cd ef"), reference)])[NAME]
+    assert found == pytest.approx(expected.loss, rel=1e-4)
+    with pytest.raises(ValueError, match="E143"):
+        blank(annotate_ents=True).initialize(lambda: [Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))])
+
+
+MISALIGNED = [
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 2, "NP"), (2, 3, "NP")], "U-NP U-NP O"),
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 3, "NP")], "B-NP L-NP O"),
+    ("a|b|cd|ef", "ab|cd|ef", [(0, 1, "NP"), (1, 3, "VP")], "B-NP L-NP B-VP L-VP"),
+    ("ab|cd|ef", "a|b|cd|ef", [(0, 1, "NP"), (3, 4, "VP")], "_ O U-VP"),
+]
+
+
+@pytest.mark.parametrize("predicted, reference, entities, known", MISALIGNED)
+def test_gold_entities_on_other_tokens(predicted, reference, entities, known):
+    nlp = random_finder(corpus=WORDS)
+    docs = [Doc(nlp.vocab, words=t.split("|"), spaces=[False] * len(t.split("|"))) for t in (predicted, reference)]
+    expected = Enumerated(nlp, docs[0].copy()).given_tags(known)
+    found = chunker_of(nlp).update([Example(docs[0], with_entities(docs[1], entities))])[NAME]
+    assert found == pytest.approx(expected.loss, rel=1e-4)
+
+
+def test_unknown_types_are_not_annotated():
+    nlp = random_finder(corpus=WORDS)
+    expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags("_ _ O")
+    with pytest.warns(UserWarning, match=r"\[HW001\] 2 tokens .*\(B-GPE, L-GPE\)"):
+        example = Example(doc_of(nlp, "ab cd ef"), with_entities(doc_of(nlp, "ab cd ef"), [(0, 2, "GPE")]))
+        assert chunker_of(nlp).update([example])[NAME] == pytest.approx(expected.loss, rel=1e-4)
+
+
+PRESET = [[(0, 1, "NP")], [(1, 3, "VP")], [(0, 2, "NP"), (2, 3, "NP")], [(1, 2, "NP"), (3, 4, "VP")], [(0, 4, "NP")]]
+
+
+@pytest.mark.parametrize("preset", PRESET)
+@pytest.mark.parametrize("model", ["words", "patterns"])
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_entities_that_are_set_are_found_again(representation, model, preset):
+    """All else is the best beside them, and scores are probabilities beside them."""
+    for seed in range(6):
+        nlp = random_finder(seed, representation=representation, model=model)
+        expected = Enumerated(nlp, doc_of(nlp, "dogs the cat run"))
+        expected.given(lambda chunks, _: set(preset) <= set(chunks))
+        doc = chunker_of(nlp)(with_entities(doc_of(nlp, "dogs the cat run"), preset))
+        assert on(doc) == entities_on(doc) == expected.best()[0][0]
+        assert scores_on(doc) == pytest.approx([expected.probability(c) for c in on(doc)], abs=1e-6)
+        (best,) = chunker_of(nlp).top_k([with_entities(doc_of(nlp, "dogs the cat run"), preset)], 3)
+        assert [result.spans for result in best] == expected.best(3)[0]
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_entities_of_an_unknown_type_stay(representation):
+    """No chunk reaches into them; they are entities, but no chunks."""
+    for seed in range(4):
+        nlp = random_finder(seed, representation=representation)
+        expected = Enumerated(nlp, doc_of(nlp, "dogs the cat run"))
+        expected.given(lambda chunks, _: not any(first < 3 and end > 1 for first, end, _ in chunks))
+        doc = chunker_of(nlp)(with_entities(doc_of(nlp, "dogs the cat run"), [(1, 3, "ODD")]))
+        assert on(doc) == expected.best()[0][0]
+        assert scores_on(doc) == pytest.approx([expected.probability(c) for c in on(doc)], abs=1e-6)
+        assert entities_on(doc) == sorted([(1, 3, "ODD"), *on(doc)])
+
+
+def test_some_docs_with_entities_in_a_batch():
+    """Those of one Doc do not constrain another."""
+    nlp = random_finder(3)
+    texts = ["dogs the cat run", "", "the cat", "dogs run ."]
+    presets = [[(1, 3, "VP")], [], [(0, 2, "ODD")], []]
+    docs = [with_entities(doc_of(nlp, t), p) for t, p in zip(texts, presets, strict=True)]
+    alone = [chunker_of(nlp)(doc.copy()) for doc in docs]
+    for ours, theirs in zip(chunker_of(nlp).pipe(docs), alone, strict=True):
+        assert (on(ours), entities_on(ours)) == (on(theirs), entities_on(theirs))
+        assert scores_on(ours) == pytest.approx(scores_on(theirs), abs=1e-6)
+
+
+def test_overwriting_entities():
+    nlp = finder(overwrite=True)
+    for preset in ([(0, 2, "NP")], [(0, 7, "ODD")]):
+        doc = chunker_of(nlp)(with_entities(doc_of(nlp, TEXTS[0]), preset))
+        assert entities_on(doc) == on(doc) == gold()[0]
+
+
+def test_details_of_entities_that_are_set():
+    nlp = finder()
+    doc = doc_of(nlp, TEXTS[1])
+    doc.ents = [Span(doc, 0, 1, "NP", kb_id=7, span_id="mine")]
+    entity, other = chunker_of(nlp)(doc).ents
+    assert (entity.kb_id, entity.id_, other.kb_id, other.label_) == (7, "mine", 0, "VP")
+
+
+def test_span_group_that_is_set_and_entities_that_are_not():
+    nlp = finder()
+    doc = chunker_of(nlp)(doc_of(nlp, TEXTS[1], [(0, 2, "ODD")]))
+    assert on(doc) == [(0, 2, "ODD")] and entities_on(doc) == gold()[1]
+
+
+def test_constraints_are_not_for_training():
+    nlp = random_finder()
+    predicted = with_entities(doc_of(nlp, TEXTS[1]), [(0, 3, "VP")])
+    plain, preset = (
+        chunker_of(nlp).update([Example(doc, with_entities(doc_of(nlp, TEXTS[1]), gold()[1]))])[NAME]
+        for doc in (doc_of(nlp, TEXTS[1]), predicted)
+    )
+    assert plain == preset
+
+
+def test_after_an_entity_ruler():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PET", "pattern": "cat"}])
+    nlp.add_pipe(NAME, source=finder())
+    doc = nlp(TEXTS[0])
+    assert (5, 6, "PET") in entities_on(doc) and entities_on(doc)[:2] == gold()[0][:2]
+    assert not any(token.ent_type_ == "" and token.ent_iob_ != "O" for token in doc)
+
+
+def test_entities_of_an_unknown_type_across_the_end_of_a_sentence():
+    nlp = finder()
+    doc = with_entities(doc_of(nlp, "dogs the cat run", sent_starts=[1, 0, 1, 0]), [(1, 3, "ODD")])
+    assert (1, 3, "ODD") in entities_on(chunker_of(nlp)(doc))
+
+
+@pytest.mark.parametrize("entity", [(1, 3, "NP"), (0, 4, "VP")])
+def test_entities_across_the_end_of_a_sentence(entity):
+    """Set by someone else, before the sentences were. They stay."""
+    nlp = finder()
+    doc = with_entities(doc_of(nlp, "dogs the cat run", sent_starts=[1, 0, 1, 0]), [entity])
+    assert entity in entities_on(chunker_of(nlp)(doc))
+
+
+def test_blocked_tokens():
+    """As in spaCy's test_block_ner: tokens that no entity can have."""
+    nlp = finder()
+    doc = doc_of(nlp, TEXTS[1])
+    doc.set_ents([], blocked=[doc[0:1]], default="unmodified")
+    chunker_of(nlp)(doc)
+    assert entities_on(doc) == gold()[1][1:]
+    assert [token.ent_iob_ for token in doc] == ["B", "B", "O"] and doc[0].ent_type_ == ""

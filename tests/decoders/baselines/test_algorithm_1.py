@@ -1,0 +1,152 @@
+"""The printed algorithm: exact where its patterns do not share subsequences, wrong as known where they do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1, search
+from spacy_hoseq.decoders.choice import algorithm_1_decoder
+
+from ... import oracle
+from ...cases import Case
+from ...contract import DecoderContract
+from ...strategies import cases
+from ..higher_order.test_longest_match import is_feasible
+
+
+def decode(case):
+    return algorithm_1_decoder()(case.potentials(), allowed=case.allowed)
+
+
+def assert_exact(case):
+    """Best labels, true scores, and the algorithm's own scores."""
+    got = decode(case)
+    for i, single in enumerate(case.singles()):
+        table, labels = oracle.joint_table(single), np.split(got.labels, case.starts[1:])[i]
+        assert got.scores[i] == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        assert search(case.potentials().one(i, case.allowed)).score == pytest.approx(table.best)
+        assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
+
+
+class TestAlgorithm1OfAChain(DecoderContract):
+    """Without patterns it is Viterbi's."""
+
+    takes_patterns = False
+
+    def decode(self, case):
+        return decode(case)
+
+
+@given(case=cases())
+def test_patterns_of_two_labels_are_exact(case):
+    """They can share no more than one label."""
+    pairs = tuple((pattern[:2], weight) for pattern, weight in case.patterns)
+    case = replace(case, patterns=pairs, fired=tuple((token, p[:2], weight) for token, p, weight in case.fired))
+    assume(is_feasible(case))
+    assert_exact(case)
+
+
+@given(case=cases(), data=st.data())
+def test_one_pattern_at_one_place_is_exact(case, data):
+    assume(case.fired and is_feasible(case))
+    assert_exact(replace(case, patterns=(), fired=case.fired[:1]))
+
+
+@given(case=cases())
+def test_patterns_that_do_not_overlap_are_exact(case):
+    fired, free = [], -1
+    for token, pattern, weight in sorted(case.fired):
+        if token - len(pattern) + 1 > free:
+            fired.append((token, pattern, weight))
+            free = token
+    case = replace(case, patterns=(), fired=tuple(fired))
+    assume(is_feasible(case))
+    assert_exact(case)
+
+
+@given(case=cases(), sizes=st.lists(st.integers(2, 6), max_size=4), token=st.integers(0, 20))
+def test_patterns_that_begin_together_are_exact(case, sizes, token):
+    """Prefixes of one string at one place: subsequences of each other, but no pre-sequences."""
+    string = tuple(int(y) for y in np.arange(6) * 7 % 3 % case.n_labels)
+    start = case.starts[token % len(case.lengths)]
+    room = case.lengths[token % len(case.lengths)]
+    fired = tuple((int(start) + n - 1, string[:n], 0.5 * n) for n in sizes if n <= room)
+    case = replace(case, patterns=(), fired=fired)
+    assume(is_feasible(case))
+    assert_exact(case)
+
+
+@given(case=cases(max_sequences=5))
+def test_scores_are_true_and_never_above_the_best(case):
+    assume(is_feasible(case))
+    got = decode(case)
+    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+        assert score == pytest.approx(oracle.score_of_one(single, labels))
+        assert -np.inf < score <= oracle.joint_table(single).best + 1e-9
+
+
+@given(case=cases(max_sequences=4), data=st.data())
+def test_batch_is_the_singles_in_any_order(case, data):
+    assume(is_feasible(case))
+    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
+    parts = [decode(single) for single in batch.singles()]
+    assert decode(batch).labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
+
+
+def example(last=0.0, fired=((3, (1, 0, 1, 0), 1.0), (4, (0, 1, 0, 1), 1.0), (3, (0, 1, 0), 1.0))):
+    scores = np.zeros((5, 2))
+    scores[4, 0] = last
+    return Case(scores, np.zeros((2, 2)), np.array([5]), fired=fired)
+
+
+def test_pattern_counted_twice():
+    """1,0,1,0 at tokens 0-3, 0,1,0,1 at 1-4 and 0,1,0 at 1-3, weight 1 each. The best score is 3; step 8 adds the third
+    to both of the others, and 4 is what the algorithm computes. Labels and true score are right by chance."""
+    case = example()
+    assert oracle.joint_table(case).best == 3
+    assert search(case.potentials().one(0)).score == 4
+    paths = algorithm_1(case.potentials())
+    assert paths.labels.tolist() == [1, 0, 1, 0, 1] and paths.scores.tolist() == [3]
+
+
+def test_labels_come_out_wrong():
+    """Label 0 at the last token is given 1.5: 1,0,1,0,0 has 2 + 1.5, but 1,0,1,0,1 seems to have 4."""
+    case = example(last=1.5)
+    table = oracle.joint_table(case)
+    assert table.best == 3.5 and table.best_labels.tolist() == [1, 0, 1, 0, 0] and table.is_unique
+    assert search(case.potentials().one(0)).score == 4
+    paths = algorithm_1(case.potentials())
+    assert paths.labels.tolist() == [1, 0, 1, 0, 1] and paths.scores.tolist() == [3]
+
+
+@pytest.mark.parametrize("fired, score", [
+    (((3, (1, 0, 1, 0), 1.0), (4, (0, 1, 0, 1), 1.0)), 2),  # pre-sequence, nothing shared
+    (((3, (1, 0, 1, 0), 1.0), (3, (0, 1, 0), 1.0)), 2),  # suffix
+    (((4, (0, 1, 0, 1), 1.0), (3, (0, 1, 0), 1.0)), 2),  # prefix
+    (((4, (1, 0, 1, 0, 1), 1.0), (3, (0, 1, 0), 1.0), (2, (0, 1), 0.5)), 2.5),  # subsequences in the middle
+    (((2, (1, 0, 1), 1.0), (3, (0, 1, 0), 1.0), (4, (1, 0, 1), 1.0)), 3),  # a chain of pre-sequences
+    (((3, (1, 0, 1, 0), 1.0), (4, (0, 0, 0, 0), 1.5)), 1.5),  # that exclude each other
+])  # fmt: skip
+def test_two_of_the_three_are_no_problem(fired, score):
+    case = example(fired=fired)
+    assert oracle.joint_table(case).best == score
+    assert_exact(case)
+
+
+@pytest.mark.parametrize("weight", [-1e-9, np.nan, np.inf])
+def test_weights_that_are_refused(weight):
+    for case in (
+        Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 1.0), ((1, 0, 1), weight))),
+        Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), fired=((2, (1, 0, 1), weight),)),
+    ):
+        with pytest.raises(ValueError, match=rf"\[HS032\] The weight of pattern \(1, 0, 1\) is {weight}"):
+            decode(case)
+
+
+def test_configurations_are_refused():
+    case = replace(example(), configurations=((0, (frozenset([1]),), 1.0),))
+    with pytest.raises(ValueError, match=r"\[HS039\] The decoder algorithm_1_decoder cannot use general"):
+        decode(case)

@@ -1,0 +1,138 @@
+"""Beam search: exact when wide enough, honest when not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.baselines.beam import BeamSearch
+
+from ... import oracle
+from ...cases import Case
+from ...contract import DecoderContract
+from ...strategies import cases
+from ..higher_order.test_longest_match import is_feasible
+
+
+def decode(case, width):
+    return BeamSearch(width)(case.potentials(), allowed=case.allowed)
+
+
+class TestWideBeam(DecoderContract):
+    takes_negative = True
+
+    def decode(self, case):
+        return decode(case, 10_000)
+
+
+@given(case=cases(signed=True))
+def test_as_wide_as_there_are_nodes_is_exact(case):
+    assume(is_feasible(case))
+    got = decode(case, len(case.pattern_scores().trie))
+    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+        table = oracle.joint_table(single)
+        assert score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
+
+
+def plain_beam(case, width):
+    """One sequence. Best score and labels; None if the beam runs into what is forbidden. States are the longest
+    matches."""
+    strings = [pattern for pattern, _ in case.patterns] + [pattern for _, pattern, _ in case.fired]
+    known = {pattern[:n] for pattern in strings for n in range(1, len(pattern) + 1)}
+    known |= {(y,) for y in range(case.n_labels)}
+    beam = [()]
+    for t in range(len(case.scores)):
+        part = replace(case, scores=case.scores[: t + 1], lengths=np.array([t + 1]),
+                       allowed=None if case.allowed is None else case.allowed[: t + 1],
+                       fired=tuple(entry for entry in case.fired if entry[0] <= t))  # fmt: skip
+        best = {}
+        for labels in beam:
+            for y in range(case.n_labels):
+                longer = (*labels, y)
+                score = oracle.score_of_one(part, np.array(longer))
+                state = next(longer[i:] for i in range(t + 1) if longer[i:] in known)
+                if score > -np.inf:
+                    best[state] = max(best.get(state, (score, longer)), (score, longer))
+        beam = [labels for _, labels in sorted(best.values(), reverse=True)[:width]]
+    return max(best.values(), default=None)
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+@given(data=st.data())
+def test_narrow_beam_is_its_plain_twin(width, data):
+    case = data.draw(cases(signed=True))
+    assume(is_feasible(case))
+    got = decode(case, width)
+    for single, labels, score in zip(case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True):
+        best = oracle.joint_table(single).best
+        assert score == pytest.approx(oracle.score_of_one(single, labels)) and score <= best + 1e-9
+        expected = plain_beam(single, width)
+        if expected is None:  # decoded exactly
+            assert score == pytest.approx(best)
+        else:
+            assert score == pytest.approx(expected[0]) and labels.tolist() == list(expected[1])
+
+
+def test_greedy_mistake():
+    """Label 0 is ahead at the first token, but only 1,1 earns 3."""
+    case = Case(np.array([[1.0, 0.0], [0.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 3.0),))
+    greedy = decode(case, 1)
+    assert greedy.labels.tolist() == [0, 0] and greedy.scores.tolist() == [1.0]
+    assert decode(case, 2).labels.tolist() == [1, 1] and decode(case, 2).scores.tolist() == [3.0]
+
+
+def test_states_of_one_label_compete():
+    """(1) and (0, 1) are both label 1: a beam of two can hold both."""
+    case = Case(np.array([[0.5, 0.0], [0.0, 2.0], [0.0, 0.0]]), np.zeros((2, 2)), np.array([3]), (((1, 1, 0), 2.0),))
+    case = replace(case, patterns=(*case.patterns, ((0, 1), 0.25)))
+    assert decode(case, 1).labels.tolist() == [0, 1, 0] and decode(case, 1).scores.tolist() == [2.75]
+    assert decode(case, 2).labels.tolist() == [1, 1, 0] and decode(case, 2).scores.tolist() == [4.0]
+
+
+def test_beam_that_runs_into_forbidden_transitions():
+    """From label 0, which is ahead, nothing follows. The other sequence keeps its greedy labels."""
+    scores = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
+    trans = np.array([[-np.inf, -np.inf], [0.0, -np.inf]])
+    case = Case(scores, trans, np.array([1, 2, 1]))
+    paths = decode(case, 1)
+    assert paths.labels.tolist() == [0, 1, 0, 1] and paths.scores.tolist() == [1.0, 1.0, 0.5]
+
+
+def test_fired_patterns_of_the_sequence_that_is_decoded_again():
+    trans = np.array([[-np.inf, -np.inf], [0.0, 0.0]])
+    scores = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
+    case = Case(scores, trans, np.array([1, 2]), fired=((2, (1, 1), 4.0), (2, (1, 0), -1.0)))
+    paths = decode(case, 1)
+    assert paths.labels.tolist() == [0, 1, 1] and paths.scores.tolist() == [1.0, 4.0]
+
+
+@given(case=cases(signed=True, max_sequences=6), width=st.integers(1, 4), data=st.data())
+def test_narrow_beam_of_a_batch_is_that_of_its_sequences(case, width, data):
+    assume(is_feasible(case))
+    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
+    got, parts = decode(batch, width), [decode(single, width) for single in batch.singles()]
+    assert got.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
+    assert got.scores.tolist() == [part.scores[0] for part in parts]
+
+
+@pytest.mark.parametrize("width", [0, -1])
+def test_width_must_be_positive(width):
+    message = rf"\[HS027\] Wrong width for the decoder beam_decoder: {width}\. Expected 1 or more"
+    with pytest.raises(ValueError, match=message):
+        BeamSearch(width)
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_refused(weight):
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), fired=((2, (1, 0, 1), weight),))
+    with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(1, 0, 1\) is {weight}"):
+        decode(case, 3)
+
+
+def test_configurations_are_refused():
+    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), configurations=((0, (frozenset([1]),), 1.0),))
+    with pytest.raises(ValueError, match=r"\[HS039\] The decoder beam_decoder cannot use general configurations"):
+        decode(case, 3)

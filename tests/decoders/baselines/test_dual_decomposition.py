@@ -1,0 +1,194 @@
+"""Dual decomposition: bounds always hold, certificates are never wrong."""
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.baselines import dual_decomposition as module
+from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
+
+from ... import oracle
+from ...cases import Case
+from ...contract import DecoderContract
+from ...strategies import cases
+from ..chain.test_viterbi import decode_viterbi
+from ..higher_order.test_longest_match import is_feasible
+
+
+def solve(case, max_iterations):
+    return DualDecomposition(max_iterations).solve(case.potentials(), allowed=case.allowed)
+
+
+class TestDualDecompositionOfAChain(DecoderContract):
+    """Without patterns the chain is all there is."""
+
+    takes_patterns = False
+
+    def decode(self, case):
+        return DualDecomposition()(case.potentials(), allowed=case.allowed)
+
+
+@pytest.mark.parametrize("max_iterations", [1, 10, 60])
+@given(data=st.data())
+def test_bounds_and_certificates(max_iterations, data):
+    case = data.draw(cases(signed=True))
+    assume(is_feasible(case))
+    got = solve(case, max_iterations)
+    parts = zip(case.singles(), np.split(got.labels, case.starts[1:]), *got[1:], strict=True)
+    for single, labels, score, bound, certified, iterations in parts:
+        table = oracle.joint_table(single)
+        assert score == pytest.approx(oracle.score_of_one(single, labels))
+        assert score - 1e-9 <= table.best + 1e-7 and table.best <= bound + 1e-7
+        assert iterations <= max_iterations and (certified or iterations == max_iterations)
+        assert iterations >= (1 if case.patterns or case.fired else 0)
+        if certified:
+            assert score == pytest.approx(table.best) == pytest.approx(bound)
+            assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
+    paths = DualDecomposition(max_iterations)(case.potentials(), allowed=case.allowed)
+    assert paths.labels.tolist() == got.labels.tolist() and paths.scores.tolist() == got.scores.tolist()
+
+
+def random_problem(seed):
+    """Ten sequences, five patterns of weights that compete with emissions."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(2, 6, 10)
+    patterns = tuple((tuple(rng.integers(0, 3, rng.integers(2, 5)).tolist()), float(rng.normal())) for _ in range(5))
+    n_tokens = int(lengths.sum())
+    return Case(rng.normal(0, 1, (n_tokens, 3)), rng.normal(0, 1, (3, 3)), lengths, patterns)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_at_least_half_is_solved_with_a_certificate(seed):
+    case = random_problem(seed)
+    few, many = solve(case, 3), solve(case, 200)
+    assert few.certified.sum() < many.certified.sum() >= 5
+    assert (many.bounds <= few.bounds + 1e-12).all() and (many.scores >= few.scores - 1e-12).all()
+    best = np.array([oracle.joint_table(single).best for single in case.singles()])
+    assert many.scores[many.certified] == pytest.approx(best[many.certified])
+    done_early = few.certified
+    assert (many.iterations[done_early] == few.iterations[done_early]).all()
+    assert (many.iterations[many.certified] < 200).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_iterations_are_never_worse(seed):
+    """The dual goes up and down; the smallest bound and the best labels so far are kept."""
+    steps = [solve(random_problem(seed), n) for n in range(1, 16)]
+    for fewer, more in zip(steps[:-1], steps[1:], strict=True):
+        assert (more.bounds <= fewer.bounds).all() and (more.scores >= fewer.scores).all()
+        assert more.certified[fewer.certified].all()
+    assert (steps[-1].bounds < steps[0].bounds).any() and (steps[-1].scores > steps[0].scores).any()
+
+
+def test_one_iteration_worked_out_by_hand():
+    """The chain alone takes 0,0 with 2, the pattern 1,1 would add 5 to 0: the bound is 2 + 5, nothing is certain."""
+    case = Case(np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 5.0),))
+    got = solve(case, 1)
+    assert got.labels.tolist() == [0, 0] and got.scores.tolist() == [2.0] and got.bounds.tolist() == [7.0]
+    assert got.certified.tolist() == [False] and got.iterations.tolist() == [1]
+
+
+def test_two_iterations_worked_out_by_hand():
+    """Step (7 - 2) / |subgradient|^2 = 5 / 4: label 1 has 1.25 at both tokens and is taken, label 0 gets 1 - 1.25. The
+    pattern's own problem is then 5 - 2.5 for 1,1, and the bound 2.5 + 2.5 is the score 0 + 5."""
+    case = Case(np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)), np.array([2]), (((1, 1), 5.0),))
+    got = solve(case, 2)
+    assert got.labels.tolist() == [1, 1] and got.scores.tolist() == [5.0] and got.bounds == pytest.approx([5.0])
+    assert got.certified.tolist() == [True] and got.iterations.tolist() == [2]
+
+
+def test_pattern_that_costs():
+    """1,1 has 2 - 3: one of its labels has to change, and the cheaper change is at the second token."""
+    case = Case(np.array([[0.0, 1.0], [0.0, 0.5]]), np.zeros((2, 2)), np.array([2]), (((1, 1), -3.0),))
+    got = solve(case, 100)
+    assert got.labels.tolist() == [1, 0] and got.scores.tolist() == [1.0] and got.certified.tolist() == [True]
+
+
+@given(
+    values=st.lists(st.lists(st.integers(-4, 4), min_size=3, max_size=3), min_size=1, max_size=4),
+    strings=st.lists(st.integers(1, 3), max_size=3),
+    seed=st.integers(0, 10**6),
+)
+def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
+    """max over v of weight [v = z] - prices of v; prices are integers, with ties."""
+    rng = np.random.default_rng(seed)
+    sizes = np.array([len(values), *strings])
+    starts = np.cumsum(sizes) - sizes
+    n_pairs = int(sizes.sum())
+    prices = np.concatenate([np.array(values, float), rng.integers(-2, 3, (n_pairs - len(values), 3))])
+    z = rng.integers(0, 3, n_pairs)
+    weights = rng.integers(-6, 7, len(sizes)).astype(float)
+    none = np.zeros(len(sizes), np.intp)
+    labels, best = module._slaves(module.Instances(none, none, weights, starts, np.arange(n_pairs), z), prices)
+    for m, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+        at = slice(start, start + size)
+
+        def value(v, at=at, m=m):
+            return weights[m] * (list(v) == z[at].tolist()) - prices[at][np.arange(len(v)), v].sum()
+
+        assert best[m] == max(value(v) for v in oracle.all_labellings(size, 3)) == value(labels[at])
+
+
+@given(case=cases(signed=True, max_sequences=6), data=st.data(), cells=st.sampled_from([1, 100, 1000]))
+def test_results_do_not_depend_on_the_rest_of_the_batch(case, data, cells):
+    """In any order, and solved in parts."""
+    assume(is_feasible(case))
+    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
+    with mock.patch.object(module, "PRICE_CELLS", cells):
+        in_parts = solve(batch, 8)
+    alone = [solve(single, 8) for single in batch.singles()]
+    for got in (in_parts, solve(batch, 8)):
+        assert got.labels.tolist() == np.concatenate([part.labels for part in alone]).tolist()
+        np.testing.assert_allclose(got.scores, [part.scores[0] for part in alone], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(got.bounds, [part.bounds[0] for part in alone], rtol=1e-9, atol=1e-9)
+        assert got.certified.tolist() == [part.certified[0] for part in alone]
+        assert got.iterations.tolist() == [part.iterations[0] for part in alone]
+
+
+@given(case=cases(rounded=True, forbidden=False))
+def test_no_patterns_is_viterbi(case):
+    case = case.without_patterns()
+    expected = decode_viterbi(case)
+    silent = replace(case, patterns=(((0, 0), 0.0),))
+    for given_case in (case, silent):
+        got = solve(given_case, 5)
+        assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
+        assert got.certified.all() and got.bounds.tolist() == got.scores.tolist()
+
+
+@pytest.mark.parametrize("cells", [1, 10**6])
+def test_no_permitted_labelling(cells):
+    allowed = np.array([[True, True], [True, False], [False, True]])
+    case = Case(np.zeros((3, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),), allowed=allowed)
+    with mock.patch.object(module, "PRICE_CELLS", cells):
+        with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
+            solve(case, 3)
+
+
+def test_empty_batch():
+    case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64), (((0, 1), 1.0),))
+    assert [part.tolist() for part in solve(case, 3)] == [[]] * 5
+
+
+@pytest.mark.parametrize("max_iterations", [0, -1])
+def test_number_of_iterations_must_be_positive(max_iterations):
+    message = rf"\[HS027\] Wrong max_iterations for the decoder dual_decomposition_decoder: {max_iterations}\. "
+    with pytest.raises(ValueError, match=message):
+        DualDecomposition(max_iterations)
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_refused(weight):
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((1, 0, 1), weight),))
+    with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(1, 0, 1\) is {weight}"):
+        solve(case, 3)
+
+
+def test_configurations_are_refused():
+    case = replace(random_problem(0), configurations=((0, (frozenset([1]),), 1.0),))
+    with pytest.raises(ValueError, match=r"\[HS039\] The decoder dual_decomposition_decoder cannot use"):
+        solve(case, 3)

@@ -1,0 +1,463 @@
+"""The best of the decompositions, against enumeration of labels and of directions without cycles."""
+
+import math
+from collections import Counter
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.bidirectional import decompositions as module
+from spacy_hoseq.decoders.bidirectional import local_tables
+from spacy_hoseq.decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
+from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
+
+from .local_cases import (
+    DECOMPOSITIONS,
+    EXACT,
+    OFFSETS,
+    REALS,
+    UNSEEN,
+    Local,
+    LocalCase,
+    RandomLocal,
+    enumerated,
+    is_acyclic,
+    local_cases,
+    orientations,
+    random_case,
+    random_rows,
+)
+
+strategies = pytest.mark.parametrize("strategy", DECOMPOSITIONS)
+any_order = pytest.mark.parametrize("order", [1, 2])
+
+
+def decode(case, strategy, prune=0.0):
+    return decode_decompositions(case.local, case.lengths, case.order, strategy, prune=prune, allowed=case.allowed)
+
+
+def assert_enumerated(case, strategy, prune):
+    paths = decode(case, strategy, prune)
+    assert paths.labels.dtype == np.int32 and paths.scores.dtype == np.float64
+    for single, labels, score in zip(case.singles(), case.parts(paths.labels), paths.scores, strict=True):
+        best = max(enumerated(single, strategy, prune), key=lambda one: one.score)
+        assert labels == best.labels
+        assert score == pytest.approx(best.score, rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_number_of_decompositions(n):
+    assert sum(map(is_acyclic, orientations(n, 1))) == 2 ** (n - 1)
+    assert sum(map(is_acyclic, orientations(n, 2))) == (1 if n == 1 else 2 * 3 ** (n - 2))
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_without_a_cyclic_triangle_there_is_no_cycle(n):
+    """What the module's treatment of cycles rests on. A triangle is a cycle if each of its tokens sees just one."""
+    for graph in orientations(n, 2):
+        triangles = [{i, i + 1, i + 2} for i in range(n - 2)]
+        cyclic = any(all(len(graph[i] & triangle) == 1 for i in triangle) for triangle in triangles)
+        assert is_acyclic(graph) == (not cyclic)
+
+
+@strategies
+@given(case=local_cases())
+def test_best_of_all_labels_and_decompositions(strategy, case):
+    assert_enumerated(case, strategy, 0.0)
+
+
+@strategies
+@given(case=local_cases(), prune=st.sampled_from([1e-3, 0.1, 0.5, 1.0]))
+def test_best_of_the_labels_that_pruning_leaves(strategy, case, prune):
+    """Probabilities stay those among all allowed labels."""
+    assert_enumerated(case, strategy, prune)
+
+
+def tie_key(labels, sees, order, left):
+    """Least at the labelling that is found: the mode after the last token, the `left` last labels from the left, then
+    going back the label that leaves the window and the mode before. A mode is the directions of the pairs that reach
+    beyond its token, by their ends from left to right; 0 if the right one sees the left one."""
+    n = len(labels)
+
+    def mode(i):
+        pairs = [(i, i + 1)] if order == 1 else [(i - 1, i + 1), (i, i + 1), (i, i + 2)]
+        return [0 if i < 0 else int(a >= 0 and (b >= n or b in sees[a])) for a, b in pairs]
+
+    if left is None:
+        return labels[::-1]
+    key = [mode(n - 1), labels[-left:]]
+    for i in range(n - 1, -1, -1):
+        key += [labels[i - left : i - left + 1] if i >= left else [], mode(i - 1)]
+    return key
+
+
+@strategies
+@any_order
+def test_ties(strategy, order):
+    rng = np.random.default_rng(order)
+    for _ in range(100):
+        case = random_case(rng, [int(rng.integers(1, 6)), 5], 2, order, EXACT)
+        paths = decode(case, strategy)
+        for single, labels, score in zip(case.singles(), case.parts(paths.labels), paths.scores, strict=True):
+            found = enumerated(single, strategy)
+            best = max(one.score for one in found)
+            left = None if strategy == "right_to_left" else order
+            first = min(tie_key(one.labels, one.sees, order, left) + [one.labels] for one in found if one.score == best)
+            assert (labels, score) == (first[-1], best)
+
+
+@strategies
+@any_order
+def test_all_equal_gives_label_zero(strategy, order):
+    case = LocalCase(RandomLocal([[2.0, 2.0, 2.0]], range(6), order), np.array([1, 5]))
+    paths = decode(case, strategy)
+    assert paths.labels.tolist() == [0] * 6
+    assert paths.scores.tolist() == pytest.approx([-math.log(3), -5 * math.log(3)])
+
+
+class Figure1(Local):
+    """Three tokens, two labels. p: probability of label 0 of a token, given the labels of those of its neighbours that
+    are seen; "?" for any label."""
+
+    def __init__(self, p):
+        super().__init__(3, 2, 1)
+        self.p = p
+
+    def row(self, token, seen):
+        real = [j for j in (0, 1) if 0 <= token + OFFSETS[1][j] < 3 and seen[j] != UNSEEN]
+        where = "".join("lr"[j] for j in real)
+        given_labels = "".join(str(seen[j]) for j in real)
+        p = self.p.get((token, where, given_labels), self.p.get((token, where)))
+        return [math.log(p), math.log(1 - p)]
+
+
+def greedy(local):
+    path = decode_easiest_first(local, np.array([3]), 1)
+    order = decision_order(path).tolist()
+    return path.labels.tolist(), order, math.exp(path.log_probabilities.sum())
+
+
+def test_figure_1_c_is_best():
+    """The second word is difficult, unless the tags on both sides are known. Labels of (c): 0, 1, 0."""
+    case = LocalCase(
+        Figure1({
+            (0, ""): 0.9, (0, "r"): 0.6,
+            (1, ""): 0.52, (1, "l"): 0.55, (1, "r"): 0.55, (1, "lr"): 0.5, (1, "lr", "00"): 0.25,
+            (2, ""): 0.8, (2, "l"): 0.65,
+        }),
+        np.array([3]),
+    )  # fmt: skip
+    a = 0.9 * 0.55 * 0.65  # p(t1) p(t2|t1) p(t3|t2) at 0, 0, 0
+    b = 0.8 * 0.55 * 0.6  # p(t3) p(t2|t3) p(t1|t2) at 0, 0, 0
+    c = 0.9 * 0.8 * 0.75  # p(t1) p(t3) p(t2|t1 t3) at 0, 1, 0; at 0, 0, 0 a third of it
+    d = 0.52 * 0.6 * 0.65  # p(t2) p(t1|t2) p(t3|t2) at 0, 0, 0
+    network = 0.6 * 0.75 * 0.65  # p(t1|t2) p(t2|t1 t3) p(t3|t2) at 0, 1, 0
+    expected = {
+        "left_to_right": ([0, 0, 0], a),
+        "right_to_left": ([0, 0, 0], b),
+        "dependency_network": ([0, 1, 0], network),
+        "full_bidirectional": ([0, 1, 0], c),
+    }
+    assert c > max(a, b, d)
+    for strategy, (labels, probability) in expected.items():
+        paths = decode(case, strategy)
+        assert paths.labels.tolist() == labels and math.exp(paths.scores[0]) == pytest.approx(probability)
+    assert greedy(case.local) == ([0, 1, 0], [1, 3, 2], pytest.approx(c))
+
+
+def test_figure_1_d_is_best():
+    """The second word is easy, and says what its neighbours are. Labels of (d): 1, 1, 0."""
+    case = LocalCase(
+        Figure1({
+            (0, ""): 0.55, (0, "r"): 0.5, (0, "r", "1"): 0.2,
+            (1, ""): 0.1, (1, "l"): 0.45, (1, "r"): 0.6, (1, "lr"): 0.5, (1, "lr", "10"): 0.55,
+            (2, ""): 0.52, (2, "l"): 0.5, (2, "l", "1"): 0.7,
+        }),
+        np.array([3]),
+    )  # fmt: skip
+    a = 0.55 * 0.55 * 0.7  # p(t1) p(t2|t1) p(t3|t2) at 0, 1, 0
+    b = 0.52 * 0.4 * 0.8  # p(t3) p(t2|t3) p(t1|t2) at 1, 1, 0
+    c = 0.55 * 0.52 * 0.5  # p(t1) p(t3) p(t2|t1 t3) at 0, 0, 0
+    d = 0.9 * 0.8 * 0.7  # p(t2) p(t1|t2) p(t3|t2) at 1, 1, 0
+    network = 0.8 * 0.45 * 0.7  # p(t1|t2) p(t2|t1 t3) p(t3|t2) at 1, 1, 0
+    expected = {
+        "left_to_right": ([0, 1, 0], a),
+        "right_to_left": ([1, 1, 0], b),
+        "dependency_network": ([1, 1, 0], network),
+        "full_bidirectional": ([1, 1, 0], d),
+    }
+    assert d > max(a, b, c)
+    for strategy, (labels, probability) in expected.items():
+        paths = decode(case, strategy)
+        assert paths.labels.tolist() == labels and math.exp(paths.scores[0]) == pytest.approx(probability)
+    assert greedy(case.local) == ([1, 1, 0], [2, 1, 3], pytest.approx(d))
+
+
+@pytest.mark.parametrize("prune", [0.0, 0.3])
+@strategies
+@given(case=local_cases(max_tokens=7, max_sequences=6), data=st.data())
+def test_batch_is_the_singles_in_any_order(strategy, prune, case, data):
+    sequences = data.draw(st.permutations(range(len(case.lengths))))
+    paths = decode(case.take(sequences), strategy, prune)
+    parts = [decode(case.take([s]), strategy, prune) for s in sequences]
+    assert paths.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
+    np.testing.assert_allclose(paths.scores, [part.scores[0] for part in parts], rtol=1e-12, atol=1e-14)
+
+
+@strategies
+@given(
+    case=local_cases(max_tokens=7, max_sequences=6),
+    prune=st.sampled_from([0.0, 0.3]),
+    block=st.sampled_from([0, 1, 7, 40]),
+    cells=st.sampled_from([0, 1, 30, 200]),
+)
+def test_blocks_change_nothing(strategy, case, prune, block, cells):
+    whole = decode(case, strategy, prune)
+    case.local.calls.clear()
+    with mock.patch.object(local_tables, "BLOCK_SCORES", block), mock.patch.object(module, "PART_CELLS", cells):
+        parts = decode(case, strategy, prune)
+    for call in case.local.calls:
+        assert len(call) * case.local.n_labels <= block or len({token for token, _ in call}) == 1
+    assert parts.labels.tolist() == whole.labels.tolist()
+    np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("cells, n_parts", [(0, 4), (99 + 72, 2), (10**6, 1)])
+def test_parts_have_so_many_cells(cells, n_parts):
+    """45, 72, 45 and 99 cells: 27 for each token inside a sequence, 9 at its ends."""
+    case = random_case(np.random.default_rng(0), [3, 4, 3, 5], 3, 1)
+    with (
+        mock.patch.object(module, "PART_CELLS", cells),
+        mock.patch.object(module, "_Search", wraps=module._Search) as used,
+    ):
+        decode(case, "dependency_network")
+    assert used.call_count == n_parts
+
+
+@strategies
+@given(case=local_cases(), add=st.sampled_from([-900.0, -3.0, 2.5, 700.0]), data=st.data())
+def test_constant_added_to_a_token(strategy, case, add, data):
+    changed = case.raised(data.draw(st.integers(0, case.local.n_tokens - 1)), add)
+    for prune in (0.0, 0.3):
+        before, after = decode(case, strategy, prune), decode(changed, strategy, prune)
+        assert after.labels.tolist() == before.labels.tolist()
+        np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-11)
+
+
+@strategies
+@given(case=local_cases(), data=st.data())
+def test_relabelling_commutes(strategy, case, data):
+    new = np.array(data.draw(st.permutations(range(case.local.n_labels))))
+    for prune in (0.0, 0.3):
+        before, after = decode(case, strategy, prune), decode(case.relabelled(new), strategy, prune)
+        assert after.labels.tolist() == new[before.labels].tolist()
+        np.testing.assert_allclose(after.scores, before.scores, rtol=1e-11, atol=1e-13)
+
+
+@strategies
+@any_order
+@pytest.mark.parametrize("prune", [0.0, 0.5])
+def test_empty_batch_and_one_label(strategy, order, prune):
+    paths = decode(LocalCase(RandomLocal([[0.0, 1.0]], [], order), np.zeros(0, np.int64)), strategy, prune)
+    assert paths.labels.tolist() == paths.scores.tolist() == []
+    paths = decode(LocalCase(RandomLocal([[-7.0], [3.0]], range(6), order), np.array([1, 3, 2])), strategy, prune)
+    assert paths.labels.tolist() == [0] * 6 and paths.scores.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("strategy", ["left_to_right", "right_to_left"])
+@any_order
+def test_one_way_of_a_long_sequence_is_viterbi(strategy, order):
+    case = random_case(np.random.default_rng(order), [60], 2, order)
+    assert decode(case, strategy).scores[0] == pytest.approx(
+        one_way(case.local, strategy == "right_to_left"), rel=1e-11
+    )
+
+
+def one_way(local, backwards):
+    """The best sum of log p(y_i | the k labels before), forwards or backwards."""
+    k, tokens = local.order, range(local.n_tokens)
+    scores = {(local.n_labels + backwards,) * k: 0.0}  # best so far by the last k labels
+    for i in reversed(tokens) if backwards else tokens:
+        reached = {}
+        for last, score in scores.items():
+            row = local.row(i, (UNSEEN,) * k + last[::-1] if backwards else last + (UNSEEN,) * k)
+            for y, value in enumerate(row):
+                state, total = (*last[1:], y), score + value - np.logaddexp.reduce(row)
+                reached[state] = max(reached.get(state, -np.inf), total)
+        scores = reached
+    return max(scores.values())
+
+
+@pytest.mark.parametrize("hardest", [False, True])
+@given(case=local_cases(max_tokens=30))
+def test_easiest_first_is_one_of_the_decompositions(hardest, case):
+    path = decode_easiest_first(case.local, case.lengths, case.order, allowed=case.allowed, hardest=hardest)
+    best = decode(case, "full_bidirectional").scores
+    assert (best >= [sum(part) - 1e-9 for part in case.parts(path.log_probabilities)]).all()
+
+
+@strategies
+@any_order
+@pytest.mark.parametrize("prune", [0.0, 0.2])
+def test_classifiers_of_is_what_is_asked(strategy, order, prune):
+    masks = {
+        ("left_to_right", 1): {0b01},
+        ("left_to_right", 2): {0b0011},
+        ("right_to_left", 1): {0b10},
+        ("right_to_left", 2): {0b1100},
+        ("dependency_network", 1): {0b11},
+        ("dependency_network", 2): {0b1111},
+        ("full_bidirectional", 1): set(range(4)),
+        ("full_bidirectional", 2): set(range(16)),
+    }[strategy, order] | ({0} if prune else set())
+    got = classifiers_of(strategy, order, prune)
+    assert got == tuple(sorted(masks))
+    case = random_case(np.random.default_rng(0), [5, 1, 2], 2, order)
+    decode(case, strategy, prune)
+    assert case.local.masks == masks
+
+
+@any_order
+@strategies
+@pytest.mark.parametrize("prune", [0.0, 0.2])
+def test_ends_of_the_sequence_are_known(strategy, order, prune):
+    """A slot beyond the ends holds the label of that end or is not seen; with directions to choose it is always seen.
+    p(y | o), for pruning, sees nothing."""
+    case = random_case(np.random.default_rng(0), [1, 4, 2], 2, order)
+    decode(case, strategy, prune)
+    place = [(0, 1), *((i, 4) for i in range(4)), *((i, 2) for i in range(2))]
+    asked = case.local.asked
+    if prune:
+        assert asked[:7] == [(token, (UNSEEN,) * 2 * order) for token in range(7)]
+        asked = asked[7:]
+    seen_beyond = Counter()
+    for token, seen in asked:
+        i, n = place[token]
+        for offset, y in zip(OFFSETS[order], seen, strict=True):
+            if 0 <= i + offset < n:
+                assert y < 2
+            else:
+                seen_beyond[y != UNSEEN] += 1
+                assert y in (UNSEEN, 2 if offset < 0 else 3)
+    two_sided = strategy in ("full_bidirectional", "dependency_network")
+    assert seen_beyond[True] and (seen_beyond[False] == 0) == two_sided
+
+
+@strategies
+def test_arguments_are_not_changed(strategy):
+    case = random_case(np.random.default_rng(2), [4, 5], 3, 1, masks=True)
+    case.allowed.flags.writeable = case.lengths.flags.writeable = False  # writing would raise
+    paths, again = decode(case, strategy, 0.1), decode(case, strategy, 0.1)
+    assert paths.labels.tolist() == again.labels.tolist() and case.allowed[np.arange(9), paths.labels].all()
+
+
+WRONG = [
+    (dict(order=0), r"\[HS090\] Bidirectional inference has order 1 or 2 .*, got 0\."),
+    (dict(order=3), r"\[HS090\] Bidirectional inference has order 1 or 2 .*, got 3\."),
+    (dict(lengths=np.array([3])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[3\]\."),
+    (dict(lengths=np.array([0, 4])), r"\[HS025\] .* must be positive and add up to 4 tokens, got \[0, 4\]\."),
+    (dict(allowed=np.ones((4, 2), bool)), r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\."),
+    (dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]), r"\[HS022\] No label is allowed at token 2\."),
+    *(
+        (dict(prune=p), rf"\[HS027\] Wrong prune for the decoder full_bidirectional: {p}\. Expected 0 to 1\.")
+        for p in (-0.1, 1.1, np.nan)
+    ),
+    (dict(strategy="up"), r'\[HS092\] Unknown strategy "up"\. Known: easiest_first, .*, full_bidirectional\.'),
+]
+
+
+@pytest.mark.parametrize("wrong, match", WRONG)
+def test_errors(wrong, match):
+    arguments = {"lengths": np.array([1, 3]), "order": 1, "strategy": "full_bidirectional", **wrong}
+    local = RandomLocal(random_rows(np.random.default_rng(0), 3, REALS), range(4), 1)
+    with pytest.raises(ValueError, match=match):
+        decode_decompositions(local, **arguments)
+    assert local.calls == []
+
+
+def test_scores_that_are_not_finite_are_at_the_token_named():
+    class Broken(Local):
+        def row(self, token, seen):
+            return [0.0, np.nan if token == 2 else 1.0]
+
+    with pytest.raises(ValueError, match=r"\[HS020\] .*\(first at token 2, label 1\)"):
+        decode(LocalCase(Broken(3, 2, 1), np.array([3])), "left_to_right")
+
+
+def test_unknown_strategy_has_no_classifiers():
+    with pytest.raises(ValueError, match=r'\[HS092\] Unknown strategy "down"'):
+        classifiers_of("down", 1, 0.0)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("prune, size", [(0.0, 8), (0.5, 2)])
+def test_scores_must_be_finite(value, prune, size):
+    """Order 1, two labels, one token of three: 4 contexts; 1 for pruning."""
+
+    class Broken(Local):
+        def row(self, token, seen):
+            return [0.0, value] if seen == ((0, 0) if prune == 0 else (UNSEEN, UNSEEN)) else [0.0, 1.0]
+
+    case = LocalCase(Broken(3, 2, 1), np.array([3]))
+    with mock.patch.object(local_tables, "BLOCK_SCORES", 1):
+        with pytest.raises(ValueError, match=rf"\[HS020\] .* but 1 of {size} are NaN or infinite .* label 1\)"):
+            decode(case, "dependency_network", prune)
+
+
+@pytest.mark.parametrize("strategy, order, n_cells", [
+    ("left_to_right", 1, 3**2),
+    ("right_to_left", 1, 3**2),
+    ("left_to_right", 2, 3**3),
+    ("right_to_left", 2, 3**3),
+    ("dependency_network", 1, 3**3),
+    ("dependency_network", 2, 3**5),
+    ("full_bidirectional", 1, 2 * 3**3),
+    ("full_bidirectional", 2, 8 * 3**5),
+])  # fmt: skip
+def test_too_many_cells(strategy, order, n_cells, monkeypatch):
+    """Sequences of 1 and 7 tokens: in the middle of the second one all neighbours have labels."""
+    case = random_case(np.random.default_rng(0), [1, 7], 3, order)
+    monkeypatch.setattr(module, "MOST_CELLS", n_cells)
+    assert decode(case, strategy).labels.shape == (8,)
+    asked = len(case.local.calls)
+    monkeypatch.setattr(module, "MOST_CELLS", n_cells - 1)
+    token = 1 + (0 if strategy == "right_to_left" else order)
+    match = rf"\[HS091\] Without pruning the strategy {strategy} .* {n_cells} combinations of labels at token {token}; "
+    with pytest.raises(ValueError, match=match + rf"the limit is {n_cells - 1}\."):
+        decode(case, strategy)
+    assert len(case.local.calls) == asked
+    assert decode(case, strategy, prune=1.0).labels.shape == (8,)
+
+
+class Flat(Local):
+    def row(self, token, seen):
+        return [0.0] * self.n_labels
+
+    def take(self, tokens):
+        return Flat(len(tokens), self.n_labels, self.order)
+
+
+UNCERTAIN = [("left_to_right", 2), ("dependency_network", 1), ("full_bidirectional", 2)]
+
+
+@pytest.mark.parametrize("strategy, order", UNCERTAIN)
+@pytest.mark.parametrize("flat", [False, True])
+def test_uncertain_passages_are_pruned_harder(strategy, order, flat, monkeypatch):
+    """Where there would be too many cells, the least probable candidates go, in that sequence only; also if all labels
+    are equally probable. What is found is best among those that stay, so no better than with more of them."""
+    lengths = [6, 1, 5]
+    case = LocalCase(Flat(sum(lengths), 4, order), np.array(lengths))
+    if not flat:
+        case = random_case(np.random.default_rng(3), lengths, 4, order)
+    free = decode(case, strategy, prune=1e-9)
+    modes = module.make_plan(strategy, order).n_modes
+    for limit in (4 ** (order + 1) * modes - 1, 8 * modes, modes):
+        monkeypatch.setattr(module, "MOST_CELLS", limit)
+        found = decode(case, strategy, prune=1e-9)
+        assert (found.scores <= free.scores + 1e-12).all()
+        singles = [decode(single, strategy, prune=1e-9) for single in case.singles()]
+        assert found.labels.tolist() == [label for single in singles for label in single.labels.tolist()]
+    assert decode(case, strategy, prune=1.0).labels.tolist() == found.labels.tolist() or flat

@@ -1,0 +1,212 @@
+"""What local classifiers see, and tables of their probabilities, against their definitions."""
+
+import math
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.bidirectional import local, local_tables
+from spacy_hoseq.decoders.bidirectional.local import (
+    best_labels,
+    check_local,
+    check_order,
+    contexts_of,
+    edge_contexts,
+    known_slots,
+    log_probabilities,
+)
+from spacy_hoseq.decoders.bidirectional.local_tables import cells_of, digits_of, make_candidates, make_table, slots_of
+
+from .local_cases import OFFSETS, UNSEEN, LocalCase, RandomLocal, local_cases, log_p, neighbours, seen_by
+
+some_lengths = st.lists(st.integers(1, 7), max_size=4).map(lambda sizes: np.array(sizes, np.int64))
+any_order = pytest.mark.parametrize("order", [1, 2])
+
+
+def test_slots_are_offsets_from_left_to_right():
+    assert local.OFFSETS == OFFSETS
+
+
+@any_order
+@given(lengths=some_lengths, data=st.data())
+def test_contexts(order, lengths, data):
+    """Before any token has a label, and when some (-1: not these) or all have one."""
+    n_tokens, n_labels = int(lengths.sum()), 3
+    some = data.draw(st.lists(st.integers(-1, 2), min_size=n_tokens, max_size=n_tokens))
+    case = LocalCase(RandomLocal([[0.0] * n_labels], range(n_tokens), order), lengths)
+    expected, expected_edges = [], []
+    for labels in case.parts(np.array(some, int)) if n_tokens else []:
+        for i in range(len(labels)):
+            near = set(neighbours(i, order))
+            expected.append(seen_by(case, i, near, labels))
+            expected_edges.append(seen_by(case, i, near - set(range(len(labels))), labels))
+    visible, edges = edge_contexts(lengths, order, n_labels)
+    got = contexts_of(np.array(some, np.int32), lengths, order, n_labels)
+    assert edges.shape == got.shape == (n_tokens, 2 * order)
+    assert list(map(tuple, edges.tolist())) == expected_edges
+    assert list(map(tuple, got.tolist())) == expected
+    masks = [[sum(2**j for j, y in enumerate(row) if y != UNSEEN) for row in rows] for rows in (edges, got)]
+    assert [visible.tolist(), known_slots(got).tolist()] == masks
+
+
+def test_contexts_of_three_tokens():
+    _, edges = edge_contexts(np.array([3]), 2, 9)
+    assert edges.tolist() == [[9, 9, -1, -1], [9, -1, -1, 10], [-1, -1, 10, 10]]
+    got = contexts_of(np.array([4, 5, 6]), np.array([3]), 2, 9)
+    assert got.tolist() == [[9, 9, 5, 6], [9, 4, 6, 10], [4, 5, 10, 10]]
+    assert known_slots(edges).tolist() == [0b0011, 0b1001, 0b1100]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_log_probabilities_are_among_the_allowed_labels(dtype):
+    scores = np.array([[0.0, 1.0, -2.0], [800.0, -800.0, 0.0], [3.0, 3.0, 3.0]], dtype)
+    allowed = np.array([[True, True, False], [False, True, True], [False, False, True]])
+    before = scores.copy()
+    tokens = np.array([1, 0, 2])
+    got = log_probabilities(scores, tokens, allowed[tokens])
+    e = math.e
+    expected = [[-math.log(1 + e), 1 - math.log(1 + e), -np.inf], [-np.inf, -800, 0], [-np.inf, -np.inf, 0]]
+    assert got.dtype == np.float64 and scores.tolist() == before.tolist()
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+    np.testing.assert_allclose(log_probabilities(scores, tokens, None)[2], [-math.log(3)] * 3, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_probabilities(scores, tokens, None)).sum(axis=1), [1, 1, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_labels", [1, 2, 7, 44, 131])
+def test_best_labels_are_those_of_the_definition(dtype, n_labels):
+    """Probabilities in the open and near 1, where 1 - p is all that tells them apart; equal scores; masks."""
+    rng = np.random.default_rng(n_labels)
+    scores = (rng.normal(0, 1, (60, n_labels)) * rng.choice([0.1, 3, 40], (60, 1))).astype(dtype)
+    scores[::7] = scores[::7].round()
+    allowed, tokens = rng.random((80, n_labels)) < 0.6, rng.integers(0, 80, 60)
+    allowed[np.arange(80), rng.integers(0, n_labels, 80)] = True
+    before = scores.copy()
+    for mask in (None, allowed):
+        labels, values = best_labels(scores, tokens, mask)
+        assert values.dtype == np.float64 and np.array_equal(scores, before)
+        for row, token, label, value in zip(scores.tolist(), tokens, labels.tolist(), values.tolist(), strict=True):
+            possible = [y for y in range(n_labels) if mask is None or mask[token, y]]
+            assert label == max(possible, key=lambda y: row[y])
+            rest = math.fsum(math.exp(row[y] - row[label]) for y in possible if y != label)
+            assert value == pytest.approx(-math.log1p(rest), rel=1e-12, abs=0)
+
+
+def test_best_labels_do_not_depend_on_the_rows_around():
+    rng = np.random.default_rng(0)
+    scores, tokens = rng.normal(0, 5, (97, 45)).astype(np.float32), np.arange(97)
+    labels, values = best_labels(scores, tokens, None)
+    for part in (slice(1, None), slice(3, 20), slice(96, 97), slice(None, None, 2)):
+        some = best_labels(scores[part].copy(), tokens[part], None)
+        assert some[0].tolist() == labels[part].tolist() and some[1].tobytes() == values[part].tobytes()
+    assert [found.shape for found in best_labels(scores[:0], tokens[:0], None)] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_best_labels_of_scores_that_are_not_finite(value, dtype):
+    scores = np.zeros((3, 4), dtype)
+    scores[1, 2] = value
+    for allowed in (None, np.ones((9, 4), bool)):
+        with pytest.raises(ValueError, match=r"\[HS020\] .* but 1 of 12 .* \(first at token 7, label 2\)"):
+            best_labels(scores, np.array([8, 7, 6]), allowed)
+
+
+def test_log_probabilities_of_scores_that_are_not_finite():
+    scores = np.zeros((3, 4))
+    scores[1, 2], scores[2, 0] = np.nan, -np.inf
+    match = r"\[HS020\] .* but 2 of 12 are NaN or infinite \(first at token 7, label 2\)"
+    for allowed in (None, np.ones((9, 4), bool)):
+        with pytest.raises(ValueError, match=match):
+            log_probabilities(scores, np.array([8, 7, 6]), allowed)
+
+
+@pytest.mark.parametrize("order", [-1, 0, 3])
+def test_wrong_order(order):
+    case = LocalCase(RandomLocal([[0.0]], range(3), 1), np.array([3]))
+    match = rf"\[HS090\] Bidirectional inference has order 1 or 2 \(neighbours on each side\), got {order}\."
+    with pytest.raises(ValueError, match=match):
+        check_order(order)
+    with pytest.raises(ValueError, match=match):
+        check_local(case.local, case.lengths, order, None)
+
+
+@given(radix=st.lists(st.integers(1, 4), max_size=5))
+def test_cells_are_numbered_slowest_digit_first(radix):
+    cells = np.arange(math.prod(radix))
+    digits = digits_of(cells, [np.full(len(cells), base) for base in radix])
+    assert [digit.tolist() for digit in digits] == [digit.ravel().tolist() for digit in np.indices(radix)]
+    assert cells_of(digits, [np.full(len(cells), base) for base in radix]).tolist() == cells.tolist()
+
+
+def test_cells_of_ragged_windows():
+    """Each cell has a radix of its own."""
+    cells, radix = np.array([5, 5, 0]), [np.array([2, 3, 1]), np.array([3, 2, 1])]
+    assert np.array(digits_of(cells, radix)).tolist() == [[1, 2, 0], [2, 1, 0]]
+    assert cells_of(digits_of(cells, radix), radix).tolist() == [5, 5, 0]
+
+
+def test_slots_of_a_mask():
+    assert [slots_of(mask, 1) for mask in range(4)] == [(), (0,), (1,), (0, 1)]
+    assert slots_of(0b1010, 2) == (1, 3) and slots_of(0b1111, 2) == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("block", [0, 5, 10**6])
+@given(case=local_cases(), prune=st.sampled_from([0.0, 0.01, 0.3, 1.0]))
+def test_candidates(block, case, prune):
+    with mock.patch.object(local_tables, "BLOCK_SCORES", block):
+        got = make_candidates(case.local, case.lengths, case.order, prune, case.allowed)
+    assert bool(case.local.calls) == (prune > 0)
+    labels = []
+    for token in range(case.local.n_tokens):
+        alone = log_p(case, token, (UNSEEN,) * 2 * case.order)
+        labels.append([y for y in alone if math.exp(alone[y]) >= prune * math.exp(max(alone.values()))])
+    assert [got.labels[f : f + n].tolist() for f, n in zip(got.first, got.sizes, strict=True)] == labels
+    assert got.labels.tolist() == sum(labels, [])
+    sizes = case.parts(np.array([len(some) for some in labels]))
+    expected = [
+        [n[j] if 0 <= j < len(n) else 1 for j in range(i - case.order, i + case.order + 1)]
+        for n in sizes
+        for i in range(len(n))
+    ]
+    forced, edges = edge_contexts(case.lengths, case.order, case.local.n_labels)
+    assert got.radix.tolist() == expected
+    assert got.edges.tolist() == edges.tolist() and got.forced.tolist() == forced.tolist()
+
+
+@pytest.mark.parametrize("block, sizes", [(1, [1] * 10), (8, [4, 4, 2]), (9, [4, 4, 2]), (20, [10])])
+def test_blocks_are_as_large_as_they_may_be(block, sizes):
+    case = LocalCase(RandomLocal([[0.0, 1.0]], range(10), 1), np.array([10]))
+    with mock.patch.object(local_tables, "BLOCK_SCORES", block):
+        make_candidates(case.local, case.lengths, 1, 0.5, None)
+    assert [len(call) for call in case.local.calls] == sizes
+
+
+@pytest.mark.parametrize("block", [0, 40, 10**6])
+@given(case=local_cases(max_tokens=4), prune=st.sampled_from([0.0, 0.2]), data=st.data())
+def test_tables(block, case, prune, data):
+    """Contexts of each token in the order of a product, the leftmost slot slowest; a slot that is seen holds the
+    candidates of the token there, or the label of the end."""
+    order, n_labels = case.order, case.local.n_labels
+    visible = data.draw(st.integers(0, 4**order - 1))
+    tokens = sorted(data.draw(st.sets(st.integers(0, case.local.n_tokens - 1))))
+    candidates = make_candidates(case.local, case.lengths, order, prune, case.allowed)
+    labels = np.split(candidates.labels, candidates.first[1:])
+    with mock.patch.object(local_tables, "BLOCK_SCORES", block):
+        got = make_table(case.local, candidates, order, visible, np.array(tokens, np.intp), case.allowed)
+    values, first = [-np.inf], [0] * case.local.n_tokens
+    for start, n in zip(case.starts, case.lengths, strict=True):
+        for i in [token - start for token in tokens if start <= token < start + n]:
+            contexts = [()]
+            for slot, j in enumerate(neighbours(i, order)):
+                here = labels[start + j].tolist() if 0 <= j < n else [n_labels] if j < 0 else [n_labels + 1]
+                contexts = [(*c, y) for c in contexts for y in (here if visible >> slot & 1 else [UNSEEN])]
+            first[start + i] = len(values)
+            for context in contexts:
+                value = log_p(case, start + i, context)
+                values += [value[y] for y in labels[start + i].tolist()]
+    assert got.first.tolist() == first
+    np.testing.assert_allclose(got.values, values, rtol=1e-9, atol=1e-12)

@@ -1,0 +1,111 @@
+"""One sequence of 100,000 tokens: in bounded time, in blocks, and with the values that short ones have."""
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.decoders.chain.forward_backward import forward_backward
+from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.problem import layout
+from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.pruning.pruned import bounds
+from spacy_hoseq.decoders.pruning.pruned import pruned as pruning
+from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
+
+from ...cases import Case
+from ..higher_order import test_nonnegative
+from ..pruning import test_pruned as test_pruning
+from . import test_viterbi
+
+PERIOD = np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.75], [0.25, 0.0]])
+STAY, CHANGE = 0.0, -0.5
+
+
+def long_case(n_tokens, patterns=()):
+    """A period of four tokens, over and over; to change the label costs 0.5. Best is 0,1,1,0, which gains
+    1 + 0.5 + 0.75 + 0.25 and changes twice; only in the last period 1 at the end saves a change."""
+    trans = np.array([[STAY, CHANGE], [CHANGE, STAY]])
+    return Case(np.tile(PERIOD, (n_tokens // 4, 1)), trans, np.array([n_tokens]), patterns)
+
+
+@pytest.fixture
+def n_slow(request):
+    """For the decoders that take 100 microseconds a step."""
+    return 100_000 if request.config.getoption("--slow") else 20_000
+
+
+@pytest.mark.parametrize("decoder", [test_viterbi.decode_viterbi, test_pruning.decode_chain])
+def test_chain(decoder):
+    paths = decoder(long_case(100_000))
+    assert paths.labels.tolist() == [0, 1, 1, 0] * 24_999 + [0, 1, 1, 1]
+    assert paths.scores.tolist() == [(2.5 - 1) * 25_000 + 0.25]
+
+
+def test_crowded_chain(monkeypatch):
+    """Many candidates a token: a long sequence is decoded window by window all the same."""
+    n_tokens, rng, decoded = 1100, np.random.default_rng(0), []
+
+    def watched(candidates, trans, lengths):
+        decoded.extend(lengths.tolist())
+        return sparse_viterbi(candidates, trans, lengths)
+
+    monkeypatch.setattr(pruning, "sparse_viterbi", watched)
+    scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
+    labels = pruning.pruned_labels(scores, trans, np.array([n_tokens]))
+    assert labels.tolist() == viterbi(scores, trans, np.array([n_tokens])).labels.tolist()
+    assert len(decoded) > 10 and max(decoded) < 1100
+
+
+def test_parts_of_windows(monkeypatch):
+    """However many windows are decoded together, and candidates compared, the labels are the same."""
+    rng = np.random.default_rng(0)
+    scores, trans = rng.normal(0, 8, (3000, 10)).astype("f4"), rng.normal(0, 1, (10, 10))
+    patterns = Case(scores, trans, np.array([3000]), (((0, 1, 2), 1.0), ((3, 3), 2.0))).pattern_scores()
+    expected = pruning.pruned_labels(scores, trans, np.array([3000]), patterns=patterns)
+    monkeypatch.setattr(pruning, "WINDOW_TOKENS", 50)
+    monkeypatch.setattr(bounds, "BLOCK_CANDIDATES", 70)
+    labels = pruning.pruned_labels(scores, trans, np.array([3000]), patterns=patterns)
+    assert labels.tolist() == expected.tolist()
+
+
+def test_patterns(n_slow, monkeypatch):
+    check_patterns(test_nonnegative.decode_with_patterns, n_slow, monkeypatch)
+
+
+def test_pruned_patterns(monkeypatch):
+    check_patterns(test_pruning.decode, 100_000, monkeypatch)
+
+
+def check_patterns(decoder, n_tokens, monkeypatch):
+    """The pattern 0,0,0,0 is worth 1 at every token but the first three: label 0 everywhere is best, with 1.25 + 4 a
+    period. Blocks of 1,000 steps."""
+    case = long_case(n_tokens, (((0, 0, 0, 0), 1.0), ((1, 0, 1), 0.125)))
+    monkeypatch.setattr(layout, "BLOCK_CELLS", 1000 * len(case.pattern_scores().trie))
+    paths = decoder(case)
+    assert paths.labels.tolist() == [0] * n_tokens
+    assert paths.scores.tolist() == [1.25 * n_tokens / 4 + n_tokens - 3]
+
+
+def test_posterior():
+    check_posterior(100_000, change=-0.5)
+
+
+def test_posterior_on_logarithms(n_slow):
+    check_posterior(n_slow, change=400.0)
+
+
+def check_posterior(n_tokens, change):
+    """Two labels with the same emissions: log Z = log 2 + (N - 1) log(1 + e^change), and every arc is independent."""
+    trans = np.array([[0.0, change], [change, 0.0]])
+    got = forward_backward(np.zeros((n_tokens, 2)), trans, np.array([n_tokens]))
+    assert got.log_z == pytest.approx([np.log(2) + (n_tokens - 1) * np.logaddexp(0, change)], rel=1e-10)
+    np.testing.assert_allclose(got.marginals, 0.5, atol=1e-6)
+    p_same = 0.5 / (1 + np.exp(change))
+    expected = (n_tokens - 1) * np.array([[p_same, 0.5 - p_same], [0.5 - p_same, p_same]])
+    np.testing.assert_allclose(got.transitions, expected, rtol=1e-5, atol=1e-100)
+
+
+def test_path_score():
+    labels = np.tile(np.array([0, 1, 1, 0], np.int32), 25_000)
+    case = long_case(100_000, (((1, 1), 0.5), ((0, 1, 1, 0), 1.0)))
+    got = path_score(case.scores, case.trans, labels, case.lengths, patterns=case.pattern_scores())
+    assert got.tolist() == [(1.5 + 0.5 + 1.0) * 25_000]

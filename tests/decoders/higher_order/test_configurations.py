@@ -1,0 +1,313 @@
+"""General configurations: label sets, gaps and skip-chains, against enumeration; the number of states; refusals."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.higher_order.configurations import (
+    ConfigurationLattice,
+    Configurations,
+    check_configurations,
+    configuration_paths,
+    configuration_posterior,
+)
+from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem.results import Paths
+
+from ... import oracle
+from ...cases import Case
+from ...contract import DecoderContract
+from ...strategies import cases, random_configurations
+from ..posterior.posteriors import assert_enumerated, assert_finite_differences
+from .test_longest_match import decode as decode_any_sign_of
+from .test_longest_match import is_feasible
+
+NONE = Configurations(*(np.zeros(0, np.intp),) * 3, np.zeros((0, 0), bool), np.zeros(0))
+
+
+def lattice_of(single):
+    configurations = single.label_sets() or NONE._replace(sets=np.zeros((0, single.n_labels), bool))
+    return ConfigurationLattice(single.scores, single.trans, single.pattern_scores(), configurations, single.allowed)
+
+
+class TestConfigurations(DecoderContract):
+    """Adds configurations with integer weights to every random case."""
+
+    takes_negative = True
+    takes_batches = False
+    test_lengths_do_not_add_up = None  # takes one sequence
+
+    def fit(self, case):
+        rng = np.random.default_rng(int(case.lengths.sum()) + case.n_labels)
+        spans = random_configurations(rng, case.n_labels, case.lengths, 4)
+        return super().fit(replace(case, configurations=tuple((f, sets, float(round(w))) for f, sets, w in spans)))
+
+    def decode(self, case):
+        parts = [configuration_paths(lattice_of(single)) for single in case.singles()]
+        if not parts:
+            return Paths(np.zeros(0, np.int32), np.zeros(0))
+        return Paths(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))
+
+
+def assert_best(case):
+    paths = decode_exact(case.potentials(), allowed=case.allowed)
+    parts = np.split(paths.labels, case.starts[1:])
+    for single, labels, score in zip(case.singles(), parts, paths.scores, strict=True):
+        table = oracle.joint_table(single)
+        assert score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
+        assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
+
+
+@pytest.mark.parametrize("factor", [1.0, 1000.0])
+@given(data=st.data())
+def test_batch_is_decoded_as_enumerated(factor, data):
+    """Sequences with and without configurations together."""
+    case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
+    assume(is_feasible(case))
+    assert_best(case)
+
+
+@pytest.mark.parametrize("factor", [1.0, -1000.0])
+@given(data=st.data())
+def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
+    case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
+    assume(is_feasible(case))
+    got = exact_posterior(case.potentials(), allowed=case.allowed)
+    assert_enumerated(got, case)
+
+
+@given(case=cases(signed=True, forbidden=False, configurations=4, max_labels=3, max_tokens=3, max_sequences=2))
+def test_results_are_finite_differences_of_log_z(case):
+    case = case.doubles()
+    potentials = case.potentials()
+    assert_finite_differences(lambda moved: exact_posterior(moved, allowed=case.allowed), potentials)
+
+
+@given(case=cases(signed=True, configurations=5, max_sequences=4), data=st.data())
+def test_batch_is_the_singles_in_any_order(case, data):
+    assume(is_feasible(case))
+    batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
+    paths = decode_exact(batch.potentials(), allowed=batch.allowed)
+    got = exact_posterior(batch.potentials(), allowed=batch.allowed)
+    singles = batch.singles()
+    alone = [decode_exact(single.potentials(), allowed=single.allowed) for single in singles]
+    np.testing.assert_allclose(paths.scores, [part.scores[0] for part in alone], rtol=1e-12, atol=1e-12)
+    parts = [exact_posterior(single.potentials(), allowed=single.allowed) for single in singles]
+    np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(got.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-9)
+    in_order = [parts[i].configuration_counts[single.configurations.index(entry)]
+                for i, single in enumerate(singles)
+                for entry in single.configurations]  # fmt: skip
+    np.testing.assert_allclose(got.configuration_counts, in_order, atol=1e-9)
+
+
+@given(case=cases(signed=True, max_sequences=1, configurations=6, max_tokens=5, forbidden=False))
+def test_states_are_the_classes_that_labellings_fall_into(case):
+    """(longest match, configurations that go on and are matched so far), over all permitted labellings."""
+    single = case.singles()[0]
+    strings = [pattern for pattern, _ in single.patterns] + [pattern for _, pattern, _ in single.fired]
+    known = {pattern[:n] for pattern in strings for n in range(1, len(pattern) + 1)}
+    known |= {(y,) for y in range(case.n_labels)}
+    every = [labels for labels in product(range(case.n_labels), repeat=len(case.scores))
+             if case.allowed is None or case.allowed[np.arange(len(labels)), labels].all()]  # fmt: skip
+    for t, n_states in enumerate(lattice_of(single).n_states.tolist()):
+        classes = set()
+        for labels in every:
+            past = labels[: t + 1]
+            longest = next(past[i:] for i in range(t + 1) if past[i:] in known)
+            live = frozenset(
+                i
+                for i, (first, sets, _) in enumerate(single.configurations)
+                if first <= t < first + len(sets) - 1
+                and all(y in s for y, s in zip(past[first:], sets[: t + 1 - first], strict=True))
+            )
+            classes.add((longest, live))
+        assert n_states == len(classes)
+
+
+def test_no_configurations_need_one_state_for_each_label():
+    case = Case(np.zeros((4, 3)), np.zeros((3, 3)), np.array([4]))
+    assert lattice_of(case).n_states.tolist() == [3, 3, 3, 3]
+
+
+def skip_chain(weight, n_gap=2):
+    """Labels B = 0, I = 1, O = 2: {B, I} x any* x {B, I} over all tokens."""
+    mention, anything = frozenset([0, 1]), frozenset([0, 1, 2])
+    scores = np.zeros((n_gap + 2, 3))
+    scores[0, 1], scores[-1, 2] = 1.0, 1.0  # the first mention is seen, the second is not
+    span = (0, (mention, *[anything] * n_gap, mention), weight)
+    return Case(scores, np.zeros((3, 3)), np.array([n_gap + 2]), configurations=(span,))
+
+
+@pytest.mark.parametrize("n_gap", [0, 1, 2, 4])
+def test_skip_chain_worked_out_by_hand(n_gap):
+    """It is worth 2.5 to call the last token a mention too, 0.5 is not enough. The states are (label, mention or not
+    at the beginning): no label is both, and past the gap every label has two."""
+    assert decode_exact(skip_chain(2.5, n_gap).potentials()).labels.tolist() == [1, *[0] * n_gap, 0]
+    assert decode_exact(skip_chain(0.5, n_gap).potentials()).labels.tolist() == [1, *[0] * n_gap, 2]
+    assert lattice_of(skip_chain(2.5, n_gap)).n_states.tolist() == [3, *[6] * n_gap, 3]
+    got = exact_posterior(skip_chain(2.5, n_gap).potentials())
+    e, w = np.exp(1.0), np.exp(2.5)
+    both, neither = (e + 1) * 2, (e + 1) * e + 1 * 2 + 1 * e  # sums over the first and the last label
+    assert got.log_z == pytest.approx([n_gap * np.log(3) + np.log(w * both + neither)])
+    assert got.configuration_counts == pytest.approx([w * both / (w * both + neither)])
+
+
+def test_configurations_that_nest_and_cross():
+    """All of one kind: weights add up over every span that the labels 1,1,1,1 lie in."""
+    one, anything = frozenset([1]), frozenset([0, 1])
+    spans = (
+        (0, (one, anything, anything, one), 1.0),  # around the others
+        (1, (one, one), 0.5),
+        (0, (one, one, one), 0.25),  # crosses the next
+        (1, (one, one, one), 0.125),
+        (2, (one,), 0.0625),
+        (2, (one,), 0.0625),  # the same twice
+        (1, (anything, frozenset(), one), 100.0),  # the empty set: never
+        (3, (frozenset([0]),), 3.0),
+    )
+    case = Case(np.zeros((4, 2)), np.zeros((2, 2)), np.array([4]), configurations=spans)
+    weights = {labels: 0.0 for labels in product(range(2), repeat=4)}
+    for labels in weights:
+        a, b, c, d = labels
+        weights[labels] = a * d + 0.5 * b * c + 0.25 * a * b * c + 0.125 * b * c * d + 0.125 * c + 3.0 * (1 - d)
+        got = path_score(case.scores, case.trans, np.array(labels), case.lengths, configurations=case.label_sets())
+        assert got.tolist() == [weights[labels]]
+    assert decode_exact(case.potentials()).labels.tolist() == [1, 1, 1, 0]
+    assert decode_exact(case.potentials()).scores.tolist() == [max(weights.values())] == [3.875]
+    assert_enumerated(exact_posterior(case.potentials()), case)
+
+
+@pytest.mark.parametrize("n_spans", [0, 3, 4, 17, 33])
+def test_many_spans_that_overlap(n_spans):
+    """More than fit into 16 bits: label 1 at the first token opens them, each needs one more 1 in its own place."""
+    n_tokens = n_spans + 2
+    one, anything = frozenset([1]), frozenset([0, 1])
+    spans = tuple((0, (one, *[anything] * i, one), (-1.0) ** i) for i in range(n_spans))
+    case = Case(np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), configurations=spans)
+    paths = decode_exact(case.potentials())
+    assert paths.scores.tolist() == [(n_spans + 1) // 2]
+    if n_spans:
+        assert lattice_of(case).n_states[1:-2].tolist() == [4] * (n_spans - 1)
+        assert [paths.labels[i + 1] for i in range(n_spans)] == [(i + 1) % 2 for i in range(n_spans)]
+        got = exact_posterior(case.potentials())
+        alone = [1.0 + np.exp(weight) for _, _, weight in spans]  # given 1 at the beginning, the others are free
+        total = np.prod(alone) + 2.0**n_spans
+        assert got.log_z == pytest.approx([np.log(2 * total)])
+        shares = [np.exp(w) / a * np.prod(alone) / total for (_, _, w), a in zip(spans, alone, strict=True)]
+        np.testing.assert_allclose(got.configuration_counts, shares)
+
+
+@pytest.mark.parametrize("labels", [frozenset(), frozenset([0, 1])])
+@pytest.mark.parametrize("n_others", [14, 15, 16, 17, 31, 32, 48])
+def test_states_that_differ_in_one_of_many_spans(n_others, labels):
+    """The others are matched by nothing, or by everything; the last tells label 0 at the beginning from label 1."""
+    zero, anything = frozenset([0]), frozenset([0, 1])
+    others = ((0, (labels, anything, anything), 0.125),) * n_others
+    scores = np.array([[0.0, 0.5], [0.25, 0.0], [0.0, 0.75]])
+    case = Case(scores, np.zeros((2, 2)), np.array([3]), configurations=(*others, (0, (zero, anything, zero), 2.0)))
+    assert lattice_of(case).n_states.tolist() == [2, 4, 2]
+    assert_best(case)
+    assert_enumerated(exact_posterior(case.potentials()), case)
+
+
+def many_states(n):
+    """Spans that remember every label since token 0: 2^(t + 1) states."""
+    one, anything = frozenset([1]), frozenset([0, 1])
+    spans = tuple((t, (one, *[anything] * (n - t - 2), one), 1.0) for t in range(n - 1))
+    return Case(np.zeros((n, 2)), np.zeros((2, 2)), np.array([n]), configurations=spans)
+
+
+def test_limit_on_the_states():
+    case = many_states(6)
+    configurations = case.label_sets()
+    assert lattice_of(case).n_states.tolist() == [2, 4, 8, 16, 32, 2]
+    potentials = case.potentials()._replace(configurations=configurations._replace(max_states=32))
+    assert decode_exact(potentials).scores.tolist() == [5.0]
+    potentials = case.potentials()._replace(configurations=configurations._replace(max_states=31))
+    message = (
+        r"\[HS038\] 32 states are needed at token 4 for the 5 configurations that overlap there, more than the limit "
+        r"of 31\. Let fewer features overlap .* or raise `max_states`"
+    )
+    for function in (decode_exact, exact_posterior):
+        with pytest.raises(ValueError, match=message):
+            function(potentials)
+
+
+@pytest.mark.parametrize("first, size", [(-1, 2), (0, 0), (2, 2), (1, 3), (3, 3), (5, 1), (9, 1)])
+def test_spans_that_cannot_be(first, size):
+    """Two sequences, of 3 and 2 tokens."""
+    spans = Configurations(
+        np.array([0, first]), np.array([1, size]), np.zeros(1 + size, np.intp), np.ones((1, 2), bool), np.ones(2)
+    )
+    potentials = Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])).potentials()._replace(configurations=spans)
+    message = rf"\[HS037\] The configuration number 1, tokens {first} to {first + size - 1} does not lie within one"
+    for function in (decode_exact, exact_posterior):
+        with pytest.raises(ValueError, match=message):
+            function(potentials)
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_refused(weight):
+    case = replace(skip_chain(1.0), configurations=(*skip_chain(1.0).configurations, (1, (frozenset([0]),), weight)))
+    message = rf"\[HS036\] The weight of pattern \(configuration number 1, tokens 1 to 1\) is {weight}; weights must be"
+    for function in (decode_exact, exact_posterior):
+        with pytest.raises(ValueError, match=message):
+            function(case.potentials())
+
+
+@pytest.mark.parametrize("change", [
+    {"sets": np.ones((2, 4), bool)},
+    {"sets": np.ones(3, bool)},
+    {"slots": np.zeros(3, np.intp)},
+])  # fmt: skip
+def test_sets_of_the_wrong_shape(change):
+    wrong = skip_chain(1.0).label_sets()._replace(**change)
+    with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of sets: got .*, expected \('any', 3\)"):
+        check_configurations(wrong, np.array([4]), 3)
+
+
+@given(case=cases(configurations=6, max_sequences=5), data=st.data())
+def test_matched_and_chosen_are_their_definitions(case, data):
+    assume(case.configurations)
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    labels = rng.integers(0, case.n_labels, len(case.scores))
+    spans = case.label_sets()
+    expected = [
+        all(labels[first + i] in s for i, s in enumerate(sets)) for first, sets, _ in case.configurations
+    ]
+    assert spans.matched(labels).tolist() == expected
+    assert spans.last.tolist() == [first + len(sets) - 1 for first, sets, _ in case.configurations]
+    which = np.flatnonzero(rng.random(len(expected)) < 0.5)
+    chosen = spans.chosen(which, -7)
+    assert chosen.matched(np.concatenate([np.zeros(7, int), labels])).tolist() == [expected[i] for i in which]
+    assert chosen.weights.tolist() == [case.configurations[i][2] for i in which]
+    got = path_score(case.scores, case.trans, labels, case.lengths,
+                     patterns=case.pattern_scores(), configurations=spans)  # fmt: skip
+    parts = zip(replace(case, allowed=None).singles(), np.split(labels, case.starts[1:]), strict=True)
+    np.testing.assert_allclose(got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9)
+
+
+@given(case=cases(signed=True, max_sequences=1, forbidden=False))
+def test_patterns_written_as_configurations(case):
+    """A label pattern that fires at a token is the configuration of single labels that ends there."""
+    spans = tuple(
+        (token - len(pattern) + 1, tuple(frozenset([y]) for y in pattern), weight)
+        for token, pattern, weight in case.fired
+        if token - len(pattern) + 1 >= 0
+    )
+    got = decode_exact(replace(case, fired=(), configurations=spans).potentials(), allowed=case.allowed)
+    expected = decode_any_sign_of(case)
+    np.testing.assert_allclose(got.scores, expected.scores, rtol=1e-9, atol=1e-9)
+    if oracle.joint_table(case).is_unique:
+        assert got.labels.tolist() == expected.labels.tolist()
+
+
+def test_sums_without_patterns_have_no_counts_of_nodes():
+    got = configuration_posterior(lattice_of(skip_chain(1.0)), None)
+    assert got.node_counts.tolist() == [] == got.fired_counts.tolist()

@@ -1,0 +1,159 @@
+"""Decoding with non-negative patterns: the contract, reductions to simpler decoders, refusal of negative weights."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.higher_order import nonnegative
+from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.problem.results import NoPath
+
+from ... import oracle
+from ...cases import Case
+from ...contract import DecoderContract
+from ...strategies import cases
+from ..chain.test_viterbi import decode_viterbi
+
+
+def decode_with_patterns(case):
+    return decode_nonnegative(case.scores, case.trans, case.pattern_scores(), case.lengths, allowed=case.allowed)
+
+
+class TestNonnegative(DecoderContract):
+    def decode(self, case):
+        return decode_with_patterns(case)
+
+
+@given(case=cases(rounded=True, forbidden=False))
+def test_no_patterns_is_viterbi_ties_included(case):
+    case = case.without_patterns()
+    got, expected = decode_with_patterns(case), decode_viterbi(case)
+    assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
+
+
+@given(case=cases(forbidden=False))
+def test_patterns_of_weight_zero_change_nothing(case):
+    silent = replace(
+        case,
+        patterns=tuple((pattern, 0.0) for pattern, _ in case.patterns),
+        fired=tuple((token, pattern, 0.0) for token, pattern, _ in case.fired),
+    )
+    got, expected = decode_with_patterns(silent), decode_viterbi(case)
+    assert got.labels.tolist() == expected.labels.tolist() and got.scores == pytest.approx(expected.scores)
+
+
+@given(case=cases(forbidden=False))
+def test_patterns_of_two_labels_are_transitions(case):
+    pairs = replace(case.doubles(), patterns=tuple((p[:2], weight) for p, weight in case.patterns), fired=())
+    trans = pairs.trans.copy()
+    for (earlier, later), weight in pairs.patterns:
+        trans[earlier, later] += weight
+    got, expected = decode_with_patterns(pairs), viterbi(case.scores, trans, case.lengths, allowed=case.allowed)
+    assert got.labels.tolist() == expected.labels.tolist()
+    assert got.scores == pytest.approx(expected.scores)
+
+
+@given(case=cases())
+def test_pattern_longer_than_the_sequence_never_matches(case):
+    long = tuple([0] * (int(case.lengths.max()) + 1))
+    plain = replace(case.without_patterns(), trans=np.zeros_like(case.trans))
+    with_long = replace(plain, patterns=((long, 50.0),), fired=((0, long, 50.0), (len(case.scores) - 1, long, 50.0)))
+    got, expected = decode_with_patterns(with_long), decode_viterbi(plain)
+    assert got.labels.tolist() == expected.labels.tolist() and got.scores == pytest.approx(expected.scores)
+
+
+def test_pattern_does_not_reach_over_a_sequence_boundary():
+    case = Case(np.tile([[0.0, 1.0]], (4, 1)), np.zeros((2, 2)), np.array([2, 2]), (((0, 0, 0), 9.0),))
+    assert decode_with_patterns(case).labels.tolist() == [1, 1, 1, 1]
+    assert decode_with_patterns(replace(case, lengths=np.array([4]))).labels.tolist() == [0, 0, 0, 0]
+
+
+def test_fired_pattern_counts_at_its_token_only():
+    """Weight 5 for the labels 1, 1 at tokens 1 and 2; elsewhere label 0 is better by 1."""
+    case = Case(np.tile([[1.0, 0.0]], (5, 1)), np.zeros((2, 2)), np.array([5]), fired=((2, (1, 1), 5.0),))
+    paths = decode_with_patterns(case)
+    assert paths.labels.tolist() == [0, 1, 1, 0, 0] and paths.scores.tolist() == [3 + 5]
+
+
+@pytest.mark.parametrize("last, labels, score", [(0.0, None, 3.0), (1.5, [1, 0, 1, 0, 0], 3.5)])
+def test_example_on_which_the_printed_algorithm_fails(last, labels, score):
+    """Qian & Liu, Algorithm 1, counts 0,1,0 twice here: 4 as the best score, and wrong labels with 1.5 for label 0 at
+    the end. Patterns of weight 1 each: 1,0,1,0 at tokens 0-3; 0,1,0,1 at 1-4; 0,1,0 at 1-3."""
+    scores = np.zeros((5, 2))
+    scores[4, 0] = last
+    fired = ((3, (1, 0, 1, 0), 1.0), (4, (0, 1, 0, 1), 1.0), (3, (0, 1, 0), 1.0))
+    case = Case(scores, np.zeros((2, 2)), np.array([5]), fired=fired)
+    paths = decode_with_patterns(case)
+    assert paths.scores.tolist() == [score] == [oracle.joint_table(case).best]
+    assert paths.labels.tolist() == (labels or [1, 0, 1, 0, 1])
+
+
+def test_negative_weight_would_give_a_wrong_answer(monkeypatch):
+    """Pattern 0,1 costs 5. The inclusive message of label 1 does not see it: 0,1 looks like 1 + 1, but is worth -3."""
+    case = Case(np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros((2, 2)), np.array([2]), (((0, 1), -5.0),))
+    with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -5\.0; exact decoding"):
+        decode_with_patterns(case)
+    monkeypatch.setattr(nonnegative, "check_weights", lambda patterns: None)
+    ignored = decode_with_patterns(case)
+    assert ignored.labels.tolist() == [0, 1] and oracle.score_of_one(case, ignored.labels) == -3
+    assert oracle.joint_table(case).best == 1
+
+
+@pytest.mark.parametrize("weight", [-1e-9, np.nan, np.inf])
+def test_weights_that_are_refused(weight):
+    scores, trans, lengths = np.zeros((3, 2)), np.zeros((2, 2)), np.array([3])
+    everywhere = Case(scores, trans, lengths, (((0, 1), 1.0), ((1, 0, 1), weight)))
+    at_position = Case(scores, trans, lengths, fired=((2, (1, 0, 1), weight),))
+    for case in (everywhere, at_position):
+        with pytest.raises(ValueError, match=rf"\[HS032\] The weight of pattern \(1, 0, 1\) is {weight}"):
+            decode_with_patterns(case)
+
+
+@contextmanager
+def columns(cells, least):
+    """At most `cells` cells of a step, but at least so many sequences."""
+    with mock.patch.object(nonnegative, "COLUMN_CELLS", cells), mock.patch.object(nonnegative, "MIN_COLUMNS", least):
+        yield
+
+
+@pytest.mark.parametrize("cells, least", [(0, 1), (0, 2), (40, 1), (200, 3)])
+@given(data=st.data())
+def test_parts_of_a_batch_change_nothing(cells, least, data):
+    """Ties included, and the number of the sequence in a message."""
+    case = data.draw(cases(max_sequences=8, rounded=True))
+    try:
+        whole = decode_with_patterns(case)
+    except NoPath as no_path:
+        with pytest.raises(NoPath) as info, columns(cells, least):
+            decode_with_patterns(case)
+        assert info.value.sequence == no_path.sequence
+        return
+    with columns(cells, least):
+        in_parts = decode_with_patterns(case)
+    assert in_parts.labels.tolist() == whole.labels.tolist() and in_parts.scores.tolist() == whole.scores.tolist()
+
+
+@pytest.mark.parametrize("cells, least, sizes", [(0, 1, [1, 1, 1, 1, 1]), (0, 3, [3, 2]), (12, 1, [2, 2, 1])])
+def test_at_most_so_many_sequences_at_once(cells, least, sizes):
+    """Six nodes: 0, 1, 01, 10, 011, 0110."""
+    case = Case(np.zeros((10, 2)), np.zeros((2, 2)), np.full(5, 2), (((0, 1, 1, 0), 1.0), ((1, 0), 1.0)))
+    assert len(case.pattern_scores().trie) == 6
+    with columns(cells, least), mock.patch.object(nonnegative, "_decode", wraps=nonnegative._decode) as walk:
+        assert decode_with_patterns(case).labels.tolist() == [1, 0] * 5
+    assert [len(call.args[3]) for call in walk.call_args_list] == sizes
+
+
+@given(case=cases(max_sequences=6, max_tokens=30, rounded=True, forbidden=False), data=st.data())
+def test_ties_of_long_sequences_do_not_depend_on_the_batch(case, data):
+    order = data.draw(st.permutations(range(len(case.lengths))))
+    batch, again = decode_with_patterns(case.take(order)), decode_with_patterns(case.take(order))
+    alone = [decode_with_patterns(case.take([i])) for i in order]
+    assert batch.labels.tolist() == again.labels.tolist()
+    assert batch.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
+    assert batch.scores.tolist() == [paths.scores[0] for paths in alone]

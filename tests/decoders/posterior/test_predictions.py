@@ -1,0 +1,157 @@
+"""The best labels with probable labels, or with segments: by enumeration, and the same in parts of any size."""
+
+import itertools
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.chain import pieces as chain_parts
+from spacy_hoseq.decoders.posterior import posterior_pruning as probable_path
+from spacy_hoseq.decoders.posterior import predictions
+from spacy_hoseq.decoders.posterior.predictions import (
+    ChainLabelling,
+    Labelling,
+    labels_and_probable,
+    labels_and_segments,
+)
+
+from ... import oracle
+from ...cases import Case
+from ...strategies import cases, cases_with_moves
+from .posteriors import distributions, has_path
+from .test_sparse_marginals import as_tables, enumerated
+
+PARTS = st.sampled_from([1, 3, 1000])
+
+
+def parts_of(n_tokens, long=1000):
+    """Parts of so many tokens; sequences of at least `long` ones in pieces of two."""
+    return (
+        mock.patch.multiple(chain_parts, PART_TOKENS=n_tokens, LONG=long, PIECE=2, WARM_UP=3),
+        mock.patch.object(predictions, "LONG", long),
+    )
+
+
+def assert_best(case, labels):
+    """The scores are compared, since two labellings may share the best one."""
+    assert labels.dtype == np.int32
+    for start, single in zip(case.starts, case.singles(), strict=True):
+        own = labels[start : start + len(single.scores)]
+        assert oracle.score_of(single, own[None])[0] == pytest.approx(oracle.joint_table(single).best)
+
+
+def assert_probable(case, threshold, tolerance=1e-9):
+    labels, probable = labels_and_probable(case.potentials(), threshold, allowed=case.allowed)
+    assert_best(case, labels)
+    for got, expected in zip(as_tables(probable), enumerated(case, threshold), strict=True):
+        assert got.keys() == expected.keys()
+        assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=tolerance)
+
+
+def assert_segments(case, seed, tolerance=1e-9):
+    """Segments of each sequence: of the labellings that have the labels there, and no pair across which it goes on."""
+    rng = np.random.default_rng(seed)
+    goes_on = rng.random(case.trans.shape) < 0.4
+    found = labels_and_segments(case.potentials(), goes_on, allowed=case.allowed, with_nodes=True)
+    assert_best(case, found.labels)
+    nodes = np.concatenate([oracle.joint_table(single).marginals for single in case.singles()])
+    assert found.nodes == pytest.approx(nodes, abs=1e-6)
+    first, sizes, expected = [], [], []
+    for start, labellings, p in distributions(case):
+        length = labellings.shape[1]
+        own = found.labels[start : start + length]
+        for i, j in itertools.combinations(range(length + 1), 2):
+            same = (labellings[:, i:j] == own[i:j]).all(axis=1)
+            if j < length:
+                same &= ~goes_on[labellings[:, j - 1], labellings[:, j]]
+            if j == length or not goes_on[own[j - 1], own[j]]:
+                first, sizes, expected = [*first, start + i], [*sizes, j - i], [*expected, p[same].sum()]
+    assert found.segments(np.array(first), np.array(sizes)) == pytest.approx(expected, abs=tolerance)
+    return found
+
+
+def fit(case, sharpness=1.0):
+    case = case.doubles().without_patterns()
+    case = Case(case.scores * sharpness, case.trans, case.lengths, allowed=case.allowed, moves=case.moves)
+    assume(has_path(case))
+    return case
+
+
+@given(case=cases(), n_tokens=PARTS, threshold=st.sampled_from([0.0, 0.01, 0.3]), sharpness=st.sampled_from([0.3, 4.0]))
+def test_probable_labels_of_a_chain(case, n_tokens, threshold, sharpness):
+    first, second = parts_of(n_tokens)
+    with first, second:
+        assert_probable(fit(case, sharpness), threshold)
+
+
+@given(case=cases(), n_tokens=PARTS, seed=st.integers(0, 99), sharpness=st.sampled_from([0.3, 4.0]))
+def test_segments_of_a_chain(case, n_tokens, seed, sharpness):
+    first, second = parts_of(n_tokens)
+    with first, second:
+        assert isinstance(assert_segments(fit(case, sharpness), seed), ChainLabelling)
+
+
+@given(case=cases(min_labels=2), n_tokens=PARTS, seed=st.integers(0, 99), faint=st.sampled_from([0.2, 2.0]))
+def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, faint):
+    """All that are less probable are decoded apart: with a limit of 2 every sequence."""
+    first, second = parts_of(n_tokens)
+    with first, second, mock.patch.object(probable_path, "FAINT", faint):
+        assert_segments(fit(case), seed)
+        assert_probable(fit(case), 0.01)
+
+
+@given(case=cases(max_sequences=2), n_tokens=PARTS, seed=st.integers(0, 99))
+def test_long_sequences_in_pieces(case, n_tokens, seed):
+    first, second = parts_of(n_tokens, long=3)
+    with first, second:
+        assert_segments(fit(case), seed, tolerance=1e-8)
+        assert_probable(fit(case), 0.01, tolerance=1e-8)
+
+
+@given(case=cases(forbidden=False, configurations=2), seed=st.integers(0, 99))
+def test_segments_of_any_potentials(case, seed):
+    assert_segments(case.doubles(), seed, tolerance=1e-8)
+
+
+@given(case=cases(strong=False, forbidden=False), threshold=st.sampled_from([0.01, 0.3]))
+def test_probable_labels_with_patterns(case, threshold):
+    assert_probable(case.doubles(), threshold)
+
+
+@given(case=cases_with_moves(), seed=st.integers(0, 99))
+def test_scores_of_pairs_at_each_token(case, seed):
+    case = fit(case)
+    assert isinstance(assert_segments(case, seed), Labelling)
+    assert_probable(case, 0.01)
+
+
+@given(seed=st.integers(0, 9))
+def test_wide_transitions_are_summed_on_logarithms(seed):
+    trans = np.array([[0.0, 301.0], [0.0, 0.0]])
+    case = Case(np.random.default_rng(seed).normal(size=(5, 2)), trans, np.array([3, 2]))
+    assert isinstance(assert_segments(case, 0), Labelling)
+    assert_probable(case, 0.01)
+
+
+def test_no_tokens():
+    case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64))
+    labels, probable = labels_and_probable(case.potentials(), 0.1)
+    assert not len(labels) and not len(probable.tokens) and not len(probable.pairs)
+    found = labels_and_segments(case.potentials(), np.zeros((2, 2), bool))
+    assert not len(found.labels) and not len(found.segments(np.zeros(0, int), np.zeros(0, int)))
+
+
+@pytest.mark.parametrize("first, size", [(0, 0), (1, 2), (4, 2), (5, 1), (-1, 1)])
+def test_segments_lie_within_one_sequence(first, size):
+    case = Case(np.zeros((5, 3)), np.zeros((3, 3)), np.array([2, 3]))
+    found = labels_and_segments(case.potentials(), np.zeros((3, 3), bool))
+    with pytest.raises(ValueError, match=r"\[HS098\]"):
+        found.segments(np.array([first]), np.array([size]))
+
+
+def test_threshold_that_is_none():
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
+        labels_and_probable(Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1])).potentials(), 1.0)

@@ -1,0 +1,143 @@
+"""Marginals made sparse, against enumerated marginals."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.posterior.marginals import marginals_of
+from spacy_hoseq.decoders.posterior.sparse_marginals import certain_labels, check_threshold, probable_labels
+
+from ... import oracle
+from ...cases import Case
+from ...strategies import cases
+from .posteriors import enumerated_arcs, has_path
+
+THRESHOLDS = [0.0, 0.01, 0.3, 0.9]
+
+
+def enumerated(case, threshold):
+    """Entries {(t, y): p} and pairs {(t, a, b): p} that are possible and reach the threshold."""
+    nodes = np.concatenate([oracle.joint_table(single).marginals for single in case.singles()])
+    every = []
+    for values in (nodes, enumerated_arcs(case)):
+        assume(not (np.abs(values - threshold) < 1e-9)[values > 0].any())
+        every.append({place: p for place, p in np.ndenumerate(values) if p > 0 and p >= threshold})
+    return every
+
+
+def as_tables(found):
+    """The same of what was found."""
+    tokens, labels, p, earlier, later, pairs = found
+    entries = list(zip(tokens.tolist(), labels.tolist(), strict=True))
+    assert (tokens[later] - tokens[earlier] == 1).all(), "at neighbouring tokens"
+    between = [(*entries[j][:1], entries[i][1], entries[j][1]) for i, j in zip(earlier, later, strict=True)]
+    assert len(set(between)) == len(between) and len(set(entries)) == len(entries)
+    assert between == list(zip(*(part.tolist() for part in found.arcs), strict=True))
+    return dict(zip(entries, p.tolist(), strict=True)), dict(zip(between, pairs.tolist(), strict=True))
+
+
+def assert_enumerated(case, threshold):
+    found = probable_labels(marginals_of(case.potentials(), allowed=case.allowed), case.lengths, threshold)
+    for got, expected in zip(as_tables(found), enumerated(case, threshold), strict=True):
+        assert got.keys() == expected.keys()
+        assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=1e-9)
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+@given(case=cases())
+def test_of_a_chain(threshold, case):
+    """Forbidden transitions and masks included. With threshold 0 all that is not impossible."""
+    case = case.doubles().without_patterns()
+    assume(has_path(case))
+    assert_enumerated(case, threshold)
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS[1:])
+@given(case=cases(strong=False))
+def test_with_label_patterns(threshold, case):
+    case = case.doubles()
+    assume(has_path(case))
+    assert_enumerated(case, threshold)
+
+
+@given(case=cases(), threshold=st.sampled_from(THRESHOLDS))
+def test_order_and_sequences(case, threshold):
+    """Entries by token, then by label; pairs by their later entry, then by the earlier one; none across sequences."""
+    case = case.doubles().without_patterns()
+    assume(has_path(case))
+    found = probable_labels(marginals_of(case.potentials(), allowed=case.allowed), case.lengths, threshold)
+    entries = list(zip(found.tokens.tolist(), found.labels.tolist(), strict=True))
+    pairs = list(zip(found.later.tolist(), found.earlier.tolist(), strict=True))
+    assert entries == sorted(entries) and pairs == sorted(pairs)
+    assert not np.isin(found.tokens[found.later], case.starts).any()
+    assert found.probabilities.dtype == found.pairs.dtype == np.float64
+
+
+def test_by_hand():
+    """Two tokens, 0 and 1 equally probable, always the same at both."""
+    scores, trans = np.zeros((3, 2)), np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    marginals = marginals_of(Case(scores, trans, np.array([2, 1])).potentials())
+    found = probable_labels(marginals, np.array([2, 1]), 0.4)
+    assert found.tokens.tolist() == [0, 0, 1, 1, 2, 2] and found.labels.tolist() == [0, 1] * 3
+    assert found.earlier.tolist() == [0, 1] and found.later.tolist() == [2, 3]
+    assert found.probabilities == pytest.approx(0.5) and found.pairs == pytest.approx(0.5)
+    nothing = probable_labels(marginals, np.array([2, 1]), 0.6)
+    assert [len(part) for part in nothing] == [0] * 6
+    exactly = probable_labels(marginals, np.array([2, 1]), 0.5)
+    assert len(exactly.tokens) == 6, "at the threshold is probable"
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_sequences_of_one_token_have_no_pairs(threshold):
+    scores = np.random.default_rng(0).normal(size=(4, 3))
+    case = Case(scores, np.zeros((3, 3)), np.ones(4, int))
+    found = probable_labels(marginals_of(case.potentials()), case.lengths, threshold)
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert list(zip(found.tokens.tolist(), found.labels.tolist(), strict=True)) == list(
+        map(tuple, np.argwhere(p >= threshold).tolist())
+    )
+    assert found.probabilities == pytest.approx(p[p >= threshold])
+    assert len(found.earlier) == len(found.later) == len(found.pairs) == 0
+
+
+def test_no_tokens():
+    nothing = np.zeros(0, int)
+    found = probable_labels(
+        marginals_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()), nothing, 0.0
+    )
+    assert [len(part) for part in found] == [0] * 6
+    assert [len(part) for part in certain_labels(np.zeros(0, np.int32), nothing)] == [0] * 6
+
+
+def test_certain_labels():
+    """Nothing is known of tokens 1 and 6; sequences of 4, 3 and 1 tokens."""
+    found = certain_labels(np.array([2, -1, 0, 1, 1, 1, -1, 0]), np.array([4, 3, 1]))
+    assert as_tables(found) == (
+        {(0, 2): 1, (2, 0): 1, (3, 1): 1, (4, 1): 1, (5, 1): 1, (7, 0): 1},
+        {(3, 0, 1): 1, (5, 1, 1): 1},
+    )
+    assert found.labels.dtype == np.intp
+
+
+@given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 10**6))
+def test_certain_labels_are_the_marginals_of_one_labelling(lengths, seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-1, 3, sum(lengths))
+    entries, pairs = as_tables(certain_labels(labels, np.array(lengths)))
+    assert entries == {(t, y): 1 for t, y in enumerate(labels.tolist()) if y >= 0}
+    inner = set(range(sum(lengths))) - set((np.cumsum(lengths) - lengths).tolist())
+    assert pairs == {(t, labels[t - 1], labels[t]): 1 for t in inner if labels[t - 1] >= 0 and labels[t] >= 0}
+
+
+@pytest.mark.parametrize("threshold", [-0.1, -1e-300, 1.0, 1.5, float("nan"), float("inf")])
+def test_impossible_threshold(threshold):
+    marginals = marginals_of(Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1])).potentials())
+    for call in (check_threshold, lambda value: probable_labels(marginals, np.array([1]), value)):
+        with pytest.raises(ValueError, match=r"\[HS027\] Wrong threshold .*0 to below 1"):
+            call(threshold)
+
+
+@pytest.mark.parametrize("threshold", [0, 0.0, 0.5, 0.999])
+def test_possible_threshold(threshold):
+    check_threshold(threshold)

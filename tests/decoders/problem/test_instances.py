@@ -1,0 +1,53 @@
+"""Patterns written out at their places, against naive search."""
+
+import numpy as np
+from hypothesis import given
+
+from spacy_hoseq.decoders.problem.instances import make_instances
+
+from ...cases import Case
+from ...strategies import cases
+from ..posterior.posteriors import sequence_of
+
+
+def written_out(case):
+    """(last token, string, weight) of all places, what fires at one place added up, without those that are worth 0."""
+    total = {}
+    for i, (start, length) in enumerate(zip(case.starts.tolist(), case.lengths.tolist(), strict=True)):
+        for token in range(start, start + length):
+            earned = list(case.patterns)
+            earned += [(pattern, weight) for at, pattern, weight in case.fired if at == token]
+            for pattern, weight in earned:
+                if sequence_of(case, token) == i and token - len(pattern) + 1 >= start:
+                    total[token, pattern] = total.get((token, pattern), 0.0) + weight
+    return {key: weight for key, weight in total.items() if abs(weight) > 1e-12}
+
+
+@given(case=cases(signed=True, rounded=True))
+def test_instances_are_all_places_of_all_patterns(case):
+    scores = case.pattern_scores()
+    got = make_instances(scores, case.lengths)
+    strings = [scores.trie.string(node) for node in got.nodes]
+    keys = list(zip(got.last.tolist(), strings, strict=True))
+    assert dict(zip(keys, got.weights.tolist(), strict=True)) == written_out(case)
+    assert keys == sorted(keys, key=lambda key: (key[0], len(key[1]))) and len(set(keys)) == len(keys)
+    assert got.sizes.tolist() == [len(string) for string in strings]
+    pairs = [(last - len(string) + 1 + i, y) for last, string in keys for i, y in enumerate(string)]
+    assert list(zip(got.tokens.tolist(), got.labels.tolist(), strict=True)) == pairs
+    assert got.starts.tolist() == [sum(map(len, strings[:i])) for i in range(len(strings))]
+
+
+def test_instances_worked_out_by_hand():
+    """1,0 everywhere and 0,1,0 at token 3 of two sequences of 2 and 3 tokens; at token 4 the former is cancelled."""
+    fired = ((3, (0, 1, 0), 9.0), (4, (0, 1, 0), 2.0), (4, (1, 0), -0.5), (1, (0, 1, 0), 9.0), (4, (0, 1, 0), 1.0))
+    case = Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([2, 3]), (((1, 0), 0.5),), fired)
+    got = make_instances(case.pattern_scores(), case.lengths)
+    assert got.last.tolist() == [1, 3, 4] and got.weights.tolist() == [0.5, 0.5, 3.0]
+    assert got.tokens.tolist() == [0, 1, 2, 3, 2, 3, 4] and got.labels.tolist() == [1, 0, 1, 0, 0, 1, 0]
+    assert got.sizes.tolist() == [2, 2, 3]
+
+
+def test_nothing_to_write_out():
+    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([1, 1]), (((0, 1), 1.0),))
+    got = make_instances(case.pattern_scores(), case.lengths)
+    assert [part.tolist() for part in got] == [[]] * 6 and got.sizes.tolist() == []

@@ -1,0 +1,98 @@
+"""Where tokens lie in memory."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.problem import layout as module
+from spacy_hoseq.decoders.problem.layout import make_layout, packed_scores, parts_of, ranges
+
+
+def test_layout_worked_out_by_hand():
+    """Sequences a, b, c, d of 1, 3, 2, 3 tokens: b and d are longest, b was given first."""
+    layout = make_layout(np.array([1, 3, 2, 3]), 9)
+    assert layout.order.tolist() == [1, 3, 2, 0]
+    assert layout.size_at_t.tolist() == [4, 3, 2]
+    assert layout.offset.tolist() == [0, 4, 7, 9]
+    assert layout.tokens.tolist() == [1, 6, 4, 0, 2, 7, 5, 3, 8]
+    assert [layout.step(t) for t in range(3)] == [slice(0, 4), slice(4, 7), slice(7, 9)]
+
+
+@given(lengths=st.lists(st.integers(1, 12), max_size=12))
+def test_every_token_is_at_its_step_in_the_row_of_its_sequence(lengths):
+    layout = make_layout(np.array(lengths, np.int64), sum(lengths))
+    assert sorted(layout.tokens.tolist()) == list(range(sum(lengths)))
+    starts = np.cumsum([0, *lengths])
+    for t in range(max(lengths, default=0)):
+        alive = [i for i in layout.order.tolist() if lengths[i] > t]
+        assert layout.tokens[layout.step(t)].tolist() == [starts[i] + t for i in alive]
+        assert layout.size_at_t[t] == len(alive)
+
+
+@given(lengths=st.lists(st.integers(1, 12), max_size=12), cells=st.integers(0, 9), room=st.integers(0, 99))
+def test_blocks_cover_all_steps_and_hold_no_more_than_they_may(lengths, cells, room):
+    layout = make_layout(np.array(lengths, np.int64), sum(lengths))
+    with mock.patch.object(module, "BLOCK_CELLS", room):
+        blocks = list(layout.blocks(cells))
+    steps = [t for first, last in blocks for t in range(first, last)]
+    assert steps == list(range(len(layout.size_at_t)))
+    for first, last in blocks:
+        tokens = layout.offset[last] - layout.offset[first]
+        assert last == first + 1 or tokens * max(1, cells) <= room
+
+
+def test_packed_scores_are_label_major_and_masked():
+    scores = np.arange(8, dtype=np.float32).reshape(4, 2)
+    allowed = np.array([[True, True], [False, True], [True, True], [True, False]])
+    layout = make_layout(np.array([1, 3]), 4)  # packed: tokens 1, 0, 2, 3
+    packed = packed_scores(scores, allowed, layout)
+    assert packed.dtype == np.float64
+    assert packed.tolist() == [[-np.inf, 0, 4, 6], [3, 1, 5, -np.inf]]
+    assert packed_scores(scores, None, layout).tolist() == [[2, 0, 4, 6], [3, 1, 5, 7]]
+
+
+@pytest.mark.parametrize("lengths", [[], [3], [5], [0, 4], [5, -1]])
+def test_lengths_that_do_not_add_up(lengths):
+    with pytest.raises(ValueError, match=r"\[HS025\] .* must be positive and add up to 4 tokens, got \["):
+        make_layout(np.array(lengths, np.int64), 4)
+
+
+@given(lengths=st.lists(st.integers(1, 12), max_size=12), columns=st.integers(1, 5), tokens=st.integers(1, 40))
+def test_parts_are_a_partition_of_the_batch(lengths, columns, tokens):
+    sizes = np.array(lengths, np.int64)
+    starts = np.cumsum(sizes) - sizes
+    parts = list(parts_of(sizes, columns, tokens))
+    assert sorted(i for part in parts for i in part.sequences) == list(range(len(lengths)))
+    shortest_before = np.inf
+    for part in parts:
+        assert (np.diff(part.sequences) > 0).all(), "in the given order"
+        assert part.tokens.tolist() == [starts[i] + t for i in part.sequences for t in range(lengths[i])]
+        assert len(part.sequences) <= columns
+        assert len(part.sequences) == 1 or len(part.tokens) <= tokens
+        assert sizes[part.sequences].max() <= shortest_before, "those of like length together, longest first"
+        shortest_before = sizes[part.sequences].min()
+
+
+@given(lengths=st.lists(st.integers(1, 12), max_size=12), columns=st.integers(1, 5), room=st.integers(1, 40))
+def test_parts_are_as_few_as_may_be_in_their_order(lengths, columns, room):
+    """A part stops only where one more sequence would be too much."""
+    parts = list(parts_of(np.array(lengths, np.int64), columns, room))
+    for part, following in zip(parts[:-1], parts[1:], strict=True):
+        longest = max(lengths[i] for i in following.sequences)
+        assert len(part.sequences) == columns or len(part.tokens) + longest > room
+
+
+def test_parts_worked_out_by_hand():
+    """Sequences a, b, c, d of 1, 3, 2, 3 tokens, two at a time: b and d, then a and c."""
+    found = [(part.sequences.tolist(), part.tokens.tolist()) for part in parts_of(np.array([1, 3, 2, 3]), 2)]
+    assert found == [([1, 3], [1, 2, 3, 6, 7, 8]), ([0, 2], [0, 4, 5])]
+
+
+@given(pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=8))
+def test_ranges_end_to_end(pairs):
+    first, sizes = np.array([a for a, _ in pairs], np.intp), np.array([n for _, n in pairs], np.intp)
+    got = ranges(first, sizes)
+    assert got.dtype == np.intp and got.tolist() == [i for a, n in pairs for i in range(a, a + n)]

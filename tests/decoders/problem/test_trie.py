@@ -1,0 +1,273 @@
+"""The pattern trie against its definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.problem import trie as module
+from spacy_hoseq.decoders.problem.trie import Fired, PatternScores, PatternTrie
+
+from ...strategies import random_patterns
+
+EXAMPLE = [(1, 0, 1, 0), (0, 1, 0, 1), (0, 1, 0)]
+
+
+@st.composite
+def pattern_sets(draw):
+    """(patterns, n_labels)"""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_labels = draw(st.integers(1, 4))
+    return random_patterns(rng, n_labels, draw(st.integers(0, 12)), draw(st.integers(2, 6))), n_labels
+
+
+def strings_of(patterns, n_labels):
+    prefixes = {pattern[:depth] for pattern in patterns for depth in range(2, len(pattern) + 1)}
+    return prefixes | {(y,) for y in range(n_labels)}
+
+
+@given(pattern_sets())
+def test_nodes_are_all_prefixes_and_single_labels(drawn):
+    patterns, n_labels = drawn
+    trie = PatternTrie(patterns, n_labels)
+    strings = [trie.string(u) for u in range(len(trie))]
+    assert len(set(strings)) == len(strings) and set(strings) == strings_of(patterns, n_labels)
+    assert strings[:n_labels] == [(y,) for y in range(n_labels)]
+    assert [strings[u] for u in trie.node_of] == patterns
+    assert trie.max_length == max(map(len, patterns), default=1)
+    assert trie.n_labels == n_labels
+
+
+@given(pattern_sets())
+def test_links_are_their_definitions(drawn):
+    patterns, n_labels = drawn
+    trie = PatternTrie(patterns, n_labels)
+    strings = [trie.string(u) for u in range(len(trie))]
+    node = {string: u for u, string in enumerate(strings)}
+    for u, string in enumerate(strings):
+        suffixes = [string[i:] for i in range(1, len(string)) if string[i:] in node]
+        assert trie.fail[u] == (node[suffixes[0]] if suffixes else -1)
+        assert trie.parent[u] == (node[string[:-1]] if len(string) > 1 else -1)
+        assert trie.label[u] == string[-1] and trie.depth[u] == len(string)
+
+
+@given(pattern_sets())
+def test_levels_are_the_depths_sorted_by_failure_link(drawn):
+    trie = PatternTrie(*drawn)
+    assert [u for level in trie.levels for u in range(level.start, level.stop)] == list(range(len(trie)))
+    for depth, level in enumerate(trie.levels, start=1):
+        assert (trie.depth[level] == depth).all()
+        assert (np.diff(trie.fail[level]) >= 0).all()
+
+
+@pytest.mark.parametrize("table_cells", [0, 10**6])  # children are searched for, or looked up in a table
+@given(drawn=pattern_sets())
+def test_child_is_the_node_with_one_label_more(table_cells, drawn):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "TABLE_CELLS", table_cells)
+        trie = PatternTrie(*drawn)
+    node = {trie.string(u): u for u in range(len(trie))}
+    pairs = [(u, y) for u in range(len(trie)) for y in range(trie.n_labels)]
+    got = trie.child(np.array([u for u, _ in pairs]), np.array([y for _, y in pairs]))
+    assert got.tolist() == [node.get((*trie.string(u), y), -1) for u, y in pairs]
+
+
+@given(pattern_sets(), st.integers(0, 10**6))
+def test_suffix_sums_are_sums_over_suffixes(drawn, seed):
+    trie = PatternTrie(*drawn)
+    weights = np.random.default_rng(seed).integers(-9, 9, len(trie)).astype(float)
+    weight = {trie.string(u): weights[u] for u in range(len(trie))}
+    expected = [sum(weight.get(trie.string(u)[i:], 0.0) for i in range(trie.depth[u])) for u in range(len(trie))]
+    given_weights = weights.copy()
+    assert trie.suffix_sums(weights).tolist() == expected
+    assert weights.tolist() == given_weights.tolist()
+
+
+@given(pattern_sets())
+def test_with_suffix_finds_all_longer_nodes(drawn):
+    trie = PatternTrie(*drawn)
+    strings = [trie.string(u) for u in range(len(trie))]
+    found = trie.with_suffix(np.arange(len(trie)))
+    for u, nodes in enumerate(found):
+        assert sorted(nodes.tolist()) == [v for v, s in enumerate(strings) if s[-len(strings[u]) :] == strings[u]]
+
+
+@given(pattern_sets(), st.integers(0, 7))
+def test_suffix_at_most_is_the_longest_short_suffix(drawn, n):
+    trie = PatternTrie(*drawn)
+    node = {trie.string(u): u for u in range(len(trie))}
+    got = trie.suffix_at_most(np.arange(len(trie)), n)
+    for u in range(len(trie)):
+        suffixes = [trie.string(u)[i:] for i in range(trie.depth[u])]
+        assert got[u] == next((node[s] for s in suffixes if s in node and len(s) <= n), -1)
+
+
+@given(pattern_sets(), st.lists(st.integers(1, 12), max_size=4), st.integers(0, 10**6))
+def test_occurrences_are_those_of_naive_search(drawn, lengths, seed):
+    trie = PatternTrie(*drawn)
+    labels = np.random.default_rng(seed).integers(0, trie.n_labels, sum(lengths)).astype(np.int32)
+    expected, start = [], 0
+    for length in lengths:
+        sequence = labels[start : start + length].tolist()
+        for u in range(trie.n_labels, len(trie)):
+            string = list(trie.string(u))
+            for last in range(len(string) - 1, length):
+                if sequence[last - len(string) + 1 : last + 1] == string:
+                    expected.append((start + last, u))
+        start += length
+    found = trie.occurrences(labels, np.array(lengths, np.int64))
+    assert sorted(zip(found.tokens.tolist(), found.nodes.tolist(), strict=True)) == sorted(expected)
+
+
+def test_example_worked_out_by_hand():
+    trie = PatternTrie(EXAMPLE, 2)
+    strings = [trie.string(u) for u in range(len(trie))]
+    assert strings[:2] == [(0,), (1,)] and set(strings[2:4]) == {(1, 0), (0, 1)}
+    fail = {strings[u]: strings[trie.fail[u]] for u in range(2, len(trie))}
+    assert fail == {
+        (1, 0): (0,),
+        (0, 1): (1,),
+        (1, 0, 1): (0, 1),
+        (0, 1, 0): (1, 0),
+        (1, 0, 1, 0): (0, 1, 0),
+        (0, 1, 0, 1): (1, 0, 1),
+    }
+
+
+def test_numbering_does_not_depend_on_the_order_of_patterns():
+    one, other = PatternTrie(EXAMPLE, 2), PatternTrie(EXAMPLE[::-1] + EXAMPLE[:1], 2)
+    assert [one.string(u) for u in range(len(one))] == [other.string(u) for u in range(len(other))]
+
+
+@pytest.mark.parametrize("pattern", [(), (1,)])
+def test_pattern_too_short(pattern):
+    with pytest.raises(ValueError, match=r"\[HS030\] A label pattern must have at least two labels .* got \(1?,?\)"):
+        PatternTrie([(0, 1), pattern], 2)
+
+
+@pytest.mark.parametrize("pattern, label", [((0, 3), 3), ((-1, 0), -1)])
+def test_pattern_of_an_unknown_label(pattern, label):
+    message = rf"\[HS031\] The label pattern \({pattern[0]}, {pattern[1]}\) has the label id {label}; known are 0 to 2"
+    with pytest.raises(ValueError, match=message):
+        PatternTrie([pattern], 3)
+
+
+@pytest.mark.parametrize("table_cells", [0, 10**6])
+@given(drawn=pattern_sets())
+def test_after_is_the_longest_match_after_one_more_label(table_cells, drawn):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "TABLE_CELLS", table_cells)
+        trie = PatternTrie(*drawn)
+    node = {trie.string(u): u for u in range(len(trie))}
+    for u in range(len(trie)):
+        for y in range(trie.n_labels):
+            string = (*trie.string(u), y)
+            suffixes = [string[i:] for i in range(len(string))]
+            assert trie.after[u, y] == next(node[suffix] for suffix in suffixes if suffix in node)
+
+
+def ends_with(string, suffix):
+    return string[-len(suffix) :] == suffix
+
+
+@given(pattern_sets())
+def test_preorder_has_all_nodes_that_end_with_one_together(drawn):
+    trie = PatternTrie(*drawn)
+    strings = [trie.string(u) for u in range(len(trie))]
+    row, node, first, end = trie.preorder
+    assert sorted(row.tolist()) == list(range(len(trie)))
+    assert row[node].tolist() == list(range(len(trie))) and row[: trie.n_labels].tolist() == list(range(trie.n_labels))
+    for u, string in enumerate(strings):
+        inside = {v for v in range(trie.n_labels, len(trie)) if ends_with(strings[v], string)}
+        assert set(node[first[u] : end[u]].tolist()) == inside and end[u] - first[u] == len(inside)
+        assert u < trie.n_labels or first[u] == row[u]
+    stops = first[: trie.n_labels].tolist() + [len(trie)]
+    assert stops[0] == trie.n_labels and end[: trie.n_labels].tolist() == stops[1:], "one behind the other"
+
+
+@given(pattern_sets())
+def test_preorder_of_nodes_with_the_same_failure_link_is_that_of_their_numbers(drawn):
+    """Ties are decided by it."""
+    trie = PatternTrie(*drawn)
+    for suffix in range(len(trie)):
+        siblings = np.flatnonzero(trie.fail == suffix)
+        assert (np.diff(trie.preorder.row[siblings]) > 0).all()
+
+
+@given(pattern_sets())
+def test_rounds_carry_values_down_the_failure_links(drawn):
+    """For each depth those of the nodes of at most so many labels."""
+    trie = PatternTrie(*drawn)
+    assert len(trie.rounds) == trie.max_length + 1 and trie.rounds[:2] == [[], []]
+    for depth, rounds in enumerate(trie.rounds):
+        deep = [u for u in range(len(trie)) if trie.fail[u] >= trie.n_labels and trie.depth[u] <= depth]
+        links = [(r, u, s) for r, pair in enumerate(rounds) for u, s in zip(*map(np.ndarray.tolist, pair), strict=True)]
+        assert sorted((u, s) for _, u, s in links) == [(u, int(trie.fail[u])) for u in deep], "every link once"
+        for _, suffixes in rounds:
+            assert len(set(suffixes.tolist())) == len(suffixes) > 0, "no node receives twice in a round"
+        round_of = {u: r for r, u, _ in links}
+        for r, _, suffix in links:
+            assert r < round_of.get(suffix, len(rounds)), "a node passes on what it has received"
+        assert all(array.dtype == np.intp for pair in rounds for array in pair)
+
+
+@given(pattern_sets())
+def test_covers_are_their_definition(drawn):
+    trie = PatternTrie(*drawn)
+    strings = [trie.string(u) for u in range(len(trie))]
+    node = {string: u for u, string in enumerate(strings)}
+    assert len(trie.covers) == trie.max_length
+    for j, (nodes, shorter, pairs, starts) in enumerate(trie.covers):
+        assert sorted(nodes.tolist()) == [u for u, s in enumerate(strings) if len(s) > max(j, 1)]
+        assert (np.diff(pairs) > 0).all()
+        groups = np.split(nodes, starts[1:]) if len(starts) else []
+        assert starts.tolist() == (np.cumsum([0, *map(len, groups)])[:-1]).tolist() and all(map(len, groups))
+        for pair, group in zip(pairs.tolist(), groups, strict=True):
+            for u in group.tolist():
+                at = max(j, 1)  # the label at the j-th place from the end, counted from 0, and the one after it
+                first, second = strings[u][-1 - at], strings[u][-at]
+                assert divmod(pair, trie.n_labels) == (first, second)
+        for u, short in zip(nodes.tolist(), shorter.tolist(), strict=True):
+            suffixes = [strings[u][i:] for i in range(1, len(strings[u]))]
+            assert short == next((node[s] for s in suffixes if s in node and len(s) <= j), -1)
+
+
+@given(pattern_sets(), st.integers(0, 10**6))
+def test_fired_patterns_of_some_tokens(drawn, seed):
+    patterns, n_labels = drawn
+    rng = np.random.default_rng(seed)
+    trie = PatternTrie(patterns, n_labels)
+    n_tokens, n_fired = 9, int(rng.integers(0, 7)) if patterns else 0
+    which_pattern = rng.integers(0, max(1, len(patterns)), n_fired)
+    fired = Fired(rng.integers(0, n_tokens, n_fired), trie.node_of[which_pattern], rng.normal(size=n_fired))
+    tokens = rng.permutation(n_tokens)[: rng.integers(0, n_tokens + 1)]
+    scores = PatternScores(trie, np.ones(len(trie)), fired)
+    inside, entries = scores.among(tokens, n_tokens)
+    assert inside.trie is trie and inside.weights is scores.weights
+    for some, which in (fired.among(tokens, n_tokens), (inside.fired, entries)):
+        assert which.tolist() == [i for i in range(n_fired) if fired.tokens[i] in tokens]
+        assert tokens[some.tokens].tolist() == fired.tokens[which].tolist()
+        assert some.nodes.tolist() == fired.nodes[which].tolist()
+        assert some.weights.tolist() == fired.weights[which].tolist()
+    plain, none = scores._replace(fired=None).among(tokens, n_tokens)
+    assert plain.fired is None and none.tolist() == [] and plain.trie is trie
+
+
+@given(pattern_sets())
+def test_groups_of_links_have_what_a_node_fails_to_before_it(drawn):
+    trie = PatternTrie(*drawn)
+    group_of, suffixes = {}, {}
+    for number, (nodes, fail, targets, starts) in enumerate(trie.links):
+        members = np.arange(len(trie))[nodes].tolist()
+        group_of |= dict.fromkeys(members, number)
+        suffixes |= dict(zip(members, fail.tolist(), strict=True))
+        assert (targets == np.unique(fail)).all() and (fail[starts] == targets).all() and (np.diff(fail) >= 0).all()
+    assert suffixes == dict(enumerate(trie.fail[trie.n_labels :].tolist(), start=trie.n_labels))
+    assert all(group_of.get(suffix, -1) == group_of[node] - 1 for node, suffix in suffixes.items())
+    assert len(trie.links) < trie.max_length or trie.max_length == 1
+
+
+def test_whole_chunks_make_one_group_of_links():
+    """Nothing of B I I L goes on as another pattern does: a step of inference is one pass over all nodes."""
+    chunks = [(1, *[2] * size, 3) for size in range(8)]
+    assert len(PatternTrie(chunks, 4).links) == 1

@@ -1,0 +1,179 @@
+"""The tables that pruning rests on, against the formulas of the module, over all strings of labels and not a trie."""
+
+import itertools
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.pruned import limits as module
+
+from ...cases import Case
+from ...oracle import all_labellings, score_of
+from ...strategies import random_patterns
+
+
+def random_features(seed):
+    """Transitions, some forbidden, and patterns that nest: (trans, patterns with weights)."""
+    rng = np.random.default_rng(seed)
+    n_labels, longest = [(1, 4), (2, 5), (3, 4), (4, 3)][seed % 4]
+    trans = rng.normal(size=(n_labels, n_labels))
+    if seed % 3 == 0:
+        trans[rng.random(trans.shape) < 0.3] = -np.inf
+    patterns = random_patterns(rng, n_labels, int(rng.integers(0, 10)), longest)
+    weights = rng.choice([0.0, 1.0, *rng.gamma(1.0, 1.0, 6)], len(patterns))
+    return trans, tuple(zip(patterns, weights.tolist(), strict=True))
+
+
+def plain_tables(trans, patterns):
+    """E[a, k]: the most that patterns which end with a, k can weigh together. G[k, b]: the most of those that end with
+    k, b; plus the most of those that hold k, b and end one token later; and so on."""
+    longest = max((len(pattern) for pattern, _ in patterns), default=2)
+    after, before = np.zeros(trans.shape), np.zeros(trans.shape)
+    strings = list(itertools.product(range(len(trans)), repeat=longest))
+
+    def most(first, second, later):
+        """Of patterns that hold `first` and `second`, and `later` labels more. All end at one token."""
+        found = [s for s in strings if s[longest - later - 2 : longest - later] == (first, second)]
+        weights = [[w for p, w in patterns if len(p) >= later + 2 and s[longest - len(p) :] == p] for s in found]
+        return max(sum(w) for w in weights)
+
+    for a, b in np.ndindex(*trans.shape):
+        after[a, b] = trans[a, b] + most(a, b, 0)
+        before[a, b] = trans[a, b] + sum(most(a, b, later) for later in range(longest - 1))
+    return after, before
+
+
+def plain_everywhere(trans, after, before):
+    """max(0, max_a (E[a, k] - trans[a, j])) + max(0, max_b (G[k, b] - trans[j, b])); what is forbidden for k does not
+    count."""
+    labels = range(len(trans))
+    limits = np.zeros(trans.shape)
+    for j, k in np.ndindex(*trans.shape):
+        left = [after[a, k] - trans[a, j] for a in labels if trans[a, k] > -np.inf]
+        right = [before[k, b] - trans[j, b] for b in labels if trans[k, b] > -np.inf]
+        limits[j, k] = max(0.0, *left, 0.0) + max(0.0, *right, 0.0)
+    return limits
+
+
+def table_of(limits):
+    return limits.everywhere(np.arange(len(limits.trans)))
+
+
+def assert_just_above(got, exact):
+    """Rounded upwards, in single precision: never below."""
+    assert got.dtype == np.float32 and (got >= exact).all()
+    np.testing.assert_allclose(got, exact, rtol=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("cells", [0, 20, 200_000])
+def test_limits_are_their_formulas(seed, cells):
+    trans, patterns = random_features(seed)
+    given_trans = trans.copy()
+    case = Case(np.zeros((1, len(trans))), trans, np.array([1]), patterns)
+    with mock.patch.object(module, "CUBE_CELLS", cells):
+        got = Limits(trans, case.pattern_scores())
+        everywhere = table_of(got)
+    after, before = plain_tables(trans, patterns)
+    np.testing.assert_array_equal(got.trans, given_trans)
+    np.testing.assert_allclose(got.after, after, rtol=1e-12)
+    np.testing.assert_allclose(got.before, before, rtol=1e-12)
+    assert_just_above(everywhere, plain_everywhere(trans, after, before))
+    assert trans.tolist() == given_trans.tolist()
+
+
+def test_limits_of_a_chain():
+    trans = np.array([[0.0, -1.0], [1.0, 0.5]], np.float32)
+    got = Limits(trans, None)
+    assert got.trans.dtype == np.float64
+    assert got.after.tolist() == got.before.tolist() == trans.tolist()
+    assert plain_everywhere(trans, trans, trans).tolist() == [[0.0, 1.5], [1.0, 0.0]]
+    assert_just_above(table_of(got), [[0.0, 1.5], [1.0, 0.0]])
+    closed = Limits(np.array([[0.0, -np.inf], [1.0, 0.5]]), None)
+    assert_just_above(table_of(closed), [[0.0, np.inf], [np.inf, 0.0]])
+    assert table_of(Limits(np.zeros((2, 2)), None)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_limits_worked_out_by_hand():
+    """Pattern 0,1,0 of weight 2 and 1,0 of weight 1. Labels 1, 0 earn 3 where they end; 0, 1 earn nothing there, but 2
+    at the next token. Label 0 in place of 1: at most 2 + 0 is lost; 1 in place of 0: 3 before it, and after it 2."""
+    case = Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1]), (((0, 1, 0), 2.0), ((1, 0), 1.0)))
+    got = Limits(case.trans, case.pattern_scores())
+    assert got.after.tolist() == [[0.0, 0.0], [3.0, 0.0]]
+    assert got.before.tolist() == [[0.0, 2.0], [3.0, 0.0]]
+    assert_just_above(table_of(got), [[0.0 + 3.0 + 2.0, 0.0 + 3.0], [3.0 + 2.0, 0.0 + 3.0]])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_replacement_loses_more_than_the_limit(seed):
+    """Label j in the place of k, at each token of each labelling; emissions are 0."""
+    trans, patterns = random_features(seed)
+    n_labels = len(trans)
+    case = Case(np.zeros((5, n_labels)), trans, np.array([5]), patterns)
+    limits = table_of(Limits(trans, case.pattern_scores()))
+    labellings = all_labellings(5, n_labels)
+    for t, j in itertools.product(range(5), range(n_labels)):
+        replaced = labellings.copy()
+        replaced[:, t] = j
+        before = score_of(case, labellings)
+        possible = before > -np.inf
+        lost = before[possible] - score_of(case, replaced[possible])
+        assert (lost <= limits[j, labellings[possible, t]] + 1e-9).all()
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e3, 1e17, 1e30, 1e300])
+def test_limits_of_any_size_are_not_below_the_formula(size):
+    """Beyond 1e18 in double precision: single precision ends at 3e38."""
+    rng = np.random.default_rng(0)
+    trans = np.round(rng.normal(size=(7, 7)), 2) * size
+    got = table_of(Limits(trans, None))
+    exact = plain_everywhere(trans, trans, trans)
+    assert got.dtype == (np.float32 if size < 1e18 else np.float64)
+    assert (got >= exact).all()
+    np.testing.assert_allclose(got, exact, atol=1e-4 * size)
+
+
+def test_rows_are_made_once_and_only_those_asked_for():
+    trans = np.random.default_rng(0).normal(size=(9, 9))
+    whole = table_of(Limits(trans, None))
+    limits = Limits(trans, None)
+    with mock.patch.object(module, "most_lost", wraps=module.most_lost) as made:
+        for labels in ([4, 1, 4], [1, 4], [8, 0, 1]):
+            assert limits.everywhere(np.array(labels)).tolist() == whole[labels].tolist()
+    asked = [call.args[2].tolist() for call in made.call_args_list]
+    assert asked == [[1, 4], [1, 4], [0, 8], [0, 8]], "one call for each side"
+
+
+def test_limits_belong_to_arrays_and_not_to_numbers():
+    case = Case(np.zeros((1, 2)), np.eye(2), np.array([1]), (((0, 1), 2.0),))
+    trans, patterns = case.trans, case.pattern_scores()
+    limits, chain = Limits(trans, patterns), Limits(trans, None)
+    assert limits.belong_to(trans, patterns) and limits.belong_to(trans, patterns._replace(fired=None))
+    assert chain.belong_to(trans, None)
+    assert not limits.belong_to(trans, None) and not chain.belong_to(trans, patterns)
+    assert not limits.belong_to(trans.copy(), patterns) and not chain.belong_to(trans.copy(), None)
+    assert not limits.belong_to(trans, patterns._replace(weights=patterns.weights.copy()))
+    assert not limits.belong_to(trans, case.pattern_scores()._replace(weights=patterns.weights))
+
+
+def test_threads_may_fill_the_same_limits():
+    trans = np.random.default_rng(0).normal(size=(60, 60))
+    whole = table_of(Limits(trans, None))
+    for seed in range(5):
+        limits = Limits(trans, None)
+        asked = [np.random.default_rng([seed, i]).integers(0, 60, 8) for i in range(40)]
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(limits.everywhere, asked))
+        for labels, rows in zip(asked, found, strict=True):
+            assert rows.tolist() == whole[labels].tolist()
+
+
+def test_copies_for_other_processes_are_filled_again():
+    trans = np.random.default_rng(0).normal(size=(5, 5))
+    limits = Limits(trans, None)
+    whole = table_of(limits)
+    assert table_of(pickle.loads(pickle.dumps(limits))).tolist() == whole.tolist()

@@ -1,0 +1,200 @@
+"""Emissions from a network, and sums of emissions: values and gradients by hand."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from thinc.api import Model, fix_random_seed
+
+from spacy_hoseq.features import sequences
+from spacy_hoseq.layers.emissions.neural import SumEmissions, Tok2VecLinear
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
+from spacy_hoseq.layers.structured import HigherOrderTagger
+from spacy_hoseq.learning.objectives import objective_named
+from spacy_hoseq.learning.parameter import Parameter
+
+from ..helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, zeros
+
+L, WIDTH = 3, 2
+DOCS = [doc_of("a bb ccc"), Doc(VOCAB), doc_of("dddd")]
+VECTORS = np.array([[1, 1], [2, 1], [3, 1], [4, 1]], np.float32)  # word length and one
+
+
+def lengths_of_words(received, width=WIDTH):
+    """A tok2vec whose vector of a word is its length and 1."""
+
+    def forward(model, docs, is_train):
+        X = [np.array([[len(t), 1] for t in doc], np.float32).reshape(-1, WIDTH) for doc in docs]
+        return X, lambda dX: received.append(dX) or docs
+
+    return Model("lengths", forward, dims={"nO": width})
+
+
+def tok2vec_linear(received=None, width=WIDTH):
+    fix_random_seed(0)
+    model = Tok2VecLinear(lengths_of_words([] if received is None else received, width))
+    model.initialize(X=DOCS, Y=zeros(DOCS, L))
+    return model
+
+
+def random_gradient():
+    return [np.random.default_rng(1).normal(size=part.shape).astype(np.float32) for part in zeros(DOCS, L)]
+
+
+def test_scores_are_a_linear_function_of_the_vectors():
+    model = tok2vec_linear()
+    output = model.get_ref("output_layer")
+    output.set_param("b", np.array([1, 2, 3], np.float32))
+    scores = model.predict(DOCS)
+    assert [part.shape for part in scores] == [(3, L), (0, L), (1, L)]
+    assert np.concatenate(scores) == pytest.approx(VECTORS @ output.get_param("W").T + [1, 2, 3], abs=1e-6)
+    trained, _ = model.begin_update(DOCS)
+    assert np.array_equal(np.concatenate(trained), np.concatenate(scores))
+
+
+def test_gradient_of_the_linear_layer_and_of_the_vectors():
+    received = []
+    model = tok2vec_linear(received)
+    output, G = model.get_ref("output_layer"), random_gradient()
+    _, backprop = model.begin_update(DOCS)
+    backprop(G)
+    flat = np.concatenate(G)
+    assert output.get_grad("W") == pytest.approx(flat.T @ VECTORS, abs=1e-5)
+    assert output.get_grad("b") == pytest.approx(flat.sum(axis=0), abs=1e-5)
+    assert [len(part) for part in received[0]] == [3, 0, 1]
+    assert np.concatenate(received[0]) == pytest.approx(flat @ output.get_param("W"), abs=1e-5)
+
+
+def test_parts_can_be_found():
+    model = tok2vec_linear()
+    assert model.get_ref("tok2vec").name == "lengths"
+    assert model.get_ref("output_layer").get_dim("nO") == L
+    assert model.get_dim("nO") == L
+
+
+def test_width_is_found_in_initialization():
+    model = tok2vec_linear(width=None)
+    assert model.get_ref("output_layer").get_dim("nI") == WIDTH
+    assert model.predict(DOCS)[0].shape == (3, L)
+
+
+def test_number_of_labels_can_be_given():
+    assert Tok2VecLinear(lengths_of_words([]), nO=5).get_ref("output_layer").get_dim("nO") == 5
+
+
+def summed():
+    received = []
+    sparse = SparseLinear(["lower[0]"])
+    network = Tok2VecLinear(lengths_of_words(received))
+    index_features(sparse, [DOCS])
+    fix_random_seed(0)
+    model = SumEmissions(sparse, network)
+    model.initialize(X=DOCS, Y=zeros(DOCS, L))
+    randomize(sparse)
+    return model, sparse, network
+
+
+def test_sum_is_the_sum():
+    model, sparse, network = summed()
+    expected = [a + b for a, b in zip(sparse.predict(DOCS), network.predict(DOCS), strict=True)]
+    assert np.abs(np.concatenate(sparse.predict(DOCS))).max() > 0.1
+    for scores in (model.predict(DOCS), model.begin_update(DOCS)[0]):
+        assert [len(part) for part in scores] == [3, 0, 1]
+        assert np.concatenate(scores) == pytest.approx(np.concatenate(expected), abs=1e-6)
+    assert model.get_dim("nO") == L
+
+
+def test_both_summands_get_the_gradient():
+    model, _, network = summed()
+    G = random_gradient()
+    flat = np.concatenate(G)
+    model.begin_update(DOCS)[1](G)
+    assert network.get_ref("output_layer").get_grad("W") == pytest.approx(flat.T @ VECTORS, abs=1e-5)
+    table = applied_gradients(model)["sparse_linear", "table"]
+    assert len(table) == 5 and not table[-1].any(), "each word once, and a row for no feature"
+    in_order = np.lexsort(table[:-1].T), np.lexsort(flat.T)  # rows are in the order of keys
+    assert table[in_order[0]] == pytest.approx(flat[in_order[1]], abs=1e-3)
+
+
+def test_sums_of_sums():
+    model, sparse, network = summed()
+    nested = SumEmissions(model, SumEmissions(sparse, network))
+    once, twice = np.concatenate(model.predict(DOCS)), np.concatenate(nested.predict(DOCS))
+    assert twice == pytest.approx(2 * once, abs=1e-5)
+    nested.initialize(X=DOCS, Y=zeros(DOCS, L))
+    assert nested.get_dim("nO") == L
+
+
+def test_sum_without_tokens():
+    model, _, _ = summed()
+    assert [part.shape for part in model.predict([Doc(VOCAB), Doc(VOCAB)])] == [(0, L), (0, L)]
+
+
+def test_bytes_and_copies_of_a_sum():
+    model, _, _ = summed()
+    fresh = SumEmissions(SparseLinear(["lower[0]"]), Tok2VecLinear(lengths_of_words([]))).from_bytes(model.to_bytes())
+    for other in (fresh, model.copy()):
+        assert np.array_equal(np.concatenate(other.predict(DOCS)), np.concatenate(model.predict(DOCS)))
+    assert fresh.to_bytes() == model.to_bytes()
+
+
+def test_head_gives_the_network_the_gradient_of_the_loss():
+    received = []
+    model = HigherOrderTagger(Tok2VecLinear(lengths_of_words(received)))
+    fix_random_seed(0)
+    model.initialize(X=DOCS, Y=zeros(DOCS, L))
+    potentials, backprop = model.begin_update(DOCS)
+    loss = objective_named("log_likelihood")(potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0]])
+    backprop(loss.gradient)
+    output = model.layers[0].get_ref("output_layer")
+    assert np.abs(loss.gradient.scores).max() > 0.1
+    assert output.get_grad("W") == pytest.approx(loss.gradient.scores.T @ VECTORS, abs=1e-5)
+    assert np.concatenate(received[0]) == pytest.approx(loss.gradient.scores @ output.get_param("W"), abs=1e-5)
+
+
+@pytest.mark.parametrize("place", ["alone", "first", "second", "both"])
+def test_layer_that_puts_other_scores_in_place(place):
+    """Scores come in one array where they can; a layer in between may replace some of them in the list."""
+
+    def doubled(model, docs, is_train):
+        scores, backprop = model.layers[0](docs, is_train)
+        for i, part in enumerate(scores):
+            scores[i] = 2 * part
+        return scores, backprop
+
+    def sparse():
+        layer = SparseLinear(["lower[0]", "suffix1[-1]"])
+        layer.initialize(X=DOCS, Y=zeros(DOCS, L))
+        return layer
+
+    plain, twice = sparse(), Model("doubled", doubled, layers=[sparse()])
+    if place == "alone":
+        model, factor = twice, 2
+    else:
+        first, second = (twice if place in (side, "both") else plain for side in ("first", "second"))
+        model, factor = SumEmissions(first, second), 4 if place == "both" else 3
+    tagger = HigherOrderTagger(model)
+    tagger.initialize(X=DOCS)
+    tagger.shims[0].set(Parameter("trans", np.zeros((L, L))))
+    expected = np.concatenate(randomize(plain, 3).predict(DOCS))
+    randomize(twice.layers[0], 3)
+    found = tagger.predict(DOCS)
+    assert expected.any() and found.scores == pytest.approx(factor * expected, abs=1e-5)
+    assert found.lengths.tolist() == [3, 1]
+
+
+def test_a_sum_reads_docs_once_for_each_batch():
+    docs = [doc_of("a b c"), doc_of("d")]
+    layers = [SparseLinear([template]) for template in ("lower[0]", "orth[-1]")]
+    for i, layer in enumerate(layers):
+        index_features(layer, [docs])
+        layer.initialize(X=docs, Y=zeros(docs, 2))
+        randomize(layer, i)
+    model = SumEmissions(*layers)
+    with mock.patch.object(sequences, "_words_and_lengths", wraps=sequences._words_and_lengths) as read:
+        before = np.concatenate(model.predict(docs))
+        assert read.call_count == 1
+        docs[0][1].is_sent_start = True
+        after = np.concatenate(model.predict(docs))
+    assert (before != after).any(axis=1).tolist() == [False, True, False, False], "what stands before it"
+    assert after == pytest.approx(sum(np.concatenate(layer.predict(docs)) for layer in layers), abs=1e-6)

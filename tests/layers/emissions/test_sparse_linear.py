@@ -1,0 +1,318 @@
+"""Sparse linear emissions against a dict of features in plain Python, and their gradient."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from thinc.api import set_dropout_rate
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.layers.emissions import sparse_linear
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features, row_gradient, table_gradient
+from spacy_hoseq.layers.emissions.used_features import UsedFeatures
+from spacy_hoseq.layers.weights.row_sums import add_rows
+from spacy_hoseq.layers.weights.shim import row_sums, weights_of
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.gradients import CellGradient
+
+from ..helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
+
+TEMPLATES = ["bias", "lower[0]", "lower[-1]", "suffix2[0]+is_alpha[0]"]
+L = 3
+
+
+def docs_of():
+    return [
+        doc_of("The cat saw the dog ."),
+        doc_of("A dog"),
+        Doc(VOCAB),
+        doc_of("the end . So be it .", sent_starts=[1, 0, 0, 1, 0, 0, 0]),
+        doc_of("cat"),
+    ]
+
+
+def layer(templates=TEMPLATES, docs=None, seed=1, **settings):
+    docs = docs_of() if docs is None else docs
+    model = SparseLinear(templates, **settings)
+    model.initialize(X=docs, Y=zeros(docs, L))
+    return randomize(model, seed)
+
+
+def keys_of(templates, docs):
+    """(tokens, templates) of Python ints."""
+    return FeatureExtractor(parse_templates(templates)).keys(docs).T.tolist()
+
+
+def plain_scores(model, templates, docs):
+    """Sum of the weights of the features at each token, by a dict of features."""
+    table, extra = raw(model, "table").astype(np.float64), weights_of(model).extra
+    if "hash_rows" in extra:
+        row_of = {key: key % extra["hash_rows"] for row in keys_of(templates, docs) for key in row if key}
+    else:
+        row_of = {int(key): row for row, key in enumerate(extra["keys"])}
+    rows = [[row_of[key] for key in keys if key in row_of] for keys in keys_of(templates, docs)]
+    return np.array([table[r].sum(axis=0) for r in rows])
+
+
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"min_count": 9}, {"hash_rows": 50}, {"hash_rows": 1}])
+def test_scores_are_sums_of_weights(settings):
+    model = layer(**settings)
+    docs = [*docs_of(), doc_of("unknown words the cat")]
+    scores = model.predict(docs)
+    assert [len(part) for part in scores] == [len(doc) for doc in docs]
+    assert np.concatenate(scores) == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
+
+
+@pytest.mark.parametrize("zero", ["some", "all", "signed"])
+@pytest.mark.parametrize("settings", [{}, {"hash_rows": 50}])
+def test_features_without_weight_are_left_out(settings, zero):
+    model = layer(**settings)
+    table = raw(model, "table")
+    n_features = len(table) - 1
+    table[: n_features if zero == "all" else n_features // 2] = -0.0 if zero == "signed" else 0.0
+    weights_of(model).set_feature_weights([table])
+    scores = np.concatenate(model.predict(docs_of()))
+    assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
+    used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).used_rows("table"))
+    assert len(used.table) == used.rows.n_rows + 1 and not used.table[-1].any()
+    if not settings:
+        assert used.rows.n_rows == np.count_nonzero(table[:-1].any(axis=1))
+
+
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"hash_rows": 50}])
+def test_training_scores_are_those_of_prediction(settings):
+    model = layer(**settings)
+    docs = docs_of()
+    predicted = np.concatenate(model.predict(docs))
+    for _ in range(2):  # extracted, then remembered
+        trained, _ = model.begin_update(docs)
+        assert [len(part) for part in trained] == [len(doc) for doc in docs]
+        assert np.concatenate(trained) == pytest.approx(predicted, abs=1e-6)
+
+
+def test_features_that_are_rare_or_unknown_have_no_weight():
+    docs = [doc_of("a a b")]
+    model = layer(["lower[0]"], docs, min_count=2)
+    assert raw(model, "table").shape == (2, L)
+    scores = model.predict([doc_of("b a new A")])[0]
+    assert scores[[0, 2]].tolist() == [[0] * L] * 2
+    assert np.array_equal(scores[1], scores[3]) and np.array_equal(scores[1], raw(model, "table")[0])
+
+
+def test_features_are_counted_over_all_batches():
+    docs = docs_of()
+    counts = Counter(key for row in keys_of(TEMPLATES, docs) for key in row if key)
+    for batches in ([docs], [docs[:2], docs[2:3], docs[3:]]):
+        model = SparseLinear(TEMPLATES, min_count=2)
+        index_features(model, iter(batches))
+        assert weights_of(model).extra["keys"].tolist() == sorted(key for key, n in counts.items() if n >= 2)
+
+
+def test_scores_do_not_depend_on_batch_or_block(monkeypatch):
+    model, docs = layer(), docs_of()
+    whole = model.predict(docs)
+    assert all(np.array_equal(model.predict([doc])[0], part) for doc, part in zip(docs, whole, strict=True))
+    monkeypatch.setattr(sparse_linear, "BLOCK_TOKENS", 5)
+    monkeypatch.setattr(row_sums, "BLOCK_TOKENS", 2)
+    assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
+
+
+@pytest.mark.parametrize("docs", [[], [Doc(VOCAB)], [Doc(VOCAB), Doc(VOCAB)]])
+def test_no_tokens(docs):
+    model = layer()
+    for scores in (model.predict(docs), model.begin_update(docs)[0]):
+        assert [part.shape for part in scores] == [(0, L)] * len(docs)
+    model.begin_update(docs)[1](zeros(docs, L))
+    assert not applied_gradients(model)["sparse_linear", "table"].any()
+
+
+@pytest.mark.parametrize("settings", [{}, {"hash_rows": 7}])
+def test_gradient_is_that_of_finite_differences(settings):
+    model, docs = layer(**settings), docs_of()
+    table = raw(model, "table")
+    G = [np.random.default_rng(5).normal(size=part.shape).astype(np.float32) for part in zeros(docs, L)]
+    G[0][2] = 0
+
+    def objective():
+        scores, _ = model.begin_update(docs)
+        return sum(float((g.astype(np.float64) * s).sum()) for g, s in zip(G, scores, strict=True))
+
+    expected = np.zeros(table.shape)
+    for i in np.ndindex(table[:-1].shape):  # the last row is no weight; linear, so a wide step is exact
+        kept = table[i]
+        table[i] = kept + 1
+        up = objective()
+        table[i] = kept - 1
+        expected[i] = (up - objective()) / 2
+        table[i] = kept
+    _, backprop = model.begin_update(docs)
+    backprop(G)
+    assert applied_gradients(model)["sparse_linear", "table"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_gradients_of_several_batches_add_up():
+    docs = docs_of()
+    once, twice = layer(), layer()
+    G = zeros(docs, L)
+    G[0][1, 2], G[1][0, 0], G[3][:, 1] = 1, -2, 0.5
+    once.begin_update(docs)[1](G)
+    for part in (slice(0, 2), slice(2, 5)):
+        twice.begin_update(docs[part])[1](G[part])
+    expected = applied_gradients(once)["sparse_linear", "table"]
+    assert expected.any()
+    assert applied_gradients(twice)["sparse_linear", "table"] == pytest.approx(expected, abs=1e-4)
+    assert not applied_gradients(twice)["sparse_linear", "table"].any(), "a gradient is applied once"
+
+
+def test_row_gradient_and_add_rows_by_hand():
+    rows = np.array([[0, 2, 0], [3, 1, 2]], np.int32)  # row 3 = nothing
+    gradient = np.array([[1, 10], [2, 20], [4, 40]], np.float32)
+    unique, summed = row_gradient(rows, gradient, 3)
+    assert unique.tolist() == [0, 1, 2]
+    assert summed.tolist() == [[5, 50], [2, 20], [6, 60]]
+    table = np.array([[1, 2], [10, 20], [100, 200], [0, 0]], np.float32)
+    assert add_rows(table, rows).tolist() == [[1, 2], [110, 220], [101, 202]]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5])
+def test_table_gradient_by_cells_is_that_of_rows(share):
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 41, (5, 60)).astype(np.int32)  # row 40 = nothing
+    gradient = rng.choice([-1, 1], (60, 20)).astype(np.float32) * (rng.random((60, 20)) < share)
+    gradient[7] = 0
+    found = table_gradient(rows, gradient, np.float32(1.25), 40)
+    assert isinstance(found, CellGradient) == (share < 0.5)
+    wanted, dense = np.zeros((41, 20), np.float32), np.zeros((41, 20), np.float32)
+    np.add.at(wanted, rows.reshape(-1), np.tile(gradient * np.float32(1.25), (5, 1)))
+    if isinstance(found, CellGradient):
+        dense.reshape(-1)[found.cells] = found.gradient
+    else:
+        dense[found[0]] = found[1]
+    assert dense[:40].tolist() == wanted[:40].tolist() and not dense[40].any()
+
+
+def test_features_are_found_the_same_way_while_weights_change_and_afterwards():
+    """Through the index of all features, or one of those in use."""
+    model, docs = layer(), docs_of()
+    shim, features = weights_of(model), model.attrs["features"]
+    table = raw(model, "table")
+    table[::3] = 0
+    shim.set_feature_weights([table])
+    scores = np.concatenate(model.predict(docs))
+    known, whole = shim.extra, shim.used_rows("table")
+    through, own = (UsedFeatures.of(known, whole, index) for index in (features.index(known), None))
+    keys = np.concatenate([features.extractor.keys(docs).reshape(-1), np.array([0, 1, 2**63], np.uint64)])
+    assert through.rows.lookup(keys).tolist() == own.rows.lookup(keys).tolist()
+    assert through.rows.n_rows == own.rows.n_rows == len(own.table) - 1 < len(known["keys"])
+    assert np.array_equal(through.table, own.table)
+    assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs), abs=1e-5)
+
+
+def test_dropout_leaves_out_features_and_scales_the_rest():
+    docs = [doc_of("a b c d " * 1000)]
+    model = layer(["bias"], docs)
+    weight = raw(model, "table")[0]
+    set_dropout_rate(model, 0.25)
+    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    scores = model.begin_update(docs)[0][0]
+    dropped = (scores == 0).all(axis=1)
+    assert 0.22 < dropped.mean() < 0.28
+    assert scores[~dropped] == pytest.approx(np.tile(weight / 0.75, (int((~dropped).sum()), 1)))
+    assert model.predict(docs)[0] == pytest.approx(np.tile(weight, (4000, 1))), "never in prediction"
+    again = model.begin_update(docs)[0][0]
+    assert not np.array_equal(again, scores), "drawn anew each time"
+    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    assert np.array_equal(model.begin_update(docs)[0][0], scores), "by its own seed"
+    set_dropout_rate(model, 0.0)
+    assert model.begin_update(docs)[0][0] == pytest.approx(model.predict(docs)[0])
+
+
+def test_dropout_of_gradient_and_scores_is_the_same():
+    model, docs = layer(), docs_of()
+    set_dropout_rate(model, 0.5)
+    G = [np.random.default_rng(5).normal(size=part.shape).astype(np.float32) for part in zeros(docs, L)]
+    scores, backprop = model.begin_update(docs)
+    backprop(G)
+    product = sum(float((g * s).sum()) for g, s in zip(G, scores, strict=True))
+    table = raw(model, "table").copy()
+    gradient = applied_gradients(model)["sparse_linear", "table"]
+    assert float((table * gradient).sum()) == pytest.approx(product, abs=1e-2), "<dTable, table> = <dScores, scores>"
+
+
+def test_full_dropout_gives_no_scores():
+    model, docs = layer(), docs_of()
+    set_dropout_rate(model, 1.0)
+    assert not np.concatenate(model.begin_update(docs)[0]).any()
+
+
+def test_remembered_rows_are_not_changed_by_dropout():
+    model, docs = layer(), docs_of()
+    set_dropout_rate(model, 0.9)
+    for _ in range(3):
+        model.begin_update(docs)
+    set_dropout_rate(model, 0.0)
+    assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(np.concatenate(model.predict(docs)), abs=1e-6)
+
+
+@pytest.mark.parametrize("n_bytes", [0, 100, 10**9])
+def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
+    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
+    model, docs = layer(), docs_of()
+    for order in ([0, 1, 2], [3, 1, 4, 1], [4, 3, 2, 1, 0], [0, 0]):
+        batch = [docs[i] for i in order]
+        found, expected = model.begin_update(batch)[0], model.predict(batch)
+        assert [len(part) for part in found] == [len(doc) for doc in batch]
+        assert np.concatenate(found) == pytest.approx(np.concatenate(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [0, 0, 0]), (0, [5, 5, 5]), (4 * 5 * 9, [3, 3, 3])])
+def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypatch, n_bytes, n_extracted):
+    """As long as there is room: two of five texts here, of four words, with five templates."""
+    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
+    docs = [doc_of(text) for text in ("a b c d", "b c d e", "c d e f", "d e f g", "e f g h")]
+    model = SparseLinear(["lower[-1..1]", "shape[0]", "bias"])
+    model.attrs["index_features"](model, [docs[:1], docs[1:2], docs[2:]])
+    model.initialize(Y=zeros(docs, 2))
+    extracted = []
+    plain = FeatureExtractor.columns
+    monkeypatch.setattr(FeatureExtractor, "columns", lambda self, x: extracted.append(len(x)) or plain(self, x))
+    for expected in n_extracted:
+        model.begin_update(docs)
+        assert sum(extracted) == expected
+        extracted.clear()
+
+
+def test_remembered_rows_know_sentence_boundaries():
+    one, two = doc_of("a b c d"), doc_of("a b c d", sent_starts=[1, 0, 1, 0])
+    model = layer(["lower[-1]"], [one, two])
+    for doc in (one, two, one):
+        assert model.begin_update([doc])[0][0] == pytest.approx(model.predict([doc])[0], abs=1e-6)
+    assert not np.allclose(model.predict([one])[0], model.predict([two])[0])
+
+
+def test_features_of_annotation_are_read_anew():
+    doc = doc_of("a b c", tags=["X", "Y", "X"])
+    model = layer(["tag[-1]", "lower[0]"], [doc])
+    before = model.begin_update([doc])[0][0].copy()
+    doc[0].tag_ = "Y"
+    after = model.begin_update([doc])[0][0]
+    assert after == pytest.approx(model.predict([doc])[0], abs=1e-6)
+    assert (before != after).any(axis=1).tolist() == [False, True, False]
+
+
+def test_new_features_replace_the_remembered_rows():
+    docs = [doc_of("a b")]
+    model = layer(["lower[0]"], docs)
+    model.begin_update(docs)
+    index_features(model, [[doc_of("x y z b a")]])
+    model.initialize(X=docs, Y=zeros(docs, L))
+    randomize(model, 2)
+    assert model.begin_update(docs)[0][0] == pytest.approx(model.predict(docs)[0])
+    assert model.predict(docs)[0] == pytest.approx(plain_scores(model, ["lower[0]"], docs))
+
+
+@pytest.mark.parametrize("min_count", [0, -1])
+def test_min_count_that_cannot_be(min_count):
+    with pytest.raises(ValueError, match=rf"\[HS017\] `min_count` must be at least 1 .* got {min_count}"):
+        SparseLinear(TEMPLATES, min_count=min_count)

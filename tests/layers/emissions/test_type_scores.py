@@ -1,0 +1,111 @@
+"""Kept scores of word types: the same numbers, bit for bit, whatever was tagged before, and never of other weights."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.features import word_types
+from spacy_hoseq.layers.emissions import type_scores
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, forget_words, index_features
+from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.learning.additive import Additive
+
+from ..helpers import doc_of, in_threads, randomize, zeros
+
+TEMPLATES = ["bias", "lower[-2..2]", "suffix2[0]", "edge[-1]", "edge[1]", "shape[1]", "lower[0]+lower[1]"]
+L = 5
+
+
+def texts(seed=0, n=40):
+    rng = np.random.default_rng(seed)
+    words = [f"{a}{b}" for a in "the cat Dog a b 12".split() for b in ("", "s", "ing", "x")]
+    return [doc_of(" ".join(rng.choice(words, rng.integers(1, 9)))) for _ in range(n)]
+
+
+def layer(docs, seed=1):
+    model = SparseLinear(TEMPLATES)
+    index_features(model, [docs])
+    model.initialize(X=docs, Y=zeros(docs, L))
+    return randomize(model, seed)
+
+
+def fresh(model, docs):
+    """By a copy that has seen nothing."""
+    return np.concatenate(pickle.loads(pickle.dumps(model)).predict(docs))
+
+
+def kept(model):
+    """How many word types."""
+    scores = model.attrs["features"].type_scores
+    assert (scores._row_of >= 0).sum() == scores._n_kept
+    return scores._n_kept
+
+
+def test_scores_do_not_depend_on_what_was_seen_before():
+    docs = texts()
+    model = layer(docs)
+    expected = fresh(model, docs)
+    for part in (docs[:1], docs[30:], docs[5:9], docs, docs[::-1]):
+        assert np.array_equal(np.concatenate(model.predict(part)), fresh(model, part))
+    assert np.array_equal(np.concatenate(model.predict(docs)), expected)
+    assert kept(model) == len({t.orth for doc in docs for t in doc}) + 2, "and what is before and after a sentence"
+    model.predict(docs)
+    assert kept(model) == len({t.orth for doc in docs for t in doc}) + 2
+
+
+def test_other_weights_have_other_scores():
+    docs = texts()
+    model = layer(docs)
+    before = np.concatenate(model.predict(docs))
+    weights_of(model).configure(Additive(0.5), averaged=True, seed=0)
+    for _ in range(2):
+        scores, backprop = model.begin_update(docs)
+        backprop([np.ones_like(part) * np.arange(L, dtype=np.float32) for part in scores])
+        model.finish_update(lambda *args: (args[1], args[2]))
+        now = np.concatenate(model.predict(docs))
+        assert np.array_equal(now, fresh(model, docs)) and not np.array_equal(now, before)
+        before = now
+    other = layer(docs, seed=7)
+    model.from_bytes(other.to_bytes())
+    assert np.array_equal(np.concatenate(model.predict(docs)), fresh(other, docs))
+
+
+@pytest.mark.parametrize("n_types", [0, 3, 12])
+def test_memory_is_bounded(monkeypatch, n_types):
+    docs = texts()
+    model = layer(docs)
+    places = len(model.attrs["features"].extractor.of_one_word)
+    monkeypatch.setattr(type_scores, "MAX_BYTES", n_types * places * L * 4)
+    expected = fresh(model, docs)
+    got = np.concatenate([part for doc in docs for part in model.predict([doc])])
+    assert np.array_equal(got, expected)
+    assert kept(model) <= n_types
+
+
+def test_words_are_forgotten():
+    docs = texts()
+    model = layer(docs)
+    expected = np.concatenate(model.predict(docs))
+    assert kept(model)
+    forget_words(model)
+    assert not kept(model)
+    assert np.array_equal(np.concatenate(model.predict(docs)), expected)
+
+
+def test_words_that_are_numbered_anew(monkeypatch):
+    """When too many words are known, all are forgotten, and their numbers stand for others."""
+    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 26)
+    docs = texts()
+    model = layer(docs)
+    asked = [doc_of(f"{doc.text} new{i // 3}") for i, doc in enumerate(docs)]
+    for doc, scores in [(doc, fresh(model, [doc])) for doc in asked]:
+        assert np.array_equal(np.concatenate(model.predict([doc])), scores)
+
+
+def test_several_threads():
+    docs = texts(n=200)
+    model = layer(docs)
+    expected = [fresh(model, [doc]) for doc in docs]
+    for scores, answers in zip(expected, in_threads(model, docs), strict=True):
+        assert len(answers) == 4 and all(np.array_equal(answer, scores) for answer in answers)

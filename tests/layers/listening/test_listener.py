@@ -1,0 +1,206 @@
+"""The place where labels of an earlier tagger come in: handed over once in training, read from the docs else."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.posterior.label_ngrams import ProbabilityGradient
+from spacy_hoseq.layers.listening.listener import MarginalListener, make_marginal_listener, own_labels, replace_listener
+from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
+from spacy_hoseq.layers.listening.upstream import Upstream, read_upstream, write_upstream
+
+from ...cases import Case
+from ..helpers import VOCAB, Doc, applied_gradients, doc_of
+from ..taggers import LABELS, docs_of, tagger
+from .test_upstream import as_tables
+
+
+def update_of(docs=None, seed=0):
+    """An update, and what has come back into its tagger."""
+    docs = [doc_of("a b c"), Doc(VOCAB), doc_of("d")] if docs is None else docs
+    rng = np.random.default_rng(seed)
+    lengths = np.array([len(doc) for doc in docs if len(doc)])
+    case = Case(rng.normal(size=(int(lengths.sum()), 3)), rng.normal(size=(3, 3)), lengths)
+    received = []
+    return Upstream(docs, case.potentials(), LABELS, decode_exact, received.append), received
+
+
+def gradient_of(labels, seed=5):
+    rng, probable = np.random.default_rng(seed), labels.probable
+    return ProbabilityGradient(rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs)))
+
+
+def test_settings():
+    listener = make_marginal_listener("tags", "one_best", 0.5, 0.2)
+    assert isinstance(listener, MarginalListener) and listener.name == "marginal_listener"
+    assert (listener.upstream_name, listener.output) == ("tags", "one_best")
+    assert (listener.grad_factor, listener.threshold) == (0.5, 0.2)
+    default = make_marginal_listener()
+    assert (default.upstream_name, default.output) == ("hoseq_tagger", "marginals")
+    assert (default.grad_factor, default.threshold) == (1.0, 0.01)
+
+
+@pytest.mark.parametrize("threshold", [-0.01, 1.0, float("nan")])
+def test_impossible_threshold(threshold):
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong threshold"):
+        make_marginal_listener(threshold=threshold)
+
+
+@pytest.mark.parametrize("grad_factor", [-1, -1e-9, float("inf"), float("nan")])
+def test_impossible_factor(grad_factor):
+    with pytest.raises(ValueError, match=r"\[HS101\] `grad_factor` must be 0 or a positive number"):
+        make_marginal_listener(grad_factor=grad_factor)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2])
+def test_labels_handed_over(threshold):
+    """In training, with the way back; once."""
+    listener = make_marginal_listener(threshold=threshold)
+    upstream, received = update_of()
+    listener.receive(upstream)
+    labels, backprop = listener(list(upstream.docs), True)
+    assert as_tables(labels) == as_tables(upstream.labels("marginals", threshold)) and labels.threshold == threshold
+    given = gradient_of(labels)
+    backprop(given)
+    upstream.backprop(labels, given)
+    assert len(received) == 2
+    assert all(np.array_equal(*pair) for pair in zip(*received, strict=True)) and received[0].scores.any()
+    with pytest.raises(ValueError, match=r"\[HS100\]"):
+        listener(list(upstream.docs), True)
+
+
+def test_take_is_once_and_for_the_same_docs():
+    listener = make_marginal_listener()
+    upstream, _ = update_of()
+    docs = list(upstream.docs)
+    assert listener.take(docs) is None
+    listener.receive(upstream)
+    assert listener.take(docs) is upstream and listener.take(docs) is None
+    for others in (docs[:2], [*docs, doc_of("e")], [docs[0], docs[1], doc_of("d")], docs[::-1], []):
+        listener.receive(upstream)
+        assert listener.take(others) is None
+        assert listener.take(docs) is None, "an update of other docs means that this one is over"
+
+
+def test_last_batch_received_counts():
+    listener = make_marginal_listener()
+    (first, _), (second, _) = update_of(), update_of()
+    listener.receive(first)
+    listener.receive(second)
+    assert listener.take(list(second.docs)) is second
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_other_docs_are_read(is_train):
+    """At prediction always; in training where the tagger has annotated, but had no update of its own."""
+    listener = make_marginal_listener(threshold=0.3)
+    (upstream, received), (other, _) = update_of(), update_of(seed=1)
+    labels = upstream.labels("marginals", 0.1)
+    write_upstream(upstream.docs, "hoseq_tagger", "marginals", labels)
+    listener.receive(other if is_train else upstream)
+    found, backprop = listener(list(upstream.docs), is_train)
+    assert as_tables(found) == as_tables(read_upstream(upstream.docs, "hoseq_tagger", "marginals", 0.3))
+    assert dict(as_tables(found)[0]).keys() == dict(as_tables(labels, 0.3)[0]).keys() and found.threshold == 0.3
+    assert backprop(gradient_of(found)) == [] and received == []
+
+
+def test_prediction_leaves_the_update_alone():
+    """An evaluation between the tagger's update and the listener's."""
+    listener = make_marginal_listener()
+    upstream, _ = update_of()
+    write_upstream(upstream.docs, "hoseq_tagger", "marginals", upstream.labels("marginals", 0.0))
+    listener.receive(upstream)
+    listener.predict(list(upstream.docs))
+    assert listener.take(list(upstream.docs)) is upstream
+
+
+def test_one_best_has_no_gradient():
+    listener = make_marginal_listener(output="one_best", threshold=0.3)
+    upstream, received = update_of()
+    listener.receive(upstream)
+    labels, backprop = listener(list(upstream.docs), True)
+    assert labels.probable.tokens.tolist() == [0, 1, 2, 3] and labels.probable.later.tolist() == [1, 2]
+    assert (labels.probable.probabilities == 1).all() and (labels.probable.pairs == 1).all()
+    assert backprop(gradient_of(labels)) == [] and received == []
+
+
+@pytest.mark.parametrize("factor", [0, 0.5, 1, 2.5])
+def test_factor_of_the_gradient(factor):
+    listener = make_marginal_listener(grad_factor=factor, threshold=0.0)
+    upstream, received = update_of()
+    listener.receive(upstream)
+    labels, backprop = listener(list(upstream.docs), True)
+    given = gradient_of(labels)
+    backprop(given)
+    if not factor:
+        assert received == []
+        return
+    upstream.backprop(labels, given)
+    assert received[0].scores == pytest.approx(factor * received[1].scores)
+    assert received[0].trans == pytest.approx(factor * received[1].trans)
+    assert np.abs(received[1].trans).max() > 0.01
+
+
+class Component:
+    name, labels, cfg, decoder = "x", tuple(LABELS), {"tag_dictionary": {}}, staticmethod(decode_exact)
+
+
+@pytest.mark.parametrize("output", ["marginals", "one_best"])
+def test_tagger_of_its_own(output):
+    """The same labels as those of a listener, in training and at prediction, with the same way back."""
+    listener = make_marginal_listener("x", output, 0.5, 0.1)
+    docs, one, two = docs_of(), tagger("all"), tagger("all")
+    own = replace_listener(one, listener, Component())
+    assert own.layers == [one]
+    potentials, backprop = two.begin_update(docs)
+    upstream = Upstream(docs, potentials, LABELS, decode_exact, backprop)
+    listener.receive(upstream)
+    expected, expected_back = listener(docs, True)
+    found, found_back = own(docs, True)
+    assert as_tables(found) == as_tables(expected) == as_tables(own.predict(docs))
+    assert found.threshold == expected.threshold and np.array_equal(found.keys, expected.keys)
+    found_back(gradient_of(found)), expected_back(gradient_of(found))
+    mine, others = applied_gradients(one), applied_gradients(two)
+    for name, gradient in mine.items():
+        assert np.array_equal(gradient, others[name])
+        assert gradient.any() == (output == "marginals")
+
+
+def test_own_tagger_is_saved_and_loaded():
+    docs, listener = docs_of(), make_marginal_listener("x", "marginals", 0.5, 0.1)
+    model = replace_listener(tagger("all"), listener, Component())
+    fresh = own_labels(tagger("all", seed=4))
+    assert fresh.attrs["labels"] == [] and fresh.attrs["asked"] == {}
+    fresh.from_bytes(model.to_bytes())
+    assert fresh.attrs["labels"] == LABELS
+    assert fresh.attrs["asked"] == {"output": "marginals", "threshold": 0.1, "grad_factor": 0.5}
+    assert as_tables(fresh.predict(docs)) == as_tables(model.predict(docs))
+    assert as_tables(model.predict(docs))[1]
+    assert fresh.to_bytes() == model.to_bytes()
+
+
+def test_tagger_where_a_listener_was():
+    """The config of a pipeline whose listeners were replaced names the tagger's model there."""
+    own = MarginalLinear(tagger("all"), ["upstream[0]"]).layers[0]
+    assert own.name == "own_labels" and own.layers[0].name == "higher_order_tagger"
+    listener = make_marginal_listener()
+    assert MarginalLinear(listener, ["upstream[0]"]).layers[0] is listener
+
+
+def test_copy_listens_too():
+    """As where `nlp.replace_listeners` copies a tagger that itself listens to another one."""
+    upstream, _ = update_of()
+    write_upstream(upstream.docs, "x", "one_best", upstream.labels("one_best", 0.0))
+    copied = make_marginal_listener("x", "one_best").copy()
+    assert len(copied.predict(list(upstream.docs)).probable.tokens) == 4
+
+
+def test_pickling_leaves_out_the_batch():
+    """A component that was excluded from the update still holds it."""
+    listener, docs, lower = make_marginal_listener("x"), docs_of(), tagger("all")
+    potentials, backprop = lower.begin_update(docs)
+    listener.receive(Upstream(docs, potentials, LABELS, decode_exact, backprop))
+    restored = pickle.loads(pickle.dumps(listener))
+    assert restored.upstream_name == "x" and restored.take(docs) is None

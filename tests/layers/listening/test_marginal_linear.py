@@ -1,0 +1,364 @@
+"""Emissions from probable labels against dictionaries of features in plain Python, and their gradient."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+import srsly
+from spacy.strings import get_string_id
+from thinc.api import Model, set_dropout_rate
+
+from spacy_hoseq.decoders.posterior.label_ngrams import AFTER, BEFORE
+from spacy_hoseq.features import keys
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.layers.listening import marginal_features, marginal_linear
+from spacy_hoseq.layers.listening.listener import make_marginal_listener, no_backprop
+from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear, index_upstream
+from spacy_hoseq.layers.listening.upstream import UpstreamLabels, write_upstream
+from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.parameter import Parameter
+
+from ...decoders.posterior.test_label_ngrams import by_the_formula
+from ..helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
+from .test_upstream import LABELS, docs_of, labels_of
+
+TEMPLATES = [
+    "upstream[-1..1]",
+    "upstream[-1]+upstream[0]",
+    "upstream[1]+upstream[-1]+upstream[0]",
+    "upstream[-2]+upstream[1]",
+    "upstream[0]+lower[0]",
+    "upstream[0]+lower[-1]+suffix1[1]",
+]
+L = 3
+
+
+def source(labels, received=None):
+    """A listener that hears the given labels, whatever the docs are."""
+    backprop = no_backprop if received is None else received.append
+    return Model("heard", lambda model, docs, is_train: (labels, backprop))
+
+
+def layer(templates=TEMPLATES, docs=None, labels=None, seed=1, received=None, **settings):
+    docs = docs_of() if docs is None else docs
+    labels = labels_of(docs) if labels is None else labels
+    model = MarginalLinear(source(labels, received), templates, **settings)
+    index_upstream(model, [(docs, labels)])
+    model.initialize(X=docs, Y=zeros(docs, L))
+    return randomize(model, seed)
+
+
+def mixed(state, value):
+    """The finaliser of splitmix64 over their exclusive or."""
+    z = state ^ value
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    return ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
+
+
+def plain_features(templates, docs, labels):
+    """(template, token, key, value) of every feature: q of the n-gram, with the words of the template."""
+    names = {BEFORE: int(keys.BEFORE), AFTER: int(keys.AFTER)}
+    names.update({y: get_string_id(f"label={label}") for y, label in enumerate(LABELS)})
+    lengths = np.array([len(sentence) for doc in docs for sentence in sentences(doc)], int)
+    found = []
+    for template in map(str, parse_templates(templates)):
+        parts = template.split("+")
+        places = sorted(int(part[len("upstream[") : -1]) for part in parts if part.startswith("upstream"))
+        words = "+".join(part for part in parts if not part.startswith("upstream"))
+        of_words = FeatureExtractor(parse_templates([words])).keys(docs)[0].tolist() if words else None
+        for (token, *ngram), q in by_the_formula(labels.probable, lengths, places, labels.threshold).items():
+            key = get_string_id(template)
+            if of_words is not None:
+                if not of_words[token]:
+                    continue
+                key = mixed(key, of_words[token])
+            for y in ngram:
+                key = mixed(key, names[y])
+            found.append((template, token, key, q))
+    return found
+
+
+def sentences(doc):
+    starts = [token.i for token in doc if token.i == 0 or token.is_sent_start]
+    return [doc[a:b] for a, b in itertools.pairwise([*starts, len(doc)])]
+
+
+def plain_scores(model, templates, docs, labels):
+    table = raw(model, "table").astype(np.float64)
+    row_of = {int(key): row for row, key in enumerate(weights_of(model).extra["keys"])}
+    scores = np.zeros((sum(map(len, docs)), table.shape[1]))
+    for _, token, key, q in plain_features(templates, docs, labels):
+        if key in row_of:
+            scores[token] += q * table[row_of[key]]
+    return scores
+
+
+def with_source(model, labels):
+    model.layers[0] = source(labels)
+    return model
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.25])
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"min_count": 99}])
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_are_sums_of_weights_times_values(seed, settings, threshold):
+    model, docs = layer(**settings), docs_of()
+    labels = labels_of(docs, seed, threshold)
+    scores, expected = with_source(model, labels).predict(docs), plain_scores(model, TEMPLATES, docs, labels)
+    assert [len(part) for part in scores] == [len(doc) for doc in docs]
+    assert np.concatenate(scores) == pytest.approx(expected, abs=1e-5)
+    assert np.abs(expected).max() > 1 or settings == {"min_count": 99}
+
+
+@pytest.mark.parametrize("template", [str(t) for t in parse_templates(TEMPLATES)])
+def test_each_template_alone(template):
+    docs = docs_of()
+    model = layer([template])
+    expected = plain_scores(model, [template], docs, labels_of(docs))
+    assert np.concatenate(model.predict(docs)) == pytest.approx(expected, abs=1e-5)
+    assert np.abs(expected).max() > 0.1
+
+
+def test_features_are_counted_once_for_each_place():
+    """Whatever their probability is."""
+    docs, labels = docs_of(), labels_of(docs_of())
+    counts = Counter(key for _, _, key, _ in plain_features(TEMPLATES, docs, labels))
+    for least in (1, 2, 5):
+        model = MarginalLinear(source(labels), TEMPLATES, min_count=least)
+        index_upstream(model, [(docs, labels), ([Doc(VOCAB)], labels_of([Doc(VOCAB)]))])
+        assert weights_of(model).extra["keys"].tolist() == sorted(key for key, n in counts.items() if n >= least)
+
+
+def test_features_of_all_batches_are_counted():
+    model = MarginalLinear(source(None), TEMPLATES, min_count=2)
+    index_upstream(model, (([doc], labels_of([doc])) for doc in docs_of()))
+    counts = Counter(key for doc in docs_of() for _, _, key, _ in plain_features(TEMPLATES, [doc], labels_of([doc])))
+    assert set(weights_of(model).extra["keys"].tolist()) == {key for key, n in counts.items() if n >= 2}
+
+
+def test_training_scores_are_those_of_prediction(monkeypatch):
+    model, docs = layer(), docs_of()
+    predicted = np.concatenate(model.predict(docs))
+    assert np.array_equal(np.concatenate(model.begin_update(docs)[0]), predicted)
+    monkeypatch.setattr(marginal_linear, "BLOCK_TOKENS", 2)
+    assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
+
+
+def test_more_strings_than_a_table_could_hold(monkeypatch):
+    model, docs = layer(), docs_of()
+    predicted = np.concatenate(model.predict(docs))
+    monkeypatch.setattr(marginal_features, "MAX_CODES", 1)
+    assert np.array_equal(np.concatenate(model.predict(docs)), predicted)
+
+
+def test_scores_do_not_depend_on_the_batch():
+    docs, listener = docs_of(), make_marginal_listener(threshold=0.0)
+    model = layer()
+    model.layers[0] = listener
+    write_upstream(docs, "hoseq_tagger", "marginals", labels_of(docs))
+    whole = model.predict(docs)
+    assert np.concatenate(whole) == pytest.approx(plain_scores(model, TEMPLATES, docs, labels_of(docs)), abs=1e-5)
+    for doc, part in zip(docs, whole, strict=True):
+        assert model.predict([doc])[0] == pytest.approx(part, abs=1e-6)
+
+
+def test_tokens_with_two_three_one_and_two_labels():
+    """The second and later ones are those of tokens 0, 1, 1, 3: as many as tokens from 0 to 3."""
+    tokens, ids = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [2, 0], [3, 0], [3, 1]]).T
+    labels = labels_of([])
+    probable = type(labels.probable)(tokens, ids, np.full(8, 0.5), *np.zeros((2, 0), int), np.zeros(0))
+    docs, labels = [doc_of("a b c d")], labels._replace(probable=probable)
+    model = layer(["upstream[0]"], docs, labels)
+    assert model.predict(docs)[0] == pytest.approx(plain_scores(model, ["upstream[0]"], docs, labels), abs=1e-5)
+
+
+@pytest.mark.parametrize("docs", [[], [Doc(VOCAB)], [Doc(VOCAB), Doc(VOCAB)]])
+def test_no_tokens(docs):
+    model = with_source(layer(), labels_of(docs))
+    for scores in (model.predict(docs), model.begin_update(docs)[0]):
+        assert [part.shape for part in scores] == [(0, L)] * len(docs)
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.3])
+@pytest.mark.parametrize("threshold", [0.0, 0.25])
+def test_gradients_are_those_of_finite_differences(threshold, drop):
+    """Of every weight; and that of the probabilities, handed to the source once."""
+    docs, received = docs_of(), []
+    labels = labels_of(docs, 0, threshold)
+    model = layer(labels=labels, received=received, min_count=2)
+    set_dropout_rate(model, drop)
+    table = raw(model, "table").astype(np.float64)
+    weights_of(model).parameters["table"].values = table
+    G = [np.random.default_rng(5).normal(size=part.shape) for part in zeros(docs, L)]
+    G[1][2] = 0  # nothing to learn at this token
+
+    def loss(labels=labels):
+        model.layers[0] = source(labels, received)
+        weights_of(model).configure(Additive(), averaged=False, seed=3)
+        scores, backprop = model.begin_update(docs)
+        return sum(float((g * s).sum()) for g, s in zip(G, scores, strict=True)), backprop
+
+    expected = np.zeros(table.shape)
+    for i in np.ndindex(table[:-1].shape):  # linear: a wide step is exact
+        kept = table[i]
+        table[i] = kept + 1
+        up = loss()[0]
+        table[i] = kept - 1
+        expected[i] = (up - loss()[0]) / 2
+        table[i] = kept
+    loss()[1](G)
+    (rows, gradient), *others = weights_of(model)._pending["table"]
+    dense = np.zeros(table.shape)
+    dense[rows] = gradient
+    assert others == [] and dense == pytest.approx(expected, rel=1e-9, abs=1e-9) and np.abs(expected).max() > 1
+    (found,) = received
+    for name, got in zip(("probabilities", "pairs"), found, strict=True):
+        values = getattr(labels.probable, name)
+        for i in range(len(values)):
+            ends = [values.copy(), values.copy()]
+            ends[0][i] += 1e-5
+            ends[1][i] -= 1e-5
+            up, down = (loss(labels._replace(probable=labels.probable._replace(**{name: v})))[0] for v in ends)
+            assert got[i] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-6)
+        assert np.abs(got).max() > 0.5
+
+
+def test_only_weights_of_tokens_with_a_gradient_are_touched():
+    docs, labels = docs_of(), labels_of(docs_of())
+    model, G = layer(), zeros(docs, L)
+    taught = np.zeros(sum(map(len, docs)), bool)
+    taught[[1, 6]] = True
+    G[1][1] = G[4][0] = 1
+    model.begin_update(docs)[1](G)
+    ((rows, _),) = weights_of(model)._pending["table"]
+    keys = weights_of(model).extra["keys"][rows].tolist()
+    assert set(keys) == {key for _, token, key, _ in plain_features(TEMPLATES, docs, labels) if taught[token]}
+
+
+def test_gradients_of_several_batches_add_up():
+    docs, labels = docs_of(), labels_of(docs_of())
+    once, twice = layer(), layer()
+    G = zeros(docs, L)
+    G[1][1, 2], G[2][0, 0], G[4][:, 1] = 1, -2, 0.5
+    once.begin_update(docs)[1](G)
+    for part in (0.25, 0.75):
+        with_source(twice, labels).begin_update(docs)[1]([np.float32(part) * g for g in G])
+    expected = applied_gradients(once)["marginal_linear", "table"]
+    assert np.abs(expected).max() > 0.5
+    assert applied_gradients(twice)["marginal_linear", "table"] == pytest.approx(expected, abs=1e-3)
+    assert not applied_gradients(twice)["marginal_linear", "table"].any(), "a gradient is applied once"
+
+
+def certain(n, label=0):
+    labels = [np.arange(n), np.full(n, label), np.ones(n), np.arange(n - 1), np.arange(1, n), np.ones(n - 1)]
+    full = labels_of([])
+    return UpstreamLabels(type(full.probable)(*labels), full.keys, 0.0)
+
+
+def test_dropout_leaves_out_templates_at_tokens():
+    docs, n = [doc_of("a " * 4000)], 4000
+    model = layer(["upstream[0]", "upstream[0]+lower[0]"], docs, certain(n))
+    one, two = raw(model, "table")[:2].astype(float)
+    set_dropout_rate(model, 0.25)
+    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    scores = model.begin_update(docs)[0][0]
+    kinds = (0 * one, one / 0.75, two / 0.75, (one + two) / 0.75)
+    share = [(np.abs(scores - expected) < 1e-5).all(axis=1).mean() for expected in kinds]
+    assert share == pytest.approx([0.0625, 0.1875, 0.1875, 0.5625], abs=0.025)
+    assert scores.mean(axis=0) == pytest.approx(one + two, abs=0.05), "the mean is what predicts"
+    assert model.predict(docs)[0] == pytest.approx(np.tile(one + two, (n, 1)), abs=1e-5), "never in prediction"
+    weights_of(model).configure(Additive(), averaged=True, seed=3)
+    assert np.array_equal(model.begin_update(docs)[0][0], scores), "by its own seed"
+    set_dropout_rate(model, 1.0)
+    assert not model.begin_update(docs)[0][0].any()
+
+
+def test_dropout_is_of_a_template_with_all_its_ngrams():
+    """Three labels at each token, all kept or all left out."""
+    rng, n = np.random.default_rng(0), 500
+    labels = labels_of([])
+    three = [np.repeat(np.arange(n), 3), np.tile([0, 1, 2], n), rng.uniform(0.1, 1, 3 * n)]
+    labels = labels._replace(probable=type(labels.probable)(*three, *np.zeros((2, 0), int), np.zeros(0)))
+    docs = [doc_of("a " * n)]
+    model = layer(["upstream[0]"], docs, labels)
+    whole = model.predict(docs)[0]
+    set_dropout_rate(model, 0.5)
+    scores = model.begin_update(docs)[0][0]
+    kept = scores.any(axis=1)
+    assert 0.4 < kept.mean() < 0.6 and scores[kept] == pytest.approx(2 * whole[kept], abs=1e-4)
+
+
+def test_settings_that_cannot_be():
+    for min_count in (0, -1):
+        with pytest.raises(ValueError, match=rf"\[HS017\] `min_count` must be at least 1 .* got {min_count}"):
+            MarginalLinear(make_marginal_listener(), TEMPLATES, min_count=min_count)
+    for templates, code in (([], "HS011"), (["upstream["], "HS010"), (["lower[0]"], "HS019")):
+        with pytest.raises(ValueError, match=rf"\[{code}\]"):
+            MarginalLinear(make_marginal_listener(), templates)
+
+
+def test_before_initialization():
+    docs = docs_of()
+    model = MarginalLinear(source(labels_of(docs)), TEMPLATES)
+    with pytest.raises(ValueError, match=r"\[HS052\].*training texts were not searched"):
+        model.predict(docs)
+    with pytest.raises(ValueError, match=r"\[HS052\]"):
+        model.initialize(X=docs, Y=zeros(docs, L))
+    index_upstream(model, [(docs, labels_of(docs))])
+    with pytest.raises(ValueError, match=r"\[HS052\].*holds no weights"):
+        model.predict(docs)
+
+
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}])
+def test_bytes_restore_the_layer(settings):
+    model, docs = layer(**settings), docs_of()
+    data, expected = model.to_bytes(), np.concatenate(model.predict(docs))
+    other = layer(min_count=4, seed=5)
+    assert not np.allclose(np.concatenate(other.predict(docs)), expected)
+    for fresh in (MarginalLinear(source(labels_of(docs)), TEMPLATES, **settings), other):
+        fresh.from_bytes(data)
+        assert np.array_equal(np.concatenate(fresh.predict(docs)), expected)
+        assert fresh.get_dim("nO") == L and fresh.to_bytes() == data
+
+
+UNFIT = {
+    "fewer keys": lambda keys: {"keys": keys[:-3]},
+    "more keys": lambda keys: {"keys": np.concatenate([keys, keys + np.uint64(1)])},
+    "a key twice": lambda keys: {"keys": np.concatenate([keys[:-1], keys[:1]])},
+    "a key of 0": lambda keys: {"keys": np.concatenate([keys[:-1], np.zeros(1, np.uint64)])},
+    "keys of floats": lambda keys: {"keys": keys.astype(np.float32)},
+    "keys in a row": lambda keys: {"keys": keys.reshape(1, -1)},
+    "keys in a column": lambda keys: {"keys": keys.reshape(-1, 1)},
+    "keys of text": lambda keys: {"keys": "abc"},
+    "nothing": lambda keys: {},
+    "null": lambda keys: None,
+}
+
+
+@pytest.mark.parametrize("extra", [pytest.param(change, id=name) for name, change in UNFIT.items()])
+def test_features_that_do_not_fit_the_weights(extra):
+    shim = weights_of(layer())
+    message = srsly.msgpack_loads(shim.to_bytes())
+    data = srsly.msgpack_dumps({**message, "extra": extra(shim.extra["keys"])})
+    with pytest.raises(ValueError, match=r"\[HS050\].*marginal_linear"):
+        weights_of(MarginalLinear(source(None), TEMPLATES)).from_bytes(data)
+
+
+@pytest.mark.parametrize("change", [lambda table: table[:-1], lambda table: table[:, 0], lambda table: table[:, None]])
+def test_table_that_does_not_fit_the_features(change):
+    shim = weights_of(layer())
+    shim.set(Parameter("table", change(shim.parameters["table"].values)))
+    with pytest.raises(ValueError, match=r"\[HS050\].*marginal_linear.*does not fit"):
+        weights_of(layer()).from_bytes(shim.to_bytes())
+
+
+def test_weights_without_a_table():
+    model = layer()
+    weights_of(model).parameters = {}
+    fresh = layer()
+    weights_of(fresh).from_bytes(weights_of(model).to_bytes())
+    with pytest.raises(ValueError, match=r"\[HS052\].*holds no weights"):
+        fresh.predict(docs_of())

@@ -1,0 +1,233 @@
+"""Local classifiers by their definition: weights of (template, values) features in a dict, and random problems."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+from spacy.tokens import Doc
+
+from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
+from spacy_hoseq.layers.local.training import Batch, ClassifierSetup, SparseRows, group_starts
+
+from ..helpers import VOCAB
+
+OFFSETS = {1: (-1, 1), 2: (-2, -1, 1, 2)}
+LABELS = ("A", "B", "C")
+L = len(LABELS)
+WORDS = ("cat", "Dog", "dog", "a", "I", "sees", "Bees")
+TEMPLATES = [
+    "bias",
+    "orth[-1..0]",
+    "suffix2[0]+has_upper[0]",
+    "label[-1]",
+    "label[1]",
+    "label[-2]+label[-1]",
+    "label[-1]+label[1]",
+    "label[2]",
+    "label[-2]+label[-1]+label[1]+label[2]",
+    "label[-1]+orth[0]",
+    "orth[0]+label[1]+suffix2[-1]",
+    "label[1]+orth[0]",
+    "label[2]+has_upper[0]",
+]
+NOTHING = SparseRows(np.zeros(0, np.int32), np.zeros((0, L), np.float16))
+ATTRIBUTES = {
+    "orth": lambda word: word,
+    "suffix2": lambda word: word[-2:] if len(word) >= 2 else None,
+    "has_upper": lambda word: True if word != word.lower() else None,
+}
+
+
+def plain_templates(templates, order):
+    """[[(attribute, offset), ...], ...]: ranges written out, without those whose labels are too far away."""
+    result = []
+    for text in templates:
+        parts = []
+        for part in text.split("+"):
+            name, _, offset = part.rstrip("]").partition("[")
+            first, _, last = (offset or "0").partition("..")
+            parts.append([(name, o) for o in range(int(first), int(last or first) + 1)])
+        result += [list(chosen) for chosen in itertools.product(*parts)]
+    return [t for t in result if all(abs(o) <= order for name, o in t if name == "label")]
+
+
+def word_value(words, at, name):
+    if name == "bias":
+        return True
+    if not 0 <= at < len(words):
+        return "<s>" if at < 0 else "</s>"
+    return ATTRIBUTES[name](words[at])
+
+
+def feature(template, words, i, labels):
+    """(template, values), or None if it does not fire. labels: by offset, those that are known."""
+    values = [labels.get(o) if name == "label" else word_value(words, i + o, name) for name, o in template]
+    return None if None in values else (tuple(template), tuple(values))
+
+
+def random_docs(rng, n_docs=6, n_words=5):
+    """Docs of several sentences, one of them empty."""
+    docs = [Doc(VOCAB)]
+    for length in rng.integers(1, 9, n_docs).tolist():
+        starts = [i == 0 or rng.random() < 0.25 for i in range(length)]
+        docs.append(Doc(VOCAB, words=[WORDS[w] for w in rng.integers(0, n_words, length)], sent_starts=starts))
+    return docs
+
+
+class Text:
+    """places: (words of the sentence, gold labels there, position) of each token; gold: -1 = not known."""
+
+    def __init__(self, docs, gold, order):
+        self.docs, self.gold, self.order = docs, np.asarray(gold, np.intp), order
+        self.places, tokens = [], [token for doc in docs for token in doc]
+        starts = [i for i, token in enumerate(tokens) if token.i == 0 or token.is_sent_start]
+        for start, stop in zip(starts, [*starts[1:], len(tokens)], strict=True):
+            words, labels = [token.text for token in tokens[start:stop]], self.gold[start:stop].tolist()
+            self.places += [(words, labels, i) for i in range(stop - start)]
+        self.contexts = np.array([[self._neighbour(*p, o) for o in OFFSETS[order]] for p in self.places], np.intp)
+
+    def _neighbour(self, words, gold, i, offset):
+        at = i + offset
+        return L if at < 0 else L + 1 if at >= len(words) else gold[at]
+
+    def labels_around(self, n):
+        """Known gold labels by offset."""
+        return {o: y for o, y in zip(OFFSETS[self.order], self.contexts[n].tolist(), strict=True) if y >= 0}
+
+
+class Problem:
+    """A random training text, a model whose features are defined by it, and the definition of everything.
+
+    row_of: (template, values) -> (group, row), as the rows of the training text show it.
+    """
+
+    def __init__(self, order=2, seed=0, templates=TEMPLATES, n_docs=8, n_words=5, unknown=0.15, **settings):
+        rng = np.random.default_rng(seed)
+        docs = random_docs(rng, n_docs, n_words)
+        gold = rng.integers(0, L, sum(map(len, docs)))
+        gold[rng.random(len(gold)) < unknown] = -1
+        self.order, self.text = order, Text(docs, gold, order)
+        self.templates = plain_templates(templates, order)
+        self.make_model = lambda **other: LocalClassifiers(templates, order, **{**settings, **other})
+        self.model = self.make_model()
+        self.n_tokens = int((gold >= 0).sum())
+        define_features(self.model, LABELS, [[(docs, self.text.contexts)]], self.n_tokens)
+        self.shim, self.features = shim_of(self.model), self.model.attrs["features"]
+        self.keys, self.sizes = self.shim.keys(), [len(keys) for keys in self.shim.keys()]
+        self.batch = self.batch_of(self.text)
+        self.row_of = self.rows_by_feature() if settings.get("min_count", 1) == 1 else {}
+
+    def batch_of(self, text):
+        rows = self.features.training_rows(text.docs, text.contexts, self.shim.values(), self.keys)
+        known = [sum(1 << s for s, y in enumerate(context) if y >= 0) for context in text.contexts.tolist()]
+        return Batch(rows, text.gold, np.array(known, np.intp))
+
+    def rows_by_feature(self):
+        plain = [t for t in self.templates if all(name != "label" for name, _ in t)]
+        kinds = [(t, 0, self.batch.rows.plain[k]) for k, t in enumerate(plain)]
+        rest = [t for t in self.templates if t not in plain]
+        kinds += [(t, j + 1, self.batch.rows.labels[j]) for j, t in enumerate(rest)]
+        found = {}
+        for template, group, rows in kinds:
+            for n, (words, _, i) in enumerate(self.text.places):
+                name = feature(template, words, i, self.text.labels_around(n))
+                assert (name is None) == (rows[n] == self.sizes[group]), (template, n)
+                if name is not None:
+                    assert found.setdefault(name, (group, int(rows[n]))) == (group, rows[n]), name
+        assert sorted(found.values()) == [(g, r) for g, size in enumerate(self.sizes) for r in range(size)]
+        return found
+
+    def sees(self, visible):
+        return {o for slot, o in enumerate(OFFSETS[self.order]) if visible >> slot & 1}
+
+    def groups(self, visible):
+        return self.features.groups_of(visible)
+
+    def setup(self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None):
+        groups = self.groups(visible)
+        common = L, learn_rate, width, n_tokens or self.n_tokens, seed
+        return ClassifierSetup(visible, groups, [self.sizes[g] for g in groups], *common, self.packed(W or {}, visible))
+
+    def starts(self, visible):
+        groups = self.groups(visible)
+        return dict(zip(groups, group_starts([self.sizes[g] for g in groups]).tolist(), strict=False))
+
+    def packed(self, W, visible):
+        starts = self.starts(visible)
+        rows = {starts[self.row_of[f][0]] + self.row_of[f][1]: w for f, w in W.items()}
+        order = sorted(rows)
+        return SparseRows(np.array(order, np.int32), np.array([rows[r] for r in order], np.float16).reshape(-1, L))
+
+    def unpacked(self, sparse, visible):
+        """Weights by feature; all rows belong to features."""
+        starts = self.starts(visible)
+        names = {starts[g] + r: f for f, (g, r) in self.row_of.items() if g in starts}
+        return {names[r]: v.astype(np.float64) for r, v in zip(sparse.rows.tolist(), sparse.values, strict=True)}
+
+    def random_weights(self, visible, seed=0):
+        rng = np.random.default_rng([seed, visible])
+        names = [f for f, (g, _) in self.row_of.items() if g in self.groups(visible)]
+        return {f: rng.normal(size=L).astype(np.float16).astype(np.float64) for f in names}
+
+    def active(self, words, i, labels, visible):
+        """The features of a classifier at a token."""
+        seen = {o: y for o, y in labels.items() if o in self.sees(visible)}
+        found = [feature(t, words, i, seen) for t in self.templates]
+        return [f for f in found if f is not None]
+
+    def scores(self, W, words, i, labels, visible):
+        return sum((W[f] for f in self.active(words, i, labels, visible) if f in W), np.zeros(L))
+
+    def learnt_from(self, visible, text=None):
+        """Tokens whose gold label is known, and those that the classifier sees."""
+        text = text or self.text
+        needed = self.sees(visible)
+        return [n for n in range(len(text.gold)) if text.gold[n] >= 0 and needed <= set(text.labels_around(n))]
+
+    def loss(self, W, visible, text=None):
+        return self.loss_and_gradient(W, visible, text)[0]
+
+    def loss_and_gradient(self, W, visible, text=None):
+        """-log p(gold), and for each feature its expected less its observed counts."""
+        text = text or self.text
+        loss, gradient = 0.0, {f: np.zeros(L) for f, (g, _) in self.row_of.items() if g in self.groups(visible)}
+        for n in self.learnt_from(visible, text):
+            words, _, i = text.places[n]
+            labels = text.labels_around(n)
+            s = self.scores(W, words, i, labels, visible)
+            p = np.exp(s - s.max())
+            p /= p.sum()
+            loss -= float(np.log(p[text.gold[n]]))
+            for f in gradient.keys() & self.active(words, i, labels, visible):
+                gradient[f] += p - np.eye(L)[text.gold[n]]
+        return loss, gradient
+
+    def train(self, n_updates=3, drop=0.0, **settings):
+        """The model, trained through its shim."""
+        self.shim.configure(**{"learn_rate": 0.5, "width": 0.3, "n_process": 1, "seed": 0, **settings})
+        for _ in range(n_updates):
+            self.shim.gradient(self.batch, drop)
+            self.model.finish_update(None)
+        return self.model
+
+
+@cache
+def ready(order=2):
+    """A problem shared by tests that do not train its model."""
+    return Problem(order)
+
+
+@cache
+def trained(order=2):
+    """A problem whose model is trained, for tests that do not change it."""
+    problem = Problem(order)
+    problem.train()
+    return problem
+
+
+def all_scores(model, docs, order, seed=0):
+    """Scores of all classifiers at all tokens, in one random context each."""
+    n_tokens, masks = sum(map(len, docs)), shim_of(model).masks
+    tokens, visible = np.repeat(np.arange(n_tokens), len(masks)), np.tile(masks, n_tokens)
+    contexts = np.random.default_rng(seed).integers(0, L + 2, (len(tokens), 2 * order))
+    return model.predict(docs)(tokens, visible, np.arange(len(tokens)), contexts)

@@ -1,0 +1,447 @@
+"""Storing, copying and configuring local classifiers, and weights that do not belong to their layer."""
+
+import multiprocessing
+import pickle
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.training import Example
+
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, forget_words, shim_of
+
+from ...stored import message_of
+from ..helpers import Doc, doc_of
+from .models import LABELS, TEMPLATES, L, Problem, Text, all_scores, random_docs, trained
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+DOCS = [*random_docs(np.random.default_rng(20), 8, 7), doc_of("new words cat Dog")]
+SETTINGS = {"learn_rate": 0.5, "width": 0.3, "n_process": 1, "seed": 0}
+
+
+@pytest.fixture(autouse=True)
+def no_processes_left():
+    yield
+    for process in multiprocessing.active_children():
+        process.kill()
+        process.join()
+
+
+def scores(model, order=2):
+    return all_scores(model, DOCS, order).tobytes()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("settings", [{}, {"min_count": 2}, {"train_for": ["right_to_left", "dependency_network"]}])
+def test_bytes_restore_the_model(order, settings):
+    problem, other = Problem(order, **settings), Problem(order, 7, **settings)
+    problem.train(), other.train(), scores(other.model, order)
+    expected, data = scores(problem.model, order), problem.model.to_bytes()
+    assert any(expected)
+    for fresh in (problem.make_model(), other.model):
+        fresh.from_bytes(data)
+        assert scores(fresh, order) == expected
+        assert fresh.to_bytes() == data and shim_of(fresh).n_labels == L
+        assert fresh.to_bytes() == data
+
+
+def test_large_weights_are_kept():
+    problem = Problem(1)
+    model = problem.train(1, learn_rate=1e5, width=0.0)
+    fresh = problem.make_model().from_bytes(model.to_bytes())
+    assert scores(fresh, 1) == scores(model, 1) and np.abs(all_scores(model, DOCS, 1)).max() > 65504
+
+
+def test_only_features_with_weights_are_saved():
+    problem = Problem(2, 1)
+    problem.train(width=4.0)
+    message = message_of(problem.shim.to_bytes())
+    used = set()
+    for visible, packed in message["weights"].items():
+        sizes = [len(message["extra"]["keys"][g]) for g in problem.groups(int(visible))]
+        starts = np.cumsum([0, *(size + 1 for size in sizes)])
+        for row in packed["rows"].tolist():
+            group = int(np.searchsorted(starts, row, side="right")) - 1
+            used.add(int(message["extra"]["keys"][problem.groups(int(visible))[group]][row - starts[group]]))
+        assert (packed["counts"] > 0).all(), "and no row of zeros"
+    saved = {int(key) for group in message["extra"]["keys"] for key in group}
+    defined = {int(key) for group in problem.keys for key in group}
+    assert used == saved < defined and saved
+    assert message["extra"]["n_tokens"] == problem.n_tokens
+
+
+def test_model_without_weights_or_features():
+    problem = Problem(2)
+    fresh = problem.make_model().from_bytes(problem.model.to_bytes())
+    assert not any(scores(fresh)) and not sum(map(len, shim_of(fresh).keys()))
+    blank = problem.make_model()
+    again = trained(2).make_model().from_bytes(blank.to_bytes())
+    for model in (blank, again):
+        with pytest.raises(ValueError, match=r"\[HS052\].*the training texts were not searched"):
+            model.predict(DOCS)
+
+
+def test_training_goes_on_after_loading():
+    """From the weights that were saved, with the features that were saved."""
+    problem = trained(2)
+    fresh = problem.make_model().from_bytes(problem.model.to_bytes())
+    shim, features = shim_of(fresh), fresh.attrs["features"]
+    shim.configure(**SETTINGS)
+    text = problem.text
+    batch = problem.batch._replace(rows=features.training_rows(text.docs, text.contexts, shim.values(), shim.keys()))
+    expected = problem.shim.gradient(problem.batch, 0.0)
+    losses = []
+    for _ in range(10):
+        losses.append(shim.gradient(batch, 0.0))
+        fresh.finish_update(None)
+    assert losses[0] == pytest.approx(expected, rel=2e-3) and losses[0] < 0.9 * np.log(L) * problem.n_tokens
+    assert losses[-1] < losses[0] and scores(fresh) != scores(problem.model)
+
+
+def test_loss_is_the_mean_of_the_classifiers():
+    problem = Problem(1)
+    problem.shim.configure(**SETTINGS)
+    n = [len(problem.learnt_from(visible)) for visible in range(4)]
+    assert problem.shim.gradient(problem.batch, 0.0) == pytest.approx(np.log(L) * np.mean(n))
+
+
+def test_predictions_follow_updates_only():
+    problem = Problem(2)
+    model, shim = problem.train(1), problem.shim
+    before = scores(model)
+    shim.gradient(problem.batch, 0.0)
+    assert scores(model) == before
+    model.finish_update(None)
+    after = scores(model)
+    assert after != before
+    model.finish_update(None)
+    assert scores(model) == after, "nothing to learn from"
+
+
+@pytest.mark.parametrize("n_process", [1, 3])
+def test_defining_features_starts_anew(n_process):
+    problem = Problem(1)
+    expected = scores(problem.train(n_process=n_process), 1)
+    problem.shim.gradient(problem.batch, 0.0)
+    define_features(problem.model, LABELS, [[(problem.text.docs, problem.text.contexts)]], problem.n_tokens)
+    assert not any(scores(problem.model, 1)) and not multiprocessing.active_children()
+    assert scores(problem.train(n_process=n_process), 1) == expected
+
+
+@pytest.mark.parametrize("n_process", [1, 3])
+def test_loading_ends_training(n_process):
+    problem = Problem(1)
+    data, expected = problem.train(n_process=n_process).to_bytes(), scores(problem.model, 1)
+    problem.train(2, n_process=n_process)
+    problem.shim.gradient(problem.batch, 0.0)
+    problem.model.from_bytes(data)
+    assert not multiprocessing.active_children()
+    problem.model.finish_update(None)
+    assert scores(problem.model, 1) == expected
+
+
+def test_features_are_those_of_the_loaded_weights():
+    """The same rows stand for other features in another model."""
+    one, other = Problem(2, 1), Problem(2, 2)
+    expected = scores(one.train())
+    other.train(), scores(other.model)
+    other.model.from_bytes(one.model.to_bytes())
+    rows = other.features.training_rows(one.text.docs, one.text.contexts, other.shim.values(), other.shim.keys())
+    fresh = other.make_model().attrs["features"]
+    wanted = fresh.training_rows(one.text.docs, one.text.contexts, other.shim.values(), other.shim.keys())
+    assert scores(other.model) == expected
+    assert rows.plain.tolist() == wanted.plain.tolist() and rows.labels.tolist() == wanted.labels.tolist()
+
+
+def in_training(n_process=1):
+    """With a gradient that waits for `finish_update`."""
+    problem = Problem(2)
+    problem.train(n_process=n_process)
+    problem.shim.gradient(problem.batch, 0.0)
+    return problem
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+@pytest.mark.parametrize("make", [lambda m: m.copy(), lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "pickle"])
+def test_copies_of_a_model_in_training(make, n_process):
+    problem = in_training(n_process)
+    copied, expected = make(problem.model), scores(problem.model)
+    assert scores(copied) == expected and copied.to_bytes() == problem.model.to_bytes()
+    copied.finish_update(None)
+    assert scores(copied) == expected, "gradients are not copied"
+    shim, text = shim_of(copied), problem.text
+    rows = copied.attrs["features"].training_rows(text.docs, text.contexts, shim.values(), shim.keys())
+    shim.configure(**SETTINGS)
+    shim.gradient(problem.batch._replace(rows=rows), 0.0)
+    copied.finish_update(None)
+    assert scores(copied) != expected
+    assert scores(problem.model) == expected, "independent of each other"
+    problem.model.finish_update(None)
+    assert scores(problem.model) != expected
+
+
+def pipeline(n_process=1):
+    nlp = spacy.blank("xx")
+    model = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "templates": TEMPLATES, "order": 1}
+    nlp.add_pipe("hoseq_bidirectional_tagger", config={"model": model, "n_process": n_process, "width": 0.1})
+    texts = [("the old dog", ["D", "A", "N"]), ("old cats run", ["A", "N", "V"]), ("a run", ["D", "N"])]
+    examples = [Example.from_dict(Doc(nlp.vocab, text.split()), {"tags": tags}) for text, tags in texts]
+    optimizer = nlp.initialize(lambda: examples)
+    for _ in range(5):
+        nlp.update(examples, sgd=optimizer, drop=0.1)
+    return nlp
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_component_in_training_can_be_pickled(n_process):
+    nlp = pipeline(n_process)
+    (name,) = nlp.pipe_names
+    restored = pickle.loads(pickle.dumps(nlp.get_pipe(name)))
+    tags = []
+    for tagger in (nlp.get_pipe(name), restored):
+        docs = [tagger(Doc(tagger.vocab, text.split())) for text in ("the old dog", "old cats run", "a run")]
+        tags.append([[token.tag_ for token in doc] for doc in docs])
+    assert tags[0] == tags[1] == [["D", "A", "N"], ["A", "N", "V"], ["D", "N"]]
+    assert restored.model.to_bytes() == nlp.get_pipe(name).model.to_bytes()
+
+
+def changed(**parts):
+    return lambda message: {**message, **parts}
+
+
+def extra(**parts):
+    return lambda message: {**message, "extra": {**message["extra"], **parts}}
+
+
+def keys(change):
+    def damage(message):
+        return extra(keys=[change(message["extra"]["keys"][0]), *message["extra"]["keys"][1:]])(message)
+
+    return damage
+
+
+def packed(**parts):
+    """Other parts of the weights of classifier 5; functions change what is there."""
+
+    def damage(message):
+        old = message["weights"]["5"]
+        new = {name: part(old[name]) if callable(part) else part for name, part in parts.items()}
+        return {**message, "weights": {**message["weights"], "5": {**old, **new}}}
+
+    return damage
+
+
+def without(name):
+    return lambda message: {key: value for key, value in message.items() if key != name}
+
+
+def weights(change):
+    return lambda message: {**message, "weights": change(message["weights"])}
+
+
+DAMAGED = {
+    "another layer": (changed(layer="sparse_linear"), "HS051"),
+    "another order": (changed(order=1), "HS051"),
+    "no order": (without("order"), "HS050"),
+    "no extra": (without("extra"), "HS050"),
+    "no features": (changed(extra={}), "HS050.*weights without features"),
+    "list for extra": (changed(extra=[1, 2]), "HS050"),
+    "text for extra": (changed(extra="abc"), "HS050"),
+    "list for weights": (changed(weights=[1]), "HS050"),
+    "no weights": (changed(weights={}), "HS050.*classifiers"),
+    "one classifier too few": (weights(without("3")), "HS050.*classifiers"),
+    "one classifier too many": (weights(lambda w: {**w, "16": w["3"]}), "HS050.*classifiers"),
+    "classifier with a name": (weights(lambda w: {**w, "x": w["3"]}), "HS050"),
+    "no keys": (extra(keys=None), "HS050"),
+    "fewer groups": (lambda m: extra(keys=m["extra"]["keys"][:-1])(m), "HS050.*label templates"),
+    "fewer keys": (keys(lambda k: k[:1]), "HS050"),
+    "twice the same key": (keys(lambda k: np.append(k[:-1], k[0])), "HS050.*twice"),
+    "key 0": (keys(lambda k: np.append(k[:-1], np.uint64(0))), "HS050.*feature keys"),
+    "keys of floats": (keys(lambda k: k.astype(np.float64)), "HS050.*feature keys"),
+    "keys in a matrix": (keys(lambda k: k.reshape(1, -1)), "HS050.*feature keys"),
+    "keys in a list": (keys(lambda k: k.tolist()), "HS050.*feature keys"),
+    "no label values": (extra(values=np.zeros(2, np.uint64)), "HS050.*values of labels"),
+    "label values of floats": (extra(values=np.zeros(5)), "HS050.*values of labels"),
+    "label values of text": (extra(values="abcde"), "HS050"),
+    "one label more": (extra(values=np.arange(6, dtype=np.uint64)), "HS050.*do not fit together"),
+    "fewer rows": (packed(rows=lambda r: r[:-1]), "HS050.*do not fit together"),
+    "rows twice": (packed(rows=lambda r: np.append(r[:-1], r[-2])), "HS050.*in no order"),
+    "rows not in order": (packed(rows=lambda r: r[::-1].copy()), "HS050.*in no order"),
+    "rows below 0": (packed(rows=lambda r: np.append(np.int32(-1), r[1:])), "HS050.*not there"),
+    "rows beyond the end": (packed(rows=lambda r: np.append(r[:-1], np.int32(10**6))), "HS050.*not there"),
+    "no rows": (packed(rows=None), "HS050"),
+    "rows of text": (packed(rows="abc"), "HS050"),
+    "fewer values": (packed(values=lambda v: v[:-1]), "HS050"),
+    "fewer columns": (packed(columns=lambda c: c[:-1]), "HS050"),
+    "columns beyond the end": (packed(columns=lambda c: c + np.uint8(9)), "HS050"),
+    "negative shape": (packed(shape=[-1, L]), "HS050"),
+    "another type": (packed(dtype="what"), "HS050"),
+    "weights of NaN": (packed(values=lambda v: np.where(np.arange(len(v)) == 1, np.nan, v)), "HS054.*classifiers.5"),
+    "weights of infinity": (packed(values=lambda v: np.full_like(v, -np.inf)), "HS054.*classifiers.5"),
+}
+
+
+@pytest.mark.parametrize("damage, problem", DAMAGED.values(), ids=DAMAGED)
+def test_damaged_weights_are_refused_and_change_nothing(damage, problem):
+    model = trained(2).model
+    before, data = scores(model), model.to_bytes()
+    bad = srsly.msgpack_dumps(damage(message_of(shim_of(model).to_bytes())))
+    with pytest.raises(ValueError, match=problem):
+        shim_of(model).from_bytes(bad)
+    assert scores(model) == before and model.to_bytes() == data
+
+
+@pytest.mark.parametrize("damage", ["another order", "fewer keys", "weights of infinity"])
+def test_training_goes_on_after_a_failed_load(damage):
+    problem, other = in_training(), in_training()
+    with pytest.raises(ValueError, match="HS05[014]"):
+        problem.shim.from_bytes(srsly.msgpack_dumps(DAMAGED[damage][0](message_of(problem.shim.to_bytes()))))
+    for one in (problem, other):
+        one.model.finish_update(None)
+        one.train(2, drop=0.2)
+    assert scores(problem.model) == scores(other.model)
+
+
+WRONG_TYPES = {
+    "rows of floats": packed(rows=lambda r: r.astype(np.float64)),
+    "rows in a matrix": packed(rows=lambda r: r.reshape(-1, 1)),
+    "rows without sign, not in order": packed(rows=lambda r: np.append(r[:-1][::-1], r[-1]).astype(np.uint32)),
+    "no number of tokens": lambda m: {**m, "extra": without("n_tokens")(m["extra"])},
+    "number of tokens that is text": extra(n_tokens="many"),
+    "weights of complex numbers": packed(dtype="<c8"),
+}
+
+
+@pytest.mark.parametrize("damage", WRONG_TYPES.values(), ids=WRONG_TYPES)
+def test_parts_of_wrong_types(damage):
+    model = trained(2).make_model()
+    bad = srsly.msgpack_dumps(damage(message_of(shim_of(trained(2).model).to_bytes())))
+    with pytest.raises(ValueError, match=r"HS05[014]"):
+        shim_of(model).from_bytes(bad)
+
+
+@pytest.mark.parametrize("n", [0, 1, 10, 200, -1])
+def test_truncated_bytes(n):
+    model = trained(2).model
+    before, data = scores(model), shim_of(model).to_bytes()
+    with pytest.raises(ValueError, match="HS050"):
+        shim_of(model).from_bytes(data[:n])
+    assert scores(model) == before
+
+
+def test_bytes_changed_at_random():
+    """Whatever is read: HS050, HS051, HS054, or weights that can be used."""
+    data, rng = shim_of(trained(2).model).to_bytes(), np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        bad = bytearray(data)
+        bad[int(rng.integers(0, len(bad)))] = int(rng.integers(0, 256))
+        model = trained(2).make_model()
+        try:
+            shim_of(model).from_bytes(bytes(bad))
+        except ValueError as error:
+            assert any(f"[HS05{n}]" in str(error) for n in (0, 1, 4)), error
+            refused += 1
+        else:
+            assert len(scores(model)) == len(scores(trained(2).model))
+    assert refused > 30
+
+
+def test_config_with_other_label_templates():
+    data = trained(2).model.to_bytes()
+    with pytest.raises(ValueError, match=r"\[HS050\].*10 label templates, but the config has 1"):
+        LocalClassifiers(["orth[0]", "label[-1]"], 2).from_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "strategies, order, masks",
+    [
+        (None, 1, [0, 1, 2, 3]),
+        (["left_to_right"], 1, [0, 1]),
+        (["right_to_left"], 1, [0, 2]),
+        (["left_to_right", "right_to_left"], 1, [0, 1, 2]),
+        (["dependency_network"], 1, [0, 3]),
+        (["left_to_right"], 2, [0, 3]),
+        (["right_to_left", "dependency_network"], 2, [0, 12, 15]),
+        (["easiest_first"], 2, list(range(16))),
+        (["full_bidirectional", "left_to_right"], 2, list(range(16))),
+    ],
+)
+def test_classifiers_that_are_trained(strategies, order, masks):
+    problem = Problem(order, train_for=strategies)
+    assert problem.shim.masks == masks
+    problem.train()
+    assert sorted(map(int, message_of(problem.shim.to_bytes())["weights"])) == masks
+    alone, all_of_them = problem.model.predict(DOCS), trained(order).model.predict(DOCS)
+    n, context = alone.n_tokens, np.random.default_rng(0).integers(0, L, (alone.n_tokens, 2 * order))
+    for visible in masks:
+        asked = np.arange(n), np.full(n, visible), np.arange(n), context
+        assert np.array_equal(alone(*asked), all_of_them(*asked))
+
+
+@pytest.mark.parametrize(
+    "settings, code",
+    [
+        ({"min_count": 0}, r"\[HS017\].*got 0"),
+        ({"order": 3}, r"\[HS090\].*got 3"),
+        ({"order": 0}, r"\[HS090\].*got 0"),
+        ({"train_for": ["sideways"]}, r"\[HS092\].*\"sideways\""),
+        ({"templates": ["label[-1..1]"]}, r"\[HS018\].*\"label\[0\]\""),
+        ({"templates": ["lowr[0]"]}, r"\[HS013\]"),
+        ({"templates": []}, r"\[HS011\]"),
+    ],
+)
+def test_wrong_settings(settings, code):
+    with pytest.raises(ValueError, match=code):
+        LocalClassifiers(**{"templates": TEMPLATES, **settings})
+
+
+def test_no_strategies_to_train_for():
+    with pytest.raises(ValueError, match="HS"):
+        Problem(1, train_for=[]).train()
+
+
+@pytest.mark.parametrize("name, value", [("learn_rate", 0), ("width", -1), ("n_process", 0), ("learn_rate", np.nan)])
+def test_wrong_ways_to_learn(name, value):
+    with pytest.raises(ValueError, match=rf"\[HS040\] Wrong {name} for the update rule: {value}"):
+        shim_of(LocalClassifiers(TEMPLATES)).configure(**{**SETTINGS, name: value})
+
+
+def test_no_way_to_learn():
+    problem = Problem(1)
+    with pytest.raises(ValueError, match=r"\[HS055\] The layer \"local_classifiers\" has no update rule"):
+        problem.shim.gradient(problem.batch, 0.0)
+
+
+def test_model_does_not_learn_by_backpropagation():
+    scores_, backprop = trained(1).model.begin_update(DOCS)
+    assert scores_.n_labels == L
+    with pytest.raises(ValueError, match=r"\[HS095\]"):
+        backprop(scores_)
+
+
+def test_shim_of_another_layer():
+    with pytest.raises(ValueError, match=r"\[HS051\].*WeightsShim"):
+        shim_of(SparseLinear(["orth[0]"]))
+
+
+def test_forgotten_words_change_nothing():
+    problem = trained(2)
+    before = scores(problem.model)
+    forget_words(problem.model)
+    assert scores(problem.model) == before
+
+
+def test_attributes_of_the_model():
+    model = LocalClassifiers(["tag[0]", "label[1]"], 1, 3)
+    assert (model.attrs["order"], model.attrs["min_count"], model.attrs["reads_annotation"]) == (1, 3, True)
+    assert trained(2).model.attrs["reads_annotation"] is False
+
+
+def test_rare_features_have_no_weight():
+    text = Text([doc_of("cat cat Dog")], [0, 1, 0], 1)
+    model = LocalClassifiers(["orth[0]", "label[-1]"], 1, 2)
+    define_features(model, LABELS, [[(text.docs, text.contexts)]], 3)
+    assert [len(group) for group in shim_of(model).keys()] == [1, 0]

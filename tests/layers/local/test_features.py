@@ -1,0 +1,290 @@
+"""Rows of features of local classifiers against (template, values) pairs, and what the cache takes for the same."""
+
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.label_templates import label_keys, label_values
+from spacy_hoseq.layers.local import features as local_features
+from spacy_hoseq.layers.local.features import LocalFeatures
+from spacy_hoseq.layers.local.scores import stack_weights
+from spacy_hoseq.layers.local.training import SparseRows
+
+from ..helpers import doc_of
+from .models import LABELS, TEMPLATES, Problem, Text, feature, plain_templates, random_docs, ready
+
+VALUES = label_values(LABELS)
+both_orders = pytest.mark.parametrize("order", [1, 2])
+
+
+def counted(texts, order=2, templates=TEMPLATES, min_count=1):
+    """Features of one version of a text in one batch. RETURNS LocalFeatures, keys."""
+    features = LocalFeatures(templates, order)
+    return features, features.count([[(text.docs, text.contexts) for text in texts]], VALUES, min_count)
+
+
+def rows_of(features, keys, text):
+    return [part.tolist() for part in features.training_rows(text.docs, text.contexts, VALUES, keys)]
+
+
+@both_orders
+@pytest.mark.parametrize("seed", range(4))
+def test_one_row_for_each_feature(order, seed):
+    """The assertions are those of `rows_by_feature`: a row, always the same, for each (template, values) pair."""
+    problem = Problem(order, seed)
+    names = [
+        name
+        for n, (words, _, i) in enumerate(problem.text.places)
+        for t in problem.templates
+        if (name := feature(t, words, i, problem.text.labels_around(n)))
+    ]
+    assert set(problem.row_of) == set(names) and sum(problem.sizes) == len(set(names))
+
+
+def test_templates_further_away_than_the_order_are_not_used():
+    texts = ["orth[0]", "label[-2]+orth[0]", "label[1]", "label[-1]+label[3]", "label[2]+label[1]"]
+    assert [t.offsets for t in LocalFeatures(texts, 1).label_templates] == [(1,)]
+    assert [t.offsets for t in LocalFeatures(texts, 2).label_templates] == [(-2,), (1,), (2, 1)]
+    near, far = counted([ready(1).text], 1, ["orth[0]", "label[1]"]), counted([ready(1).text], 1, texts)
+    assert [k.tolist() for k in near[1]] == [k.tolist() for k in far[1]]
+
+
+def test_groups_of_a_classifier_are_those_whose_neighbours_it_sees():
+    features = LocalFeatures(["orth[0]", "label[-2]", "label[-1]", "label[2]+label[-1]"], 2)
+    assert features.groups_of(0b0000) == [0]
+    assert features.groups_of(0b0001) == [0, 1]
+    assert features.groups_of(0b0010) == [0, 2]
+    assert features.groups_of(0b1010) == [0, 2, 3]
+    assert features.groups_of(0b1100) == [0]
+    assert features.groups_of(0b1111) == [0, 1, 2, 3]
+
+
+@both_orders
+def test_groups_of_all_classifiers(order):
+    problem = ready(order)
+    offsets = [{o for name, o in t if name == "label"} for t in problem.templates]
+    for visible in range(1 << 2 * order):
+        shown = [needed <= problem.sees(visible) for needed in offsets if needed]
+        assert problem.features.groups_of(visible) == [0, *(j + 1 for j, used in enumerate(shown) if used)]
+
+
+def counts_of(text, templates):
+    places = enumerate(text.places)
+    return Counter(feature(t, w, i, text.labels_around(n)) for n, (w, _, i) in places for t in templates)
+
+
+@pytest.mark.parametrize("min_count", [1, 2, 3])
+def test_min_count_in_one_of_the_versions(min_count):
+    rng, templates = np.random.default_rng(0), plain_templates(TEMPLATES, 2)
+    texts = []
+    for _ in range(4):
+        docs = random_docs(rng)
+        texts.append(Text(docs, rng.integers(-1, 3, sum(map(len, docs))), 2))
+    features = LocalFeatures(TEMPLATES, 2)
+    versions = [[(t.docs, t.contexts) for t in texts[:3]], [(t.docs, t.contexts) for t in texts[3:]]]
+    keys = features.count(versions, VALUES, min_count)
+    halves = [sum((counts_of(t, templates) for t in part), Counter()) for part in (texts[:3], texts[3:])]
+    wanted = {name for half in halves for name, n in half.items() if name and n >= min_count}
+    assert sum(map(len, keys)) == len(wanted) > 10
+    for text in texts:
+        rows = features.training_rows(text.docs, text.contexts, VALUES, keys)
+        plain = [t for t in templates if all(name != "label" for name, _ in t)]
+        groups = [(t, rows.plain[k], keys[0]) for k, t in enumerate(plain)]
+        rest = [t for t in templates if t not in plain]
+        groups += [(t, rows.labels[j], keys[j + 1]) for j, t in enumerate(rest)]
+        for template, found, group in groups:
+            names = [feature(template, w, i, text.labels_around(n)) for n, (w, _, i) in enumerate(text.places)]
+            assert [name in wanted for name in names] == (found < len(group)).tolist()
+
+
+@pytest.mark.parametrize("n_bytes", [0, 4000, 10**9])
+def test_rows_from_the_cache_are_fresh_rows(monkeypatch, n_bytes):
+    monkeypatch.setattr(local_features, "CACHE_BYTES", n_bytes)
+    rng = np.random.default_rng(3)
+    docs = random_docs(rng)
+    gold = [rng.integers(-1, 3, len(doc)) for doc in docs]
+    texts = [
+        Text([docs[i] for i in chosen], np.concatenate([gold[i] for i in chosen]), 2)
+        for chosen in ([1, 2, 3], [3, 1], [0, 4, 2, 5, 2], [4, 4], [6, 5, 4, 3, 2, 1, 0], [0, 1])
+    ]
+    features, keys = counted(texts[4:])
+    for text in texts:
+        assert rows_of(features, keys, text) == rows_of(LocalFeatures(TEMPLATES, 2), keys, text)
+
+
+@pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, 1), (0, 3)])
+def test_cache_is_used_within_its_bounds(monkeypatch, n_bytes, n_extracted):
+    monkeypatch.setattr(local_features, "CACHE_BYTES", n_bytes)
+    text, calls, extract = ready(2).text, [], FeatureExtractor.keys
+    features, keys = counted([text])
+    monkeypatch.setattr(FeatureExtractor, "keys", lambda self, docs: calls.append(docs) or extract(self, docs))
+    for _ in range(3):
+        rows_of(features, keys, text)
+    assert len(calls) == n_extracted
+
+
+def test_cache_is_full_at_some_time(monkeypatch):
+    """Room for one text and a half: the second is extracted each time."""
+    texts = [Text([doc_of(words)], [0, 1, 2, 0], 2) for words in ("cat Dog dog a", "a dog Dog cat")]
+    features, keys = counted(texts)
+    size = sum(part.nbytes for part in features.training_rows(texts[0].docs, texts[0].contexts, VALUES, keys))
+    monkeypatch.setattr(local_features, "CACHE_BYTES", size * 3 // 2)
+    calls, extract = [], FeatureExtractor.keys
+    monkeypatch.setattr(
+        FeatureExtractor, "keys", lambda self, docs: calls.append(docs[0][0].text) or extract(self, docs)
+    )
+    features, keys = counted(texts)
+    calls.clear()
+    for text in texts * 3:
+        rows_of(features, keys, text)
+    assert calls == ["cat", "a", "a", "a"]
+
+
+def test_cached_rows_may_be_changed_by_who_gets_them():
+    text = ready(2).text
+    features, keys = counted([text])
+    for _ in range(2):
+        rows = features.training_rows(text.docs, text.contexts, VALUES, keys)
+        rows.plain[:], rows.labels[:] = -1, -1
+    assert rows_of(features, keys, text) == rows_of(LocalFeatures(TEMPLATES, 2), keys, text)
+
+
+def one_after_the_other(texts, templates):
+    """Rows of texts with the same words, each compared with fresh ones. RETURNS whether they differ."""
+    features, keys = counted(texts, templates=templates)
+    found = [rows_of(features, keys, text) for text in texts]
+    assert found == [rows_of(LocalFeatures(templates, 2), keys, text) for text in texts]
+    assert rows_of(features, keys, texts[0]) == found[0]
+    return found[0] != found[1]
+
+
+def test_cache_knows_gold_labels():
+    doc = doc_of("a b c d")
+    texts = [Text([doc], gold, 2) for gold in ([0, 1, 2, 0], [0, 1, 2, 1], [0, 1, -1, 0])]
+    assert one_after_the_other(texts, ["orth[0]", "label[1]", "label[-2]"])
+
+
+def test_cache_knows_sentence_starts():
+    texts = [
+        Text([doc_of("a b c d", sent_starts=starts)], [0, 1, 2, 0], 2)
+        for starts in ([1, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0])
+    ]
+    assert one_after_the_other(texts, ["orth[-1]", "label[-1]"])
+    for text in texts:  # known by the sentence starts alone
+        text.contexts[:] = 1
+    assert one_after_the_other(texts, ["orth[-1]", "label[-1]"])
+
+
+@pytest.mark.parametrize("templates", [["tag[0]", "label[-1]"], ["orth[0]", "label[-1]+tag[1]"]])
+def test_cache_knows_annotation(templates):
+    texts = [Text([doc_of("a b c", tags=tags.split())], [0, 1, 2], 2) for tags in ("X Y X", "X X Y")]
+    assert one_after_the_other(texts, templates)
+    features, keys = counted(texts, templates=templates)
+    before = rows_of(features, keys, texts[0])
+    texts[0].docs[0][1].tag_, texts[0].docs[0][2].tag_ = "X", "Y"
+    assert rows_of(features, keys, texts[0]) == rows_of(features, keys, texts[1]) != before
+
+
+def test_cache_is_that_of_the_features_in_use():
+    text = ready(2).text
+    features, keys = counted([text])
+    first = rows_of(features, keys, text)
+    reversed_keys = [group[::-1].copy() for group in keys]
+    turned = rows_of(features, reversed_keys, text)
+    assert turned == rows_of(LocalFeatures(TEMPLATES, 2), reversed_keys, text) != first
+    assert rows_of(features, keys, text) == first
+
+
+def word_features(features, keys, docs):
+    """With a weight for no feature but the first."""
+    sizes = [len(group) for group in keys]
+    weights = {0: SparseRows(np.array([0], np.int32), np.ones((1, 3), np.float16))}
+    stacked = stack_weights(weights, {0: list(range(len(sizes)))}, sizes, 16, 3)
+    return features.word_features(docs, keys, stacked)
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 4096])
+def test_word_features_in_blocks(monkeypatch, block):
+    """Those of one word are asked for by word type; the rows of all others are those of training."""
+    text, templates = ready(2).text, ["orth[-1]+orth[0]", *TEMPLATES, "orth[0]+orth[1]"]
+    features, keys = counted([text], templates=templates)
+    plain = rows_of(features, keys, text)[0]
+    whole = word_features(features, keys, text.docs)
+    monkeypatch.setattr(local_features, "BLOCK_TOKENS", block)
+    found = word_features(features, keys, text.docs)
+    assert found.rows.tolist() == [plain[0], plain[-1]] and found.rows.min() < len(keys[0])
+    assert np.array_equal(found.words, whole.words) and len(set(found.words.ravel().tolist())) > 10
+    assert np.array_equal(found.codes, whole.codes) and found.codes.shape == (2, found.words.shape[1])
+
+
+def test_unknown_words_have_no_row():
+    features, keys = counted([ready(2).text], templates=["orth[0]", "orth[-1]+orth[0]"])
+    found = word_features(features, keys, [doc_of("new words cat"), doc_of("cat")])
+    assert found.rows.shape == (1, 4) and found.rows[0, :3].tolist() == [len(keys[0])] * 3
+
+
+def test_groups_of_label_templates_have_the_keys_of_each():
+    """Against `label_keys`, template by template; a word part that does not fire, labels of any kind."""
+    features, rng = (
+        LocalFeatures([*TEMPLATES, "label[1]+label[-2]", "label[-2]+label[1]+orth[1]"], 2),
+        np.random.default_rng(5),
+    )
+    words = rng.integers(0, 4, (len(features._word_at), 50), np.uint64)
+    contexts = rng.integers(0, len(VALUES), (50, 4))
+    found = {}
+    for group in features.label_groups:
+        assert group.mask == sum({1 << slot for slot in group.slots})
+        keys = group.keys(words, [VALUES[contexts[:, slot]] for slot in group.slots])
+        found.update(
+            {(int(seed), tuple(row)): group.mask for seed, row in zip(group.seeds[:, 0], keys.tolist(), strict=True)}
+        )
+    expected = {}
+    for template, slots, mask in zip(features.label_templates, features.slots, features.masks, strict=True):
+        row = label_keys(template, words, [VALUES[contexts[:, slot]] for slot in slots])
+        expected[int(template.seed), tuple(row.tolist())] = mask
+    assert found == expected and len(found) == len(features.label_templates)
+
+
+def test_a_key_of_two_label_templates_is_found_for_one():
+    """Hashes that are equal, or a file made by hand: nothing hangs, and no row is of another group."""
+    features, keys = counted([ready(2).text])
+    keys = [*keys[:-1], np.union1d(keys[-1], keys[-2][:1])]
+    sizes = np.array([[len(group)] for group in keys[1:]])
+    for key in (keys[1][:1], keys[-2][:1], keys[-1][:1]):  # asked for in every group
+        rows = features.indexes(keys).label_rows(np.broadcast_to(key, (len(sizes), 1)))
+        assert ((rows >= 0) & (rows <= sizes)).all() and (rows < sizes).sum() == 1
+
+
+@pytest.mark.parametrize(
+    "templates, reads",
+    [(["orth[0]", "label[-1]"], False), (["tag[0]", "label[-1]"], True), (["orth[0]", "label[-1]+tag[0]"], True)],
+)
+def test_reads_annotation(templates, reads):
+    assert LocalFeatures(templates, 2).reads_annotation is reads
+
+
+def test_only_label_templates_and_only_words():
+    for templates in (["label[-1]", "label[1]+orth[0]"], ["orth[0]"]):
+        problem = Problem(1, 0, templates)
+        assert problem.row_of and {name[0] for name in problem.row_of} == {tuple(t) for t in problem.templates}
+
+
+def test_pickled_and_forgetful_features_give_the_same_rows():
+    text = ready(2).text
+    features, keys = counted([text])
+    word_features(features, keys, text.docs)
+    size = len(pickle.dumps(features))
+    expected = rows_of(features, keys, text)
+    assert len(pickle.dumps(features)) == size, "without the cache"
+    features.forget_words()
+    assert rows_of(features, keys, text) == expected
+    assert rows_of(pickle.loads(pickle.dumps(features)), keys, text) == expected
+
+
+@pytest.mark.parametrize("text, code", [("label[0]", "HS018"), ("lowr[0]", "HS013"), ("label[", "HS010")])
+def test_bad_templates(text, code):
+    with pytest.raises(ValueError, match=code):
+        LocalFeatures(["bias", text], 2)

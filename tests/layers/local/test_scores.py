@@ -1,0 +1,140 @@
+"""Scores of trained classifiers against sums over (template, values) features, in any context."""
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.layers.local.training import LocalClassifier
+
+from ..helpers import VOCAB, Doc, doc_of
+from .models import OFFSETS, L, Problem, Text, all_scores, random_docs, trained
+
+both_orders = pytest.mark.parametrize("order", [1, 2])
+
+
+def weights_of(problem, visible):
+    """Weights of a classifier of `trained`, learned by itself."""
+    classifier = LocalClassifier(problem.setup(visible, learn_rate=0.5, width=0.3))
+    for _ in range(3):
+        classifier.gradient(problem.batch, 0.0)
+        classifier.step()
+    return problem.unpacked(classifier.finish(), visible)
+
+
+def new_docs(seed=9):
+    return [*random_docs(np.random.default_rng(seed), 8, 7), doc_of("new words cat Dog"), Doc(VOCAB)]
+
+
+def queries(rng, n_tokens, masks, order, n=60):
+    """Tokens, masks and contexts (seen slots: any label or edge; others: anything)."""
+    tokens, visible = rng.integers(0, n_tokens, n), rng.choice(masks, n)
+    contexts = rng.integers(0, L + 2, (n, 2 * order))
+    hidden = (visible[:, None] >> np.arange(2 * order) & 1) == 0
+    contexts[hidden & (rng.random(contexts.shape) < 0.5)] = -1
+    return tokens, visible, contexts
+
+
+@both_orders
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_are_sums_of_weights(order, seed):
+    problem, docs = trained(order), new_docs(seed)
+    masks = range(1 << 2 * order)
+    W = {visible: weights_of(problem, visible) for visible in masks}
+    assert all(W.values())
+    text = Text(docs, np.full(sum(map(len, docs)), -1), order)
+    scores = problem.model.predict(docs)
+    assert (scores.n_labels, scores.n_tokens) == (L, len(text.gold))
+    tokens, visible, contexts = queries(np.random.default_rng(seed), scores.n_tokens, masks, order, 150)
+    found = scores(tokens, visible, np.arange(150), contexts)
+    expected = []
+    for n, v, context in zip(tokens.tolist(), visible.tolist(), contexts.tolist(), strict=True):
+        words, _, i = text.places[n]
+        expected.append(problem.scores(W[v], words, i, dict(zip(OFFSETS[order], context, strict=True)), v))
+    assert found == pytest.approx(np.array(expected), abs=1e-5) and len(np.unique(found)) > 50
+
+
+@both_orders
+def test_scores_in_gold_contexts_are_those_of_training(order):
+    """-log p(gold) from the scores = the loss that training gives, classifier by classifier."""
+    problem = trained(order)
+    scores, text = problem.model.predict(problem.text.docs), problem.text
+    for visible in range(1 << 2 * order):
+        at = np.array(problem.learnt_from(visible))
+        found = scores(at, np.full(len(at), visible), np.arange(len(at)), text.contexts[at]).astype(np.float64)
+        gold = found[np.arange(len(at)), text.gold[at]]
+        W = weights_of(problem, visible)
+        loss = LocalClassifier(problem.setup(visible, W)).gradient(problem.batch, 0.0)
+        assert (np.log(np.exp(found).sum(axis=1)) - gold).sum() == pytest.approx(loss, rel=1e-5)
+
+
+@both_orders
+def test_one_query_with_many_contexts_is_many_queries(order):
+    problem, rng = trained(order), np.random.default_rng(0)
+    scores = problem.model.predict(new_docs())
+    tokens, visible, _ = queries(rng, scores.n_tokens, range(1 << 2 * order), order, 20)
+    owners = np.repeat(np.arange(20), rng.integers(1, 6, 20))
+    contexts = rng.integers(0, L + 2, (len(owners), 2 * order))
+    found = scores(tokens, visible, owners, contexts)
+    singly = scores(tokens[owners], visible[owners], np.arange(len(owners)), contexts)
+    assert found.shape == (len(owners), L) and np.array_equal(found, singly)
+    assert len(np.unique(found, axis=0)) > 20
+
+
+def test_query_without_contexts():
+    problem, contexts = trained(2), np.array([[0, 1, 2, 0], [2, 1, 0, 0]])
+    scores = problem.model.predict(problem.text.docs)
+    found = scores(np.array([3, 4]), np.array([15, 15]), np.array([1, 1]), contexts)
+    assert np.array_equal(found, scores(np.array([4]), np.array([15]), np.array([0, 0]), contexts))
+
+
+@both_orders
+def test_scores_do_not_depend_on_what_else_is_asked(order):
+    problem, rng, docs = trained(order), np.random.default_rng(1), new_docs()
+    scores = problem.model.predict(docs)
+    tokens, visible, contexts = queries(rng, scores.n_tokens, range(1 << 2 * order), order)
+    found = scores(tokens, visible, np.arange(60), contexts)
+    for part in (rng.permutation(60), rng.permutation(60)[:7], np.array([5]), np.array([3, 3, 3])):
+        again = scores(tokens[part], visible[part], np.arange(len(part)), contexts[part])
+        assert again.tobytes() == found[part].tobytes()
+    ends = np.cumsum([len(doc) for doc in docs])
+    for q in range(60):
+        doc = int(np.searchsorted(ends, tokens[q], side="right"))
+        alone = problem.model.predict([docs[doc]])
+        at = tokens[q : q + 1] - (ends[doc] - len(docs[doc]))
+        assert alone(at, visible[q : q + 1], np.array([0]), contexts[q : q + 1]).tobytes() == found[q].tobytes()
+
+
+def test_labels_that_are_not_seen_change_nothing():
+    problem, rng, seen = trained(2), np.random.default_rng(2), np.arange(4)
+    scores = problem.model.predict(new_docs())
+    changed = np.zeros((16, 4), bool)
+    for visible in range(16):
+        for slot in range(4):
+            context = rng.integers(0, L + 2, 4)
+            contexts = np.array([[y if s == slot else context[s] for s in seen] for y in range(L + 2)])
+            for n in range(scores.n_tokens):
+                found = scores(np.array([n]), np.array([visible]), np.zeros(L + 2, int), contexts)
+                changed[visible, slot] |= (found != found[0]).any()
+    assert (changed <= (np.arange(16)[:, None] >> seen & 1 == 1)).all() and changed.sum() > 20
+
+
+def test_no_queries_and_no_tokens():
+    nothing = np.zeros(0, np.intp)
+    for docs in (new_docs(), [Doc(VOCAB)]):
+        scores = trained(2).model.predict(docs)
+        assert scores.n_tokens == sum(map(len, docs))
+        assert scores(nothing, nothing, nothing, np.zeros((0, 4), np.intp)).shape == (0, L)
+
+
+def test_classifiers_that_were_not_trained():
+    problem = Problem(1, train_for=["left_to_right"])
+    scores = problem.train().predict(problem.text.docs)
+    zeros = np.zeros((2, 2), int)
+    assert scores(np.array([0, 1]), np.array([0, 1]), np.arange(2), zeros).any()
+    with pytest.raises(ValueError, match=r"\[HS093\] The model has no classifiers for the visible neighbours \[2, 3\]"):
+        scores(np.arange(4), np.array([3, 0, 2, 3]), np.arange(4), np.zeros((4, 2), int))
+
+
+@both_orders
+def test_untrained_weights_are_zero(order):
+    problem = Problem(order)
+    assert not all_scores(problem.model, problem.text.docs, order).any()

@@ -1,0 +1,393 @@
+"""Loss and gradient of local classifiers against their definition, and training in several processes."""
+
+import gc
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.layers.local.training import LocalClassifier, LocalTraining, SparseRows, log_loss, sparse_rows
+from spacy_hoseq.learning.inequality import InequalityWeights
+
+from ..helpers import doc_of
+from .models import OFFSETS, L, Problem, Text, ready
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+CLASSIFIERS = [(order, visible) for order in (1, 2) for visible in range(1 << 2 * order)]
+
+
+@pytest.fixture(autouse=True)
+def no_processes_left():
+    yield
+    for process in multiprocessing.active_children():
+        process.kill()
+        process.join()
+
+
+@pytest.fixture
+def start_method(request):
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method(request.param, force=True)
+    yield request.param
+    multiprocessing.set_start_method(before, force=True)
+
+
+def equal(one, other):
+    """Bitwise."""
+    return one.rows.tolist() == other.rows.tolist() and one.values.tobytes() == other.values.tobytes()
+
+
+def start(problem, visible, **settings):
+    """A classifier with random weights, and these."""
+    W = problem.random_weights(visible)
+    return LocalClassifier(problem.setup(visible, W, **settings)), W
+
+
+def test_log_loss_is_that_of_finite_differences():
+    rng = np.random.default_rng(0)
+    scores, gold = rng.normal(0, 3, (6, 4)), np.array([0, 3, 2, 2, 1, 0])
+
+    def definition(s):
+        return -sum(float(np.log(np.exp(row[y]) / np.exp(row).sum())) for row, y in zip(s, gold, strict=True))
+
+    loss, gradient = log_loss(scores.astype(np.float32), gold)
+    assert loss == pytest.approx(definition(scores), rel=1e-5)
+    for i in np.ndindex(scores.shape):
+        step = np.zeros(scores.shape)
+        step[i] = 1e-5
+        change = (definition(scores + step) - definition(scores - step)) / 2e-5
+        assert gradient[i] == pytest.approx(change, rel=1e-4, abs=1e-6)
+
+
+def test_log_loss_of_large_scores():
+    loss, gradient = log_loss(np.array([[1e4, 0], [-1e4, 0]], np.float32), np.array([0, 0]))
+    assert loss == pytest.approx(1e4) and gradient == pytest.approx(np.array([[0, 0], [-1, 1]]), abs=1e-6)
+
+
+@pytest.mark.parametrize("order, visible", CLASSIFIERS)
+def test_loss_is_that_of_the_definition(order, visible):
+    problem = ready(order)
+    classifier, W = start(problem, visible)
+    assert 0 < len(problem.learnt_from(visible)) < len(problem.text.gold)
+    for _ in range(2):
+        assert classifier.gradient(problem.batch, 0.0) == pytest.approx(problem.loss(W, visible), rel=1e-5)
+
+
+def applied_gradient(problem, visible, W, texts, monkeypatch):
+    """What `step` makes of the gradients of some texts: with G held constant, weights move by -1e6 times them."""
+    monkeypatch.setattr(InequalityWeights, "EPSILON", 1e12)
+    monkeypatch.setattr(InequalityWeights, "RESUMED", 1e12)
+    classifier = LocalClassifier(problem.setup(visible, W, learn_rate=1e12))
+    for text in texts:
+        classifier.gradient(problem.batch_of(text), 0.0)
+    classifier.step()
+    after = problem.unpacked(classifier.finish(), visible)
+    return {f: (w - after.get(f, np.zeros(L))) / 1e6 for f, w in W.items()}
+
+
+@pytest.mark.parametrize("order, visible", CLASSIFIERS)
+def test_gradient_is_that_of_finite_differences(monkeypatch, order, visible):
+    problem = ready(order)
+    W = problem.random_weights(visible)
+    expected = problem.loss_and_gradient(W, visible)[1]
+    rng = np.random.default_rng(visible)
+    for f in [list(W)[i] for i in rng.integers(0, len(W), 6)]:  # the definition's own gradient is right
+        for y in range(L):
+            step = 1e-5 * np.eye(L)[y]
+            up, down = (problem.loss({**W, f: W[f] + s}, visible) for s in (step, -step))
+            assert expected[f][y] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-6)
+    found = applied_gradient(problem, visible, W, [problem.text], monkeypatch)
+    assert np.array([found[f] for f in W]) == pytest.approx(np.array([expected[f] for f in W]), rel=1e-4, abs=1e-5)
+
+
+def test_gradients_of_several_batches_add_up(monkeypatch):
+    problem, visible = ready(2), 6
+    rng, docs = np.random.default_rng(1), ready(2).text.docs
+    texts = [Text(part, rng.integers(0, L, sum(map(len, part))), 2) for part in (docs[:4], docs[4:5], docs[2:])]
+    W = problem.random_weights(visible)
+    expected = [problem.loss_and_gradient(W, visible, text)[1] for text in texts]
+    found = applied_gradient(problem, visible, W, texts, monkeypatch)
+    for f in W:
+        assert found[f] == pytest.approx(sum(gradient[f] for gradient in expected), rel=1e-4, abs=1e-5)
+
+
+def test_step_learns_once():
+    problem = ready(2)
+    classifier, _ = start(problem, 3)
+    before = classifier.finish()
+    classifier.step()
+    assert equal(classifier.finish(), before), "nothing to learn from"
+    classifier.gradient(problem.batch, 0.0)
+    assert equal(classifier.finish(), before), "not before `step`"
+    classifier.step()
+    after = classifier.finish()
+    assert not equal(after, before)
+    classifier.step()
+    assert equal(classifier.finish(), after)
+
+
+def test_all_tokens_learnt_from_pay_their_share():
+    """Of a classifier without features that fire, only the penalty is left: w = 8 -> 8 - share * width."""
+    problem = Problem(1, unknown=0.3, templates=["label[-1]+has_upper[0]", "orth[0]"], n_words=2)
+    (f, *_), text = problem.row_of, Text([doc_of("new words only")] * 2, [0, -1, 1, 2, 2, 2], 1)
+    for visible, n_tokens in ((0, 5), (1, 4), (2, 4), (3, 3)):
+        classifier = LocalClassifier(
+            problem.setup(visible, {f: np.full(L, 8.0)}, width=2.0, n_tokens=10, learn_rate=1)
+        )
+        for _ in range(2):
+            classifier.gradient(problem.batch_of(text), 0.0)
+        classifier.step()
+        weight = problem.unpacked(classifier.finish(), visible)[f]
+        assert weight == pytest.approx(np.full(L, 8 - 2 * n_tokens / 10 * 2.0), abs=0.01)
+
+
+def trained_on(problem, text, visible, n_updates=3):
+    classifier, _ = start(problem, visible, width=0.1)
+    losses = []
+    for _ in range(n_updates):
+        losses.append(classifier.gradient(problem.batch_of(text), 0.0))
+        classifier.step()
+    return losses, classifier.finish()
+
+
+@pytest.mark.parametrize("order, visible", CLASSIFIERS)
+def test_classifiers_see_the_neighbours_of_their_mask_only(order, visible):
+    """Other gold labels in slots that are not seen change nothing, in slots that are seen everything."""
+    problem, rng = ready(order), np.random.default_rng(0)
+    text = problem.text
+    expected = trained_on(problem, text, visible)
+    for slot in range(len(OFFSETS[order])):
+        other = Text(text.docs, text.gold, order)
+        inside = (other.contexts[:, slot] < L).nonzero()[0]
+        other.contexts[inside, slot] = rng.integers(-1, L, len(inside))
+        losses, weights = trained_on(problem, other, visible)
+        assert (losses == expected[0] and equal(weights, expected[1])) == (not visible >> slot & 1)
+
+
+@pytest.mark.parametrize("visible", [0, 1, 2, 3])
+def test_tokens_with_unknown_gold_do_not_count(visible):
+    """a b c d e, gold of c unknown: c is left out, and who sees it."""
+    problem = ready(1)
+    text = Text([doc_of("cat Dog dog a I")], [0, 1, -1, 2, 0], 1)
+    W = problem.random_weights(visible)
+    learnt = [n for n in range(5) if n != 2 and not (visible & 1 and n == 3) and not (visible & 2 and n == 1)]
+    expected = 0.0
+    for n in learnt:
+        words, _, i = text.places[n]
+        s = problem.scores(W, words, i, text.labels_around(n), visible)
+        expected -= s[text.gold[n]] - np.log(np.exp(s).sum())
+    classifier = LocalClassifier(problem.setup(visible, W))
+    assert classifier.gradient(problem.batch_of(text), 0.0) == pytest.approx(expected, rel=1e-5)
+
+
+def test_nothing_to_learn_from():
+    problem = ready(1)
+    classifier, _ = start(problem, 3, width=1.0)
+    before = classifier.finish()
+    for gold in ([-1, -1, -1], [0, -1, 0]):
+        assert classifier.gradient(problem.batch_of(Text([doc_of("cat Dog dog")], gold, 1)), 0.5) == 0
+        classifier.step()
+    assert equal(classifier.finish(), before)
+
+
+def biased(n=4000):
+    """A problem of one feature, that fires at n tokens. RETURNS problem, classifier, its weight, the batch."""
+    problem = Problem(1, templates=["bias"], unknown=0)
+    W = {f: np.array([2.0, 0.0, -1.0]) for f in problem.row_of}
+    (f,), batch = W, problem.batch_of(Text([doc_of("cat " * n)], np.zeros(n), 1))
+    return problem, LocalClassifier(problem.setup(0, W, learn_rate=1e12)), W[f], batch
+
+
+@pytest.mark.parametrize("drop", [0.1, 0.25, 0.5])
+def test_dropout_leaves_out_features_and_scales_the_rest(monkeypatch, drop):
+    monkeypatch.setattr(InequalityWeights, "EPSILON", 1e12)
+    monkeypatch.setattr(InequalityWeights, "RESUMED", 1e12)
+    problem, classifier, w, batch = biased()
+    p = np.exp(w / (1 - drop)) / np.exp(w / (1 - drop)).sum()
+    loss = classifier.gradient(batch, drop)
+    dropped = (loss + 4000 * np.log(p[0])) / (np.log(L) + np.log(p[0]))  # each costs log L
+    assert dropped == pytest.approx(round(dropped), abs=0.02)
+    assert dropped / 4000 == pytest.approx(drop, abs=0.03)
+    classifier.step()
+    (after,) = problem.unpacked(classifier.finish(), 0).values()
+    expected = (4000 - dropped) * (p - [1, 0, 0]) / (1 - drop)
+    assert (w - after) / 1e6 == pytest.approx(expected, rel=1e-3)
+
+
+def test_dropout_is_drawn_anew_each_time_and_by_the_seed():
+    problem = ready(2)
+    losses = {}
+    for seed in (0, 0, 1):
+        for visible in (0, 5):
+            classifier, _ = start(problem, visible, seed=seed)
+            found = [classifier.gradient(problem.batch, 0.5) for _ in range(3)]
+            assert losses.setdefault((seed, visible), found) == found and len(set(found)) == 3
+    assert losses[0, 0] != losses[1, 0]
+    problem, one, _, batch = biased()
+    other = LocalClassifier(problem.setup(3, {f: np.array([2.0, 0, -1]) for f in problem.row_of}))
+    assert one.gradient(batch, 0.5) != other.gradient(batch, 0.5), "not the same for all classifiers"
+
+
+def test_no_dropout_is_deterministic():
+    problem = ready(2)
+    one, other = (start(problem, 15, seed=seed)[0] for seed in (0, 1))
+    for _ in range(3):
+        assert one.gradient(problem.batch, 0.0) == other.gradient(problem.batch, 0.0)
+        one.step(), other.step()
+    assert equal(one.finish(), other.finish())
+
+
+def test_full_dropout_learns_nothing():
+    problem = ready(2)
+    classifier, _ = start(problem, 15)
+    before = classifier.finish()
+    loss = classifier.gradient(problem.batch, 1.0)
+    assert loss == pytest.approx(np.log(L) * len(problem.learnt_from(15)))
+    classifier.step()
+    assert equal(classifier.finish(), before)
+
+
+def test_dropout_does_not_change_the_rows_of_the_batch():
+    problem = ready(2)
+    before = [part.copy() for part in problem.batch.rows]
+    start(problem, 15)[0].gradient(problem.batch, 0.7)
+    assert all(map(np.array_equal, problem.batch.rows, before))
+
+
+@pytest.mark.parametrize("visible, width", [(0, 0.5), (3, 1.0), (3, 2.0)])
+def test_converged_classifier_satisfies_the_inequality_constraints(visible, width):
+    problem = Problem(1, 5, n_docs=12, n_words=4)
+    classifier = LocalClassifier(
+        problem.setup(visible, learn_rate=0.3, width=width, n_tokens=len(problem.learnt_from(visible)))
+    )
+    for _ in range(3000):
+        classifier.gradient(problem.batch, 0.0)
+        classifier.step()
+    W = problem.unpacked(classifier.finish(), visible)
+    excess = {f: -g for f, g in problem.loss_and_gradient(W, visible)[1].items()}  # observed less expected count
+    assert max(np.abs(e).max() for e in excess.values()) <= width + 0.01
+    assert 0 < len(W) < len(excess)
+    for f, w in W.items():
+        assert excess[f][w != 0] == pytest.approx(width * np.sign(w[w != 0]), abs=0.01), f
+
+
+def test_sparse_rows():
+    found = sparse_rows(np.array([[0, 0], [0, -2], [1e-9, 0], [0, 0], [0.1, 3]], np.float32))
+    assert found.rows.tolist() == [1, 4] and found.rows.dtype == np.int32
+    assert found.values.tolist() == [[0, -2], [np.float16(0.1), 3]] and found.values.dtype == np.float16
+    assert sparse_rows(np.array([[1e5, 0.1]], np.float32)).values.tolist() == [[1e5, np.float32(0.1)]]
+
+
+def processes(n_process, order=1, n_updates=4, drop=0.3, finish_at=()):
+    """RETURNS losses, finished weights of all classifiers, the training."""
+    problem = ready(order)
+    masks = range(1 << 2 * order)
+    training = LocalTraining([problem.setup(v, width=0.2, learn_rate=0.5, seed=7) for v in masks], n_process)
+    losses = []
+    for i in range(n_updates):
+        losses.append(training.gradient(problem.batch, drop))
+        training.step()
+        if i in finish_at:
+            training.finish()
+    return losses, training.finish(), training
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("n_process", [2, 3, 7])
+def test_results_do_not_depend_on_the_number_of_processes(order, n_process):
+    losses, expected, _ = processes(1, order)
+    found_losses, found, _ = processes(n_process, order)
+    assert found_losses == pytest.approx(losses, rel=1e-12)
+    assert list(found) == list(expected) == list(range(1 << 2 * order))
+    assert all(equal(found[v], expected[v]) and len(expected[v].rows) for v in expected)
+    assert len(multiprocessing.active_children()) == min(n_process, 1 << 2 * order) - 1
+
+
+def test_losses_and_weights_are_those_of_single_classifiers():
+    problem = ready(1)
+    losses, found, _ = processes(1, drop=0.0)
+    total = np.zeros(4)
+    for visible in range(4):
+        classifier = LocalClassifier(problem.setup(visible, width=0.2, learn_rate=0.5))
+        for i in range(4):
+            total[i] += classifier.gradient(problem.batch, 0.0)
+            classifier.step()
+        assert equal(classifier.finish(), found[visible])
+    assert losses == pytest.approx(total.tolist())
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_training_goes_on_after_finish(n_process):
+    losses, expected, _ = processes(1)
+    found_losses, found, _ = processes(n_process, finish_at=(0, 2))
+    assert found_losses == pytest.approx(losses, rel=1e-5)
+    for visible, (rows, values) in expected.items():
+        assert found[visible].rows.tolist() == rows.tolist()
+        np.testing.assert_allclose(found[visible].values, values, rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("call", ["gradient", "step", "finish"])
+def test_worker_that_dies(call):
+    _, _, training = processes(3)
+    victim = multiprocessing.active_children()[0]
+    victim.kill()
+    victim.join()
+    with pytest.raises(RuntimeError, match=r"\[HS094\] A process that trains classifiers has ended: .*n_process = 1"):
+        getattr(training, call)(*([ready(1).batch, 0.0] if call == "gradient" else []))
+
+
+
+
+@pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
+def test_workers_outlive_an_interrupt(start_method):
+    """Ctrl-C goes to all processes of a training, which then saves its last model."""
+    (_, expected, _), (_, _, training) = processes(1), processes(2)
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGINT)
+    worker.join(timeout=0.3)
+    found = training.finish()
+    assert all(equal(found[visible], expected[visible]) for visible in range(4))
+
+
+@pytest.mark.parametrize("n_process", [2, 3])
+def test_errors_of_workers_are_raised_here(n_process):
+    """A classifier for one label less than there are. Afterwards questions still get their own answers."""
+    problem = ready(1)
+    setups = [problem.setup(visible) for visible in range(3)]
+    setups[1] = setups[1]._replace(n_labels=L - 1, start=SparseRows(np.zeros(0, np.int32), np.zeros((0, L - 1))))
+    training = LocalTraining(setups, n_process)
+    with pytest.raises(IndexError):
+        training.gradient(problem.batch, 0.0)
+    assert sorted(training.finish()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("start_method", ["fork"], indirect=True)
+def test_worker_that_dies_at_work(monkeypatch, start_method):
+    """After it got its task: then there is nothing to read from it."""
+    here, step = os.getpid(), LocalClassifier.step
+    monkeypatch.setattr(LocalClassifier, "step", lambda self: step(self) if os.getpid() == here else os._exit(1))
+    with pytest.raises(RuntimeError, match=r"\[HS094\] .*EOFError"):
+        processes(2)
+
+
+@pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
+def test_close_ends_the_processes(start_method):
+    (_, expected, _), (_, found, training) = processes(1), processes(3)
+    assert all(equal(found[visible], expected[visible]) for visible in range(4))
+    assert len(multiprocessing.active_children()) == 2
+    started = time.perf_counter()
+    training.close()
+    assert not multiprocessing.active_children()
+    assert time.perf_counter() - started < 4
+    training.close()
+
+
+def test_processes_end_with_the_training():
+    _, _, training = processes(3)
+    assert len(multiprocessing.active_children()) == 2
+    del training
+    gc.collect()
+    assert not multiprocessing.active_children()

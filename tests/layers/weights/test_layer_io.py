@@ -1,0 +1,147 @@
+"""Copying, pickling and storing whole layers, and weights that do not belong to their layer."""
+
+import pickle
+
+import numpy as np
+import pytest
+import srsly
+from thinc.api import set_dropout_rate
+
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.weights.shim import weights_of
+
+from ...stored import message_of
+from ..helpers import applied_gradients, doc_of, randomize, raw, zeros
+
+TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
+DOCS = [doc_of("the cat saw the dog"), doc_of("a cat")]
+
+
+def layer(seed=0, templates=TEMPLATES, **settings):
+    model = SparseLinear(templates, **settings)
+    model.initialize(X=DOCS, Y=zeros(DOCS, 3))
+    return randomize(model, seed)
+
+
+def scores(model):
+    return np.concatenate(model.predict(DOCS))
+
+
+SETTINGS = [{}, {"hash_rows": 20}, {"min_count": 2}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_bytes_restore_the_layer(settings):
+    model = layer(**settings)
+    data = model.to_bytes()
+    for fresh in (SparseLinear(TEMPLATES, **settings), layer(seed=5, **settings)):
+        fresh.from_bytes(data)
+        assert np.array_equal(scores(fresh), scores(model))
+        assert fresh.get_dim("nO") == 3
+        assert fresh.to_bytes() == data
+
+
+def test_features_are_those_of_the_loaded_weights():
+    other = [doc_of("dog house yard moon star")]
+    model = SparseLinear(TEMPLATES)
+    model.initialize(X=other, Y=zeros(other, 3))
+    scores(model), model.begin_update(DOCS)  # its own index and remembered rows
+    model.from_bytes(layer().to_bytes())
+    assert np.array_equal(scores(model), scores(layer()))
+    assert np.concatenate(model.begin_update(DOCS)[0]) == pytest.approx(scores(layer()), abs=1e-6)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_copy_is_independent(settings):
+    model = layer(**settings)
+    before = scores(model)
+    copied = model.copy()
+    assert np.array_equal(scores(copied), before)
+    G = zeros(DOCS, 3)
+    G[0][:, 1] = 1
+    copied.begin_update(DOCS)[1](G)
+    assert applied_gradients(copied)["sparse_linear", "table"].any()
+    assert not np.array_equal(scores(copied), before)
+    assert np.array_equal(scores(model), before)
+    assert not applied_gradients(model)["sparse_linear", "table"].any()
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_pickling(settings):
+    model = layer(**settings)
+    model.begin_update(DOCS)
+    restored = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(scores(restored), scores(model))
+    assert restored.to_bytes() == model.to_bytes()
+    assert np.concatenate(restored.begin_update(DOCS)[0]) == pytest.approx(scores(model), abs=1e-6)
+
+
+def test_pickled_layers_draw_the_same_dropout():
+    model = layer()
+    restored = pickle.loads(pickle.dumps(model))
+    for one in (model, restored):
+        set_dropout_rate(one, 0.5)
+    assert np.array_equal(model.begin_update(DOCS)[0][0], restored.begin_update(DOCS)[0][0])
+
+
+def test_initializing_again_starts_from_zero():
+    model = layer()
+    model.initialize(X=DOCS, Y=zeros(DOCS, 3))
+    assert not scores(model).any()
+    assert raw(model, "table").shape == (len(weights_of(model).extra["keys"]) + 1, 3)
+
+
+def test_wrong_number_of_labels_in_the_config():
+    model = SparseLinear(TEMPLATES, nO=4)
+    with pytest.raises(ValueError, match="nO"):
+        model.initialize(X=DOCS, Y=zeros(DOCS, 3))
+
+
+def test_initializing_without_labels_counts_features_only():
+    model = SparseLinear(TEMPLATES)
+    model.initialize(X=DOCS)
+    n_features = len(weights_of(model).extra["keys"])
+    assert n_features == 11  # bias; the, cat, saw, dog, a; before them the, cat, saw, a and the sentence's beginning
+    assert not weights_of(model).parameters
+
+
+def with_extra(model, extra):
+    message = message_of(weights_of(model).to_bytes())
+    return srsly.msgpack_dumps({**message, "extra": {**extra} if isinstance(extra, dict) else extra})
+
+
+def keys_of(model):
+    return weights_of(model).extra["keys"]
+
+
+UNFIT = {
+    "fewer keys": lambda keys: {"keys": keys[:-3]},
+    "more keys": lambda keys: {"keys": np.concatenate([keys, keys + np.uint64(1)])},
+    "keys of floats": lambda keys: {"keys": keys.astype(np.float32)},
+    "keys in a matrix": lambda keys: {"keys": keys.reshape(1, -1)},
+    "keys of text": lambda keys: {"keys": "abc"},
+    "no rows": lambda keys: {"hash_rows": 0},
+    "too many rows": lambda keys: {"hash_rows": 10**6},
+    "rows of text": lambda keys: {"hash_rows": "many"},
+    "nothing": lambda keys: {},
+    "list": lambda keys: [1, 2],
+    "null": lambda keys: None,
+}
+
+
+@pytest.mark.parametrize("extra", UNFIT.values(), ids=UNFIT)
+def test_features_that_do_not_fit_the_weights(extra):
+    """Otherwise tags would be garbage, without a word."""
+    data = with_extra(layer(), extra(keys_of(layer())))
+    fresh = SparseLinear(TEMPLATES)
+    with pytest.raises(ValueError, match=r"HS05[0-4]"):
+        weights_of(fresh).from_bytes(data)
+        fresh.predict(DOCS)
+
+
+def test_weights_without_a_table():
+    message = message_of(weights_of(layer()).to_bytes())
+    fresh = SparseLinear(TEMPLATES)
+    with pytest.raises(ValueError, match=r"HS05[0-4]"):
+        weights_of(fresh).from_bytes(srsly.msgpack_dumps({**message, "arrays": {}, "nonnegative": {}}))
+        fresh.predict(DOCS)

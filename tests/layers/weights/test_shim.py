@@ -1,0 +1,264 @@
+"""The shim that holds weights: updates, storage, and what it does with damaged bytes."""
+
+import numpy as np
+import pytest
+import srsly
+
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.weights.shim import WeightsShim, weights_of
+from spacy_hoseq.layers.weights.storage import pack_extra
+from spacy_hoseq.learning.additive import Additive
+from spacy_hoseq.learning.parameter import Parameter
+
+from ...stored import message_of
+from ..helpers import doc_of, randomize, raw, zeros
+
+RNG = np.random.default_rng(11)
+
+
+def shim_of(**arrays):
+    shim = WeightsShim("test")
+    for name, values in arrays.items():
+        shim.set(Parameter(name, values, nonnegative=name == "positive"))
+    return shim
+
+
+def half(*shape):
+    return RNG.normal(size=shape).astype(np.float16).astype(np.float32)
+
+
+def loaded(data):
+    return WeightsShim("test").from_bytes(data)
+
+
+def layer():
+    docs = [doc_of("the cat saw the dog")]
+    model = SparseLinear(["bias", "lower[0]", "lower[-1]"])
+    model.initialize(X=docs, Y=zeros(docs, 3))
+    return randomize(model)
+
+
+ARRAYS = {
+    "table": half(7, 3),
+    "zeros": np.zeros((4, 5), np.float32),
+    "vector": half(6),
+    "one": half(1, 1),
+    "double": half(3, 3).astype(np.float64),
+    "cube": half(2, 3, 4),
+    "sparse": np.eye(9, dtype=np.float32),
+    "255 labels": half(2, 255),
+    "256 labels": half(2, 256),
+    "257 labels": half(2, 257),
+    "70000 labels": half(1, 70000),
+    "no rows": np.zeros((0, 3), np.float32),
+    "no values": np.zeros(0),
+    "large": np.array([[1e6, -7e4, 0.5]], np.float32),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_storage_keeps_the_values(name):
+    shim = shim_of(**{name: ARRAYS[name]})
+    data = shim.to_bytes()
+    back = loaded(data)
+    assert back.parameters[name].values.dtype == ARRAYS[name].dtype
+    assert np.array_equal(back.parameters[name].values, ARRAYS[name])
+    assert back.to_bytes() == data, "saving again changes nothing"
+
+
+def test_storage_of_several_arrays_and_extras():
+    shim = shim_of(table=half(3, 2), positive=np.array([0.5, 0.0, 2.0]))
+    shim.extra = {"keys": np.arange(5, dtype=np.uint64), "number": 3}
+    back = loaded(shim.to_bytes())
+    assert {name: p.nonnegative for name, p in back.parameters.items()} == {"table": False, "positive": True}
+    assert back.extra["keys"].tolist() == [0, 1, 2, 3, 4] and back.extra["keys"].dtype == np.uint64
+    assert back.extra["number"] == 3
+
+
+def test_what_is_saved_is_what_predicts():
+    shim = shim_of(table=np.array([[0.1, 1e-9, 1 / 3, 123.456]]))
+    finished = shim.values("table", is_train=False)
+    assert finished.tolist() == [[float(np.float16(x)) for x in (0.1, 1e-9, 1 / 3, 123.456)]]
+    assert np.array_equal(loaded(shim.to_bytes()).values("table", is_train=False), finished)
+    assert shim.values("table", is_train=True).tolist() == [[0.1, 1e-9, 1 / 3, 123.456]], "training goes on exactly"
+
+
+def test_few_bytes_for_few_weights():
+    table = np.zeros((10000, 40), np.float32)
+    table[::10, 3] = 1.5
+    assert len(shim_of(table=table).to_bytes()) < 10000 + 1000 * 3 + 500, "a byte a row, three a weight"
+
+
+@pytest.mark.parametrize("averaged", [True, False, "late"])
+def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
+    shim = shim_of(table=np.zeros((2, 2)))
+    shim.configure(Additive(1.0), averaged=averaged, seed=0)
+    for _ in range(4):
+        shim.add_gradient("table", (np.array([1]), np.array([[-1.0, 2.0]])))
+        shim.finish_update(None)
+    assert shim.values("table", is_train=True).tolist() == [[0, 0], [4, -8]]
+    mean = {True: 2.5, False: 4, "late": (6 * 1 + 24 * 2 + 60 * 3 + 120 * 4) / 210}[averaged]  # of 1, 2, 3, 4
+    expected = [[0, 0], np.float16([mean, -2 * mean]).tolist()]
+    assert shim.values("table", is_train=False).tolist() == expected
+    assert loaded(shim.to_bytes()).values("table", is_train=True).tolist() == expected
+
+
+def test_gradients_of_one_update_add_up():
+    shim = shim_of(table=np.zeros((3, 1)), positive=np.array([1.0, 1.0]))
+    shim.configure(Additive(1.0), averaged=False, seed=0)
+    shim.add_gradient("table", (np.array([0, 2]), np.array([[1.0], [2.0]])))
+    shim.add_gradient("table", (np.array([2, 1]), np.array([[3.0], [5.0]])))
+    shim.add_gradient("positive", (np.array([0, 1]), np.array([5.0, 0.25])))
+    shim.finish_update(None)
+    shim.finish_update(None)  # nothing new
+    assert raw_of(shim, "table") == [[-1], [-5], [-5]]
+    assert raw_of(shim, "positive") == [0, 0.75], "projected"
+
+
+def raw_of(shim, name):
+    return shim.parameters[name].values.tolist()
+
+
+def test_update_without_rows_counts_for_the_average():
+    shim = shim_of(table=np.zeros((1, 1)))
+    shim.configure(Additive(1.0), averaged=True, seed=0)
+    shim.add_gradient("table", (np.array([0]), np.array([[-6.0]])))
+    shim.finish_update(None)
+    for _ in range(2):
+        shim.add_gradient("table", (np.zeros(0, int), np.zeros((0, 1))))
+        shim.finish_update(None)
+    assert shim.values("table", is_train=False).tolist() == [[6]]
+    shim.add_gradient("table", (np.array([0]), np.array([[6.0]])))
+    shim.finish_update(None)
+    assert shim.values("table", is_train=False).tolist() == [[4.5]], "6, 6, 6, 0"
+
+
+def test_no_weights_yet():
+    with pytest.raises(ValueError, match=r"\[HS052\].*\"test\" holds no weights"):
+        shim_of().values("table", is_train=False)
+
+
+def test_no_features_yet():
+    model = SparseLinear(["bias"])
+    with pytest.raises(ValueError, match=r"\[HS052\].*the training texts were not searched"):
+        model.predict([doc_of("a")])
+
+
+def test_what_is_saved_beside_the_weights_is_packed_once(monkeypatch):
+    shim, packed = shim_of(table=np.ones((3, 1), np.float32)), []
+    shim.extra = {"keys": np.array([5, 9], np.uint64)}
+    counted = lambda extra: packed.append(extra) or pack_extra(extra)  # noqa: E731
+    monkeypatch.setattr("spacy_hoseq.layers.weights.shim.pack_extra", counted)
+    assert shim.to_bytes() == shim.to_bytes() and len(packed) == 1
+    shim.extra = {"keys": np.array([5, 7], np.uint64)}
+    assert shim_of().from_bytes(shim.to_bytes()).extra["keys"].tolist() == [5, 7] and len(packed) == 2
+
+
+def test_no_update_rule():
+    shim = shim_of(table=np.zeros((1, 1)))
+    shim.finish_update(None)  # nothing to do
+    shim.add_gradient("table", (np.array([0]), np.array([[1.0]])))
+    with pytest.raises(ValueError, match=r"\[HS055\].*\"test\" has no update rule"):
+        shim.finish_update(None)
+
+
+def test_model_without_these_weights():
+    model = layer()
+    model.shims.clear()
+    model.shims.append("other")
+    with pytest.raises(ValueError, match=r"\[HS051\].*sparse_linear.*str"):
+        weights_of(model)
+
+
+def test_truncated_at_any_place():
+    shim = weights_of(layer())
+    data = shim.to_bytes()
+    for end in [*range(0, len(data), 7), len(data) - 1]:
+        with pytest.raises(ValueError, match=r"\[HS050\].*sparse_linear"):
+            WeightsShim("sparse_linear").from_bytes(data[:end])
+
+
+FOREIGN = [b"", b"\x00", b"hello", b"\x80", b"PK\x03\x04" + bytes(50), srsly.msgpack_dumps([1, 2])]
+
+
+@pytest.mark.parametrize("data", FOREIGN)
+def test_bytes_of_another_program(data):
+    with pytest.raises(ValueError, match="HS050"):
+        loaded(data)
+
+
+def test_weights_of_another_layer():
+    with pytest.raises(ValueError, match=r"\[HS051\].*\"sparse_linear\".*made for test.*has sparse_linear"):
+        WeightsShim("sparse_linear").from_bytes(shim_of(table=half(2, 2)).to_bytes())
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_damaged_weights(value):
+    table = half(3, 3)
+    table[1, 1] = value
+    with pytest.raises(ValueError, match=r"\[HS054\].*test\.table"):
+        loaded(shim_of(table=table).to_bytes())
+
+
+def changed(message, **parts):
+    array = {**message["arrays"]["table"], **parts}
+    return srsly.msgpack_dumps({**message, "arrays": {"table": array}})
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"shape": [4, 3]},
+        {"shape": [3, 2]},
+        {"shape": [3]},
+        {"shape": []},
+        {"shape": "many"},
+        {"shape": [-3, -3]},
+        {"dtype": "nonsense"},
+        {"counts": np.array([3, 3, 2], np.uint8)},
+        {"counts": np.array([3, 3], np.uint8)},
+        {"columns": np.full(9, 3, np.uint8)},
+        {"columns": np.zeros(9, np.float32)},
+        {"values": np.zeros(8, np.float16)},
+        {"values": "abcdefghi"},
+        {"values": None},
+    ],
+)
+def test_parts_that_do_not_fit_together(parts):
+    message = message_of(shim_of(table=half(3, 3)).to_bytes())
+    with pytest.raises(ValueError, match=r"\[HS050\].*\"test\""):
+        loaded(changed(message, **parts))
+
+
+def test_random_damage_is_found_or_harmless():
+    """Flipped bytes give an error with a code, or other numbers (which nobody can know): never another exception."""
+    data = weights_of(layer()).to_bytes()
+    rng = np.random.default_rng(0)
+    n_found = 0
+    for _ in range(400):
+        damaged = bytearray(data)
+        damaged[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+        try:
+            shim = WeightsShim("sparse_linear").from_bytes(bytes(damaged))
+        except ValueError as error:
+            assert any(code in str(error) for code in ("HS050", "HS051", "HS054", "HS059"))
+            n_found += 1
+        else:
+            assert all(np.isfinite(p.values).all() for p in shim.parameters.values())
+    assert n_found > 20
+
+
+def test_weights_are_unchanged_when_loading_fails():
+    model = layer()
+    before = raw(model, "table").copy()
+    with pytest.raises(ValueError, match="HS050"):
+        weights_of(model).from_bytes(b"damaged")
+    assert np.array_equal(raw(model, "table"), before)
+
+
+def test_loaded_weights_go_on_with_care():
+    """Their first step is that of weights which were learnt before."""
+    shim = WeightsShim("layer")
+    shim.set(Parameter("w", np.array([[2.0]])))
+    assert not shim.parameters["w"].resumed
+    assert WeightsShim("layer").from_bytes(shim.to_bytes()).parameters["w"].resumed

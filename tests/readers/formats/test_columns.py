@@ -1,0 +1,118 @@
+"""Columns and characters: sentences, entities in every representation, lines that cannot be read."""
+
+import gzip
+
+import pytest
+
+from spacy_hoseq.readers.formats.columns import Columns, read_columns
+from spacy_hoseq.readers.formats.entity_tags import EXPECTED_TAG, entities_of_tags, representation_of
+from spacy_hoseq.readers.results import Problem, Sentence
+
+CHARACTERS = Columns(1, 0, -1)
+ENTITIES = [(0, 3, "ORG"), (3, 4, "ORG"), (5, 7, "PER")]
+TAGS = {  # of "abcdefg"
+    "iob2": "B-ORG I-ORG I-ORG B-ORG O B-PER I-PER",
+    "iob1": "I-ORG I-ORG I-ORG B-ORG O I-PER I-PER",
+    "bilou": "B-ORG I-ORG L-ORG U-ORG O B-PER L-PER",
+    "start_end": "B-ORG I-ORG E-ORG S-ORG O B-PER E-PER",
+    "bmes": "B-ORG M-ORG E-ORG S-ORG O B-PER E-PER",
+}
+
+
+def read(folder, text, columns=CHARACTERS, name="a.tsv"):
+    data = text.encode()
+    (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return list(read_columns(folder / name, ["utf-8"], columns))
+
+
+@pytest.mark.parametrize("between", ["\t", " ", "   "])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
+def test_two_columns(tmp_path, between, end, name):
+    text = "\n\nIt{}PRP\nrains{}VBZ\n\n\n \t\nyes{}UH\n".format(*[between] * 3).replace("\n", end)
+    expected = [Sentence(["It", "rains"], ["PRP", "VBZ"]), Sentence(["yes"], ["UH"])]
+    assert read(tmp_path, text, Columns(), name) == expected
+    assert read(tmp_path, text.rstrip(), Columns(), name) == expected, "no line end"
+
+
+def test_chosen_columns(tmp_path):
+    text = "0 B-X Ann NNP\n1 I-X Lee NNP\n2 O sang VBD\n"
+    words, tags, entities = ["Ann", "Lee", "sang"], ["NNP", "NNP", "VBD"], [(0, 2, "X")]
+    assert read(tmp_path, text, Columns(3, 4, 2)) == [Sentence(words, tags, None, entities)]
+    assert read(tmp_path, text, Columns(3, -1, 0)) == [Sentence(words, tags)]
+    assert read(tmp_path, text, Columns(3, 0, 2)) == [Sentence(words, None, None, entities)]
+    assert read(tmp_path, "a,b|N\n", Columns(separator="|")) == [Sentence(["a,b"], ["N"])]
+
+
+def test_a_space_can_be_a_character(tmp_path):
+    assert read(tmp_path, "a\tO\n \tO\n\u3000\tO\n") == [Sentence(["a", " ", "\u3000"], None, None, [])]
+
+
+@pytest.mark.parametrize("name", TAGS)
+@pytest.mark.parametrize("auto", [True, False])
+def test_every_representation(tmp_path, name, auto):
+    text = "".join(f"{c} {tag}\n" for c, tag in zip("abcdefg", TAGS[name].split(), strict=True))
+    known = "start_end" if name == "bmes" else name
+    columns = CHARACTERS._replace(representation="auto" if auto else known)
+    mended = 2 if auto and name == "iob1" else 0  # the letters of iob1 are those of iob2
+    assert read(tmp_path, text, columns) == [Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)]
+
+
+@pytest.mark.parametrize(
+    "tags, representation, entities, n_mended",
+    [
+        ("O I-A I-A O", "iob2", [(1, 3, "A")], 1),
+        ("B-A I-B I-B", "iob2", [(0, 1, "A"), (1, 3, "B")], 1),
+        ("I-A O B-A", "iob2", [(0, 1, "A"), (2, 3, "A")], 1),
+        ("B-A O", "start_end", [(0, 1, "A")], 1),
+        ("M-A M-A E-A S-A", "start_end", [(0, 3, "A"), (3, 4, "A")], 1),
+        ("B-A M-A B-A E-A", "start_end", [(0, 2, "A"), (2, 4, "A")], 1),
+        ("S-A E-A", "start_end", [(0, 1, "A"), (1, 2, "A")], 1),
+        ("B-A L-A U-A", "bilou", [(0, 2, "A"), (2, 3, "A")], 0),
+        ("", "iob2", [], 0),
+    ],
+)
+def test_tags_that_are_not_well_formed(tags, representation, entities, n_mended):
+    assert entities_of_tags(tags.split(), representation) == (entities, n_mended)
+
+
+def test_representation_is_told_by_all_sentences_of_a_file(tmp_path):
+    """B-X alone is well-formed in iob2, but not in a file with S."""
+    first, second = read(tmp_path, "a B-X\n\nb S-X\n")
+    assert (first.entities, first.n_mended, second.n_mended) == ([(0, 1, "X")], 1, 0)
+    assert representation_of(["O", "B-A", "I-A"]) == "iob2" and representation_of([]) == "iob2"
+    assert representation_of(["O", "M-A"]) == representation_of(["E-A"]) == "start_end"
+    assert representation_of(["O", "U-A"]) == representation_of(["L-A"]) == "bilou"
+
+
+@pytest.mark.parametrize(
+    "row, found, expected",
+    [
+        ("b", '"b"', "2 columns, got 1"),
+        ("b\t", '"b\t"', "column -1 not to be empty"),
+        ("\tO", '"\tO"', "column 1 not to be empty"),
+        ("b B_X", '"B_X"', EXPECTED_TAG),
+        ("b B-", '"B-"', EXPECTED_TAG),
+        ("b X-A", '"X-A"', EXPECTED_TAG),
+        ("b o", '"o"', EXPECTED_TAG),
+    ],
+)
+def test_a_sentence_with_a_line_that_cannot_be_read(tmp_path, row, found, expected):
+    first, problem, last = read(tmp_path, f"a O\n\nx O\n{row}\ny\nz O\n\nc O\n")
+    assert problem == Problem(tmp_path / "a.tsv", 4, found, expected)
+    assert (first.words, last.words) == (["a"], ["c"])
+
+
+def test_bad_bytes_lose_their_sentence_only(tmp_path):
+    (tmp_path / "a.tsv").write_bytes(b"a O\n\n\xff O\nb O\n\nc O")
+    first, problem, last = read_columns(tmp_path / "a.tsv", ["utf-8"], CHARACTERS)
+    assert problem == Problem(tmp_path / "a.tsv", 3, "the byte 0xFF", "text in utf-8")
+    assert (first.words, last.words) == (["a"], ["c"])
+
+
+def test_columns_that_cannot_be(tmp_path):
+    for columns in (Columns(0), Columns(1, 1), Columns(1, 2, 2), Columns(-2), Columns(-1, -1)):
+        with pytest.raises(ValueError, match=r"\[HS075\]"):
+            read(tmp_path, "a b\n", columns)
+    with pytest.raises(ValueError, match=r"\[HS081\].*\"bmes\""):
+        read(tmp_path, "a b\n", Columns(1, 0, 2, "", "bmes"))

@@ -1,0 +1,53 @@
+"""word/TAG text: words, separators, escapes, lines that cannot be read."""
+
+import pytest
+
+from spacy_hoseq.readers.formats.tagged_text import read_tagged_text, split_tag
+from spacy_hoseq.readers.results import Problem, Sentence
+
+
+def read(folder, text, **settings):
+    (folder / "a.txt").write_text(text, encoding="utf-8", newline="")
+    return list(read_tagged_text(folder / "a.txt", ["utf-8"], **settings))
+
+
+def test_sentences(tmp_path):
+    text = "\ufeffIt/PRP rains/VBZ\t ./.\r\n\r\n  1\\/2/CD //SYM and\\/or/CC\n"
+    first = Sentence(["It", "rains", "."], ["PRP", "VBZ", "."])
+    assert read(tmp_path, text) == [first, Sentence(["1/2", "/", "and/or"], ["CD", "SYM", "CC"])]
+
+
+def test_other_separators(tmp_path):
+    assert read(tmp_path, "雨_NN 下_VV a_b_NN 1/2_CD\n", separator="_") == [
+        Sentence(["雨", "下", "a_b", "1/2"], ["NN", "VV", "NN", "CD"])
+    ]
+    assert read(tmp_path, "a::X b:::Y\n", separator="::") == [Sentence(["a", "b:"], ["X", "Y"])]
+
+
+def test_markup_of_the_chinese_treebank(tmp_path):
+    text = "<DOC>\n<DOCID> CHTB_1 </DOCID>\n<S ID=1>\n雨_NN 来_VV\n</S>\n<_PU 雨_NN >_PU\n<雨>_NN\n"
+    for separator in ("_", "/"):
+        sentences = read(tmp_path, text.replace("_", separator), separator=separator)
+        assert [sentence.words for sentence in sentences] == [["雨", "来"], ["<", "雨", ">"], ["<雨>"]]
+
+
+def test_wide_spaces_are_words(tmp_path):
+    assert read(tmp_path, "\u3000/PU a\u00a0b/NN\n") == [Sentence(["\u3000", "a\u00a0b"], ["PU", "NN"])]
+
+
+@pytest.mark.parametrize("piece", ["word", "word/", "/NN", "a\\/b", "/"])
+def test_lines_that_cannot_be_read(tmp_path, piece):
+    first, problem, third = read(tmp_path, f"a/A\nb/B {piece} c/C\nd/D\n")
+    assert (first, third) == (Sentence(["a"], ["A"]), Sentence(["d"], ["D"]))
+    assert problem == Problem(tmp_path / "a.txt", 2, f'"{piece}"', 'a word, "/" and its tag')
+
+
+def test_splitting():
+    assert split_tag("a/b/C", "/") == ("a/b", "C") and split_tag("\\//C", "/") == ("/", "C")
+    assert split_tag("a\\/b/C", "/") == ("a/b", "C") and split_tag("a", "/") == ("", "a")
+
+
+@pytest.mark.parametrize("separator", ["", " ", "\\", "a b"])
+def test_separators_that_cannot_be(tmp_path, separator):
+    with pytest.raises(ValueError, match=r"\[HS078\]"):
+        read(tmp_path, "a/A\n", separator=separator)

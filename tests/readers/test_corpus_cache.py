@@ -1,0 +1,133 @@
+"""Gold docs that are read once for a pipeline (kept.py), and predicted docs that are new at each reading."""
+
+import gc
+import os
+import weakref
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+
+from spacy_hoseq.readers import annotated
+from spacy_hoseq.readers import corpus_cache as kept
+from spacy_hoseq.readers.annotated import annotated_corpus
+
+WORDS, TAGS = ["a", "b", "c"], ["X", "Y", "Z"]
+
+
+@pytest.fixture
+def nlp():
+    return spacy.blank("xx")
+
+
+@pytest.fixture
+def path(tmp_path, nlp):
+    return write(tmp_path / "corpus.spacy", TAGS, TAGS[::-1])
+
+
+@pytest.fixture
+def n_read(monkeypatch):
+    """Files read so far."""
+    found = []
+    plain = annotated.read_docs
+    monkeypatch.setattr(annotated, "read_docs", lambda files, *rest: counted(found, plain(files, *rest)))
+    return found
+
+
+def counted(found, docs):
+    found.append(1)
+    yield from docs
+
+
+def write(path, *taggings):
+    vocab = spacy.blank("xx").vocab
+    DocBin(docs=[Doc(vocab, words=WORDS[: len(tags)], tags=tags) for tags in taggings]).to_disk(path)
+    return path
+
+
+def tags_of(examples):
+    return [[token.tag_ for token in eg.reference] for eg in examples]
+
+
+def test_another_reader_of_the_same_files_does_not_read_them(path, nlp, n_read):
+    first = list(annotated_corpus(path, [])(nlp))
+    again = list(annotated_corpus(str(path), ["tag"])(nlp))
+    assert tags_of(first) == tags_of(again) == [TAGS, TAGS[::-1]] and len(n_read) == 1
+    assert all(a.reference is b.reference and a.predicted is not b.predicted for a, b in zip(first, again, strict=True))
+    assert [token.tag_ for token in again[0].predicted] == TAGS and not first[0].predicted.has_annotation("TAG")
+
+
+def test_what_is_written_on_predicted_docs_is_not_kept(path, nlp):
+    for eg in annotated_corpus(path, [])(nlp):
+        eg.predicted[0].tag_ = "W"
+    assert not any(eg.predicted.has_annotation("TAG") for eg in annotated_corpus(path, [])(nlp))
+
+
+def test_docs_that_were_not_all_read_are_not_kept(path, nlp, n_read):
+    next(annotated_corpus(path, [])(nlp))
+    assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
+    assert tags_of(annotated_corpus(path, [], limit=1)(nlp)) == [TAGS] and len(n_read) == 3
+    assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 3
+
+
+@pytest.mark.parametrize("taggings", [[TAGS, TAGS], [TAGS[:1]]])
+def test_a_file_that_was_written_again_is_read_again(path, nlp, taggings):
+    """Of another size, or of the same size at another time."""
+    before = path.stat()
+    list(annotated_corpus(path, [])(nlp))
+    write(path, *taggings)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert tags_of(annotated_corpus(path, [])(nlp)) == taggings
+    assert tags_of(annotated_corpus(path, [])(nlp)) == taggings
+
+
+def test_every_pipeline_has_docs_of_its_own_vocabulary(path, nlp):
+    other = spacy.blank("xx")
+    for pipeline in (nlp, other, nlp):
+        assert all(eg.reference.vocab is pipeline.vocab for eg in annotated_corpus(path, [])(pipeline))
+
+
+def test_docs_go_with_their_pipeline(path):
+    nlp = spacy.blank("xx")
+    list(annotated_corpus(path, [])(nlp))
+    pipeline, n_before = weakref.ref(nlp), len(kept._KEPT)
+    del nlp
+    gc.collect()
+    assert pipeline() is None and len(kept._KEPT) == n_before - 1
+
+
+def test_large_corpora_are_read_again(path, nlp, n_read, monkeypatch):
+    monkeypatch.setattr(kept, "MAX_TOKENS", 5)
+    for _ in range(2):
+        assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]]
+    assert len(n_read) == 2, "six tokens"
+    for _ in range(2):
+        assert tags_of(annotated_corpus(path, [], limit=1)(nlp)) == [TAGS]
+    assert len(n_read) == 3, "three tokens"
+
+
+def test_the_limit_is_of_all_corpora_of_a_pipeline(path, nlp, n_read, monkeypatch):
+    monkeypatch.setattr(kept, "MAX_TOKENS", 8)
+    other = write(path.parent / "other.spacy", TAGS)
+    for _ in range(2):
+        list(annotated_corpus(path, [])(nlp))
+        list(annotated_corpus(other, [])(nlp))
+    assert len(n_read) == 3
+
+
+def test_nothing_is_kept_in_a_memory_zone(path, nlp, n_read):
+    with nlp.memory_zone():
+        assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]]
+    assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
+
+
+def test_user_data_and_unknown_spaces_are_read(tmp_path, nlp):
+    """A mapping that is empty is left out, any other is not."""
+    docs = [Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, spaces=[True, False, False])]
+    docs[1].user_data["note"] = 1
+    two = Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, True])
+    DocBin(docs=[*docs, two], store_user_data=True).to_disk(tmp_path / "corpus.spacy")
+    found = [eg.reference for eg in annotated_corpus(tmp_path / "corpus.spacy", [])(nlp)]
+    assert [doc.user_data.get("note") for doc in found] == [None, 1, None]
+    assert [doc.has_unknown_spaces for doc in found] == [True, False, True]
+    assert [doc.text for doc in found] == ["a b c ", "a bc", "a b c "]
