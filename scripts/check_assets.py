@@ -1,6 +1,6 @@
 """Validate the corpora in assets/: columns, tag sets, chunk sequences, duplicates, splits. Prints a table.
 
-    python scripts/check_assets.py [ASSETS]
+python scripts/check_assets.py [ASSETS]
 """
 
 import sys

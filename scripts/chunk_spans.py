@@ -1,6 +1,6 @@
 """Turn the entities of a corpus, as `spacy convert --converter conll` reads the chunk column, into chunks.
 
-    python scripts/chunk_spans.py INPUT.spacy OUTPUT.spacy [--key chunks]
+python scripts/chunk_spans.py INPUT.spacy OUTPUT.spacy [--key chunks]
 """
 
 from pathlib import Path

@@ -17,9 +17,7 @@ from spacy_hoseq.readers.formats.letters import read_letters
 PLACES = ("letter.data.gz", "letter.data", "ocr/letter.data.gz", "ocr/letter.data")
 
 
-def main(
-    output: Path, file: str = "", environment: str = "", assets: Path = Path("assets/ocr/letter.data.gz")
-) -> None:
+def main(output: Path, file: str = "", environment: str = "", assets: Path = Path("assets/ocr/letter.data.gz")) -> None:
     folder = [Path(environment) / place for place in PLACES] if environment else []
     wanted = [Path(file)] if file else [*folder, assets]
     found = next((path for path in wanted if path.is_file()), None)

@@ -1,6 +1,6 @@
 """Measure a trained tagger: accuracy, accuracy on unknown words, calibration, speed, size. Writes JSON.
 
-    python scripts/measure.py MODEL TRAIN.spacy TEST.spacy OUTPUT.json
+python scripts/measure.py MODEL TRAIN.spacy TEST.spacy OUTPUT.json
 """
 
 import statistics

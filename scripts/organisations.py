@@ -1,6 +1,6 @@
 """Measure a pipeline that finds entities: precision, recall and F of one type and of all, speed, patterns. Writes JSON.
 
-    python scripts/organisations.py MODEL TEST.spacy OUTPUT.json [--label ORG]
+python scripts/organisations.py MODEL TEST.spacy OUTPUT.json [--label ORG]
 """
 
 import statistics

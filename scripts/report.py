@@ -1,6 +1,6 @@
 """Write a report in Markdown: a table of measured systems, and tagged sample sentences with a picture.
 
-    python scripts/report.py TITLE OUTPUT.md NAME=METRICS.json... [--model MODEL] [--sentences FILE.txt] [--note TEXT]
+python scripts/report.py TITLE OUTPUT.md NAME=METRICS.json... [--model MODEL] [--sentences FILE.txt] [--note TEXT]
 """
 
 import platform

@@ -1,6 +1,6 @@
 """`spacy train` with a stopwatch: writes seconds and peak memory (with that of a second process) beside the model.
 
-    python scripts/train.py CONFIG TRAIN.spacy DEV.spacy OUTPUT [--training.max_epochs 5 and other overrides]
+python scripts/train.py CONFIG TRAIN.spacy DEV.spacy OUTPUT [--training.max_epochs 5 and other overrides]
 """
 
 import gc

@@ -25,7 +25,7 @@ def main(
 ) -> None:
     if not folder or not Path(folder).is_dir():
         msg.fail(
-            f"No folder with {name}: \"{folder}\"" if folder else f"No folder with {name} is named",
+            f'No folder with {name}: "{folder}"' if folder else f"No folder with {name} is named",
             "It is licensed and not part of this project. Name the folder that has its trees, for example "
             "`python -m spacy project run ptb . --vars.ptb_dir FOLDER` (ctb: --vars.ctb_dir).",
             exits=1,

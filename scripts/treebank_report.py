@@ -54,8 +54,11 @@ def main(title: str, output: Path, statistics: Path, systems: List[str], paper: 
     page.add(page.table([statistics_row(*item) for item in parts.items()], STATISTICS_COLUMNS))
     page.add(
         "Unknown: tokens whose word is not in the training part. Ambiguous: tokens whose word has several tags there."
-        + (" Qian & Liu, Table 2: 642,246 tokens of training and 59,955 of testing, 6.33% unknown, 50.9% ambiguous."
-           if paper == "ctb" else "")  # fmt: skip
+        + (
+            " Qian & Liu, Table 2: 642,246 tokens of training and 59,955 of testing, 6.33% unknown, 50.9% ambiguous."
+            if paper == "ctb"
+            else ""
+        )  # fmt: skip
     )
     page.add(page.title(2, "Tagging"))
     page.add(page.table([*rows, *PAPERS.get(paper, [])], COLUMNS, aligns=("l", *["r"] * (len(COLUMNS) - 1))))

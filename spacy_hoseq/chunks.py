@@ -18,8 +18,8 @@ well formed if writing its chunks gives it back.
 from typing import Dict, List, NamedTuple, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import AnyInts, Ints, Mask
 from .errors import Errors
 
 OUTSIDE = "O"
@@ -33,8 +33,6 @@ LETTERS: Dict[str, str] = {
     "bilou": "UBIL",
     "start_end": "SBIE",
 }
-
-Ints = NDArray[np.intp]
 
 
 class Chunks(NamedTuple):
@@ -50,9 +48,7 @@ def read_chunks(tags: Sequence[str]) -> Chunks:
     return TagTable(tags).chunks(np.arange(len(tags)), np.zeros(len(tags), bool))
 
 
-def chunk_bounds(
-    kind: Ints, inside: NDArray[np.bool_], begins: NDArray[np.bool_], ends: NDArray[np.bool_]
-) -> "tuple[Ints, Ints]":
+def chunk_bounds(kind: Ints, inside: Mask, begins: Mask, ends: Mask) -> "tuple[Ints, Ints]":
     """Where chunks begin and end, for tags as arrays. All (n,): type of the chunk, whether the token is in one, and
     whether its tag says that it is the first, or the last. RETURNS first (C,), end (C,)."""
     cut = np.ones(len(kind) + 1, bool)  # between token i - 1 and token i
@@ -64,9 +60,9 @@ class Grammar(NamedTuple):
     """Which tags can stand where in a well-formed sequence. first, last (L,) bool: at its ends. pairs (L, L) bool: one
     after the other, the earlier one first."""
 
-    first: NDArray[np.bool_]
-    last: NDArray[np.bool_]
-    pairs: NDArray[np.bool_]
+    first: Mask
+    last: Mask
+    pairs: Mask
 
 
 def grammar(tags: Sequence[str], representation: str) -> Grammar:
@@ -103,7 +99,7 @@ class TagTable:
         self._begins = np.array([letter in BEGINS for letter in letters], bool)
         self._ends = np.array([letter in ENDS for letter in letters], bool)
 
-    def chunks(self, ids: NDArray[np.integer], cuts: NDArray[np.bool_]) -> Chunks:
+    def chunks(self, ids: AnyInts, cuts: Mask) -> Chunks:
         """The chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot go on."""
         kind = self._kind[ids]
         first, end = chunk_bounds(kind, self._inside[ids], self._begins[ids] | cuts, self._ends[ids])

@@ -16,7 +16,7 @@ class Warnings(metaclass=_WithCodes):
         "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
     )
     HW002 = (
-        "A span of doc.spans[\"{key}\"] crosses the end of a sentence and is left out: {span}. Mend the span, or the "
+        'A span of doc.spans["{key}"] crosses the end of a sentence and is left out: {span}. Mend the span, or the '
         "sentence boundary."
     )
 
@@ -36,28 +36,28 @@ class Errors(metaclass=_WithCodes):
     )
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
-        "A template is a conjunction of attributes at offsets, such as \"lower[-1]+lower[0]\" or \"suffix1..3[0]\"."
+        'A template is a conjunction of attributes at offsets, such as "lower[-1]+lower[0]" or "suffix1..3[0]".'
     )
-    HS011 = "The list of feature templates is empty. Give at least one, for example [\"lower[0]\"]."
-    HS012 = "The feature template \"{template}\" is given twice (ranges are written out first). Remove one of the two."
+    HS011 = 'The list of feature templates is empty. Give at least one, for example ["lower[0]"].'
+    HS012 = 'The feature template "{template}" is given twice (ranges are written out first). Remove one of the two.'
     HS013 = (
-        "Unknown attribute \"{name}\" in a feature template. Known: {known}, and every other attribute that "
+        'Unknown attribute "{name}" in a feature template. Known: {known}, and every other attribute that '
         "spaCy's `doc.to_array` accepts."
     )
     HS014 = (
-        "A feature template reads \"{name}\", but no such extension is registered. Call `Token.set_extension` before "
+        'A feature template reads "{name}", but no such extension is registered. Call `Token.set_extension` before '
         "the pipeline is used (in training: in the file given by --code)."
     )
     HS015 = "The value {value} of an extension read by a template is of type {type}; expected str, int, bool or None."
     HS016 = "A hashed index needs at least 1 row and at most 2147483646, got {n_rows}."
     HS017 = "`min_count` must be at least 1 (a weight for every feature of the training data), got {min_count}."
     HS018 = (
-        "The template \"{template}\" looks at the label that is to be found. Labels of neighbours have other offsets, "
-        "such as \"label[-1]\"."
+        'The template "{template}" looks at the label that is to be found. Labels of neighbours have other offsets, '
+        'such as "label[-1]".'
     )
     HS019 = (
-        "The template \"{template}\" must look at labels of the earlier component, each place once, such as "
-        "\"upstream[-1]+upstream[0]\". Templates about words alone belong to `spacy_hoseq.SparseLinear.v1`."
+        'The template "{template}" must look at labels of the earlier component, each place once, such as '
+        '"upstream[-1]+upstream[0]". Templates about words alone belong to `spacy_hoseq.SparseLinear.v1`.'
     )
 
     HS020 = (
@@ -90,7 +90,7 @@ class Errors(metaclass=_WithCodes):
         "finite and not negative. Train with the projection to >= 0."
     )
     HS033 = "Wrong {name} for frequent transitions: {value}. Expected {expected}."
-    HS034 = "Rule \"{rule}\": {problem}."
+    HS034 = 'Rule "{rule}": {problem}.'
     HS035 = "A pattern source must have `n_rules`, `define(labels, sequences)` and `fire(docs)`, got {source}."
     HS036 = (
         "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load an earlier "
@@ -111,23 +111,21 @@ class Errors(metaclass=_WithCodes):
         "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
     )
 
-    HS050 = "The weights in \"{name}\" cannot be read: {problem}. The file is truncated, damaged or of another program."
+    HS050 = 'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or of another program.'
     HS051 = (
-        "The weights in \"{name}\" were made for {got}, but the model in the config has {expected}. Load the matching "
+        'The weights in "{name}" were made for {got}, but the model in the config has {expected}. Load the matching '
         "config."
     )
     HS052 = (
         "The component has no features yet: {problem}. Call `nlp.initialize(get_examples)` with annotated examples, or "
         "load a trained model."
     )
-    HS053 = (
-        "The {name} have {got} columns, but there are {expected} {columns}, each of which needs a score."
-    )
-    HS054 = "The weights hold NaN or infinite values in \"{name}\". The file is damaged; load an earlier model."
-    HS055 = "The layer \"{name}\" has no update rule. Train it through a component of spacy_hoseq, which sets one."
+    HS053 = "The {name} have {got} columns, but there are {expected} {columns}, each of which needs a score."
+    HS054 = 'The weights hold NaN or infinite values in "{name}". The file is damaged; load an earlier model.'
+    HS055 = 'The layer "{name}" has no update rule. Train it through a component of spacy_hoseq, which sets one.'
     HS056 = "`max_states` must be at least 1, got {max_states}."
     HS057 = (
-        "The token \"{word}\" is no image: expected 16 Braille characters, one for each 4 x 2 pixels. Read the corpus "
+        'The token "{word}" is no image: expected 16 Braille characters, one for each 4 x 2 pixels. Read the corpus '
         "with `spacy_hoseq.letter_corpus.v1`, or use emissions made for words."
     )
     HS058 = (
@@ -135,22 +133,22 @@ class Errors(metaclass=_WithCodes):
         "training, or train again."
     )
     HS059 = (
-        "The weights in \"{name}\" are of format {got}, but this version reads formats 1 to {known} only. Update "
+        'The weights in "{name}" are of format {got}, but this version reads formats 1 to {known} only. Update '
         "spacy_hoseq, or save the model with the version in use here."
     )
 
-    HS060 = "Unknown objective \"{objective}\". Expected one of: {expected}."
-    HS062 = "The attribute \"{attribute}\" cannot be written. Use \"tag\", \"pos\" or an extension such as \"_.label\"."
-    HS063 = "The tag dictionary entry \"{word}\" lists no known label (got {labels}). Known: {known}."
+    HS060 = 'Unknown objective "{objective}". Expected one of: {expected}.'
+    HS062 = 'The attribute "{attribute}" cannot be written. Use "tag", "pos" or an extension such as "_.label".'
+    HS063 = 'The tag dictionary entry "{word}" lists no known label (got {labels}). Known: {known}.'
     HS064 = (
-        "The component \"{name}\" cannot be read from {where}: {problem}. A file is missing, truncated or of another "
+        'The component "{name}" cannot be read from {where}: {problem}. A file is missing, truncated or of another '
         "program; copy the model again or train it."
     )
-    HS065 = "\"{label}\" is no part of speech of spaCy. With the attribute \"pos\" labels must be among: {known}."
-    HS066 = "The extension \"{attribute}\" holds the value {value} of type {type}; labels must be strings, or empty."
-    HS067 = "The setting `{name}` is {value}, which is no {kind}. Use a registered one, such as \"{example}\"."
+    HS065 = '"{label}" is no part of speech of spaCy. With the attribute "pos" labels must be among: {known}.'
+    HS066 = 'The extension "{attribute}" holds the value {value} of type {type}; labels must be strings, or empty.'
+    HS067 = 'The setting `{name}` is {value}, which is no {kind}. Use a registered one, such as "{example}".'
     HS068 = (
-        "The pipeline {path} has no component \"{name}\", so its weights cannot be taken from there. Give a directory "
+        'The pipeline {path} has no component "{name}", so its weights cannot be taken from there. Give a directory '
         "saved by `nlp.to_disk` or `spacy train`, with a component of that name."
     )
 
@@ -167,47 +165,43 @@ class Errors(metaclass=_WithCodes):
         "words; got words {word}, tags {tag}, entities {entity}."
     )
     HS076 = (
-        "There is no part \"{part}\" of a split \"{split}\". Give both, or none of them; splits: {splits}; parts: "
-        "{parts}."
+        'There is no part "{part}" of a split "{split}". Give both, or none of them; splits: {splits}; parts: {parts}.'
     )
     HS077 = (
-        "The encoding \"{encoding}\" cannot be used: give one that Python knows, in which lines end with the byte 10, "
-        "such as \"utf-8\" or \"gb18030\"."
+        'The encoding "{encoding}" cannot be used: give one that Python knows, in which lines end with the byte 10, '
+        'such as "utf-8" or "gb18030".'
     )
     HS078 = (
-        "The separator of word and tag must be given, without spaces and backslashes, such as \"/\"; got "
-        "\"{separator}\"."
+        'The separator of word and tag must be given, without spaces and backslashes, such as "/"; got "{separator}".'
     )
     HS079 = (
-        "None of the {n_files} files is in the part \"{part}\" of the split \"{split}\": looked for {name} numbers "
+        'None of the {n_files} files is in the part "{part}" of the split "{split}": looked for {name} numbers '
         "{numbers}; {n_numbered} of the files have a {name} number."
     )
 
-    HS080 = (
-        "\"{tag}\" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type (\"B-NP\")."
-    )
-    HS081 = "Unknown representation of chunks \"{representation}\". Expected one of: {known}."
+    HS080 = '"{tag}" is no chunk tag. Expected O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP").'
+    HS081 = 'Unknown representation of chunks "{representation}". Expected one of: {known}.'
     HS082 = (
         "The chunk {type} from token {first} to {end} cannot be written as tags: chunks must come in order, without "
         "overlap (the one before ends at {before}), each of at least one of the {n} tokens."
     )
     HS083 = (
-        "The gold span {span} of doc.spans[\"{key}\"] {problem}. Chunks do not overlap, have a label each, and lie "
+        'The gold span {span} of doc.spans["{key}"] {problem}. Chunks do not overlap, have a label each, and lie '
         "within a sentence; mend the span, or the sentence boundary."
     )
     HS084 = (
-        "Which tags can follow each other cannot be told from pairs in the representation \"{representation}\". Use "
-        "\"iob2\", \"bilou\" or \"start_end\"."
+        'Which tags can follow each other cannot be told from pairs in the representation "{representation}". Use '
+        '"iob2", "bilou" or "start_end".'
     )
 
     HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
     HS091 = (
         "Without pruning the strategy {strategy} would have to search {n} combinations of labels at token {token}; the "
         "limit is {limit}. Set `prune` (0.01 leaves out labels a hundred times less probable than the best), or use "
-        "\"easiest_first\"."
+        '"easiest_first".'
     )
     HS092 = (
-        "Unknown strategy \"{strategy}\". Known: easiest_first, easiest_last, left_to_right, right_to_left, "
+        'Unknown strategy "{strategy}". Known: easiest_first, easiest_last, left_to_right, right_to_left, '
         "dependency_network, full_bidirectional."
     )
     HS093 = (
@@ -223,8 +217,8 @@ class Errors(metaclass=_WithCodes):
         "component `hoseq_bidirectional_tagger`."
     )
     HS096 = (
-        "`save_decisions` keeps the order of decisions; \"{strategy}\" makes none. Use \"easiest_first\" or "
-        "\"easiest_last\", or switch it off."
+        '`save_decisions` keeps the order of decisions; "{strategy}" makes none. Use "easiest_first" or '
+        '"easiest_last", or switch it off.'
     )
     HS097 = (
         "Probabilities vanish beside each other: transitions must differ by less than {limit} (they differ by {got}), "
@@ -241,21 +235,21 @@ class Errors(metaclass=_WithCodes):
     )
 
     HS100 = (
-        "The Doc {text} has no labels of the component \"{name}\" ({output}), to which a later one listens. Put "
-        "\"{name}\" before it and do not disable it; in training, a frozen component must be in "
+        'The Doc {text} has no labels of the component "{name}" ({output}), to which a later one listens. Put '
+        '"{name}" before it and do not disable it; in training, a frozen component must be in '
         "[training.annotating_components]."
     )
     HS101 = "`grad_factor` must be 0 or a positive number, got {grad_factor}."
     HS102 = (
-        "The component \"{name}\" listens to \"{upstream}\", but {problem}. Give a `hoseq_tagger` that comes before "
+        'The component "{name}" listens to "{upstream}", but {problem}. Give a `hoseq_tagger` that comes before '
         "it, by its name in the pipeline."
     )
     HS103 = (
-        "The tagger \"{name}\" has a tag dictionary or a decoder of its own, which a copy in the place of a listener "
+        'The tagger "{name}" has a tag dictionary or a decoder of its own, which a copy in the place of a listener '
         "would not have. Keep the listener, or train the tagger without."
     )
     HS104 = (
-        "The tagger \"{name}\" cannot be trained through its marginals while its network is shared (a Tok2Vec "
+        'The tagger "{name}" cannot be trained through its marginals while its network is shared (a Tok2Vec '
         "listener). Give it a tok2vec of its own, or set `grad_factor = 0` in the listening component."
     )
 

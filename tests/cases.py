@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacy_hoseq.chunks import read_chunks, write_chunks
-from spacy_hoseq.decoders.higher_order.configurations import Configurations
+from spacy_hoseq.decoders.problem.configurations import Configurations
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.trie import Fired, PatternScores, PatternTrie
 
@@ -20,7 +20,7 @@ Configuration = tuple[int, tuple[frozenset[int], ...], float]  # token of its fi
 class Case:
     """scores (N, L), trans (L, L), lengths (S,), allowed (N, L) or None. Patterns may be given more than once.
 
-    moves (N, L, L) or None: scores of label pairs at each token; those of first tokens count for nothing."""
+    edge_scores (N, L, L) or None: scores of label pairs at each token; those of first tokens count for nothing."""
 
     scores: NDArray[np.floating]
     trans: NDArray[np.floating]
@@ -29,7 +29,7 @@ class Case:
     fired: tuple[FiredPattern, ...] = ()
     allowed: NDArray[np.bool_] | None = None
     configurations: tuple[Configuration, ...] = ()
-    moves: NDArray[np.floating] | None = None
+    edge_scores: NDArray[np.floating] | None = None
 
     @property
     def n_labels(self) -> int:
@@ -70,15 +70,17 @@ class Case:
     def potentials(self) -> Potentials:
         has_patterns = bool(self.patterns or self.fired)
         patterns = self.pattern_scores() if has_patterns else None
-        return Potentials(self.scores, self.trans, self.lengths, patterns, self.label_sets(), self.moves)
+        return Potentials(self.scores, self.trans, self.lengths, patterns, self.label_sets(), self.edge_scores)
 
     def without_patterns(self) -> "Case":
         """A plain chain."""
         return replace(self, patterns=(), fired=(), configurations=())
 
     def doubles(self) -> "Case":
-        moves = None if self.moves is None else self.moves.astype(np.float64)
-        return replace(self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64), moves=moves)
+        edge_scores = None if self.edge_scores is None else self.edge_scores.astype(np.float64)
+        return replace(
+            self, scores=self.scores.astype(np.float64), trans=self.trans.astype(np.float64), edge_scores=edge_scores
+        )
 
     def take(self, sequences: list[int]) -> "Case":
         """A batch of some of the sequences, in the given order. The trie stays the same: ties may depend on it."""
@@ -106,7 +108,7 @@ class Case:
             fired=tuple(fired),
             allowed=None if self.allowed is None else self.allowed[tokens],
             configurations=tuple(configurations),
-            moves=None if self.moves is None else self.moves[tokens],
+            edge_scores=None if self.edge_scores is None else self.edge_scores[tokens],
         )
 
     def singles(self) -> list["Case"]:
@@ -126,7 +128,7 @@ class Case:
                 (first, tuple(frozenset(int(new[y]) for y in labels) for labels in sets), weight)
                 for first, sets, weight in self.configurations
             ),
-            None if self.moves is None else self.moves[:, old[:, None], old],
+            None if self.edge_scores is None else self.edge_scores[:, old[:, None], old],
         )
 
     def scaled(self, factor: float) -> "Case":

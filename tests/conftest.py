@@ -1,4 +1,4 @@
-"""Hypothesis profiles. `--slow` tries many more examples."""
+"""Hypothesis profiles and the two runs of the tests: the quick one by default, everything with `--all`."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,13 +9,26 @@ COMMON = dict(
     database=None,
     suppress_health_check=[HealthCheck.differing_executors],  # one contract, several decoders
 )
-settings.register_profile("default", max_examples=100, **COMMON)
+settings.register_profile("quick", max_examples=15, **COMMON)
+settings.register_profile("all", max_examples=100, **COMMON)
 settings.register_profile("slow", max_examples=3000, **COMMON)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="try many more random examples")
+    parser.addoption("--all", action="store_true", help="run everything: long tests too, and more random examples")
+    parser.addoption("--slow", action="store_true", help="as --all, with many more random examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("slow" if config.getoption("--slow") else "default")
+    config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
+    slow, everything = config.getoption("--slow"), config.getoption("--all")
+    settings.load_profile("slow" if slow else "all" if everything else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--all") or config.getoption("--slow"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]

@@ -38,8 +38,8 @@ def score_of(case: Case, labellings: Labels) -> Floats:
         total += case.scores[t].astype(np.float64)[here]
         if t > 0:
             total += case.trans[labellings[:, t - 1], here]
-            if case.moves is not None:
-                total += case.moves[t].astype(np.float64)[labellings[:, t - 1], here]
+            if case.edge_scores is not None:
+                total += case.edge_scores[t].astype(np.float64)[labellings[:, t - 1], here]
         if case.allowed is not None:
             total[~case.allowed[t][here]] = -np.inf
         for pattern, weight in case.patterns:

@@ -1,7 +1,6 @@
 """Random batches. Hypothesis chooses the shape of a case (and shrinks it), a seeded generator fills in the numbers:
 they come from continuous distributions, so that the best labelling is unique, unless `rounded` asks for ties."""
 
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -78,17 +77,17 @@ def cases(
 
 
 @st.composite
-def cases_with_moves(draw: st.DrawFn, **settings: Any) -> Case:
+def cases_with_edge_scores(draw: st.DrawFn, **settings: Any) -> Case:
     """Chains with scores of label pairs at each token. Those of first tokens, which count for nothing, are large.
 
     settings: as of `cases`."""
     case = draw(cases(**settings)).without_patterns()
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    moves = rng.normal(0, draw(st.sampled_from([1.0, 0.2, 5.0])), (*case.scores.shape, case.n_labels))
+    edge_scores = rng.normal(0, draw(st.sampled_from([1.0, 0.2, 5.0])), (*case.scores.shape, case.n_labels))
     if settings.get("rounded"):
-        moves = np.round(moves)
-    moves[case.starts] = rng.uniform(-60, 60, (len(case.starts), case.n_labels, case.n_labels))
-    return replace(case, moves=moves.astype(case.scores.dtype))
+        edge_scores = np.round(edge_scores)
+    edge_scores[case.starts] = rng.uniform(-60, 60, (len(case.starts), case.n_labels, case.n_labels))
+    return replace(case, edge_scores=edge_scores.astype(case.scores.dtype))
 
 
 def random_configurations(

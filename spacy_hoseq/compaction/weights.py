@@ -3,22 +3,20 @@
 from typing import Any, List, NamedTuple, Protocol, Sequence, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from thinc.api import Model
 
+from ..arrays import AnyFloats
 from ..learning.pruning import Pruning, centred, prune, row_ranges
-
-Floats = NDArray[np.floating]
 
 
 @runtime_checkable
 class FeatureWeights(Protocol):
     """A shim whose rows of weights belong to features and are added to the scores of all labels."""
 
-    def feature_weights(self) -> List[Floats]:
+    def feature_weights(self) -> List[AnyFloats]:
         """Finished weights, tables (R, L); none before initialization."""
 
-    def set_feature_weights(self, tables: Sequence[Floats]) -> None:
+    def set_feature_weights(self, tables: Sequence[AnyFloats]) -> None:
         """Others of the same shapes in their place. What is being learnt is lost."""
 
     def drop_features(self) -> None:
@@ -45,13 +43,13 @@ class CompactWeights:
         self._original = [shim.feature_weights() for shim in self._shims]
         self._centred = [[centred(table) for table in tables] for tables in self._original]
 
-    def ranges(self) -> Floats:
+    def ranges(self) -> AnyFloats:
         """Of all rows that are not zero."""
         parts = [row_ranges(table) for tables in self._centred for table in tables]
         ranges = np.concatenate(parts)
         return ranges[ranges > 0]
 
-    def weights(self) -> Floats:
+    def weights(self) -> AnyFloats:
         """Of all centred rows, those that are not zero."""
         return np.concatenate([table[table != 0] for tables in self._centred for table in tables])
 

@@ -12,6 +12,7 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
+from ..arrays import Floats, Floats32, Ints, Mask
 from ..errors import Errors, Warnings
 from ..features.sequences import by_doc
 from ..layers.listening.upstream import Output, UpstreamLabels
@@ -27,7 +28,7 @@ class Guesses(NamedTuple):
     handed: what listeners of later components have asked for, of all docs."""
 
     labels: List[NDArray[np.int32]]
-    marginals: Optional[List[NDArray[np.float32]]]
+    marginals: Optional[List[Floats32]]
     handed: List[Tuple[Output, UpstreamLabels]]
 
 
@@ -38,9 +39,7 @@ class ScoredLabels(NamedTuple):
     score: float
 
 
-def scored_labels(
-    labels: NDArray[np.int32], scores: NDArray[np.float64], names: Sequence[str]
-) -> List[ScoredLabels]:
+def scored_labels(labels: NDArray[np.int32], scores: Floats, names: Sequence[str]) -> List[ScoredLabels]:
     """labels (k, n): ids, best first. scores (k,). names: of the labels, by id."""
     rows = [[names[y] for y in row] for row in labels.tolist()]
     return [ScoredLabels(row, score) for row, score in zip(rows, scores.tolist(), strict=True)]
@@ -111,14 +110,12 @@ def write_labels(
         write_values(doc, attribute, found)
 
 
-def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: NDArray[np.float32]) -> None:
+def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: Floats32) -> None:
     """Keep the marginals of the component `name` on the Doc, beside those of others."""
     _keep(doc, MARGINALS, name, {"labels": list(labels), "probabilities": probabilities})
 
 
-def write_decisions(
-    doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: NDArray[np.float32]
-) -> None:
+def write_decisions(doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: Floats32) -> None:
     """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence), and how probable it was
     then."""
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
@@ -181,14 +178,14 @@ class LabelTable:
         self._names = np.array(names, np.uint64)[order]
         self._masks = np.concatenate([np.concatenate(masks)[order], everything])  # last row: no annotation
 
-    def masks(self, values: Values) -> "tuple[NDArray[np.bool_], NDArray[np.bool_]]":
+    def masks(self, values: Values) -> "tuple[Mask, Mask]":
         """RETURNS permitted labels (N, L) bool, and where an annotation names no known label (N,) bool."""
         at = np.minimum(np.searchsorted(self._names, values), len(self._names) - 1)
         known = self._names[at] == values
         return self._masks[np.where(known, at, len(self._names))], ~known & (values != 0)
 
 
-def gold_mask(examples: Sequence[Example], attribute: str, table: LabelTable) -> NDArray[np.bool_]:
+def gold_mask(examples: Sequence[Example], attribute: str, table: LabelTable) -> Mask:
     """Permitted labels at every token of the predicted docs, end to end. RETURNS (N, L) bool; all True = not annotated.
 
     Labels that the component does not know count as missing. WARNS [HW001] of them.
@@ -196,7 +193,7 @@ def gold_mask(examples: Sequence[Example], attribute: str, table: LabelTable) ->
     return permitted_labels(all_gold_values(examples, attribute), examples, table)
 
 
-def permitted_labels(values: Values, examples: Sequence[Example], table: LabelTable) -> NDArray[np.bool_]:
+def permitted_labels(values: Values, examples: Sequence[Example], table: LabelTable) -> Mask:
     """The labels that gold values permit, as `gold_mask` has them. values (N,): of these examples. RETURNS (N, L) bool.
     WARNS [HW001]."""
     masks, unknown = table.masks(values)
@@ -212,7 +209,7 @@ def _name_of(value: int, examples: Sequence[Example]) -> str:
     return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
 
 
-def known_labels(masks: NDArray[np.bool_]) -> NDArray[np.intp]:
+def known_labels(masks: Mask) -> Ints:
     """Label ids where the gold annotation permits one label only, -1 elsewhere. masks (N, L). RETURNS (N,)."""
     return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Callable, ContextManager, Dict, Iterable, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -18,6 +17,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
+from ..arrays import Ints, Mask
 from ..chunks import TagTable
 from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..features.sequences import sequence_lengths
@@ -325,16 +325,16 @@ class HoseqBidirectionalTagger(TrainablePipe):
     def _read_values(self, doc: Doc) -> Values:
         return self._chunks.read_values(doc) if self._chunks else read_values(doc, self.cfg["attribute"])
 
-    def _gold_ids(self, examples: Sequence[Example]) -> NDArray[np.intp]:
+    def _gold_ids(self, examples: Sequence[Example]) -> Ints:
         """Gold labels of the predicted docs, end to end; -1 where the annotation does not name one known label."""
         read = self._chunks.gold_values if self._chunks else lambda eg: gold_values(eg, self.cfg["attribute"])
         values = np.concatenate([read(eg) for eg in examples])
         return known_labels(permitted_labels(values, examples, self._lookup()[0]))
 
-    def _contexts(self, docs: List[Doc], gold: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
         return contexts_of(gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels))
 
-    def _allowed(self, docs: List[Doc]) -> Optional[NDArray[np.bool_]]:
+    def _allowed(self, docs: List[Doc]) -> Optional[Mask]:
         table, dictionary, _ = self._lookup()
         keep_preset = not self.cfg["overwrite"] and self._chunks is None
         return allowed_labels(docs, table, dictionary, self.cfg["attribute"], keep_preset=keep_preset)

@@ -17,6 +17,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
+from ..arrays import AnyInts, Mask
 from ..chunks import Grammar, TagTable, grammar, tag_names
 from ..decoders.exact import decode_exact
 from ..decoders.kbest import combine, k_best_of
@@ -309,7 +310,7 @@ class HoseqChunker(TrainablePipe):
             self._tables = table, TagTable(tags), grammar(tags, self.cfg["representation"])
         return self._tables
 
-    def _gold_mask(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
+    def _gold_mask(self, examples: Sequence[Example]) -> Mask:
         """Tags that the annotation permits (N, L); all where nothing is known, and where sentences of the predicted
         docs cut a gold chunk."""
         values = np.concatenate([self._annotation.gold_values(eg) for eg in examples])
@@ -323,7 +324,7 @@ class HoseqChunker(TrainablePipe):
         ids = known_labels(self._gold_mask(examples)).astype(np.int32)
         return np.split(ids, np.cumsum(sequence_lengths([eg.predicted for eg in examples]))[:-1])
 
-    def _edges(self, lengths: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def _edges(self, lengths: AnyInts) -> Mask:
         """Tags that can begin and end sequences, at their ends. RETURNS (N, L) bool."""
         first, last, _ = self._lookup()[2]
         ends = np.cumsum(lengths)
@@ -337,7 +338,7 @@ class HoseqChunker(TrainablePipe):
         pairs = self._lookup()[2].pairs
         return potentials._replace(trans=np.where(pairs, potentials.trans, -np.inf))
 
-    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, NDArray[np.bool_]]:
+    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Mask]:
         self._require_labels()
         potentials = self._well_formed(self.model.predict(docs))
         allowed = self._edges(potentials.lengths)

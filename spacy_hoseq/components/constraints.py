@@ -3,15 +3,13 @@
 from typing import Dict, List, Optional, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
+from ..arrays import Mask
 from ..errors import Errors
 from ..features.index import ExactIndex
 from .annotation import LabelTable, has_values, read_values
-
-Mask = NDArray[np.bool_]
 
 
 class TagDictionary:

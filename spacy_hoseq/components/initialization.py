@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from thinc.api import Model
 
+from ..arrays import Ints
 from ..decoders.bidirectional.local import contexts_of
 from ..features.sequences import sequence_lengths
 from .annotation import LabelTable, all_gold_values, known_labels
@@ -53,9 +54,7 @@ def gold_sequences(examples: List[Example], attribute: str, table: LabelTable) -
         yield from np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 
-def context_batches(
-    docs: List[Doc], gold: List[NDArray[np.intp]], order: int, n_labels: int
-) -> Iterator[Tuple[List[Doc], NDArray[np.intp]]]:
+def context_batches(docs: List[Doc], gold: List[Ints], order: int, n_labels: int) -> Iterator[Tuple[List[Doc], Ints]]:
     """Docs with the gold labels in the slots of their tokens (N, 2k), batch by batch; gold: label ids of each doc."""
     for start in range(0, len(docs), BATCH):
         batch, ids = docs[start : start + BATCH], np.concatenate(gold[start : start + BATCH])

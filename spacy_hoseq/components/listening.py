@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
+from ..arrays import Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels
 from ..decoders.posterior.predictions import labels_and_probable
@@ -110,7 +111,7 @@ def hand_over(listeners: Sequence[MarginalListener], upstream: Upstream) -> None
 def decode_for(
     listeners: Sequence[MarginalListener],
     potentials: Potentials,
-    allowed: Optional[NDArray[np.bool_]],
+    allowed: Optional[Mask],
     decode: Decoder,
     labels: Sequence[str],
 ) -> Tuple[NDArray[np.int32], Handed]:

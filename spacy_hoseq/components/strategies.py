@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..arrays import Floats32, Mask
 from ..decoders.bidirectional.decompositions import check_prune, classifiers_of, decode_decompositions
 from ..decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import LocalScores
@@ -21,7 +22,7 @@ class Decided(NamedTuple):
 
     labels: List[NDArray[np.int32]]
     order: Optional[List[NDArray[np.int32]]]
-    probabilities: Optional[List[NDArray[np.float32]]]
+    probabilities: Optional[List[Floats32]]
 
 
 def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool) -> None:
@@ -46,7 +47,7 @@ def infer(
     order: int,
     *,
     prune: float,
-    allowed: Optional[NDArray[np.bool_]],
+    allowed: Optional[Mask],
     with_order: bool,
 ) -> Decided:
     """Labels of docs that are not all empty. with_order (bool): keep the order of decisions, of a greedy strategy."""

@@ -18,6 +18,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 
+from ..arrays import Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.kbest import combine, k_best_of
@@ -342,7 +343,7 @@ class HoseqTagger(TrainablePipe):
             self._tables = LabelTable(self.labels, self.vocab.strings, self.cfg["neg_prefix"]), dictionary
         return self._tables
 
-    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Optional[NDArray[np.bool_]]]:
+    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Optional[Mask]]:
         self._require_labels()
         table, dictionary = self._lookup()
         keep_preset = not self.cfg["overwrite"]

@@ -2,9 +2,7 @@
 
 from typing import Optional, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Mask
 from .baselines.algorithm_1 import algorithm_1
 from .exact import decode_exact
 from .higher_order.longest_match import decode_any_sign
@@ -18,7 +16,7 @@ from .problem.trie import no_patterns
 class Decoder(Protocol):
     """From potentials to labels. Write your own: register a function that returns one in `spacy.registry.misc`."""
 
-    def __call__(self, potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths: ...
+    def __call__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths: ...
 
 
 def exact_decoder() -> Decoder:
@@ -41,7 +39,7 @@ def algorithm_1_decoder() -> Decoder:
     return algorithm_1
 
 
-def decode_longest_match(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
+def decode_longest_match(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
     """`decode_any_sign` of potentials. RAISES ValueError as there; [HS039]: general configurations."""
     potentials.refuse_configurations("any_sign_decoder")
     scores, trans, lengths, patterns = potentials[:4]

@@ -13,31 +13,22 @@ from contextlib import contextmanager, suppress
 from typing import Iterator, Optional, Tuple, Union
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyFloats, Ints, Labels, Mask
 from ..errors import Errors
 from .chain.chain_marginals import ChainMarginals
-from .chain.edge_viterbi import local_viterbi
+from .chain.edge_viterbi import edge_viterbi
 from .chain.forward_backward import forward_backward
 from .chain.log_marginals import LogMarginals
-from .higher_order.configurations import (
-    ConfigurationLattice,
-    Configurations,
-    check_configurations,
-    configuration_paths,
-    configuration_posterior,
-)
+from .higher_order.configurations import ConfigurationLattice, configuration_paths, configuration_posterior
 from .higher_order.longest_match import any_sign_posterior, check_finite, decode_any_sign
 from .higher_order.pattern_posterior import is_stable, pattern_posterior
+from .problem.configurations import Configurations, check_configurations
 from .problem.layout import check_lengths, check_scores
 from .problem.path_score import sum_score
 from .problem.potentials import OneSequence, Potentials
 from .problem.results import LostDigits, NoPath, Paths, Posterior
 from .pruning.pruned import pruned_labels
-
-Ints = NDArray[np.intp]
-Labels = NDArray[np.int32]
-Mask = NDArray[np.bool_]
 
 
 def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
@@ -47,17 +38,17 @@ def decode_exact(potentials: Potentials, *, allowed: Optional[Mask] = None) -> P
     RAISES ValueError [HS020-HS025, HS036-HS038]; [HS099]: scores of label pairs at each token beside label patterns.
     """
     labels = exact_labels(potentials, allowed=allowed)
-    scores, trans, lengths, patterns, configurations, moves = potentials[:6]
+    scores, trans, lengths, patterns, configurations, edge_scores = potentials[:6]
     emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
-    return Paths(labels, sum_score(emissions, trans, labels, lengths, patterns, configurations, moves))
+    return Paths(labels, sum_score(emissions, trans, labels, lengths, patterns, configurations, edge_scores))
 
 
 def exact_labels(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Labels:
     """The labels of `decode_exact` alone (N,), for those who do not ask for scores."""
-    if potentials.moves is not None:
+    if potentials.edge_scores is not None:
         check_chain(potentials)
         scores, trans, lengths = potentials[:3]
-        return local_viterbi(scores, trans, potentials.moves, lengths, allowed=allowed).labels
+        return edge_viterbi(scores, trans, potentials.edge_scores, lengths, allowed=allowed).labels
     spanned, rest = _split(potentials, allowed, with_zero=False)
     if not len(spanned):
         return _decode_contiguous(potentials, allowed)
@@ -81,8 +72,8 @@ def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -
     allowed (N, L) bool. RETURNS (Posterior): the gradient of sum(log_z) with respect to every field of `potentials`.
     RAISES ValueError as `decode_exact`.
     """
-    if potentials.moves is not None:
-        return _sum_moves(potentials, potentials.moves, allowed)
+    if potentials.edge_scores is not None:
+        return _sum_edge_scores(potentials, potentials.edge_scores, allowed)
     spanned, rest = _split(potentials, allowed, with_zero=True)
     if not len(spanned):
         found = _sum_contiguous(potentials, allowed)
@@ -118,16 +109,16 @@ def check_chain(potentials: Potentials) -> None:
         raise ValueError(Errors.HS099.format(decoder="label patterns"))
 
 
-def _sum_moves(potentials: Potentials, moves: NDArray[np.floating], allowed: Optional[Mask]) -> Posterior:
+def _sum_edge_scores(potentials: Potentials, edge_scores: AnyFloats, allowed: Optional[Mask]) -> Posterior:
     check_chain(potentials)
     scores, trans, lengths = potentials[:3]
     chain: Union[ChainMarginals, LogMarginals]
     try:
-        chain = ChainMarginals(scores, trans, lengths, allowed=allowed, moves=moves)
+        chain = ChainMarginals(scores, trans, lengths, allowed=allowed, edge_scores=edge_scores)
     except LostDigits:
-        chain = LogMarginals(scores, trans, lengths, allowed=allowed, moves=moves)
+        chain = LogMarginals(scores, trans, lengths, allowed=allowed, edge_scores=edge_scores)
     arcs = chain.every_arc()
-    return Posterior(chain.log_z, chain.nodes, arcs.sum(axis=0), np.zeros(0), np.zeros(0), moves=arcs)
+    return Posterior(chain.log_z, chain.nodes, arcs.sum(axis=0), np.zeros(0), np.zeros(0), edge_scores=arcs)
 
 
 def _split(potentials: Potentials, allowed: Optional[Mask], *, with_zero: bool) -> Tuple[Ints, Ints]:

@@ -10,12 +10,13 @@ Checked against enumeration in tests/decoders/test_kbest.py.
 from typing import List, Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyFloats, Mask
 from ..errors import Errors
 from .exact import decode_exact
-from .higher_order.configurations import Configurations, lattice_of
+from .higher_order.configurations import lattice_of
 from .higher_order.lattice import k_best_paths
+from .problem.configurations import Configurations
 from .problem.layout import check_scores
 from .problem.potentials import Potentials
 from .problem.results import KBest
@@ -23,13 +24,13 @@ from .problem.trie import PatternScores
 
 
 def k_best(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     k: int,
     *,
     patterns: Optional[PatternScores] = None,
     configurations: Optional[Configurations] = None,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> KBest:
     """The k label sequences of highest score, of one sequence.
 
@@ -65,13 +66,13 @@ def combine(parts: List[KBest], k: int) -> KBest:
     return whole
 
 
-def k_best_of(potentials: Potentials, allowed: Optional[NDArray[np.bool_]], k: int) -> KBest:
-    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`; [HS099]: moves.
+def k_best_of(potentials: Potentials, allowed: Optional[Mask], k: int) -> KBest:
+    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`; [HS099]: edge_scores.
 
     The single best one is that of `decode_exact`, which prunes.
     """
     if k == 1:
-        potentials.refuse_moves("one sequence at a time")
+        potentials.refuse_edge_scores("one sequence at a time")
         paths = decode_exact(potentials, allowed=allowed)
         return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
     parts = []

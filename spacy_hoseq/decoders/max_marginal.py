@@ -10,15 +10,15 @@ It makes the expected number of right labels large, where `exact.py` makes the p
 from typing import Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Mask
 from .exact import exact_posterior
 from .problem.path_score import path_score
 from .problem.potentials import Potentials
 from .problem.results import Paths
 
 
-def max_marginal(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Paths:
+def max_marginal(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
     """The label of largest marginal at each token, for a batch of sequences.
 
     allowed (N, L) bool. RETURNS (Paths): scores are score(x, y*), -inf if y* uses a forbidden transition, which this
@@ -26,6 +26,8 @@ def max_marginal(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]]
     """
     marginals = exact_posterior(potentials, allowed=allowed).marginals
     labels = marginals.argmax(axis=1).astype(np.int32)
-    scores, trans, lengths, patterns, configurations, moves = potentials[:6]
-    of_paths = path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations, moves=moves)
+    scores, trans, lengths, patterns, configurations, edge_scores = potentials[:6]
+    of_paths = path_score(
+        scores, trans, labels, lengths, patterns=patterns, configurations=configurations, edge_scores=edge_scores
+    )
     return Paths(labels, of_paths)

@@ -8,23 +8,25 @@ from typing import Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyFloats, Mask
 from ..errors import Errors
-from .higher_order.configurations import Configurations, lattice_of
+from .higher_order.configurations import lattice_of
 from .higher_order.lattice import sample_paths
+from .problem.configurations import Configurations
 from .problem.layout import check_scores
 from .problem.potentials import Potentials
 from .problem.trie import PatternScores
 
 
 def sample(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     n_samples: int,
     rng: np.random.Generator,
     *,
     patterns: Optional[PatternScores] = None,
     configurations: Optional[Configurations] = None,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> NDArray[np.int32]:
     """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for one sequence.
 
@@ -41,7 +43,7 @@ def sample(
 
 
 def samples_of(
-    potentials: Potentials, allowed: Optional[NDArray[np.bool_]], n_samples: int, rng: np.random.Generator
+    potentials: Potentials, allowed: Optional[Mask], n_samples: int, rng: np.random.Generator
 ) -> NDArray[np.int32]:
     """Draws of a whole batch. RETURNS (n_samples, N) int32. RAISES as `sample`."""
     parts = [np.zeros((n_samples, 0), np.int32)]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
+from ..arrays import Ints
 from .attributes import check_attribute, lexical_attribute, token_values
 from .keys import ABSENT, AFTER, BEFORE, Keys, mix
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
@@ -25,7 +26,7 @@ class Columns(NamedTuple):
 
     n_tokens: int
     lengths: NDArray[np.int32]
-    positions: NDArray[np.intp]
+    positions: Ints
     types: NDArray[np.int32]
     numbering: object
     lexical: Dict[str, Keys]
@@ -112,7 +113,7 @@ class FeatureExtractor:
         self._lexicon.clear()
 
     def _pad(
-        self, values: NDArray[Any], positions: NDArray[np.intp], lengths: NDArray[np.int32], outside: Tuple[Any, Any]
+        self, values: NDArray[Any], positions: Ints, lengths: NDArray[np.int32], outside: Tuple[Any, Any]
     ) -> NDArray[Any]:
         """Lay sentences apart by `margin` places that hold what stands before and after them."""
         margin = self._margin
@@ -137,7 +138,7 @@ class FeatureExtractor:
         return keys
 
 
-def _positions(lengths: NDArray[np.int32], margin: int) -> NDArray[np.intp]:
+def _positions(lengths: NDArray[np.int32], margin: int) -> Ints:
     """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,) intp."""
     sentence = np.repeat(np.arange(len(lengths)), lengths)  # (N,)
     return np.arange(len(sentence)) + margin * (2 * sentence + 1)

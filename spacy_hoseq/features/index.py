@@ -10,6 +10,7 @@ from typing import List, Literal, Optional, Protocol, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyInts
 from .keys import ABSENT, Keys
 
 Rows = NDArray[np.int32]
@@ -107,7 +108,7 @@ class SomeRows:
     rows (U,): distinct.
     """
 
-    def __init__(self, index: Index, rows: NDArray[np.integer]) -> None:
+    def __init__(self, index: Index, rows: AnyInts) -> None:
         self._index, self.n_rows = index, len(rows)
         self._place = np.full(index.n_rows + 1, self.n_rows, np.int32)
         self._place[rows] = np.arange(self.n_rows, dtype=np.int32)

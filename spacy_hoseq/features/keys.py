@@ -5,10 +5,9 @@ it stands for "this template does not fire at this token".
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.strings import get_string_id
 
-Keys = NDArray[np.uint64]
+from ..arrays import Keys
 
 ABSENT = np.uint64(0)
 BEFORE, AFTER = np.uint64(get_string_id("<s>")), np.uint64(get_string_id("</s>"))  # values beyond the sentence's ends

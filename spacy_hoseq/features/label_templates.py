@@ -8,7 +8,6 @@ they become known only while decoding.
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.strings import get_string_id
 
 from ..errors import Errors
@@ -16,7 +15,6 @@ from .keys import ABSENT, AFTER, BEFORE, Keys, mix
 from .templates import Template
 
 LABEL = "label"
-Ints = NDArray[np.intp]
 
 
 class LabelTemplate(NamedTuple):

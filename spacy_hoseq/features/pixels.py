@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.lexeme import Lexeme
 
+from ..arrays import Floats32
+
 ROWS, COLUMNS = 16, 8  # pixels
 CELL_ROWS, CELL_COLUMNS = 4, 2  # pixels of one character
 CHARACTERS = (ROWS // CELL_ROWS) * (COLUMNS // CELL_COLUMNS)
@@ -25,7 +27,7 @@ def image_to_word(pixels: NDArray[Any]) -> str:
     return "".join(chr(BLANK + int(dot)) for dot in dots.reshape(-1))
 
 
-def words_to_images(words: "list[str]") -> NDArray[np.float32]:
+def words_to_images(words: "list[str]") -> Floats32:
     """RETURNS (n, 16, 8) float32, 1 = black. All words must be images (`is_image`)."""
     codes = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32) - BLANK
     cells = codes.reshape(len(words), ROWS // CELL_ROWS, 1, COLUMNS // CELL_COLUMNS, 1)

@@ -9,6 +9,7 @@ from spacy.attrs import ORTH, SENT_START
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..arrays import Mask
 from ..errors import Errors
 from .keys import Keys
 
@@ -62,7 +63,7 @@ def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
     return _lengths(np.concatenate([np.zeros(0, np.uint64), *boundaries]), docs)
 
 
-def sentence_starts(doc: Doc) -> NDArray[np.bool_]:
+def sentence_starts(doc: Doc) -> Mask:
     """RETURNS (len(doc),) bool: tokens that begin a sequence. Unknown boundaries (0) are no boundaries."""
     return _starts(doc.to_array(SENT_START), [doc])
 
@@ -78,9 +79,9 @@ def _lengths(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Lengths:
     return np.diff(starts, append=len(boundaries)).astype(np.int32)
 
 
-def _starts(boundaries: NDArray[Any], docs: Sequence[Doc]) -> NDArray[np.bool_]:
+def _starts(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Mask:
     """boundaries (N,): SENT_START of all tokens, 1 = first of a sentence (0 = unknown). RETURNS (N,) bool."""
-    starts: NDArray[np.bool_] = boundaries == 1
+    starts: Mask = boundaries == 1
     sizes = np.array([len(doc) for doc in docs], np.intp)
     starts[(np.cumsum(sizes) - sizes)[sizes > 0]] = True
     return starts

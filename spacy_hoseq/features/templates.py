@@ -62,7 +62,7 @@ def parse_templates(texts: Iterable[str]) -> List[Template]:
 def parse_template(text: str) -> List[Template]:
     """Read one template string into one template per combination of its ranges. RAISES ValueError [HS010]."""
     if not isinstance(text, str) or not text.strip():
-        raise ValueError(_message(str(text), 0, "a template such as \"lower[0]\""))
+        raise ValueError(_message(str(text), 0, 'a template such as "lower[0]"'))
     alternatives = []
     at = 0
     while True:
@@ -71,7 +71,7 @@ def parse_template(text: str) -> List[Template]:
         if at == len(text):
             return [Template(parts) for parts in itertools.product(*alternatives)]
         if text[at] != "+":
-            raise ValueError(_message(text, at, "\"+\" or the end"))
+            raise ValueError(_message(text, at, '"+" or the end'))
         at += 1
 
 
@@ -89,11 +89,11 @@ def _parse_part(text: str, at: int) -> Tuple[List[Part], int]:
             numbers = _range(text, lengths, least=_LEAST_NUMBER[name.group()], most=MAX_NUMBER)
             attributes = [f"{name.group()}{n}" for n in numbers]
     elif lengths and not name.group().startswith("_."):
-        raise ValueError(_message(text, at, "\"[\" (only prefix, suffix, pixel and known_tag take a number)"))
+        raise ValueError(_message(text, at, '"[" (only prefix, suffix, pixel and known_tag take a number)'))
     at = lengths.end() if lengths else at
     offsets = _OFFSETS.match(text, at)
     if not offsets:
-        raise ValueError(_message(text, at, "an offset such as \"[-1]\" or \"[-2..2]\""))
+        raise ValueError(_message(text, at, 'an offset such as "[-1]" or "[-2..2]"'))
     within = _range(text, offsets, least=-MAX_OFFSET, most=MAX_OFFSET)
     return [Part(a, o) for a in attributes for o in within], offsets.end()
 

@@ -3,16 +3,14 @@
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..decoders.higher_order.configurations import Configurations
+from ..arrays import AnyFloats, Floats, Ints
+from ..decoders.problem.configurations import Configurations
 from ..decoders.problem.potentials import PotentialsGradient
 from ..decoders.problem.trie import Fired, PatternScores, PatternTrie
 from ..decoders.pruning.limits import Limits
 from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource
-
-Ints = NDArray[np.intp]
 
 
 class InUse(NamedTuple):
@@ -20,7 +18,7 @@ class InUse(NamedTuple):
 
     features: PatternFeatures
     trie: PatternTrie
-    node_weights: NDArray[np.float64]
+    node_weights: Floats
 
 
 class Structure:
@@ -44,9 +42,7 @@ class Structure:
         self._finished: Optional[InUse] = None
         self._limits: Optional[Limits] = None
 
-    def in_use(
-        self, definition: Dict[str, Any], n_labels: int, weights: NDArray[np.floating], *, is_train: bool
-    ) -> InUse:
+    def in_use(self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool) -> InUse:
         """definition: of all features, as saved. weights (W,): theirs; finished ones unless `is_train`."""
         every = self._all  # (other threads may be making them, too)
         if every is None or self._of is not definition:
@@ -65,7 +61,7 @@ class Structure:
             self._finished, self._weights = finished, weights
         return finished
 
-    def limits(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> Limits:
+    def limits(self, trans: AnyFloats, patterns: Optional[PatternScores]) -> Limits:
         """What pruning knows of finished weights: the same record as long as they are the same."""
         limits = self._limits
         if limits is None or not limits.belong_to(trans, patterns):
@@ -80,9 +76,7 @@ class Structure:
         self._forget()
 
 
-def _node_weights(
-    features: PatternFeatures, trie: PatternTrie, weights: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def _node_weights(features: PatternFeatures, trie: PatternTrie, weights: AnyFloats) -> Floats:
     everywhere = features.rule_of < 0
     own = weights[features.weight_of[everywhere]]
     return np.bincount(trie.node_of[everywhere], own, minlength=len(trie)).astype(np.float64)
@@ -102,9 +96,7 @@ def no_features() -> Found:
     return Found(None, None, None, np.zeros(0, np.intp), np.zeros(0, np.intp))
 
 
-def features_of(
-    docs: List[Doc], source: PatternSource, in_use: InUse, weights: NDArray[np.float64], max_states: int
-) -> Found:
+def features_of(docs: List[Doc], source: PatternSource, in_use: InUse, weights: Floats, max_states: int) -> Found:
     """Weights of the patterns at the trie's nodes and positions, and of configurations at their spans."""
     features, trie, node_weights = in_use
     if not features.n_weights:
@@ -127,7 +119,7 @@ def features_of(
     return found
 
 
-def weight_gradient(found: Found, gradient: PotentialsGradient) -> Tuple[Ints, NDArray[np.float64]]:
+def weight_gradient(found: Found, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
     """From nodes, positions and spans back to weights; tied features add up. RETURNS weights touched, gradient."""
     if found.in_use is None:
         return np.zeros(0, np.intp), np.zeros(0)

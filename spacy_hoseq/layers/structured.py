@@ -8,7 +8,8 @@ from spacy.tokens import Doc
 from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
-from ..decoders.higher_order.configurations import MAX_STATES
+from ..arrays import Floats32
+from ..decoders.problem.configurations import MAX_STATES
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..decoders.problem.trie import PatternTrie
 from ..errors import Errors
@@ -123,14 +124,14 @@ def forward(
         weights = shim.values("patterns", is_train=is_train)
         in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=is_train)
         found = features_of(docs, model.attrs["source"], in_use, weights, structure.max_states)
-    moves, backprop_moves = None, None
+    edge_scores, backprop_edge_scores = None, None
     for layer in model.layers[1:]:
-        pairs, backprop_moves = layer(docs, is_train)
+        pairs, backprop_edge_scores = layer(docs, is_train)
         flat = _concatenate(pairs, layer.ops, len(trans) ** 2, "transitions", "pairs of labels")
-        moves = flat.reshape(len(scores), len(trans), len(trans))
+        edge_scores = flat.reshape(len(scores), len(trans), len(trans))
     limits = None if is_train else structure.limits(trans, found.patterns)
     lengths = emissions.lengths if isinstance(emissions, ScoresByDoc) else sequence_lengths(docs)
-    potentials = Potentials(scores, trans, lengths, found.patterns, found.configurations, moves, limits)
+    potentials = Potentials(scores, trans, lengths, found.patterns, found.configurations, edge_scores, limits)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         pairs = len(trans) if structure.label_pairs else 0
@@ -138,10 +139,14 @@ def forward(
         if "patterns" in shim.parameters:
             shim.add_gradient("patterns", weight_gradient(found, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
-        if backprop_moves is not None and gradient.moves is not None and moves is not None:
-            d_moves = gradient.moves.reshape(len(scores), len(trans) ** 2).astype(moves.dtype, copy=False)
+        if backprop_edge_scores is not None and gradient.edge_scores is not None and edge_scores is not None:
+            d_edge_scores = gradient.edge_scores.reshape(len(scores), len(trans) ** 2).astype(
+                edge_scores.dtype, copy=False
+            )
             ops = model.layers[1].ops
-            backprop_moves([cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_moves, ends)])
+            backprop_edge_scores(
+                [cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_edge_scores, ends)]
+            )
         ops = model.layers[0].ops
         d_scores = gradient.scores.astype(scores.dtype, copy=False)
         d_emissions = [cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_scores, ends)]
@@ -168,7 +173,7 @@ def _problem(shim: WeightsShim) -> str:
     return "a pattern weight is negative" if parameter.nonnegative and (parameter.values < 0).any() else ""
 
 
-def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, columns: str) -> NDArray[np.float32]:
+def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, columns: str) -> Floats32:
     """RETURNS (N, n_columns) float32, or float64 if that is what they are. RAISES ValueError [HS053]: another width."""
     arrays: List[NDArray[Any]]
     together = whole(parts)

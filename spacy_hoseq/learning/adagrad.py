@@ -3,11 +3,9 @@
 from typing import Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyFloats
 from ..errors import Errors
-
-Floats = NDArray[np.floating]
 
 
 class AdaGrad:
@@ -34,12 +32,12 @@ class AdaGrad:
         self.learn_rate, self.l1, self.l2 = learn_rate, l1, l2
         self.is_sparse = not (l1 or l2)
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats:
+    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> AnyFloats:
         """The rule's memory for a weight array of this shape: G - EPSILON, since memory full of zeros is none until it
         is written on. resumed (bool): its weights were learnt before."""
         return np.full(shape, self.RESUMED - self.EPSILON, dtype) if resumed else np.zeros(shape, dtype)
 
-    def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]:
+    def step(self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats) -> Tuple[AnyFloats, AnyFloats]:
         """RETURNS new weights, new memory; all of one shape."""
         if self.l2:
             gradient = gradient + self.l2 * weights

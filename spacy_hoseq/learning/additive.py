@@ -3,11 +3,9 @@
 from typing import Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyFloats
 from ..errors import Errors
-
-Floats = NDArray[np.floating]
 
 
 class Additive:
@@ -21,10 +19,10 @@ class Additive:
             raise ValueError(Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0"))
         self.learn_rate = learn_rate
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats:
+    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> AnyFloats:
         """The rule remembers nothing."""
         return np.zeros((shape[0],) + (0,) * (len(shape) - 1), dtype)
 
-    def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]:
+    def step(self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats) -> Tuple[AnyFloats, AnyFloats]:
         """RETURNS new weights, memory."""
         return weights - self.learn_rate * gradient, memory

@@ -9,7 +9,8 @@ from typing import NamedTuple, Sequence, Tuple, Union
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from ..arrays import AnyFloats, Ints
+
 Rows = NDArray[np.integer]
 
 FEW_CELLS = 4  # a gradient is taken cell by cell if at most one cell in so many is not 0, else row by row
@@ -19,11 +20,11 @@ class CellGradient(NamedTuple):
     """cells (n,): distinct, of the flat array. gradient (n,): of these cells; that of all others is 0. Rows that are
     touched have a cell, perhaps one with gradient 0."""
 
-    cells: NDArray[np.intp]
-    gradient: Floats
+    cells: Ints
+    gradient: AnyFloats
 
 
-RowGradient = Tuple[Rows, Floats]  # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
+RowGradient = Tuple[Rows, AnyFloats]  # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
 Gradient = Union[RowGradient, CellGradient]
 
 
@@ -32,13 +33,13 @@ def are_few(n_cells: int, n_rows: int, n_columns: int) -> bool:
     return FEW_CELLS * n_cells <= n_rows * n_columns
 
 
-def added_cells(cells: NDArray[np.intp], gradient: Floats) -> CellGradient:
+def added_cells(cells: Ints, gradient: AnyFloats) -> CellGradient:
     """The sum of gradients of single cells, which may be the same. cells, gradient (n,)."""
     distinct, place = np.unique(cells, return_inverse=True)
     return CellGradient(distinct, np.bincount(place, gradient, minlength=len(distinct)).astype(gradient.dtype))
 
 
-def merge_gradients(gradients: Sequence[RowGradient], values: Floats) -> RowGradient:
+def merge_gradients(gradients: Sequence[RowGradient], values: AnyFloats) -> RowGradient:
     """The sum of gradients of some rows each. RETURNS distinct rows, their gradient; none are of the type of values."""
     if not gradients:
         return np.zeros(0, np.intp), np.zeros((0, *values.shape[1:]), values.dtype)
@@ -48,11 +49,11 @@ def merge_gradients(gradients: Sequence[RowGradient], values: Floats) -> RowGrad
     stacked = np.concatenate([g for _, g in gradients])
     order = np.argsort(rows, kind="stable")
     unique, starts = np.unique(rows[order], return_index=True)
-    merged: Floats = np.add.reduceat(stacked[order], starts, axis=0)
+    merged: AnyFloats = np.add.reduceat(stacked[order], starts, axis=0)
     return unique, merged
 
 
-def summed(gradients: Sequence[Gradient], values: Floats, *, by_cells: bool) -> Gradient:
+def summed(gradients: Sequence[Gradient], values: AnyFloats, *, by_cells: bool) -> Gradient:
     """The sum of gradients. values (R, C) or (R,): the weights. by_cells (bool): whether cells will do where they are
     few; else rows."""
     if by_cells and len(gradients) == 1 and isinstance(gradients[0], CellGradient):
@@ -64,13 +65,13 @@ def summed(gradients: Sequence[Gradient], values: Floats, *, by_cells: bool) -> 
     return whole
 
 
-def _rows_of(gradient: Gradient, values: Floats) -> RowGradient:
+def _rows_of(gradient: Gradient, values: AnyFloats) -> RowGradient:
     if not isinstance(gradient, CellGradient):
         return gradient
     n_columns = max(1, int(np.prod(values.shape[1:])))
     row, column = np.divmod(gradient.cells, n_columns)
     rows, place = np.unique(row, return_inverse=True)
-    dense: Floats = np.zeros((len(rows), n_columns), gradient.gradient.dtype)
+    dense: AnyFloats = np.zeros((len(rows), n_columns), gradient.gradient.dtype)
     dense[place, column] = gradient.gradient
     return rows, dense.reshape(len(rows), *values.shape[1:])
 

@@ -24,11 +24,10 @@ from typing import Any, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats32
 from ..errors import Errors
 
 BLOCK_ROWS = 1024  # worked on together: they stay in the processor's cache through all steps
-
-Floats = NDArray[np.float32]
 
 
 class InequalityWeights:
@@ -44,8 +43,8 @@ class InequalityWeights:
 
     def __init__(self, n_rows: int, n_labels: int, *, learn_rate: float, width: float, n_tokens: int) -> None:
         check_inequality_settings(learn_rate, width)
-        self.values: Floats = np.zeros((n_rows, n_labels), np.float32)
-        self._squares: Floats = np.full((n_rows, n_labels), self.EPSILON, np.float32)
+        self.values: Floats32 = np.zeros((n_rows, n_labels), np.float32)
+        self._squares: Floats32 = np.full((n_rows, n_labels), self.EPSILON, np.float32)
         self._learn_rate = np.float32(learn_rate)
         self._penalty = width / max(1, n_tokens)  # a token
         self._due = 0.0  # penalty of all steps so far
@@ -57,14 +56,14 @@ class InequalityWeights:
         self.values[rows] = values
         self._squares[rows] = self.RESUMED
 
-    def read(self, rows: NDArray[Any]) -> Floats:
+    def read(self, rows: NDArray[Any]) -> Floats32:
         """Weights of distinct rows as they are now. RETURNS (n, L), a copy."""
         weights = np.empty((len(rows), self.values.shape[1]), np.float32)
         for part in _blocks(len(rows)):
             weights[part] = self._pay(rows[part])
         return weights
 
-    def step(self, rows: NDArray[Any], gradient: Floats, n_tokens: int) -> None:
+    def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: int) -> None:
         """Learn from a batch of `n_tokens`. rows (n,) distinct; gradient (n, L): of the negative log-likelihood.
 
         RAISES ValueError [HS041]: NaN or infinite gradient.
@@ -85,15 +84,15 @@ class InequalityWeights:
         self._due += penalty
         self._paid[rows] = self._due
 
-    def finish(self) -> Floats:
+    def finish(self) -> Floats32:
         """All weights, everything paid. RETURNS (R, L), not to be changed."""
         for part in _blocks(len(self.values)):
             self._pay(np.arange(part.start, part.stop))
         return self.values
 
-    def _pay(self, rows: NDArray[Any]) -> Floats:
+    def _pay(self, rows: NDArray[Any]) -> Floats32:
         """Take off what some rows owe. RETURNS their weights (n, L), a copy."""
-        weights: Floats = self.values[rows]
+        weights: Floats32 = self.values[rows]
         owed = (self._due - self._paid[rows]).astype(np.float32)
         if owed.any():
             rate = np.sqrt(self._squares[rows])
@@ -104,9 +103,9 @@ class InequalityWeights:
         return weights
 
 
-def shrink(weights: Floats, by: Floats) -> Floats:
+def shrink(weights: Floats32, by: Floats32) -> Floats32:
     """sign(w) max(0, |w| - by), by >= 0. RETURNS a new array."""
-    near: Floats = np.minimum(weights, by)  # (np.clip is slower)
+    near: Floats32 = np.minimum(weights, by)  # (np.clip is slower)
     np.maximum(near, -by, out=near)
     return np.subtract(weights, near, out=near)
 

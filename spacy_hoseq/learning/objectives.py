@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any, Dict, List, NamedTuple, Optional, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyFloats, Floats, Ints, Labels, Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels, exact_posterior
 from ..decoders.problem.firing import matching
@@ -27,9 +27,6 @@ from ..decoders.problem.results import NoPath, Posterior
 from ..errors import Errors
 
 MARGIN = 1.0  # score by which a wrong label has to lose; AdaGrad's step adapts to its scale, so it is no setting
-
-Mask = NDArray[np.bool_]
-Labels = NDArray[np.int32]
 
 
 class Loss(NamedTuple):
@@ -88,9 +85,7 @@ OBJECTIVES: Dict[str, Objective] = {
 }
 
 
-def _difference(
-    potentials: Potentials, gold: Mask, decode: Decoder, allowed: Optional[Mask], *, margin: float
-) -> Loss:
+def _difference(potentials: Potentials, gold: Mask, decode: Decoder, allowed: Optional[Mask], *, margin: float) -> Loss:
     """max_y [score(y) + margin * cost(y)] - score(best permitted y), with its subgradient.
 
     A decoder that is not exact may find a guess below the reference; such a sequence teaches nothing and is left out
@@ -115,7 +110,7 @@ def _difference(
 
 def _nothing(potentials: Potentials) -> PotentialsGradient:
     """The gradient where nothing is to be learnt."""
-    scores, trans, _, patterns, configurations, moves = potentials[:6]
+    scores, trans, _, patterns, configurations, edge_scores = potentials[:6]
     n_fired = 0 if patterns is None or patterns.fired is None else len(patterns.fired.tokens)
     return PotentialsGradient(
         np.zeros(scores.shape, scores.dtype),
@@ -123,13 +118,13 @@ def _nothing(potentials: Potentials) -> PotentialsGradient:
         np.zeros(0 if patterns is None else len(patterns.trie)),
         np.zeros(n_fired),
         np.zeros(0 if configurations is None else len(configurations.first)),
-        None if moves is None else np.zeros(moves.shape, moves.dtype),
+        None if edge_scores is None else np.zeros(edge_scores.shape, edge_scores.dtype),
     )
 
 
 def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
     """The score that these feature counts have."""
-    scores, trans, _, patterns, configurations, moves = potentials[:6]
+    scores, trans, _, patterns, configurations, edge_scores = potentials[:6]
     total = _sum_product(counts.scores, scores) + _sum_product(counts.trans, trans)
     if patterns is not None:
         total += _sum_product(counts.node_weights, patterns.weights)
@@ -137,12 +132,12 @@ def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
             total += _sum_product(counts.fired_weights, patterns.fired.weights)
     if configurations is not None:
         total += _sum_product(counts.configuration_weights, configurations.weights)
-    if moves is not None and counts.moves is not None:
-        total += _sum_product(counts.moves, moves)
+    if edge_scores is not None and counts.edge_scores is not None:
+        total += _sum_product(counts.edge_scores, edge_scores)
     return total
 
 
-def _sum_product(counts: NDArray[np.floating], weights: NDArray[np.floating]) -> float:
+def _sum_product(counts: AnyFloats, weights: AnyFloats) -> float:
     counts, weights = counts.reshape(-1), weights.reshape(-1)
     used = np.flatnonzero(counts != 0)  # a forbidden transition that is not used counts nothing, not 0 * -inf
     return float(counts.take(used).astype(np.float64) @ weights.take(used).astype(np.float64))
@@ -177,17 +172,17 @@ def check_possible(potentials: Potentials, labels: Labels) -> None:
         raise NoPath(int(np.searchsorted(np.cumsum(potentials.lengths), closed[0], side="right")))
 
 
-def _score(potentials: Potentials, labels: Labels) -> NDArray[np.float64]:
-    scores, trans, lengths, patterns, configurations, moves = potentials[:6]
+def _score(potentials: Potentials, labels: Labels) -> Floats:
+    scores, trans, lengths, patterns, configurations, edge_scores = potentials[:6]
     return path_score(
-        scores, trans, labels, lengths, patterns=patterns, configurations=configurations, moves=moves
+        scores, trans, labels, lengths, patterns=patterns, configurations=configurations, edge_scores=edge_scores
     )
 
 
 def _expected(found: Posterior, dtype: Any) -> PotentialsGradient:
     """Expected feature counts: the gradient of the summed log Z."""
-    _, marginals, transitions, nodes, fired, configurations, moves = found
-    return PotentialsGradient(marginals.astype(dtype), transitions, nodes, fired, configurations, moves)
+    _, marginals, transitions, nodes, fired, configurations, edge_scores = found
+    return PotentialsGradient(marginals.astype(dtype), transitions, nodes, fired, configurations, edge_scores)
 
 
 def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradient]:
@@ -206,10 +201,10 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
         scores[np.arange(n_tokens), labels] = 1
         pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
         trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
-        moves = None
-        if potentials.moves is not None:
-            moves = np.zeros(potentials.moves.shape, potentials.moves.dtype)
-            moves[later, labels[later - 1], labels[later]] = 1
+        edge_scores = None
+        if potentials.edge_scores is not None:
+            edge_scores = np.zeros(potentials.edge_scores.shape, potentials.edge_scores.dtype)
+            edge_scores[later, labels[later - 1], labels[later]] = 1
         nodes = present = matched = np.zeros(0)
         if potentials.configurations is not None:
             matched = potentials.configurations.matched(labels).astype(np.float64)
@@ -219,11 +214,11 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
             nodes = np.bincount(found.nodes[own], minlength=len(trie)).astype(np.float64)
             if fired is not None:
                 present = matching(fired, trie, sequence, partial(_has_label, labels)).astype(np.float64)
-        result.append(PotentialsGradient(scores, trans, nodes, present, matched, moves))
+        result.append(PotentialsGradient(scores, trans, nodes, present, matched, edge_scores))
     return result
 
 
-def _has_label(labels: Labels, token: NDArray[np.intp], label: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _has_label(labels: Labels, token: Ints, label: Ints) -> Mask:
     return np.asarray(labels[token] == label, bool)
 
 

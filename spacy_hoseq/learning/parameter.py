@@ -5,13 +5,13 @@ from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, U
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyFloats, Ints, Mask
 from ..errors import Errors
 from .gradients import CellGradient, Gradient, summed
 from .sparse_state import TouchedCells, TouchedRows
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
 
-Floats = NDArray[np.floating]
 Rows = NDArray[np.integer]
 
 
@@ -24,9 +24,9 @@ class UpdateRule(Protocol):
     is a number for each weight. Then an update looks at the other weights only.
     """
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats: ...
+    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> AnyFloats: ...
 
-    def step(self, weights: Floats, gradient: Floats, memory: Floats) -> Tuple[Floats, Floats]: ...
+    def step(self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats) -> Tuple[AnyFloats, AnyFloats]: ...
 
 
 class UsedRows(NamedTuple):
@@ -34,17 +34,17 @@ class UsedRows(NamedTuple):
     values (U, C) or (U,). room (U + 1, ...): the array of which they are the first rows, if its last one is zero."""
 
     shape: Tuple[int, ...]
-    rows: NDArray[np.intp]
-    values: Floats
-    room: Optional[Floats] = None
+    rows: Ints
+    values: AnyFloats
+    room: Optional[AnyFloats] = None
 
-    def dense(self) -> Floats:
+    def dense(self) -> AnyFloats:
         """RETURNS (R, C) or (R,)."""
         every = np.zeros(self.shape, self.values.dtype)
         every[self.rows] = self.values
         return every
 
-    def ended(self) -> Floats:
+    def ended(self) -> AnyFloats:
         """The values, and a row of zeros. RETURNS (U + 1, C) or (U + 1,)."""
         if self.room is not None:
             return self.room
@@ -62,8 +62,8 @@ class UsedCells(NamedTuple):
     others are zero. values (n,): not zero."""
 
     shape: Tuple[int, ...]
-    cells: NDArray[np.intp]
-    values: Floats
+    cells: Ints
+    values: AnyFloats
 
     def rows(self) -> UsedRows:
         n_columns = int(np.prod(self.shape[1:]))
@@ -95,7 +95,7 @@ class Parameter:
     """
 
     def __init__(
-        self, name: str, values: Union[Floats, UsedRows], *, nonnegative: bool = False, resumed: bool = False
+        self, name: str, values: Union[AnyFloats, UsedRows], *, nonnegative: bool = False, resumed: bool = False
     ) -> None:
         self.name, self.nonnegative, self.resumed = name, nonnegative, resumed
         self._loaded = values if isinstance(values, UsedRows) else None
@@ -103,15 +103,15 @@ class Parameter:
         self.shape = values.shape
         self.n_updates = 0
         self._weight = 0  # C_T
-        self._used: NDArray[np.bool_] = np.ones(self.shape[0], bool)  # rows that may hold a weight
+        self._used: Mask = np.ones(self.shape[0], bool)  # rows that may hold a weight
         self._cells: Optional[TouchedCells] = None  # those that may, as long as all updates were of cells
         self._touched: Optional[TouchedRows] = None
-        self._finished: Dict[bool, Floats] = {}
+        self._finished: Dict[bool, AnyFloats] = {}
         self._finished_rows: Dict[bool, UsedRows] = {}
         self._finished_cells: Dict[bool, UsedCells] = {}
 
     @property
-    def values(self) -> Floats:
+    def values(self) -> AnyFloats:
         """RETURNS (R, C) or (R,)."""
         loaded = self._loaded  # (which another thread may be taking, too)
         if loaded is not None:
@@ -119,7 +119,7 @@ class Parameter:
         return self._values  # type: ignore[return-value]  # one of both is there
 
     @values.setter
-    def values(self, values: Floats) -> None:
+    def values(self, values: AnyFloats) -> None:
         self._values, self._loaded = values, None
         self._used, self._cells = np.ones(self.shape[0], bool), None
         self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
@@ -176,22 +176,22 @@ class Parameter:
         """Weights of a row."""
         return int(np.prod(self.shape[1:]))
 
-    def average(self) -> Floats:
+    def average(self) -> AnyFloats:
         """Mean of the weights over all updates; the weights themselves before the first."""
         return self._mean_of_rows(np.arange(self.shape[0]))
 
-    def _mean_of_rows(self, rows: Rows) -> Floats:
-        values: Floats = self.values.take(rows, axis=0)
+    def _mean_of_rows(self, rows: Rows) -> AnyFloats:
+        values: AnyFloats = self.values.take(rows, axis=0)
         return values if self._touched is None else self._mean(values, self._touched.sums_of_rows(rows))
 
-    def _mean(self, values: Floats, sums: Floats) -> Floats:
+    def _mean(self, values: AnyFloats, sums: AnyFloats) -> AnyFloats:
         """Of some weights."""
         if self.n_updates == 0:
             return values
-        mean: Floats = values - sums / float(self._weight)
+        mean: AnyFloats = values - sums / float(self._weight)
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
-    def finished(self, *, averaged: bool) -> Floats:
+    def finished(self, *, averaged: bool) -> AnyFloats:
         """What predicts and is saved: the average or the last weights, rounded to what half precision can hold; loaded
         weights as they were read.
 
@@ -242,7 +242,7 @@ class Parameter:
         whole = len(left) == len(used)
         return UsedRows(self.shape, used if whole else used[left], rounded if whole else rounded[left])
 
-    def _rounded_cells(self, cells: NDArray[np.intp], averaged: bool) -> UsedCells:
+    def _rounded_cells(self, cells: Ints, averaged: bool) -> UsedCells:
         """Of weights that all lie in some cells, which are few. cells (n,): distinct, ascending."""
         values = self.values.reshape(-1).take(cells)
         if averaged and self._touched is not None:
@@ -252,7 +252,7 @@ class Parameter:
         return UsedCells(self.shape, cells.take(left), rounded.take(left).astype(self.values.dtype))
 
 
-def to_storage(weights: Floats) -> NDArray[Any]:
+def to_storage(weights: AnyFloats) -> NDArray[Any]:
     """Half precision (11 bits) where the weights fit, else single. Idempotent, so saving again changes nothing."""
     fits = np.abs(weights).max(initial=0) < np.finfo(np.float16).max
     return weights.astype(np.float16 if fits else np.float32)

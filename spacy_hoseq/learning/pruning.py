@@ -8,11 +8,10 @@ largest weight differs from its smallest, and it can be shifted such that most o
 from typing import Callable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyFloats
 from .parameter import to_storage
 
-Floats = NDArray[np.floating]
 N_STEPS = 6  # steps of rounding that are tried, each half of the one before
 N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
 
@@ -24,32 +23,32 @@ class Pruning(NamedTuple):
     step: float
 
 
-def centred(weights: Floats) -> Floats:
+def centred(weights: AnyFloats) -> AnyFloats:
     """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row has most zeros."""
     if not weights.size:
         return weights
     middle = (weights.shape[1] - 1) // 2
     dense = np.flatnonzero(np.count_nonzero(weights, axis=1) > middle)  # the median of the others is 0
-    result: Floats = weights.copy()
+    result: AnyFloats = weights.copy()
     result[dense] -= np.partition(weights[dense], middle, axis=1)[:, middle, None]
     return result
 
 
-def row_ranges(weights: Floats) -> Floats:
+def row_ranges(weights: AnyFloats) -> AnyFloats:
     """max - min of each row of weights (R, L), L > 0. RETURNS (R,)."""
-    ranges: Floats = weights.max(axis=1) - weights.min(axis=1)
+    ranges: AnyFloats = weights.max(axis=1) - weights.min(axis=1)
     return ranges
 
 
-def prune(weights: Floats, pruning: Pruning) -> Floats:
+def prune(weights: AnyFloats, pruning: Pruning) -> AnyFloats:
     """weights (R, L). RETURNS them as half precision holds them, of the same shape and type."""
     kept = row_ranges(weights) >= pruning.threshold
     result = weights if not pruning.step else pruning.step * np.rint(weights / pruning.step)
-    stored: Floats = to_storage(np.where(kept[:, None], result, 0)).astype(weights.dtype)
+    stored: AnyFloats = to_storage(np.where(kept[:, None], result, 0)).astype(weights.dtype)
     return stored
 
 
-def steps_for(weights: Floats) -> List[float]:
+def steps_for(weights: AnyFloats) -> List[float]:
     """Steps of rounding worth trying, coarse ones first: powers of 2 around the median of |w|, and 0 (no rounding).
 
     weights (n,): those that are not zero.
@@ -61,7 +60,7 @@ def steps_for(weights: Floats) -> List[float]:
 
 
 def smallest(
-    ranges: Floats,
+    ranges: AnyFloats,
     steps: Sequence[float],
     is_good: Callable[[Pruning], bool],
     size_of: Callable[[Pruning], int],
@@ -85,7 +84,7 @@ def smallest(
     return best
 
 
-def _largest_threshold(ordered: Floats, step: float, is_good: Callable[[Pruning], bool]) -> Optional[Pruning]:
+def _largest_threshold(ordered: AnyFloats, step: float, is_good: Callable[[Pruning], bool]) -> Optional[Pruning]:
     """Invariant: cutting off the share `low` of the rows is good, the share `high` is not known to be."""
     found = Pruning(0.0, step)
     if not is_good(found):

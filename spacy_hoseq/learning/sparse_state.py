@@ -4,16 +4,16 @@ these are a part of the features, and few labels of each."""
 from typing import Protocol, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
+from ..arrays import AnyFloats, AnyInts, Ints
 
 
 class Start(Protocol):
     """A rule's memory for so many rows (see `UpdateRule.start`)."""
 
-    def __call__(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> Floats: ...
+    def __call__(
+        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+    ) -> AnyFloats: ...
 
 
 class TouchedRows:
@@ -27,10 +27,10 @@ class TouchedRows:
         self._start, self._resumed = start, resumed
         self._place_of = np.full(shape[0], -1, np.intp)
         self._n_touched = 0
-        self.sums: Floats = np.zeros(shape, dtype)
-        self.memory: Floats = np.zeros((shape[0], *start((0, *shape[1:]), dtype).shape[1:]), dtype)
+        self.sums: AnyFloats = np.zeros(shape, dtype)
+        self.memory: AnyFloats = np.zeros((shape[0], *start((0, *shape[1:]), dtype).shape[1:]), dtype)
 
-    def touch(self, rows: Ints) -> NDArray[np.intp]:
+    def touch(self, rows: AnyInts) -> Ints:
         """Places of rows, which get one if they have none. rows (n,). RETURNS (n,)."""
         places = self._place_of.take(rows)
         new = distinct(rows[places < 0])
@@ -42,17 +42,17 @@ class TouchedRows:
             self._n_touched, places = last, self._place_of.take(rows)
         return places
 
-    def sums_of(self, rows: Ints, columns: Ints) -> Floats:
+    def sums_of(self, rows: AnyInts, columns: AnyInts) -> AnyFloats:
         """Of some cells, 0 where nothing was touched. rows, columns (n,). RETURNS (n,)."""
         places = self._place_of.take(rows)
         n_columns = int(np.prod(self.sums.shape[1:]))
-        found: Floats = self.sums.reshape(-1).take(np.maximum(places, 0) * n_columns + columns)
+        found: AnyFloats = self.sums.reshape(-1).take(np.maximum(places, 0) * n_columns + columns)
         return np.where(places < 0, found.dtype.type(0), found)
 
-    def sums_of_rows(self, rows: Ints) -> Floats:
+    def sums_of_rows(self, rows: AnyInts) -> AnyFloats:
         """rows (n,). RETURNS (n, ...)."""
         places = self._place_of.take(rows)
-        sums: Floats = self.sums.take(np.maximum(places, 0), axis=0)
+        sums: AnyFloats = self.sums.take(np.maximum(places, 0), axis=0)
         sums[places < 0] = 0
         return sums
 
@@ -63,14 +63,14 @@ class TouchedCells:
     begun (n,): cells, distinct, ascending.
     """
 
-    def __init__(self, begun: NDArray[np.intp]) -> None:
+    def __init__(self, begun: Ints) -> None:
         self._known, self._waiting = begun, [begun[:0]]
 
-    def add(self, cells: NDArray[np.intp]) -> None:
+    def add(self, cells: Ints) -> None:
         """cells (n,): in any order, known ones perhaps among them."""
         self._waiting.append(cells)
 
-    def all(self) -> NDArray[np.intp]:
+    def all(self) -> Ints:
         """RETURNS (n,), distinct, ascending."""
         if len(self._waiting) > 1:
             self._known = distinct(np.concatenate([self._known, *self._waiting])).astype(np.intp, copy=False)
@@ -78,8 +78,8 @@ class TouchedCells:
         return self._known
 
 
-def distinct(numbers: Ints) -> Ints:
+def distinct(numbers: AnyInts) -> AnyInts:
     """numbers (n,), >= 0. RETURNS them ascending, each once (in a tenth of the time of `np.unique`)."""
-    ascending: Ints = np.sort(numbers)
-    once: Ints = ascending[np.diff(ascending, prepend=-1) != 0]
+    ascending: AnyInts = np.sort(numbers)
+    once: AnyInts = ascending[np.diff(ascending, prepend=-1) != 0]
     return once

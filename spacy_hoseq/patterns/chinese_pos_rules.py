@@ -22,7 +22,7 @@ def chinese_pos_rules(tag_set: TagSet = "ctb") -> List[Dict[str, Any]]:
     RAISES ValueError [HS034]: there is no such tag set.
     """
     if tag_set not in get_args(TagSet):
-        problem = f"there is no tag set \"{tag_set}\"; known are {', '.join(get_args(TagSet))}"
+        problem = f'there is no tag set "{tag_set}"; known are {", ".join(get_args(TagSet))}'
         raise ValueError(Errors.HS034.format(rule="chinese_pos_rules", problem=problem))
     text = (FOLDER / f"chinese_pos_rules_{tag_set}.json").read_text(encoding="utf8")
     return [{**rule, "optional": True} for rule in json.loads(text)]

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..arrays import Ints
 from ..decoders.problem.layout import ranges
 from ..decoders.problem.trie import Pattern
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 from .sources import FiredRules, PatternFeatures, fired_rules
 
-Ints = NDArray[np.intp]
 LISTS = ("begins", "ends", "before", "after")  # where words of a list are looked for
 ITSELF = 1  # beside the classes of "begins": the chunk is the listed word that it ends with, and nothing else
 INNER = 3  # of the words of "ends" within a chunk, before its own: none, one of the same class, one of another
@@ -73,7 +73,7 @@ class ChunkWords:
         ids = {label: i for i, label in enumerate(labels)}
         letters = next((some for some in LETTERS if f"{some[3]}-{self.label}" in ids), None)
         if letters is None:
-            raise ValueError(_message(f"no tags of {self.label} as \"bilou\" or \"start_end\" have them"))
+            raise ValueError(_message(f'no tags of {self.label} as "bilou" or "start_end" have them'))
         only, begin, inside, last = (ids[f"{letter}-{self.label}"] for letter in letters)
         ended = [ids[label] for label in labels if label[:1] not in "BI"]  # what can stand before a chunk
         longest = max(map(len, sequences), default=self.max_size)

@@ -32,6 +32,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..arrays import Ints
 from ..decoders.problem.layout import ranges
 from ..decoders.problem.trie import Pattern
 from ..errors import Errors
@@ -132,7 +133,7 @@ class RulePatterns:
             start += len(doc)
         return FiredRules(*(np.array(column, np.intp) for column in (tokens, rules, sizes, slots)))
 
-    def _matches(self, doc: Doc, starts: NDArray[np.intp]) -> List[Tuple[int, int, int, List[int]]]:
+    def _matches(self, doc: Doc, starts: Ints) -> List[Tuple[int, int, int, List[int]]]:
         """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's sequences."""
         if not self._others or not len(doc):
             return []
@@ -181,7 +182,7 @@ def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> "List[List[LabelSet
         if label not in ids and rule.get("optional", False):
             return []
         if label not in ids:
-            raise ValueError(Errors.HS034.format(rule=rule["name"], problem=f"the label \"{label}\" is unknown"))
+            raise ValueError(Errors.HS034.format(rule=rule["name"], problem=f'the label "{label}" is unknown'))
     variables = _variables(rule)
     result = []
     for values in itertools.product(range(len(ids)), repeat=len(variables)):
@@ -223,12 +224,12 @@ def _check_rule(rule: Any) -> None:
     problem = None
     name = rule.get("name", "?") if isinstance(rule, dict) else repr(rule)
     if not isinstance(rule, dict) or not NEEDED <= set(rule) <= POSSIBLE:
-        others = ", ".join(f"\"{key}\"" for key in sorted(POSSIBLE - NEEDED))
-        problem = f"a rule has the keys \"name\", \"tokens\", \"labels\" and, if wanted, {others}"
+        others = ", ".join(f'"{key}"' for key in sorted(POSSIBLE - NEEDED))
+        problem = f'a rule has the keys "name", "tokens", "labels" and, if wanted, {others}'
     elif not isinstance(rule["tokens"], list) or not all(isinstance(token, dict) for token in rule["tokens"]):
-        problem = f"\"tokens\" must be a list of Matcher token patterns (dictionaries), got {rule['tokens']!r}"
+        problem = f'"tokens" must be a list of Matcher token patterns (dictionaries), got {rule["tokens"]!r}'
     elif not isinstance(rule["labels"], list) or not all(map(_is_description, rule["labels"])):
-        problem = f"\"labels\" must be a list of strings, or of lists of strings, none empty, got {rule['labels']!r}"
+        problem = f'"labels" must be a list of strings, or of lists of strings, none empty, got {rule["labels"]!r}'
     elif len(rule["labels"]) < 2:
         problem = "a rule needs at least two labels"
     elif len(rule["tokens"]) != len(rule["labels"]):
@@ -236,7 +237,7 @@ def _check_rule(rule: Any) -> None:
     elif len(_variables(rule)) > MAX_VARIABLES:
         problem = f"at most {MAX_VARIABLES} different variables are possible"
     elif any(token.get(key) == "!" for token in rule["tokens"] for key in token if key.upper() == "OP"):
-        problem = "\"OP\": \"!\" matches no token and so can have no label"
+        problem = '"OP": "!" matches no token and so can have no label'
     else:
         try:
             Matcher(Vocab(), validate=True).add("rule", [rule["tokens"]])

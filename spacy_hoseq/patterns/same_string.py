@@ -54,7 +54,7 @@ class SameStringPairs:
         for name in self.types:
             letters = next((some for some in LETTERS if f"{some[3]}-{name}" in labels), None)
             if letters is None:
-                raise ValueError(_message(f"no tags of {name} as \"bilou\" or \"start_end\" have them"))
+                raise ValueError(_message(f'no tags of {name} as "bilou" or "start_end" have them'))
             slots += [len(sets), len(sets) + 1, len(sets) + 2, 0]
             sets += [[label == f"{letter}-{name}" for label in labels] for letter in letters[1:]]
         n = len(self.types)

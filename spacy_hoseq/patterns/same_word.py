@@ -44,7 +44,7 @@ class SameWordPairs:
         """RAISES ValueError [HS034]: a label that the component does not have."""
         unknown = sorted({name for names in self.label_sets for name in names} - set(labels))
         if unknown:
-            raise ValueError(_message(f"the label \"{unknown[0]}\" is unknown"))
+            raise ValueError(_message(f'the label "{unknown[0]}" is unknown'))
         named = [[label in names for label in labels] for names in self.label_sets]
         sets = np.array([*named, [True] * len(labels)], bool)
         n = len(self.label_sets)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..arrays import Ints, Mask
 from ..decoders.problem.layout import ranges
 from ..decoders.problem.trie import Pattern, check_pattern
 from ..errors import Errors
 
-Ints = NDArray[np.intp]
 EVERYWHERE = -1  # rule number of features without an observation test
 
 
@@ -45,7 +45,7 @@ class ConfigurationFeatures(NamedTuple):
     sets (Z, L) bool: sets of labels. slots: row of `sets` for each slot, all features end to end. n_slots (C,).
     """
 
-    sets: NDArray[np.bool_]
+    sets: Mask
     slots: Ints
     n_slots: Ints
     weight_of: Ints
@@ -101,7 +101,7 @@ class PatternFeatures(NamedTuple):
         counts[fired.sizes > 0] = 0
         return order[ranges(first, counts)], np.repeat(fired.tokens, counts)
 
-    def without(self, weights: NDArray[np.bool_]) -> "PatternFeatures":
+    def without(self, weights: Mask) -> "PatternFeatures":
         """Without the label patterns of the marked weights; weights and rules keep their numbers. weights (W,) bool."""
         kept = np.flatnonzero(~weights[self.weight_of])
         patterns = [self.patterns[i] for i in kept.tolist()]

@@ -14,11 +14,11 @@ Checked against the `Matcher` on whole texts in tests/patterns/test_word_rules.p
 from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.matcher import Matcher
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..arrays import Ints, Keys, Mask
 from ..features.sequences import vocab_of, words_and_lengths
 from ..features.word_types import WordTypes
 
@@ -45,7 +45,7 @@ class WordRules:
         self._longest = max(map(len, tokens))
         self._n_words = -(-self._n_rules // BITS)  # machine words for the bits of all rules
         shorter = np.zeros((self._longest, self._n_words * BITS), bool)  # (m, R): rules of at most j words
-        self._tests: List[Tuple[Description, NDArray[np.bool_]]] = []  # each test, and the bits (m, R) it decides
+        self._tests: List[Tuple[Description, Mask]] = []  # each test, and the bits (m, R) it decides
         for rule, descriptions in enumerate(tokens):
             shorter[len(descriptions) :, rule] = True
             for j, description in enumerate(reversed(descriptions)):
@@ -53,14 +53,14 @@ class WordRules:
         self._shorter = _pack(shorter)  # (m, W)
         self._types = WordTypes(self._accepts, self._longest * self._n_words)
 
-    def _bits_of(self, description: Description) -> NDArray[np.bool_]:
+    def _bits_of(self, description: Description) -> Mask:
         for known, bits in self._tests:
             if known == description:
                 return bits
         self._tests.append((description, np.zeros((self._longest, self._n_words * BITS), bool)))
         return self._tests[-1][1]
 
-    def fire(self, docs: Sequence[Doc]) -> Tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
         """RETURNS last tokens (M,), counted over all docs, and rules (M,), in the order of tokens, then rules."""
         orths, lengths = words_and_lengths(docs)
         if not len(orths):
@@ -81,7 +81,7 @@ class WordRules:
         """Drop what is remembered of word types."""
         self._types.clear()
 
-    def _accepts(self, vocab: Vocab, orths: List[int]) -> NDArray[np.uint64]:
+    def _accepts(self, vocab: Vocab, orths: List[int]) -> Keys:
         """RETURNS (len(orths), m * W): `accepts` of word types."""
         matcher = Matcher(vocab)
         for number, (description, _) in enumerate(self._tests):
@@ -96,11 +96,11 @@ class WordRules:
         return result.reshape(len(orths), -1)
 
 
-def _pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _pack(bits: Mask) -> Keys:
     """(..., 64 W) bool -> (..., W)."""
     return np.packbits(bits, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _unpack(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _unpack(words: Keys) -> Mask:
     """(n, W) -> (n, 64 W)."""
     return np.unpackbits(words.astype("<u8").view(np.uint8), axis=-1, bitorder="little").view(bool)

@@ -4,7 +4,8 @@ from html import escape
 from typing import List, NamedTuple, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Floats, Ints
 
 SIDE, MARGIN, TOP = 360, 46, 70  # pixels
 BLUE, GREY = "#2f6fb3", "#51606f"
@@ -15,9 +16,9 @@ class Reliability(NamedTuple):
     them that is right (0 in empty bins). error (float): sum of counts |observed - expected| / number of predictions,
     the expected calibration error (Naeini, Cooper & Hauskrecht 2015)."""
 
-    counts: NDArray[np.intp]
-    expected: NDArray[np.float64]
-    observed: NDArray[np.float64]
+    counts: Ints
+    expected: Floats
+    observed: Floats
     error: float
 
 

@@ -4,10 +4,10 @@ import math
 from typing import Callable, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Floats, Mask
 
 RESAMPLES, SEED = 10_000, 0
-Floats = NDArray[np.float64]
 
 
 class Difference(NamedTuple):
@@ -46,7 +46,7 @@ class Discordance(NamedTuple):
     p: float
 
 
-def mcnemar(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> Discordance:
+def mcnemar(a: Mask, b: Mask) -> Discordance:
     """McNemar's test, exact: among tokens on which the systems differ, each is right in half of them.
 
         p = min(1, 2 P(X <= min(gained, lost))),   X ~ Binomial(gained + lost, 1/2)

@@ -16,9 +16,7 @@ def label():
 
 
 def pos_examples(nlp):
-    return [
-        Example.from_dict(doc_of(nlp, text), {"pos": [POS[tag] for tag in tags.split()]}) for text, tags in CORPUS
-    ]
+    return [Example.from_dict(doc_of(nlp, text), {"pos": [POS[tag] for tag in tags.split()]}) for text, tags in CORPUS]
 
 
 def label_examples(nlp, name="test_label"):

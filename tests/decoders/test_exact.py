@@ -141,7 +141,7 @@ def test_empty_batch(patterns):
     paths, got = decode_exact(case.potentials()), exact_posterior(case.potentials())
     assert paths.labels.tolist() == [] and paths.scores.tolist() == []
     expected = Posterior(*(np.zeros(0),) * 6)._replace(marginals=np.zeros((0, 2)), transitions=np.zeros((2, 2)))
-    assert got.moves is None
+    assert got.edge_scores is None
     found = got._replace(node_counts=np.zeros(0))
     assert [part.tolist() for part in found[:6]] == [part.tolist() for part in expected[:6]]
 

@@ -170,7 +170,7 @@ def test_template_set():
 
 
 def test_template_set_of_a_config():
-    text = "[templates]\n@misc = \"spacy_hoseq.pixel_templates.v1\""
+    text = '[templates]\n@misc = "spacy_hoseq.pixel_templates.v1"'
     found = spacy.registry.resolve(spacy.util.Config().from_str(text))["templates"]
     assert found == pixel_templates()
     extractor = FeatureExtractor(parse_templates(found))

@@ -96,9 +96,7 @@ class Pipeline:
         both = {"@architectures": "spacy_hoseq.SumEmissions.v1", "first": sparse(["lower[0]"]), "second": marginal}
         config = {"objective": objective, "representation": representation}
         nlp.add_pipe("hoseq_chunker", config={**config, "model": {**head, "emissions": both, "patterns": above}})
-        self.examples = [
-            Example(doc_of(nlp, doc, annotated=False), doc_of(nlp, doc, annotated=True)) for doc in CORPUS
-        ]
+        self.examples = [Example(doc_of(nlp, doc, annotated=False), doc_of(nlp, doc, annotated=True)) for doc in CORPUS]
         nlp.initialize(lambda: self.examples)
         self.tagger, self.chunker = nlp.get_pipe("hoseq_tagger"), nlp.get_pipe("hoseq_chunker")
         (self.listener,) = self.tagger.listeners

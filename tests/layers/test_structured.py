@@ -47,9 +47,7 @@ def test_best_labels_are_the_enumerated_best(source, seed):
     model = tagger(source, seed)
     for doc in (docs_of()[0], docs_of()[1], doc_of("x y x z"), doc_of("new words")):
         paths = decode_exact(model.predict([doc]))
-        table = {
-            y: plain_score(model, SOURCES[source](), doc, y) for y in itertools.product(range(L), repeat=len(doc))
-        }
+        table = {y: plain_score(model, SOURCES[source](), doc, y) for y in itertools.product(range(L), repeat=len(doc))}
         assert paths.scores[0] == pytest.approx(max(table.values()), abs=1e-5)
         assert table[tuple(paths.labels.tolist())] == pytest.approx(max(table.values()), abs=1e-5)
 

@@ -72,15 +72,15 @@ def test_potentials_are_those_of_a_plain_loop(seed):
     found = model.predict(docs)
     assert found.scores == pytest.approx(plain_scores(model.layers[0], docs), abs=1e-5)
     pairs = plain_scores(model.layers[1], docs)
-    assert found.moves.shape == (len(pairs), L, L) and np.abs(pairs).max() > 1
+    assert found.edge_scores.shape == (len(pairs), L, L) and np.abs(pairs).max() > 1
     for n, row in enumerate(pairs):
         for a in range(L):  # the earlier label
             for b in range(L):
-                assert found.moves[n, a, b] == pytest.approx(row[a * L + b], abs=1e-5)
+                assert found.edge_scores[n, a, b] == pytest.approx(row[a * L + b], abs=1e-5)
     assert found.trans.tolist() == parameters(model)[0, "trans"].values.tolist()
     assert found.patterns is None and found.configurations is None
     trained, _ = model.begin_update(docs)
-    assert trained.moves == pytest.approx(found.moves, abs=1e-6)
+    assert trained.edge_scores == pytest.approx(found.edge_scores, abs=1e-6)
 
 
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
@@ -91,7 +91,7 @@ def test_gradient_is_that_of_finite_differences(seed, objective):
 
     def loss():
         potentials, backprop = model.begin_update(docs)
-        assert potentials.moves.dtype == potentials.scores.dtype == np.float64
+        assert potentials.edge_scores.dtype == potentials.scores.dtype == np.float64
         found = objective_named(objective)(potentials, gold_mask())
         return found.value, lambda: backprop(found.gradient)
 
@@ -131,13 +131,13 @@ def test_weights_are_updated():
     model = tagger()
     potentials, backprop = model.begin_update(docs_of())
     backprop(objective_named("log_likelihood")(potentials, gold_mask()).gradient)
-    before = potentials.moves.copy()
+    before = potentials.edge_scores.copy()
     for shim in weights_in(model):
         shim.configure(Additive(1.0), averaged=False, seed=0)
     expected = parameters(model)[2, "table"].values - collected(model)[2, "table"]
     model.finish_update(lambda *args: (args[1], args[2]))
     assert parameters(model)[2, "table"].values == pytest.approx(expected, abs=1e-6)
-    assert np.abs(model.begin_update(docs_of())[0].moves - before).max() > 0.1
+    assert np.abs(model.begin_update(docs_of())[0].edge_scores - before).max() > 0.1
 
 
 def test_bytes_restore_the_layer(tmp_path):
@@ -151,15 +151,18 @@ def test_bytes_restore_the_layer(tmp_path):
         model.copy(),
     ):
         found = fresh.predict(docs_of())
-        assert found.moves.tolist() == expected.moves.tolist() and found.scores.tolist() == expected.scores.tolist()
+        assert (
+            found.edge_scores.tolist() == expected.edge_scores.tolist()
+            and found.scores.tolist() == expected.scores.tolist()
+        )
         assert fresh.get_dim("nO") == L and fresh.layers[1].get_dim("nO") == L * L
 
 
 def test_docs_without_tokens():
     model, empty = tagger(), docs_of()[2]
     for docs in ([], [empty], [empty, empty]):
-        assert model.predict(docs).moves.shape == (0, L, L)
-        assert model.begin_update(docs)[0].moves.shape == (0, L, L)
+        assert model.predict(docs).edge_scores.shape == (0, L, L)
+        assert model.begin_update(docs)[0].edge_scores.shape == (0, L, L)
 
 
 def test_not_together_with_patterns():

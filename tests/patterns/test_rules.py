@@ -132,7 +132,7 @@ WRONG = {
         {"name": "r", "tokens": [], "labels": []},
     ],
     "3 tokens but 2 labels": [{"name": "r", "tokens": [{}, {}, {}], "labels": ["N", "V"]}],
-    "\"OP\": \"!\" matches no token": [
+    '"OP": "!" matches no token': [
         {"name": "r", "tokens": [{}, {"LOWER": "a", "OP": "!"}], "labels": ["N", "V"]},
         {"name": "r", "tokens": [{"LOWER": "a", "op": "!"}, {}], "labels": ["N", "V"]},
     ],

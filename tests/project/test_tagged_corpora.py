@@ -57,7 +57,7 @@ def test_rules_are_counted_within_sentences(tmp_path):
     assert call(script("count_rules"), rules, corpus, "--write")[0] == 0
     written = rules.read_text(encoding="utf8")
     assert json.loads(written) == [{**rule, "count": list(n)} for rule, n in zip(RULES, expected, strict=True)]
-    assert "  \"note\": \"「\",\n  \"count\": [1, 2]\n }" in written and written.endswith(" }\n]\n")
+    assert '  "note": "「",\n  "count": [1, 2]\n }' in written and written.endswith(" }\n]\n")
     call(script("count_rules"), rules, corpus, "--write")
     assert rules.read_text(encoding="utf8") == written
 

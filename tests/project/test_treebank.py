@@ -95,7 +95,7 @@ def test_no_folder(folder, name, treebank, tmp_path):
     given = tmp_path / folder if folder else ""
     code, output = call(treebank, tmp_path / "out", "--folder", given, "--name", name)
     assert code == 1 and not (tmp_path / "out").exists()
-    assert f"No folder with {name}" in output and (f"\"{given}\"" in output if folder else "is named" in output)
+    assert f"No folder with {name}" in output and (f'"{given}"' in output if folder else "is named" in output)
     assert "licensed" in output and "--vars.ptb_dir FOLDER" in output and "--vars.ctb_dir" in output
 
 

@@ -119,11 +119,7 @@ def test_words_are_escaped(word):
     assert words_of(page.figures[0]) == f"{word} runs {word}" and page.title == word
 
 
-
-
-@pytest.mark.parametrize(
-    "word", ['<a href="#">x</a>', "<title>displaCy</title>", "6rem"]
-)
+@pytest.mark.parametrize("word", ['<a href="#">x</a>', "<title>displaCy</title>", "6rem"])
 def test_words_that_look_like_the_page(word):
     doc = Doc(NLP.vocab, words=[word, "y"])
     doc.spans["chunks"] = [Span(doc, 0, 1, "NP")]

@@ -3,10 +3,10 @@
 from typing import Dict, List, Sequence, Set
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from ...arrays import Mask
 from ...chunks import LETTERS, OUTSIDE, Chunks, write_chunks
 from ...features.sequences import sentence_starts
 from ..annotation import Values
@@ -44,9 +44,7 @@ def _aligned(example: Example, representation: str) -> List[str]:
     return [_translated(tag, letters) for tag in example.get_aligned_ner()]
 
 
-def preset_mask(
-    docs: Sequence[Doc], tags: Sequence[str], representation: str, first: NDArray[np.bool_]
-) -> "NDArray[np.bool_] | None":
+def preset_mask(docs: Sequence[Doc], tags: Sequence[str], representation: str, first: Mask) -> "Mask | None":
     """Tags permitted beside what is set already: entities themselves, and what can follow them; no chunk over blocked
     tokens, nor over an entity of an unknown type or across sentences. first (L,): tags that can begin a sequence.
     RETURNS (N, L) bool, or None if nothing is set."""
@@ -56,7 +54,7 @@ def preset_mask(
     return np.concatenate([_mask(doc, ids, representation, first) for doc in docs])
 
 
-def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: Mask) -> Mask:
     mask = np.ones((len(doc), len(ids)), bool)
     only, start, middle, last = list(LETTERS[representation])
     begins, outside = sentence_starts(doc), ids[OUTSIDE]

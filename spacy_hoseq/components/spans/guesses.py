@@ -4,9 +4,9 @@ from itertools import pairwise
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc, Span, SpanGroup
 
+from ...arrays import AnyInts, Floats32
 from ...chunks import TagTable
 from ...decoders.posterior.predictions import ChainLabelling, Labelling
 from ...features.sequences import by_doc
@@ -19,8 +19,8 @@ class FoundChunks(NamedTuple):
     first: List[int]
     end: List[int]
     types: List[str]
-    probabilities: NDArray[np.float32]
-    marginals: Optional[NDArray[np.float32]]
+    probabilities: Floats32
+    marginals: Optional[Floats32]
 
 
 class ScoredChunks(NamedTuple):
@@ -32,7 +32,7 @@ class ScoredChunks(NamedTuple):
 
 def found_chunks(
     docs: Sequence[Doc],
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
     found: "Labelling | ChainLabelling",
     tags: TagTable,
     *,
@@ -69,6 +69,6 @@ def spans_of(doc: Doc, found: FoundChunks, ids: Dict[str, int]) -> List[Span]:
     return [Span(doc, first, end, ids[name]) for first, end, name in bounds]
 
 
-def write_spans(doc: Doc, key: str, spans: List[Span], probabilities: NDArray[np.float32]) -> None:
+def write_spans(doc: Doc, key: str, spans: List[Span], probabilities: Floats32) -> None:
     """As spaCy's SpanCategorizer does: a span group with the scores beside it."""
     doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs={"scores": probabilities})

@@ -14,6 +14,7 @@ from typing import List, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Mask
 from ..higher_order.nonnegative import check_weights
 from ..problem.instances import Instances, make_instances
 from ..problem.layout import check_lengths, check_scores
@@ -21,9 +22,6 @@ from ..problem.path_score import path_score
 from ..problem.potentials import OneSequence, Potentials
 from ..problem.results import NoPath, Paths
 from ..problem.trie import no_patterns
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class Partial(NamedTuple):

@@ -9,6 +9,7 @@ from typing import List, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints, Mask
 from ...errors import Errors
 from ..exact import decode_exact
 from ..higher_order.longest_match import check_finite
@@ -17,10 +18,6 @@ from ..problem.layout import Layout, check_scores, make_layout, packed_scores
 from ..problem.potentials import Potentials
 from ..problem.results import NoPath, Paths
 from ..problem.trie import PatternScores, PatternTrie, no_patterns
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class BeamSearch:

@@ -1,13 +1,14 @@
-"""Dual decomposition: the chain and every pattern solve their own problem, prices make them agree.
+"""Dual decomposition: the chain and every pattern solve their own problem, Lagrange multipliers make them agree.
 
     max_y f(y) + sum_p phi_p [y agrees with z^p]    <=    D(u) = max_y [f(y) + sum_p u_p(y)]
                                                               + sum_p max_v [phi_p [v = z^p] - u_p(v)]
 
-for all prices u_p(t, label) on the tokens that pattern p covers. D is made small by the subgradient method. Where the
-chain's labels and those of all patterns agree, both sides are equal: the labels are CERTIFIED to be the best. (Rush,
-Sontag, Collins & Jaakkola 2010; Komodakis, Paragios & Tziritas 2007; used by Qian & Liu, "Experiments", with one slave
-for each pattern, one for the chain and 10 iterations.) A pattern's own problem has a closed form: either z^p, or the
-labels that minimise the prices one by one. The step is Polyak's: (D(u) - best score so far) / |subgradient|^2.
+for all multipliers u_p(t, label) on the tokens that pattern p covers. D is made small by the subgradient method. Where
+the chain's labels and those of all patterns agree, both sides are equal: the labels are CERTIFIED to be the best.
+(Rush, Sontag, Collins & Jaakkola 2010; Komodakis, Paragios & Tziritas 2007; used by Qian & Liu, "Experiments", with one
+slave for each pattern, one for the chain and 10 iterations.)
+A pattern's own problem has a closed form: either z^p, or the
+labels that minimise the multipliers one by one. The step is Polyak's: (D(u) - best score so far) / |subgradient|^2.
 
 Checked against enumeration in tests/decoders/baselines/test_dual_decomposition.py.
 """
@@ -17,6 +18,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..exact import decode_exact
 from ..higher_order.longest_match import check_finite
@@ -29,10 +31,7 @@ from ..problem.trie import PatternScores
 from ..pruning.limits import Limits
 from ..pruning.pruned import pruned_labels
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-PRICE_CELLS = 4_000_000  # prices kept at once: longer batches are solved part by part
+MULTIPLIER_CELLS = 4_000_000  # multipliers kept at once: longer batches are solved part by part
 TOLERANCE = 1e-9  # relative: a gap this small is rounding
 
 
@@ -88,7 +87,7 @@ class DualDecomposition:
             np.zeros(len(scores), np.int32), np.zeros(n), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.intp)
         )
         cells = (np.count_nonzero(patterns.weights) + 1) * patterns.trie.max_length * patterns.trie.n_labels
-        for part in _parts(lengths, max(1, PRICE_CELLS // cells)):
+        for part in _parts(lengths, max(1, MULTIPLIER_CELLS // cells)):
             chain, tokens, _ = potentials.chain_of(part)
             inside, _ = patterns.among(tokens, len(scores))
             try:
@@ -101,15 +100,13 @@ class DualDecomposition:
         return result
 
 
-def _parts(lengths: NDArray[np.integer], max_tokens: int) -> "list[Ints]":
+def _parts(lengths: AnyInts, max_tokens: int) -> "list[Ints]":
     """Consecutive sequences of at most about `max_tokens` tokens together."""
     group = np.cumsum(lengths) // max_tokens
     return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(group)) + 1)
 
 
-def _solve(
-    potentials: Potentials, patterns: PatternScores, allowed: Optional[Mask], max_iterations: int
-) -> Certified:
+def _solve(potentials: Potentials, patterns: PatternScores, allowed: Optional[Mask], max_iterations: int) -> Certified:
     scores, trans, lengths = potentials[:3]
     n_tokens, n_labels = scores.shape
     sequence = np.repeat(np.arange(len(lengths)), lengths)
@@ -119,14 +116,14 @@ def _solve(
     labels = np.zeros(n_tokens, np.int32)
     certified = np.zeros(len(lengths), bool)
     iterations = np.zeros(len(lengths), np.intp)
-    prices = np.zeros((len(z.tokens), n_labels))  # u_p(t, label)
+    multipliers = np.zeros((len(z.tokens), n_labels))  # u_p(t, label)
     of_pair = sequence[z.tokens]
     pairs = np.arange(len(z.tokens))
-    limits = Limits(trans, None)  # prices change the scores only
+    limits = Limits(trans, None)  # multipliers change the scores only
     for _ in range(max_iterations):
-        total = scores + _sum_rows(z.tokens, prices, n_tokens)
+        total = scores + _sum_rows(z.tokens, multipliers, n_tokens)
         guess = pruned_labels(total, trans, lengths, allowed=allowed, limits=limits)
-        slaves, value = _slaves(z, prices)
+        slaves, value = _slaves(z, multipliers)
         dual = path_score(total, trans, guess, lengths)
         dual += np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
         bounds = np.where(certified, bounds, np.minimum(bounds, dual))
@@ -144,8 +141,8 @@ def _solve(
         norm = 2.0 * np.bincount(of_pair, weights=differ, minlength=len(lengths))
         rate = np.where(certified, 0.0, (dual - best) / np.maximum(norm, 1.0))
         move = rate[of_pair[differ]]
-        prices[pairs[differ], chosen[differ]] -= move
-        prices[pairs[differ], slaves[differ]] += move
+        multipliers[pairs[differ], chosen[differ]] -= move
+        multipliers[pairs[differ], slaves[differ]] += move
     return Certified(labels, best, bounds, certified, iterations)
 
 
@@ -159,14 +156,14 @@ def _sum_rows(rows: Ints, values: Floats, n_rows: int) -> Floats:
     return result
 
 
-def _slaves(z: Instances, prices: Floats) -> "tuple[Ints, Floats]":
+def _slaves(z: Instances, multipliers: Floats) -> "tuple[Ints, Floats]":
     """max_v phi [v = z] - u(v) of every pattern. RETURNS the labels v (P,), and the values (M,)."""
     if not len(z.tokens):
         return z.labels, np.zeros(0)
-    free = prices.argmin(axis=1)
-    lowest = prices[np.arange(len(free)), free]
-    at_z = prices[np.arange(len(free)), z.labels]
-    others = prices.copy()
+    free = multipliers.argmin(axis=1)
+    lowest = multipliers[np.arange(len(free)), free]
+    at_z = multipliers[np.arange(len(free)), z.labels]
+    others = multipliers.copy()
     others[np.arange(len(free)), free] = np.inf
     second = others.argmin(axis=1)
     rise = others[np.arange(len(free)), second] - lowest  # least that one label less good costs

@@ -26,6 +26,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyInts
 from ...errors import Errors
 from ..problem.layout import Layout, make_layout, ranges
 from ..problem.results import Paths
@@ -43,6 +44,7 @@ from .local_tables import (
 
 PART_CELLS = 4_000_000  # cells of all tokens, times modes, that are searched together
 MOST_CELLS = 500_000  # at one token, times modes; with more, fewer candidates are kept, or none are searched
+
 
 class Step(NamedTuple):
     """One way to go on at a token: from the mode before to the mode after, with the classifier asked."""
@@ -68,7 +70,7 @@ class Plan(NamedTuple):
 
 def decode_decompositions(
     local: LocalScores,
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
     order: int,
     strategy: str,
     *,

@@ -22,6 +22,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyInts
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, best_labels, check_local, edge_contexts
 
 BLOCK_TOKENS = 4096  # tokens classified together: their scores then stay in the processor's cache
@@ -41,7 +42,7 @@ class EasiestPath(NamedTuple):
 
 def decode_easiest_first(
     local: LocalScores,
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
     order: int,
     *,
     allowed: Optional[Mask] = None,

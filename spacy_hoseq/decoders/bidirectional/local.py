@@ -11,16 +11,12 @@ see these from the start.
 from typing import Dict, Optional, Protocol, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..problem.layout import check_lengths
 
 OFFSETS: Dict[int, Tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class LocalScores(Protocol):
@@ -29,7 +25,7 @@ class LocalScores(Protocol):
     n_labels: int
     n_tokens: int
 
-    def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[np.floating]:
+    def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> AnyFloats:
         """Scores of all labels at some tokens, each in one or more contexts.
 
         tokens, visible (Q,): the token of each query, and the mask of the classifier asked. owners (M,): the query of
@@ -45,7 +41,7 @@ def check_order(order: int) -> None:
         raise ValueError(Errors.HS090.format(order=order))
 
 
-def check_local(local: LocalScores, lengths: NDArray[np.integer], order: int, allowed: Optional[Mask]) -> None:
+def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]) -> None:
     """RAISES ValueError [HS022], [HS024], [HS025], [HS090]: what no strategy can work with."""
     check_order(order)
     check_lengths(lengths, local.n_tokens)
@@ -58,7 +54,7 @@ def check_local(local: LocalScores, lengths: NDArray[np.integer], order: int, al
             raise ValueError(Errors.HS022.format(token=closed[0]))
 
 
-def log_probabilities(scores: NDArray[np.floating], tokens: Ints, allowed: Optional[Mask]) -> Floats:
+def log_probabilities(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Floats:
     """log p(y | ...) among the allowed labels: score - log sum exp.
 
     scores (M, L). tokens (M,): whose scores they are. allowed (N, L), by token. RETURNS (M, L) float64.
@@ -73,7 +69,7 @@ def log_probabilities(scores: NDArray[np.floating], tokens: Ints, allowed: Optio
     return wide
 
 
-def best_labels(scores: NDArray[np.floating], tokens: Ints, allowed: Optional[Mask]) -> Tuple[Ints, Floats]:
+def best_labels(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Tuple[Ints, Floats]:
     """The best label of each row, the lowest of equal ones, and its log probability among the allowed ones.
 
     This is -log(1 + sum of exp(score - best score) of the others), which keeps apart probabilities near 1.
@@ -90,7 +86,7 @@ def best_labels(scores: NDArray[np.floating], tokens: Ints, allowed: Optional[Ma
     return label, -np.log1p(np.einsum("ny->n", others))  # einsum adds up short rows faster than sum(axis=1)
 
 
-def _check_finite(scores: NDArray[np.floating], tokens: Ints) -> None:
+def _check_finite(scores: AnyFloats, tokens: Ints) -> None:
     if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
         bad = ~np.isfinite(scores)
         row, label = np.argwhere(bad)[0]
@@ -98,7 +94,7 @@ def _check_finite(scores: NDArray[np.floating], tokens: Ints) -> None:
         raise ValueError(message)
 
 
-def edge_contexts(lengths: NDArray[np.integer], order: int, n_labels: int) -> Tuple[Ints, Ints]:
+def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> Tuple[Ints, Ints]:
     """What is known before any token has a label. RETURNS visible (N,): slots beyond the ends of the sequence;
     contexts (N, 2k): L or L + 1 there, -1 in the other slots."""
     sizes = lengths.astype(np.intp)
@@ -114,7 +110,7 @@ def edge_contexts(lengths: NDArray[np.integer], order: int, n_labels: int) -> Tu
     return visible, contexts
 
 
-def contexts_of(labels: NDArray[np.integer], lengths: NDArray[np.integer], order: int, n_labels: int) -> Ints:
+def contexts_of(labels: AnyInts, lengths: AnyInts, order: int, n_labels: int) -> Ints:
     """Labels in the slots of each token, when all tokens have one; -1 = not known. labels (N,). RETURNS (N, 2k)."""
     _, contexts = edge_contexts(lengths, order, n_labels)
     for slot, offset in enumerate(OFFSETS[order]):

@@ -9,8 +9,8 @@ the leftmost token slowest. Outside of a sequence there is one candidate, the kn
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyInts
 from ..problem.layout import ranges
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, edge_contexts, log_probabilities
 
@@ -45,7 +45,7 @@ class Table(NamedTuple):
 
 
 def make_candidates(
-    local: LocalScores, lengths: NDArray[np.integer], order: int, prune: float, allowed: Optional[Mask]
+    local: LocalScores, lengths: AnyInts, order: int, prune: float, allowed: Optional[Mask]
 ) -> Candidates:
     """prune (float): 0 keeps every allowed label, and then asks no classifier."""
     keep = np.ones((local.n_tokens, local.n_labels), bool) if allowed is None else allowed.copy()

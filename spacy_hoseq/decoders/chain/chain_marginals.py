@@ -22,16 +22,12 @@ from functools import cached_property
 from typing import NamedTuple, Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..problem.layout import Layout, check_scores, check_segments, largest, make_layout, ranges
 from ..problem.results import LostDigits
 from .forward_backward import finite_range, forward_backward, packed_emissions, scaled_prefixes, scaled_suffixes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class Arcs(NamedTuple):
@@ -64,33 +60,33 @@ class ChainGradient(NamedTuple):
 class ChainMarginals:
     """Forward-backward over a batch, kept for the way back.
 
-    Arguments as in `forward_backward`; trans may forbid transitions (-inf). moves (N, L, L): scores of pairs of labels
-    at each token, on top of trans; there is no way back through marginals then.
+    Arguments as in `forward_backward`; trans may forbid transitions (-inf). edge_scores (N, L, L): scores of pairs
+    of labels at each token, on top of trans; there is no way back through marginals then.
     RAISES ValueError [HS020-HS025]; [HS097]: scores or transitions that differ by too much.
     """
 
     def __init__(
         self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
-        lengths: NDArray[np.integer],
+        scores: AnyFloats,
+        trans: AnyFloats,
+        lengths: AnyInts,
         *,
         allowed: Optional[Mask] = None,
-        moves: Optional[NDArray[np.floating]] = None,
+        edge_scores: Optional[AnyFloats] = None,
     ) -> None:
         check_scores(scores, trans, allowed)
         layout = make_layout(lengths, len(scores))
-        packed = None if moves is None else packed_moves(moves, scores, layout)
+        packed = None if edge_scores is None else packed_edge_scores(edge_scores, scores, layout)
         if not self._summed(packed_emissions(scores, allowed, layout), trans, layout, largest(scores), packed):
             forward_backward(scores, trans, lengths, allowed=allowed)  # says so if there is no path
-            raise LostDigits(finite_range(trans if moves is None else trans + moves))
+            raise LostDigits(finite_range(trans if edge_scores is None else trans + edge_scores))
 
     @classmethod
     def of_some(
         cls,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
-        lengths: NDArray[np.integer],
+        scores: AnyFloats,
+        trans: AnyFloats,
+        lengths: AnyInts,
         tokens: Ints,
         allowed: Optional[Mask],
         most: float,
@@ -106,14 +102,14 @@ class ChainMarginals:
 
     def _summed(
         self,
-        emissions: NDArray[np.floating],
-        trans: NDArray[np.floating],
+        emissions: AnyFloats,
+        trans: AnyFloats,
         layout: Layout,
         most: float,
-        moves: Optional[Floats] = None,
+        edge_scores: Optional[Floats] = None,
     ) -> bool:
-        """emissions, moves: packed. RETURNS False if digits would be lost, or if a sequence has no path."""
-        found = scaled_prefixes(emissions, trans.astype(np.float64), layout, most, moves)
+        """emissions, edge_scores: packed. RETURNS False if digits would be lost, or if a sequence has no path."""
+        found = scaled_prefixes(emissions, trans.astype(np.float64), layout, most, edge_scores)
         if found is None:
             return False
         self._layout = layout
@@ -160,7 +156,7 @@ class ChainMarginals:
             message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))  # (1st tokens: anything)
         return LikelyCells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
 
-    def stops(self, tokens: Ints, labels: NDArray[np.integer], goes_on: Mask) -> Floats:
+    def stops(self, tokens: Ints, labels: AnyInts, goes_on: Mask) -> Floats:
         """p(not goes_on[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
         tokens, labels (E,). RETURNS (E,)."""
         last = np.zeros(len(self._e), bool)
@@ -194,10 +190,10 @@ class ChainMarginals:
 
     def segments(
         self,
-        first: NDArray[np.integer],
-        sizes: NDArray[np.integer],
-        labels: NDArray[np.integer],
-        goes_on: Optional[NDArray[np.bool_]] = None,
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
+        goes_on: Optional[Mask] = None,
     ) -> Floats:
         """The probability that some tokens have these labels, and that what they stand for ends there.
 
@@ -228,7 +224,7 @@ class ChainMarginals:
             after[followed] = (leaves * self._e[following] * self._beta[following]).sum(axis=1)
         return np.asarray(inside * after)
 
-    def along(self, labels: NDArray[np.integer], goes_on: Mask) -> "tuple[Floats, Floats, Floats]":
+    def along(self, labels: AnyInts, goes_on: Mask) -> "tuple[Floats, Floats, Floats]":
         """Of one labelling: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), and `stops`.
 
         labels (N,). goes_on (L, L) bool: as in `segments`. RETURNS (N,) each.
@@ -243,7 +239,7 @@ class ChainMarginals:
         return alpha * beta, step, self.stops(tokens, labels, goes_on)
 
     def backprop(
-        self, d_nodes: NDArray[np.floating], arcs: Optional[Arcs] = None, d_arcs: Optional[NDArray[np.floating]] = None
+        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> ChainGradient:
         """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to those of some arcs (A,).
         RAISES ValueError [HS024]: the shape of d_nodes; [HS099]: pairs of labels have scores at each token."""
@@ -271,7 +267,7 @@ class ChainMarginals:
             d_weights += alpha[before].T @ (message[here] * (node[here] - cost[here]) + e[here] * backward[here])
         return ChainGradient(self._unpacked(with_cost - alpha * beta * cost), d_weights * weights)
 
-    def _arc_costs(self, arcs: Arcs, d_arcs: NDArray[np.floating], message: Floats) -> "tuple[Floats, Floats, Floats]":
+    def _arc_costs(self, arcs: Arcs, d_arcs: AnyFloats, message: Floats) -> "tuple[Floats, Floats, Floats]":
         """Costs of arcs on the way forward and on the way back (N, L), and by pair of labels (L, L)."""
         n, n_labels = self._e.shape
         here, before = self._sides(arcs)
@@ -297,7 +293,7 @@ class ChainMarginals:
         before = np.where(is_first[arcs.tokens], -1, self._place[arcs.tokens - 1])
         return self._place[arcs.tokens], before
 
-    def _weight(self, places: Ints, earlier: NDArray[np.integer], later: NDArray[np.integer]) -> Floats:
+    def _weight(self, places: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         """e^score of pairs of labels, the later one at these packed places."""
         weights = self._weights
         return np.asarray(weights[earlier, later] if weights.ndim == 2 else weights[places, earlier, later])
@@ -311,22 +307,22 @@ class ChainMarginals:
         return np.asarray(packed.take(self._place, axis=0))
 
 
-def packed_moves(moves: NDArray[np.floating], scores: NDArray[np.floating], layout: Layout) -> Floats:
+def packed_edge_scores(edge_scores: AnyFloats, scores: AnyFloats, layout: Layout) -> Floats:
     """RETURNS (N, L, L) float64, 0 at first tokens, which count for nothing. RAISES ValueError [HS024]: their shape;
     [HS021]: NaN or infinite ones."""
     expected = (*scores.shape, scores.shape[1])
-    if moves.shape != expected:
-        raise ValueError(Errors.HS024.format(name="moves", got=moves.shape, expected=expected))
-    finite = np.isfinite(moves)
+    if edge_scores.shape != expected:
+        raise ValueError(Errors.HS024.format(name="edge_scores", got=edge_scores.shape, expected=expected))
+    finite = np.isfinite(edge_scores)
     if not finite.all():
-        raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=moves.size))
-    packed: Floats = moves[layout.tokens].astype(np.float64)
+        raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=edge_scores.size))
+    packed: Floats = edge_scores[layout.tokens].astype(np.float64)
     if len(packed):
         packed[layout.step(0)] = 0.0
     return packed
 
 
-def check_gradient(d_nodes: NDArray[np.floating], shape: "tuple[int, ...]") -> None:
+def check_gradient(d_nodes: AnyFloats, shape: "tuple[int, ...]") -> None:
     """RAISES ValueError [HS024]."""
     if d_nodes.shape != shape:
         raise ValueError(Errors.HS024.format(name="d_nodes", got=d_nodes.shape, expected=shape))

@@ -1,37 +1,37 @@
 """The best label sequence where pairs of labels have scores that differ from token to token.
 
-    V_t(y) = scores[t, y] + max_a (V_{t-1}(a) + trans[a, y] + moves[t, a, y])
+    V_t(y) = scores[t, y] + max_a (V_{t-1}(a) + trans[a, y] + edge_scores[t, a, y])
 
-Checked against enumeration in tests/decoders/chain/test_moves.py.
+Checked against enumeration in tests/decoders/chain/test_edge_scores.py.
 """
 
 from typing import Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Mask
 from ..problem.layout import check_scores, make_layout, packed_scores
 from ..problem.results import Paths
-from .chain_marginals import packed_moves
+from .chain_marginals import packed_edge_scores
 from .viterbi import unpack_paths
 
 
-def local_viterbi(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
-    moves: NDArray[np.floating],
-    lengths: NDArray[np.integer],
+def edge_viterbi(
+    scores: AnyFloats,
+    trans: AnyFloats,
+    edge_scores: AnyFloats,
+    lengths: AnyInts,
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> Paths:
-    """As `viterbi`, with moves (N, L, L) on top of trans; those of first tokens count for nothing.
+    """As `viterbi`, with edge_scores (N, L, L) on top of trans; those of first tokens count for nothing.
 
-    RAISES ValueError as `viterbi`; [HS021, HS024]: bad moves. Time O(N L^2), memory O(N L^2).
+    RAISES ValueError as `viterbi`; [HS021, HS024]: bad edge_scores. Time O(N L^2), memory O(N L^2).
     """
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
     emissions = packed_scores(scores, allowed, layout).T  # (N, L)
-    both = packed_moves(moves, scores, layout) + trans  # (N, L, L)
+    both = packed_edge_scores(edge_scores, scores, layout) + trans  # (N, L, L)
     v, back = emissions.copy(), np.zeros(emissions.shape, np.int32)
     for t in range(1, len(layout.size_at_t)):
         here, start = layout.step(t), int(layout.offset[t - 1])

@@ -19,6 +19,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Mask
 from ..problem.layout import Layout, check_scores, largest, make_layout
 from ..problem.results import NoPath, Posterior
 
@@ -27,9 +28,6 @@ LEAST = 1e-150  # share of alpha that keeps its digits through the next step, wi
 NORMAL = 1e-290  # number that has all its digits
 SMALL = 50.0  # by how much a step with small scores changes logarithms at most
 ROOM = 200.0  # by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class ScaledPrefixes(NamedTuple):
@@ -44,9 +42,9 @@ class ScaledPrefixes(NamedTuple):
 
 
 def forward_backward(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
-    lengths: NDArray[np.integer],
+    scores: AnyFloats,
+    trans: AnyFloats,
+    lengths: AnyInts,
     *,
     allowed: Optional[Mask] = None,
 ) -> Posterior:
@@ -60,10 +58,10 @@ def forward_backward(
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
     emissions = packed_emissions(scores, allowed, layout)
-    moves = trans.astype(np.float64)
-    prefixes = scaled_prefixes(emissions, moves, layout, largest(scores))
+    precise = trans.astype(np.float64)
+    prefixes = scaled_prefixes(emissions, precise, layout, largest(scores))
     if prefixes is None:
-        log_z, packed, transitions = _logarithmic(emissions.astype(np.float64, copy=False), moves, layout)
+        log_z, packed, transitions = _logarithmic(emissions.astype(np.float64, copy=False), precise, layout)
     else:
         log_z, packed, transitions = _scaled(prefixes, layout)
     if len(log_z) and log_z.min() == -np.inf:
@@ -75,30 +73,30 @@ def forward_backward(
     return Posterior(ordered, marginals, transitions, np.zeros(0), np.zeros(0))
 
 
-def packed_emissions(scores: NDArray[np.floating], allowed: Optional[Mask], layout: Layout) -> NDArray[np.floating]:
+def packed_emissions(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) -> AnyFloats:
     """Emission scores in packed order. RETURNS (N, L), -inf where a label is not allowed."""
-    emissions: NDArray[np.floating] = scores.take(layout.tokens, axis=0)
+    emissions: AnyFloats = scores.take(layout.tokens, axis=0)
     if allowed is not None:
         emissions[~allowed.take(layout.tokens, axis=0)] = -np.inf
     return emissions
 
 
-def finite_range(trans: NDArray[np.floating]) -> float:
+def finite_range(trans: AnyFloats) -> float:
     """By how much the transitions that are not forbidden differ."""
     finite = trans[np.isfinite(trans)]
     return float(np.ptp(finite)) if finite.size else 0.0
 
 
 def scaled_prefixes(
-    emissions: NDArray[np.floating],
+    emissions: AnyFloats,
     trans: Floats,
     layout: Layout,
     most: float,
-    moves: Optional[Floats] = None,
+    edge_scores: Optional[Floats] = None,
 ) -> Optional[ScaledPrefixes]:
-    """most (float): no finite emission is further from 0. moves (N, L, L): packed, on top of trans. RETURNS None if
-    digits would be lost, or if a sequence has no path."""
-    both = trans if moves is None else trans + moves
+    """most (float): no finite emission is further from 0. edge_scores (N, L, L): packed, on top of trans. RETURNS
+    None if digits would be lost, or if a sequence has no path."""
+    both = trans if edge_scores is None else trans + edge_scores
     spread = finite_range(both)
     if spread >= MAX_RANGE:
         return None
@@ -107,7 +105,7 @@ def scaled_prefixes(
     weights = np.exp(both - top)
     opened = bool((trans > -np.inf).all())
     change = most + spread + np.log(max(1, len(trans)))
-    if moves is None and change <= SMALL:
+    if edge_scores is None and change <= SMALL:
         found = _way_of_small_scores(emissions, weights, layout, top, int(ROOM / max(change, 1.0)), opened=opened)
         if found is not None:
             return found
@@ -120,12 +118,12 @@ def scaled_prefixes(
 
 
 def _way_of_small_scores(
-    emissions: NDArray[np.floating], weights: Floats, layout: Layout, top: float, n_steps: int, *, opened: bool
+    emissions: AnyFloats, weights: Floats, layout: Layout, top: float, n_steps: int, *, opened: bool
 ) -> Optional[ScaledPrefixes]:
     """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than e^SMALL in a step,
     unless a label that has nearly all of it cannot go on. RETURNS None if digits may be lost, or if a sequence has no
     path; only where transitions are forbidden."""
-    e = np.exp(emissions, dtype=np.float64)
+    e: Floats = np.exp(emissions, dtype=np.float64)
     alpha, ones, log_z = np.empty_like(e), np.ones(e.shape[1]), top * (layout.lengths[layout.order] - 1.0)
     sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
     for t, n in enumerate(sizes):
@@ -247,18 +245,18 @@ def highest(values: Floats) -> Floats:
     return top
 
 
-def reached_labels(allowed: Mask, trans: NDArray[np.floating], layout: Layout) -> Optional[Mask]:
+def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[Mask]:
     """Labels with which a prefix can end, where transitions are forbidden: others, however high their scores, count for
     nothing. allowed (N, L), packed. RETURNS (N, L), or None if nothing is forbidden: then all that are allowed."""
     opened = trans > -np.inf
     if opened.all():
         return None
     reached: Mask = allowed.copy()
-    moves = opened.astype(np.float32)
+    steps = opened.astype(np.float32)
     for t in range(1, len(layout.size_at_t)):
         here, start = layout.step(t), int(layout.offset[t - 1])
         before = reached[start : start + here.stop - here.start]
-        reached[here] &= before.astype(np.float32) @ moves > 0
+        reached[here] &= before.astype(np.float32) @ steps > 0
     return reached
 
 

@@ -7,16 +7,12 @@ pair of labels and token. There is no way back.
 from typing import Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem.layout import check_scores, check_segments, make_layout, ranges
 from ..problem.results import LostDigits, NoPath
-from .chain_marginals import Arcs, packed_moves
+from .chain_marginals import Arcs, packed_edge_scores
 from .forward_backward import finite_range, log_sum, packed_emissions
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class LogMarginals:
@@ -27,17 +23,17 @@ class LogMarginals:
 
     def __init__(
         self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
-        lengths: NDArray[np.integer],
+        scores: AnyFloats,
+        trans: AnyFloats,
+        lengths: AnyInts,
         *,
         allowed: Optional[Mask] = None,
-        moves: Optional[NDArray[np.floating]] = None,
+        edge_scores: Optional[AnyFloats] = None,
     ) -> None:
         check_scores(scores, trans, allowed)
         self._layout = layout = make_layout(lengths, len(scores))
         self._trans = trans.astype(np.float64)
-        self._moves = None if moves is None else packed_moves(moves, scores, layout)
+        self._edge_scores = None if edge_scores is None else packed_edge_scores(edge_scores, scores, layout)
         self._e = packed_emissions(scores, allowed, layout).astype(np.float64, copy=False)  # (N, L)
         self._alpha, self._beta = self._e.copy(), np.zeros_like(self._e)
         n_steps = len(layout.size_at_t)
@@ -77,9 +73,9 @@ class LogMarginals:
 
     def segments(
         self,
-        first: NDArray[np.integer],
-        sizes: NDArray[np.integer],
-        labels: NDArray[np.integer],
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
         goes_on: Optional[Mask] = None,
     ) -> Floats:
         """As `ChainMarginals.segments`."""
@@ -97,9 +93,9 @@ class LogMarginals:
         if goes_on is not None and len(followed):
             following = self._place[(first + sizes)[followed]]
             every = np.arange(self._e.shape[1])
-            moves = self._pair(following[:, None], last[followed, None], every)
-            moves = np.where(goes_on[last[followed]], -np.inf, moves)
-            after[followed] = log_sum(moves + self._e[following] + self._beta[following], axis=1)
+            edge_scores = self._pair(following[:, None], last[followed, None], every)
+            edge_scores = np.where(goes_on[last[followed]], -np.inf, edge_scores)
+            after[followed] = log_sum(edge_scores + self._e[following] + self._beta[following], axis=1)
         return np.asarray(np.exp(np.add.reduceat(steps, starts) + after - self._total[final]))
 
     def no_way_back(self) -> LostDigits:
@@ -108,11 +104,11 @@ class LogMarginals:
 
     def _pairs(self, here: slice) -> Floats:
         """Scores of pairs of labels into the tokens of a step: (L, L) or (n, L, L)."""
-        return self._trans if self._moves is None else self._trans + self._moves[here]
+        return self._trans if self._edge_scores is None else self._trans + self._edge_scores[here]
 
-    def _pair(self, places: Ints, earlier: NDArray[np.integer], later: NDArray[np.integer]) -> Floats:
+    def _pair(self, places: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         found = self._trans[earlier, later]
-        return np.asarray(found if self._moves is None else found + self._moves[places, earlier, later])
+        return np.asarray(found if self._edge_scores is None else found + self._edge_scores[places, earlier, later])
 
     def _before(self, t: int) -> slice:
         start = int(self._layout.offset[t - 1])

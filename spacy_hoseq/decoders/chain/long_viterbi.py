@@ -14,8 +14,8 @@ Checked against `viterbi` and enumeration in tests/decoders/chain/test_long_vite
 from typing import List, Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, Labels, Mask
 from ..problem.layout import make_layout, packed_scores, ranges
 from ..problem.results import NoPath
 from .pieces import PIECE, TOLERANCE, WARM_UP, distances
@@ -23,15 +23,11 @@ from .viterbi import unpack_paths, way_back, way_forward
 
 TOGETHER = 32  # pieces
 
-Labels = NDArray[np.int32]
 
-
-def long_viterbi(
-    scores: NDArray[np.floating], trans: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]]
-) -> Optional[Labels]:
+def long_viterbi(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -> Optional[Labels]:
     """The labels of one sequence of a chain. Arguments as of `viterbi`. RETURNS (T,) int32, or None if pieces do not
     agree. Time O(T L^2), memory O(T)."""
-    end, moves = len(scores), trans.astype(np.float64)
+    end, precise = len(scores), trans.astype(np.float64)
     firsts = np.arange(0, end, PIECE)
     labels: List[Labels] = []
     agreed: List[Labels] = []  # the label of the first token of each next piece
@@ -45,9 +41,9 @@ def long_viterbi(
         mask = None if allowed is None else allowed[tokens]
         layout = make_layout(sizes, len(tokens))
         packed = packed_scores(scores[tokens], mask, layout)
-        history = way_forward(packed, moves, layout, 0, len(layout.size_at_t), None)
+        history = way_forward(packed, precise, layout, 0, len(layout.size_at_t), None)
         best_packed, best = np.zeros(len(tokens), np.int32), np.zeros(len(sizes))
-        way_back(history, moves, layout, 0, np.zeros(0, np.int32), best_packed, best)
+        way_back(history, precise, layout, 0, np.zeros(0, np.int32), best_packed, best)
         try:
             found = unpack_paths(best_packed, best, layout).labels
         except NoPath:

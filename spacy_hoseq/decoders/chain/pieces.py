@@ -25,6 +25,7 @@ from typing import Any, Callable, Iterator, List, NamedTuple, Optional, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints, Mask
 from ..problem.layout import check_scores, largest, parts_of, ranges
 from ..problem.potentials import Potentials
 from ..problem.results import NoPath
@@ -35,9 +36,6 @@ LONG = 4_000  # tokens of a sequence from which it is cut
 PIECE, WARM_UP = 128, 32  # tokens that a piece answers for, and that it looks at on each side
 TOLERANCE = 1e-8
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Found = TypeVar("Found")
 
 
@@ -68,7 +66,7 @@ class Chain(NamedTuple):
     allowed: Optional[Mask]
     most: float
 
-    def marginals(self, tokens: Ints, lengths: NDArray[np.integer]) -> ChainMarginals:
+    def marginals(self, tokens: Ints, lengths: AnyInts) -> ChainMarginals:
         scores, trans = self.potentials[:2]
         return ChainMarginals.of_some(scores, trans, lengths, tokens, self.allowed, self.most)
 

@@ -10,6 +10,7 @@ from typing import List, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Mask
 from ..problem.layout import Layout, check_scores, make_layout, packed_scores
 from ..problem.results import NoPath, Paths
 
@@ -17,11 +18,11 @@ CUBE_CELLS = 500_000  # (earlier label, label, column) triples that stay in the 
 
 
 def viterbi(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
-    lengths: NDArray[np.integer],
+    scores: AnyFloats,
+    trans: AnyFloats,
+    lengths: AnyInts,
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> Paths:
     """Best label sequence of a first-order chain, for a batch of sequences.
 
@@ -40,26 +41,26 @@ def viterbi(
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
     emissions = packed_scores(scores, allowed, layout)  # (L, N)
-    moves: NDArray[np.float64] = trans.astype(np.float64)
+    precise: Floats = trans.astype(np.float64)
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     blocks = list(layout.blocks(scores.shape[1]))
-    entries: List[Optional[NDArray[np.float64]]] = [None]  # V before each block
+    entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
-        entries.append(way_forward(emissions, moves, layout, first, last, entries[-1])[-1])
+        entries.append(way_forward(emissions, precise, layout, first, last, entries[-1])[-1])
     following = np.zeros(0, np.int32)  # labels at t + 1
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
-        history = way_forward(emissions, moves, layout, first, last, entry)
-        following = way_back(history, moves, layout, first, following, labels, best)
+        history = way_forward(emissions, precise, layout, first, last, entry)
+        following = way_back(history, precise, layout, first, following, labels, best)
     return unpack_paths(labels, best, layout)
 
 
-def max_plus(v: NDArray[np.float64], trans: NDArray[np.float64]) -> NDArray[np.float64]:
+def max_plus(v: Floats, trans: Floats) -> Floats:
     """max_a (v[a, n] + trans[a, y]). v (L, n). RETURNS (L, n)."""
     if trans.size * v.shape[1] <= CUBE_CELLS:  # one call on a cube is then cheaper than 2 L calls
-        cube: NDArray[np.float64] = (v[:, None, :] + trans[:, :, None]).max(axis=0)
+        cube: Floats = (v[:, None, :] + trans[:, :, None]).max(axis=0)
         return cube
-    result: NDArray[np.float64] = v[0] + trans[0][:, None]  # (L, n)
+    result: Floats = v[0] + trans[0][:, None]  # (L, n)
     candidate = np.empty_like(result)
     for a in range(1, len(trans)):
         np.add(v[a], trans[a][:, None], out=candidate)
@@ -68,13 +69,13 @@ def max_plus(v: NDArray[np.float64], trans: NDArray[np.float64]) -> NDArray[np.f
 
 
 def way_forward(
-    emissions: NDArray[np.float64],
-    trans: NDArray[np.float64],
+    emissions: Floats,
+    trans: Floats,
     layout: Layout,
     first: int,
     last: int,
-    entry: Optional[NDArray[np.float64]],
-) -> List[NDArray[np.float64]]:
+    entry: Optional[Floats],
+) -> List[Floats]:
     """V_t (L, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
     history = []
     v = entry
@@ -86,13 +87,13 @@ def way_forward(
 
 
 def way_back(
-    history: List[NDArray[np.float64]],
-    trans: NDArray[np.float64],
+    history: List[Floats],
+    trans: Floats,
     layout: Layout,
     first: int,
     following: NDArray[np.int32],
     labels: NDArray[np.int32],
-    best: NDArray[np.float64],
+    best: Floats,
 ) -> NDArray[np.int32]:
     """Write the labels of the steps from `first` on, and the scores of sequences that end there. history: V of these
     steps. following: labels at the step after them. labels (N,), packed; best (S,), by rank. RETURNS the labels at
@@ -107,7 +108,7 @@ def way_back(
     return following
 
 
-def unpack_paths(labels: NDArray[np.int32], best: NDArray[np.float64], layout: Layout) -> Paths:
+def unpack_paths(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
     """Packed labels and scores by rank -> the given order. RAISES ValueError [HS023]: a sequence has no path."""
     flat = np.empty_like(labels)
     flat[layout.tokens] = labels

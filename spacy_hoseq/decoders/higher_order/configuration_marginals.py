@@ -10,16 +10,13 @@ Checked against enumeration in tests/decoders/higher_order/test_configuration_ma
 from typing import List, Optional, Union, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints, Mask
 from ..posterior.marginals import Marginals, marginals_of
+from ..problem.configurations import Configurations
 from ..problem.layout import check_segments
 from ..problem.potentials import OneSequence, Potentials
-from .configurations import ConfigurationLattice, Configurations, configuration_posterior
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from .configurations import ConfigurationLattice, configuration_posterior
 
 
 class ConfigurationMarginals:
@@ -47,9 +44,9 @@ class ConfigurationMarginals:
 
     def segments(
         self,
-        first: NDArray[np.integer],
-        sizes: NDArray[np.integer],
-        labels: NDArray[np.integer],
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
         goes_on: Optional[Mask] = None,
     ) -> Floats:
         """As `ChainMarginals.segments`."""
@@ -68,9 +65,7 @@ class ConfigurationMarginals:
                 result[which] = self._inside(number, first[which] - start, strings, goes_on)
         return result
 
-    def _inside(
-        self, number: int, first: NDArray[np.integer], strings: List[Ints], goes_on: Optional[Mask]
-    ) -> Floats:
+    def _inside(self, number: int, first: AnyInts, strings: List[Ints], goes_on: Optional[Mask]) -> Floats:
         """Segments of one sequence. first (n,): their first tokens within it."""
         one = self._potentials.one(number, self._allowed)
         n_tokens, n_labels = one.scores.shape
@@ -80,13 +75,13 @@ class ConfigurationMarginals:
         single, follow = len(known.sets), len(known.sets) + n_labels  # rows of the sets of one label, and of goes_on
         starts, slots, signs, which = [], [], [], []
         for i, (begin, string) in enumerate(zip(first.tolist(), strings, strict=True)):
-            ways = [single + string]
+            slot_rows = [single + string]
             if goes_on is not None and begin + len(string) < n_tokens:
-                ways.append(np.append(single + string, follow + string[-1]))
-            starts += [begin] * len(ways)
-            slots += ways
-            signs += [1.0, -1.0][: len(ways)]
-            which += [i] * len(ways)
+                slot_rows.append(np.append(single + string, follow + string[-1]))
+            starts += [begin] * len(slot_rows)
+            slots += slot_rows
+            signs += [1.0, -1.0][: len(slot_rows)]
+            which += [i] * len(slot_rows)
         added = Configurations(
             np.concatenate([known.first, starts]).astype(np.intp),
             np.concatenate([known.sizes, [len(way) for way in slots]]).astype(np.intp),
@@ -107,7 +102,7 @@ def span_marginals(potentials: Potentials, *, allowed: Optional[Mask] = None) ->
     """Marginals of labels and segments, with whatever features there are. RAISES ValueError as the classes."""
     if potentials.configurations is None or not len(potentials.configurations.first):
         return marginals_of(potentials, allowed=allowed)
-    potentials.refuse_moves("marginals")
+    potentials.refuse_edge_scores("marginals")
     return ConfigurationMarginals(potentials, allowed=allowed)
 
 

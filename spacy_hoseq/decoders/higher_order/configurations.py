@@ -9,9 +9,9 @@ skip-chain feature {B, I} x any* x {B, I} over two mentions of one word. A label
 
 Two labellings of 1..t in one state have the same scores for whatever follows: these are the GROUPED STATES of Qian et
 al. (section 3.3, formula 3: intersections of configurations and their complements, without the empty ones). A label y
-moves a state on: each of its configurations stays if y is in its set, those that begin at t + 1 join, those that end
+takes a state on: each of its configurations stays if y is in its set, those that begin at t + 1 join, those that end
 there are paid and leave. All labels that lead from one state to the same state with the same pay are one GROUPED
-TRANSITION (section 3.4); here they remain one move for each label, since transitions and emissions may tell labels
+TRANSITION (section 3.4); here they remain one arc for each label, since transitions and emissions may tell labels
 apart. The states of a token are those that some permitted labelling reaches, found by merging equal ones: with no
 configuration around there is one for each label, and the walk is Viterbi's.
 
@@ -24,91 +24,29 @@ Checked against enumeration in tests/decoders/higher_order/test_configurations.p
 from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, Floats, Ints, Mask
 from ...errors import Errors
-from ..problem.layout import check_scores, make_layout, ranges
+from ..problem.configurations import Configurations, check_configurations
+from ..problem.layout import check_scores, make_layout
 from ..problem.results import NoPath, Paths, Posterior
 from ..problem.trie import PatternScores, no_patterns
 from .lattice import Lattice, Step, best_paths, posterior
 from .longest_match import LongestMatch, check_finite, push_down
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-MAX_STATES = 10_000
-
-
-class Configurations(NamedTuple):
-    """Configurations at given positions.
-
-    first (M,): flat index of the first token of each span. sizes (M,): tokens of each span, >= 1; a span lies within
-        one sequence.
-    slots: the row of `sets` for each token of each span, all spans end to end. sets (Z, L) bool: sets of labels.
-    weights (M,) float64: of any sign. max_states (int): limit on the states of one token.
-    """
-
-    first: Ints
-    sizes: Ints
-    slots: Ints
-    sets: Mask
-    weights: Floats
-    max_states: int = MAX_STATES
-
-    @property
-    def last(self) -> Ints:
-        """Flat index of the last token of each span. RETURNS (M,)."""
-        result: Ints = self.first + self.sizes - 1
-        return result
-
-    def chosen(self, which: Ints, shift: int) -> "Configurations":
-        """Some of them, with tokens counted from `shift`."""
-        starts = np.cumsum(self.sizes) - self.sizes
-        slots = self.slots[ranges(starts[which], self.sizes[which])]
-        return self._replace(
-            first=self.first[which] - shift, sizes=self.sizes[which], slots=slots, weights=self.weights[which]
-        )
-
-    def matched(self, labels: NDArray[np.integer]) -> Mask:
-        """Which of them are matched by the labels (N,) of all sequences. RETURNS (M,) bool."""
-        if not len(self.first):
-            return np.zeros(0, bool)
-        inside = self.sets[self.slots, labels[ranges(self.first, self.sizes)]]
-        starts = np.cumsum(self.sizes) - self.sizes
-        return np.asarray(np.logical_and.reduceat(inside, starts), bool)
-
-
-def check_configurations(configurations: Configurations, lengths: NDArray[np.integer], n_labels: int) -> None:
-    """RAISES ValueError [HS024]: sets of the wrong shape; [HS036]: a weight is NaN or infinite; [HS037]: a span that
-    does not lie within one sequence, by its number."""
-    first, sizes, slots, sets, weights, _ = configurations
-    if sets.ndim != 2 or sets.shape[1] != n_labels or sizes.sum() != len(slots):
-        raise ValueError(Errors.HS024.format(name="sets", got=sets.shape, expected=("any", n_labels)))
-    ends = np.cumsum(lengths)
-    sequence = np.searchsorted(ends, first, side="right")
-    outside = (sizes < 1) | (first < 0) | (sequence >= len(ends))
-    outside |= first + sizes > np.append(ends, 0)[np.minimum(sequence, len(ends))]
-    for bad, problem in ((outside, "does not lie within one sequence"), (~np.isfinite(weights), None)):
-        if bad.any():
-            i = int(bad.argmax())
-            where = f"number {i}, tokens {first[i]} to {first[i] + sizes[i] - 1}"
-            if problem is None:
-                raise ValueError(Errors.HS036.format(pattern=f"(configuration {where})", weight=weights[i]))
-            raise ValueError(Errors.HS037.format(feature=f"configuration {where}", problem=problem))
 
 
 class ConfigurationLattice:
     """Lattice of one sequence: label patterns of any sign and configurations.
 
     n_states (T,): states of each token. completed: for each token, the configurations that end there, and for each
-    move (at the first token: each state) whether it completes them, (E, m) bool.
+    arc (at the first token: each state) whether it completes them, (E, m) bool.
     RAISES ValueError [HS020-HS024, HS036, HS037]: bad input; [HS038]: more than `max_states` states at a token.
     """
 
     def __init__(
         self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
+        scores: AnyFloats,
+        trans: AnyFloats,
         patterns: Optional[PatternScores],
         configurations: Configurations,
         allowed: Optional[Mask],
@@ -121,7 +59,7 @@ class ConfigurationLattice:
         self.size_at_t = np.ones(n_tokens, np.int64)
         self.completed: List[Tuple[Ints, Mask]] = []
         self.node: List[Ints] = []  # longest match of each state, for each token
-        self._moves: NDArray[np.float64] = trans.astype(np.float64)
+        self._edge_scores: Floats = trans.astype(np.float64)
         self.trie, self.n_configurations = patterns.trie, len(configurations.first)
         self._patterns, self._configurations = patterns, configurations
         self._starts = np.cumsum(configurations.sizes) - configurations.sizes
@@ -131,7 +69,7 @@ class ConfigurationLattice:
     def step(self, t: int) -> Step:
         return self._steps[t]
 
-    def _build(self, scores: NDArray[np.floating], allowed: Optional[Mask]) -> List[Step]:
+    def _build(self, scores: AnyFloats, allowed: Optional[Mask]) -> List[Step]:
         trie, weights, fired = self._patterns
         psi = trie.suffix_sums(weights)
         steps: List[Step] = []
@@ -147,11 +85,11 @@ class ConfigurationLattice:
                 label = np.tile(labels, len(states.node))
                 node = trie.after[states.node[source], label].astype(np.intp)
                 live = states.live[source]
-            move = self._moves[trie.label[states.node[source]], label] if t else np.zeros(len(label))
+            arc = self._edge_scores[trie.label[states.node[source]], label] if t else np.zeros(len(label))
             live, open_ = self._extend(t, label, live, states.open)
             ends = self._configurations.last[open_] == t
             done = live[:, ends]
-            move = move + done @ self._configurations.weights[open_[ends]]
+            arc = arc + done @ self._configurations.weights[open_[ends]]
             states, first, order = _merge(node, live[:, ~ends], open_[~ends])
             if len(states.node) > self._configurations.max_states:
                 raise ValueError(
@@ -168,10 +106,10 @@ class ConfigurationLattice:
             self.node.append(states.node)
             self.completed.append((open_[ends], done[order]))
             if t == 0:  # each state has one label, so what it pays is its own gain
-                gain = gain + move[order]
-                steps.append(Step(trie.label[states.node], gain[:, None], order[:0], order[:0], move[:0]))
+                gain = gain + arc[order]
+                steps.append(Step(trie.label[states.node], gain[:, None], order[:0], order[:0], arc[:0]))
             else:
-                steps.append(Step(trie.label[states.node], gain[:, None], source[order], first, move[order]))
+                steps.append(Step(trie.label[states.node], gain[:, None], source[order], first, arc[order]))
         return steps
 
     def _extend(self, t: int, label: Ints, live: Mask, open_: Ints) -> Tuple[Mask, Ints]:
@@ -193,7 +131,7 @@ class _States(NamedTuple):
 
 
 def _merge(node: Ints, live: Mask, open_: Ints) -> Tuple[_States, Ints, Ints]:
-    """Equal states become one. RETURNS states, first move into each (S + 1,), and the moves sorted by state."""
+    """Equal states become one. RETURNS states, first arc into each (S + 1,), and the arcs sorted by state."""
     key = node.astype(np.int64)
     for column in range(0, live.shape[1], 16):  # exact: ids of the distinct (key, 16 bits) so far, no hash
         bits = live[:, column : column + 16] @ (1 << np.arange(live[:, column : column + 16].shape[1]))
@@ -205,8 +143,8 @@ def _merge(node: Ints, live: Mask, open_: Ints) -> Tuple[_States, Ints, Ints]:
 
 
 def lattice_of(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: Optional[PatternScores],
     configurations: Optional[Configurations],
     allowed: Optional[Mask],
@@ -233,7 +171,7 @@ def configuration_posterior(lattice: ConfigurationLattice, patterns: Optional[Pa
     patterns: those the lattice was made with, None if none. RETURNS (Posterior): `configuration_counts` (M,) is the
     gradient of log Z with respect to the weights of the configurations.
     """
-    found = posterior(lattice, with_moves=True)
+    found = posterior(lattice, with_edge_scores=True)
     if found.log_z[0] == -np.inf:
         raise NoPath(0)
     trie, n_labels = lattice.trie, lattice.trie.n_labels
@@ -243,11 +181,11 @@ def configuration_posterior(lattice: ConfigurationLattice, patterns: Optional[Pa
     for t, states in enumerate(found.states):
         step, (ended, done) = lattice.step(t), lattice.completed[t]
         longest[:, t] = np.bincount(lattice.node[t], weights=states[:, 0], minlength=len(trie))
-        counts[ended] = states[:, 0] @ done if t == 0 else found.moves[t][:, 0] @ done
+        counts[ended] = states[:, 0] @ done if t == 0 else found.arcs[t][:, 0] @ done
         if t > 0:
             before = trie.label[lattice.node[t - 1]][step.source]
             pairs = before * n_labels + np.repeat(step.label, np.diff(step.first))
-            moved = np.bincount(pairs, weights=found.moves[t][:, 0], minlength=n_labels * n_labels)
+            moved = np.bincount(pairs, weights=found.arcs[t][:, 0], minlength=n_labels * n_labels)
             transitions += moved.reshape(n_labels, n_labels)
     matched = push_down(trie, longest)
     nodes, fired_counts = np.zeros(0), np.zeros(0)

@@ -27,16 +27,14 @@ Checked against enumeration and the plain walk in tests/decoders/higher_order/te
 from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..chain.viterbi import max_plus
 from ..problem.firing import expand_fired
 from ..problem.layout import Layout, make_layout, packed_scores, ranges
 from ..problem.results import Paths
 from ..problem.trie import Fired, PatternScores, PatternTrie
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 COLUMN_CELLS = 4_000_000  # cells of one step of the sequences walked together
 HISTORY_CELLS = 20_000_000  # nodes remembered; then a stretch of steps is forgotten, and walked again on the way back
 ROUNDING = 1e-9  # relative
@@ -65,11 +63,11 @@ class Record(NamedTuple):
 
 
 def decode_columns(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
-    allowed: Optional[NDArray[np.bool_]],
+    lengths: AnyInts,
+    allowed: Optional[Mask],
 ) -> Paths:
     """Best label sequences of a few sequences, as `decode_nonnegative`; scores are -inf where there is none.
 
@@ -114,11 +112,11 @@ class _Walk:
 
     def __init__(
         self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
+        scores: AnyFloats,
+        trans: AnyFloats,
         patterns: PatternScores,
         layout: Layout,
-        allowed: Optional[NDArray[np.bool_]],
+        allowed: Optional[Mask],
     ) -> None:
         trie, weights, fired = patterns
         self.trie, self.layout = trie, layout
@@ -213,9 +211,7 @@ class _Walk:
                     parts[shallower - 2].append(self._write(suffix[some], column[some], own[some]))
         return [self._joined(part) for part in parts]
 
-    def _children(
-        self, t: int, node: Ints, column: Ints, base: Floats, singles: Floats, emissions: Floats
-    ) -> Seen:
+    def _children(self, t: int, node: Ints, column: Ints, base: Floats, singles: Floats, emissions: Floats) -> Seen:
         """Of these nodes, write those that can still pay more than the best history for their last label."""
         at = self.trie.label.take(node) * emissions.shape[1] + column
         own = base + self.bonus.take(node)

@@ -1,7 +1,7 @@
 """A trellis of exclusive states: every labelling is exactly one path. One walk serves max, k best, sums and samples.
 
 What the states are is the business of who builds the lattice: the longest match in a trie (`longest_match.py`) or
-sets of partially matched configurations (`configurations.py`). Here a state has a label, moves lead from the states of
+sets of partially matched configurations (`configurations.py`). Here a state has a label, arcs lead from the states of
 one token to those of the next, and
 
     score(path) = sum_t gain_t[state_t] + sum_{t>0} move_t[state_{t-1} -> state_t]
@@ -14,27 +14,24 @@ from typing import List, NamedTuple, Optional, Protocol, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints, Labels
 from ..problem.layout import BLOCK_CELLS
 from ..problem.results import KBest, NoPath
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Labels = NDArray[np.int32]
 
 
 class Step(NamedTuple):
     """One token of n sequences that share the states.
 
     label (S,): of each state. gain (S, n): score of being in a state, -inf if it cannot be entered.
-    source (E,): state before of each move, moves sorted by target. first (S + 1,): the moves into state v are
-        first[v] <= e < first[v + 1]; at least one for each state. move (E,): their scores. Empty at the first token.
+    source (E,): state before of each arc, arcs sorted by target. first (S + 1,): the arcs into state v are
+        first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their scores. Empty at the first token.
     """
 
     label: Ints
     gain: Floats
     source: Ints
     first: Ints
-    move: Floats
+    arc: Floats
 
 
 class Lattice(Protocol):
@@ -46,11 +43,11 @@ class Lattice(Protocol):
 
 
 class StatePosterior(NamedTuple):
-    """log_z (n,): of each column. states: p(state at t), (S, n) for each t. moves: p(move at t), (E, n), on request."""
+    """log_z (n,): of each column. states: p(state at t), (S, n) for each t. arcs: p(arc at t), (E, n), on request."""
 
     log_z: Floats
     states: List[Floats]
-    moves: List[Floats]
+    arcs: List[Floats]
 
 
 class StatePaths(NamedTuple):
@@ -112,7 +109,7 @@ def _max_forward(lattice: Lattice, first: int, last: int, entry: Optional[Floats
             v = step.gain
         else:
             n = int(lattice.size_at_t[t])
-            v = np.maximum.reduceat(v[step.source, :n] + step.move[:, None], step.first[:-1], axis=0) + step.gain
+            v = np.maximum.reduceat(v[step.source, :n] + step.arc[:, None], step.first[:-1], axis=0) + step.gain
         history.append(v)
     return history
 
@@ -121,16 +118,16 @@ def _best_source(step: Step, states: Ints, v: Floats) -> Ints:
     """State before each of `states` on its best path; column i belongs to states[i]. v: scores at the token before."""
     counts = step.first[states + 1] - step.first[states]
     start = np.cumsum(counts) - counts
-    moves = np.arange(counts.sum()) - np.repeat(start - step.first[states], counts)
+    arcs = np.arange(counts.sum()) - np.repeat(start - step.first[states], counts)
     column = np.repeat(np.arange(len(states)), counts)
-    values = v[step.source[moves], column] + step.move[moves]
+    values = v[step.source[arcs], column] + step.arc[arcs]
     is_best = np.flatnonzero(values == np.maximum.reduceat(values, start)[column])[::-1]
     chosen = np.zeros(len(states), np.intp)
-    chosen[column[is_best]] = step.source[moves[is_best]]  # of several the first is assigned last
+    chosen[column[is_best]] = step.source[arcs[is_best]]  # of several the first is assigned last
     return chosen
 
 
-def posterior(lattice: Lattice, *, with_moves: bool = False) -> StatePosterior:
+def posterior(lattice: Lattice, *, with_edge_scores: bool = False) -> StatePosterior:
     """log Z and state probabilities of p(path) = exp(score(path)) / Z. log_z is -inf where there is no path.
 
     The forward-backward recurrences on logarithms, so that nothing cancels or underflows, whatever the weights.
@@ -139,7 +136,7 @@ def posterior(lattice: Lattice, *, with_moves: bool = False) -> StatePosterior:
     alphas = forward_sums(lattice)
     log_z = np.full(int(sizes[0]) if len(sizes) else 0, -np.inf)
     states: List[Floats] = [np.zeros((0, 0))] * len(sizes)
-    moves: List[Floats] = [np.zeros((0, 0))] * len(sizes)
+    arcs: List[Floats] = [np.zeros((0, 0))] * len(sizes)
     beta = np.zeros((0, 0))
     for t in range(len(sizes) - 1, -1, -1):
         alpha, n_on = alphas[t], beta.shape[1]
@@ -151,12 +148,12 @@ def posterior(lattice: Lattice, *, with_moves: bool = False) -> StatePosterior:
             break
         step, n = lattice.step(t), int(sizes[t])
         target = np.repeat(np.arange(len(step.label)), np.diff(step.first))
-        message = step.move[:, None] + (step.gain + beta)[target]  # (E, n): everything after the source
+        message = step.arc[:, None] + (step.gain + beta)[target]  # (E, n): everything after the source
         before = alphas[t - 1]
-        if with_moves:
-            moves[t] = np.exp(before[step.source, :n] + message - total)
+        if with_edge_scores:
+            arcs[t] = np.exp(before[step.source, :n] + message - total)
         beta = _log_sum_by(message, step.source, len(before))
-    return StatePosterior(log_z, states, moves)
+    return StatePosterior(log_z, states, arcs)
 
 
 def forward_sums(lattice: Lattice) -> List[Floats]:
@@ -167,7 +164,7 @@ def forward_sums(lattice: Lattice) -> List[Floats]:
         if t == 0:
             alphas.append(step.gain)
             continue
-        terms = alphas[-1][step.source, :n] + step.move[:, None]  # (E, n)
+        terms = alphas[-1][step.source, :n] + step.arc[:, None]  # (E, n)
         target = np.repeat(np.arange(len(step.label)), np.diff(step.first))
         top = np.maximum.reduceat(terms, step.first[:-1], axis=0)
         top[~np.isfinite(top)] = 0.0
@@ -212,10 +209,10 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     back: List[Tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
     for t in range(1, len(lattice.size_at_t)):
         step = lattice.step(t)
-        candidates = best[step.source] + step.move[:, None]  # (E, k)
-        best, move, rank = _top_k(candidates, step.first)
+        candidates = best[step.source] + step.arc[:, None]  # (E, k)
+        best, arc, rank = _top_k(candidates, step.first)
         best += step.gain
-        back.append((step.source[move], rank))
+        back.append((step.source[arc], rank))
     order = np.argsort(-best.reshape(-1), kind="stable")[:k]
     order = order[np.isfinite(best.reshape(-1)[order])]
     if not len(order):
@@ -231,12 +228,12 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
 
 
 def _top_k(candidates: Floats, first: Ints) -> Tuple[Floats, Ints, Ints]:
-    """The k best candidates of each target. RETURNS scores, moves, ranks, (S, k) each; -inf where there are fewer."""
+    """The k best candidates of each target. RETURNS scores, arcs, ranks, (S, k) each; -inf where there are fewer."""
     k = candidates.shape[1]
     flat = candidates.reshape(-1)
     target = np.repeat(np.arange(len(first) - 1), np.diff(first) * k)
     order = np.lexsort((-flat, target))
-    chosen = order[first[:-1, None] * k + np.arange(k)]  # (S, k): every state has a move, so k candidates
+    chosen = order[first[:-1, None] * k + np.arange(k)]  # (S, k): every state has an arc, so k candidates
     return flat[chosen], chosen // k, chosen % k
 
 
@@ -256,7 +253,7 @@ def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> 
         counts = step.first[distinct + 1] - step.first[distinct]
         terms = np.full((counts.max(), len(distinct)), -np.inf)
         for column, (begin, end) in enumerate(zip(step.first[distinct], step.first[distinct + 1], strict=True)):
-            terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + step.move[begin:end]
+            terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + step.arc[begin:end]
         state = step.source[step.first[state] + _draw(terms[:, which], rng)]
         labels.append(lattice.step(t - 1).label[state])
     return np.stack(labels[::-1], axis=1).astype(np.int32)

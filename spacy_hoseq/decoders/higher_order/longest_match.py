@@ -7,7 +7,7 @@ the state is the child of u by y, or else the state that fail(u) goes to (the au
     after(u, y) = child(u, y)  if it is a node,  else  after(fail(u), y);   after(single label a, y) = (a, y) or (y)
 
 These are the forward and backward variables of Ye et al. (2009) and the "state partition" of contiguous configurations
-in Qian et al. (2009, section 3.3). A step costs O(U L) moves, where inclusive messages (`nonnegative.py`,
+in Qian et al. (2009, section 3.3). A step costs O(U L) arcs, where inclusive messages (`nonnegative.py`,
 `pattern_posterior.py`) cost O(U + L^2).
 
 Checked against enumeration in tests/decoders/higher_order/test_longest_match.py.
@@ -16,8 +16,8 @@ Checked against enumeration in tests/decoders/higher_order/test_longest_match.py
 from typing import Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..problem.firing import expand_fired
 from ..problem.layout import Layout, check_scores, make_layout, packed_scores, parts_of
@@ -25,9 +25,7 @@ from ..problem.results import NoPath, Paths, Posterior
 from ..problem.trie import PatternScores, PatternTrie
 from .lattice import Step, best_paths, posterior
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-STEP_CELLS = 2_000_000  # moves of one token of all sequences that are walked together
+STEP_CELLS = 2_000_000  # arcs of one token of all sequences that are walked together
 SUM_CELLS = 4_000_000  # states of all tokens that are kept at once for sums
 
 
@@ -36,11 +34,11 @@ class LongestMatch:
 
     def __init__(
         self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
+        scores: AnyFloats,
+        trans: AnyFloats,
         patterns: PatternScores,
         layout: Layout,
-        allowed: Optional[NDArray[np.bool_]],
+        allowed: Optional[Mask],
     ) -> None:
         trie, weights, fired = patterns
         check_finite(patterns)
@@ -49,7 +47,7 @@ class LongestMatch:
         self._emissions = packed_scores(scores, allowed, layout)  # (L, N)
         self._psi = trie.suffix_sums(weights)[:, None]  # (U, 1)
         self._extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
-        self._source, self._first, forced = moves_between(trie)
+        self._source, self._first, forced = arcs_between(trie)
         target = np.repeat(np.arange(len(trie)), np.diff(self._first))
         self._move = trans.astype(np.float64)[trie.label[self._source], trie.label[target]]
         self._move[forced] = -np.inf
@@ -66,10 +64,10 @@ class LongestMatch:
         return Step(self.trie.label, gain, self._source, self._first, self._move)
 
 
-def moves_between(trie: PatternTrie) -> Tuple[Ints, Ints, Ints]:
-    """All moves u -> after(u, y), sorted by target. RETURNS source (E,), first (U + 1,), and moves that are none.
+def arcs_between(trie: PatternTrie) -> Tuple[Ints, Ints, Ints]:
+    """All arcs u -> after(u, y), sorted by target. RETURNS source (E,), first (U + 1,), and arcs that are none.
 
-    A node that no move leads to (a single label all of whose pairs are nodes) gets one, listed in the third array (F,).
+    A node that no arc leads to (a single label all of whose pairs are nodes) gets one, listed in the third array (F,).
     """
     target = trie.after.reshape(-1).astype(np.intp)
     source = np.repeat(np.arange(len(trie)), trie.n_labels)
@@ -94,12 +92,12 @@ def check_finite(patterns: PatternScores) -> None:
 
 
 def decode_any_sign(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> Paths:
     """Best label sequence of a chain with label patterns of any sign, for a batch of sequences.
 
@@ -126,12 +124,12 @@ def decode_any_sign(
 
 
 def any_sign_posterior(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> Posterior:
     """log Z, marginals and expected counts, as `pattern_posterior`, for weights of any size and sign.
 
@@ -154,7 +152,7 @@ def any_sign_posterior(
         inside, entries = patterns.among(tokens, len(scores))
         mask = None if allowed is None else allowed[tokens]
         lattice = LongestMatch(scores[tokens], trans, inside, part, mask)
-        found = posterior(lattice, with_moves=True)
+        found = posterior(lattice, with_edge_scores=True)
         total.log_z[sequences[part.order]] = found.log_z
         longest = np.concatenate(found.states, axis=1) if found.states else np.zeros((len(trie), 0))  # (U, n) packed
         matched = push_down(trie, longest)
@@ -164,10 +162,10 @@ def any_sign_posterior(
             place = np.empty(len(part.tokens), np.intp)
             place[part.tokens] = np.arange(len(part.tokens))
             total.fired_counts[entries] = matched[inside.fired.nodes, place[inside.fired.tokens]]
-        for t in range(1, len(found.moves)):
+        for t in range(1, len(found.arcs)):
             step = lattice.step(t)
             pairs = trie.label[step.source] * trie.n_labels + np.repeat(step.label, np.diff(step.first))
-            moved = np.bincount(pairs, weights=found.moves[t].sum(axis=1), minlength=trans.size)
+            moved = np.bincount(pairs, weights=found.arcs[t].sum(axis=1), minlength=trans.size)
             total.transitions[:] += moved.reshape(trans.shape)
     total.node_counts[: trie.n_labels] = 0.0
     if len(total.log_z) and total.log_z.min() == -np.inf:

@@ -21,8 +21,8 @@ Checked against enumeration in tests/decoders/higher_order/test_nonnegative.py.
 from typing import List, Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..chain.viterbi import max_plus
 from ..problem.firing import expand_fired
@@ -31,19 +31,18 @@ from ..problem.results import NoPath, Paths
 from ..problem.trie import PatternScores
 from . import dominance
 
-Floats = NDArray[np.float64]
 COLUMN_CELLS = 65_536  # cells of one step of the sequences walked together: half a megabyte
 MIN_COLUMNS = 16
 MANY_NODES = 4_000  # from here on `dominance.py` is faster
 
 
 def decode_nonnegative(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> Paths:
     """Best label sequence of a chain with non-negative label patterns, for a batch of sequences.
 
@@ -66,11 +65,11 @@ def decode_nonnegative(
 
 
 def decode_checked(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
-    allowed: Optional[NDArray[np.bool_]],
+    lengths: AnyInts,
+    allowed: Optional[Mask],
 ) -> Paths:
     """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
     trie = patterns.trie
@@ -88,11 +87,11 @@ def decode_checked(
 
 
 def _decode(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
-    allowed: Optional[NDArray[np.bool_]],
+    lengths: AnyInts,
+    allowed: Optional[Mask],
 ) -> Paths:
     """The same for sequences that are walked together; scores are -inf where there is no path."""
     layout = make_layout(lengths, len(scores))
@@ -131,11 +130,11 @@ class _Lattice:
 
     def __init__(
         self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
+        scores: AnyFloats,
+        trans: AnyFloats,
         patterns: PatternScores,
         layout: Layout,
-        allowed: Optional[NDArray[np.bool_]],
+        allowed: Optional[Mask],
     ) -> None:
         trie, fired = patterns.trie, patterns.fired
         self.trie, self.layout, self.n_labels = trie, layout, trie.n_labels
@@ -186,7 +185,7 @@ class _Lattice:
             previous = v
         return history
 
-    def longest(self, rows: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
+    def longest(self, rows: Ints, v: Floats) -> Ints:
         """From node u to a node w that ends with u and whose own_t(w) is V_t(u). rows (n,): one per column of v.
 
         V_t falls along failure links, so nodes of the same value as u are linked: w is the last of the first such line
@@ -206,10 +205,10 @@ class _Lattice:
         stops = np.ones(len(hits), bool)
         stops[:-1] = (columns[1:] != columns[:-1]) | (candidates[1:] >= self.end.take(candidates[:-1]))
         lines = stops.nonzero()[0]
-        longest: NDArray[np.intp] = candidates.take(lines.take(columns.take(lines).searchsorted(each)))
+        longest: Ints = candidates.take(lines.take(columns.take(lines).searchsorted(each)))
         return longest
 
-    def before(self, rows: NDArray[np.intp], v: Floats) -> NDArray[np.intp]:
+    def before(self, rows: Ints, v: Floats) -> Ints:
         """The row at t - 1 that own_t(u) was built on: the parent's, or for a single label the best label before."""
         result = self.parent[rows]
         single = np.flatnonzero(result < 0)

@@ -23,6 +23,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..chain.chain_marginals import Arcs, check_gradient
 from ..problem.layout import check_scores, check_segments, make_layout, packed_scores, parts_of
 from ..problem.results import LostDigits, Posterior
@@ -31,10 +32,6 @@ from .longest_match import any_sign_posterior
 from .pattern_posterior import CELLS, PatternWalk, check_stable, is_stable, pattern_posterior
 
 STEP = 1e-50
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class PatternGradient(NamedTuple):
@@ -54,10 +51,10 @@ class PatternMarginals:
 
     def __init__(
         self,
-        scores: NDArray[np.floating],
-        trans: NDArray[np.floating],
+        scores: AnyFloats,
+        trans: AnyFloats,
         patterns: PatternScores,
-        lengths: NDArray[np.integer],
+        lengths: AnyInts,
         *,
         allowed: Optional[Mask] = None,
     ) -> None:
@@ -72,9 +69,9 @@ class PatternMarginals:
 
     def segments(
         self,
-        first: NDArray[np.integer],
-        sizes: NDArray[np.integer],
-        labels: NDArray[np.integer],
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: AnyInts,
         goes_on: Optional[Mask] = None,
     ) -> Floats:
         """As `ChainMarginals.segments`: p(s) less that of s followed by a label with which the segment goes on."""
@@ -98,7 +95,7 @@ class PatternMarginals:
         return np.asarray(np.bincount(which, found * signs, minlength=len(first)), np.float64)
 
     def backprop(
-        self, d_nodes: NDArray[np.floating], arcs: Optional[Arcs] = None, d_arcs: Optional[NDArray[np.floating]] = None
+        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> PatternGradient:
         """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to those of some arcs (A,).
         RAISES ValueError [HS024]: the shape of d_nodes."""
@@ -155,11 +152,11 @@ def with_strings(
 
 
 def _direction(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
-    d_nodes: NDArray[np.floating],
+    lengths: AnyInts,
+    d_nodes: AnyFloats,
     allowed: Optional[Mask],
 ) -> PatternGradient:
     """Derivatives of all expectations in the direction d_nodes of the scores, and that of the imaginary weights."""

@@ -17,8 +17,8 @@ Checked against enumeration and finite differences in tests/decoders/higher_orde
 from typing import Dict, List, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..chain.forward_backward import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
 from ..problem.firing import added_up, expand_fired
@@ -26,19 +26,17 @@ from ..problem.layout import Layout, check_scores, make_layout, packed_scores, p
 from ..problem.results import LostDigits, NoPath, Posterior
 from ..problem.trie import Fired, PatternScores
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits
 CELLS = 4_000_000  # lattice cells of one group of sequences; a single longer sequence takes what it needs
 
 
 def pattern_posterior(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
     *,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
 ) -> Posterior:
     """log Z, marginals and expected counts of a chain with label patterns, for a batch of sequences.
 
@@ -78,20 +76,20 @@ def pattern_posterior(
     return total
 
 
-def check_stable(trans: NDArray[np.floating], patterns: PatternScores) -> None:
+def check_stable(trans: AnyFloats, patterns: PatternScores) -> None:
     """RAISES ValueError [HS028]: weights with which sums over the trie would lose their digits."""
     if not is_stable(trans, patterns):
         got = dict(zip(("trans", "gain", "loss"), _spread(trans, patterns), strict=True))
         raise ValueError(Errors.HS028.format(limit=MAX_RANGE, least=-MAX_LOSS, **got))
 
 
-def is_stable(trans: NDArray[np.floating], patterns: PatternScores) -> bool:
+def is_stable(trans: AnyFloats, patterns: PatternScores) -> bool:
     """Whether `pattern_posterior` keeps its digits with these weights; if not, use `any_sign_posterior`."""
     trans_range, gain, loss = _spread(trans, patterns)
     return trans_range + gain - loss < MAX_RANGE and -loss < MAX_LOSS  # False for NaN
 
 
-def _spread(trans: NDArray[np.floating], patterns: PatternScores) -> Tuple[float, float, float]:
+def _spread(trans: AnyFloats, patterns: PatternScores) -> Tuple[float, float, float]:
     """How far transitions that are not forbidden differ, and the most that patterns can add and take away (<= 0) at a
     token."""
     return finite_range(trans), _largest_sum(patterns, 1), -_largest_sum(patterns, -1)
@@ -104,9 +102,7 @@ class PatternWalk:
     complex (pattern_marginals.py), and then all results are.
     """
 
-    def __init__(
-        self, emissions: Floats, trans: NDArray[np.floating], patterns: PatternScores, layout: Layout
-    ) -> None:
+    def __init__(self, emissions: Floats, trans: AnyFloats, patterns: PatternScores, layout: Layout) -> None:
         self.trie, self.layout, self.fired = patterns.trie, layout, patterns.fired
         trie = self.trie
         reached = reached_labels(emissions.real.T > -np.inf, trans, layout)
@@ -120,10 +116,10 @@ class PatternWalk:
         self.type = emissions.dtype
         top = float(np.max(trans, initial=-np.inf))
         self.top = top if np.isfinite(top) else 0.0
-        self.moves: Floats = np.exp(trans.astype(np.float64) - self.top)
+        self.trans_weights: Floats = np.exp(trans.astype(np.float64) - self.top)
         self.deep = slice(trie.n_labels, len(trie))
         self.label, self.parent = trie.label[self.deep], trie.parent[self.deep]
-        self.move = self.moves[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
+        self.move = self.trans_weights[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
         self.psi = trie.suffix_sums(patterns.weights)
         has_fired = self.fired is not None and len(self.fired.tokens) > 0
         self.extra = expand_fired(self.fired, trie, layout) if has_fired and self.fired is not None else {}
@@ -158,7 +154,7 @@ class PatternWalk:
         if before is None:
             w[: self.trie.n_labels] = potentials
         else:
-            w[: self.trie.n_labels] = (self.moves.T @ before[: self.trie.n_labels, :n]) * potentials
+            w[: self.trie.n_labels] = (self.trans_weights.T @ before[: self.trie.n_labels, :n]) * potentials
             w[self.deep] = before[self.parent, :n] * self.move * potentials[self.label]
         grown = self._psi_at(t, n)
         z = grown * w
@@ -215,11 +211,11 @@ class PatternWalk:
             moved += before[:n_labels] @ message.T
             at_node += product.sum(axis=1)
             adjoint = np.zeros((len(trie), n), self.type)
-            adjoint[:n_labels] = self.moves @ message
+            adjoint[:n_labels] = self.trans_weights @ message
             if len(self.parent):
                 gained = (self.move * potentials[self.label] * d_w[self.deep])[self.by_parent]
                 adjoint[self.parents] += np.add.reduceat(gained, self.parent_starts, axis=0)
-        transitions = moved * self.moves
+        transitions = moved * self.trans_weights
         order, pairs, starts = _grouped(trie.label[self.parent] * n_labels + self.label)
         if len(pairs):
             transitions.reshape(-1)[pairs] += np.add.reduceat(at_node[self.deep][order], starts)

@@ -15,13 +15,11 @@ from copy import copy
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints
 from ..problem.layout import ranges
 from .sparse_marginals import ProbableLabels
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 BEFORE, AFTER = -2, -1  # labels of the places outside of a sequence
 
 
@@ -51,7 +49,7 @@ class LabelLattice:
     sequence after sequence. n_places (int): of all.
     """
 
-    def __init__(self, probable: ProbableLabels, lengths: NDArray[np.integer], margin: int) -> None:
+    def __init__(self, probable: ProbableLabels, lengths: AnyInts, margin: int) -> None:
         n_entries, n_sequences = len(probable.tokens), len(lengths)
         n_tokens, n_outside = int(lengths.sum()), 2 * margin * n_sequences
         moved = np.repeat(margin * (2 * np.arange(n_sequences) + 1), lengths)

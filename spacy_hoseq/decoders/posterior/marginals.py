@@ -4,8 +4,8 @@ vanish; then without a way back), or with label patterns."""
 from typing import Optional, Union
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, Mask
 from ..chain.chain_marginals import Arcs, ChainMarginals
 from ..chain.log_marginals import LogMarginals
 from ..exact import check_chain
@@ -16,26 +16,24 @@ from ..problem.results import LostDigits
 Marginals = Union[ChainMarginals, LogMarginals, PatternMarginals]
 
 
-def marginals_of(potentials: Potentials, *, allowed: Optional[NDArray[np.bool_]] = None) -> Marginals:
+def marginals_of(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Marginals:
     """allowed (N, L). RAISES ValueError as the classes; [HS039]: general configurations; [HS099]: scores
     of label pairs at each token beside label patterns."""
     scores, trans, lengths, patterns = potentials[:4]
-    if potentials.moves is not None:
+    if potentials.edge_scores is not None:
         check_chain(potentials)
         patterns = None
     else:
         potentials.refuse_configurations("marginals")
     if patterns is None:
         try:
-            return ChainMarginals(scores, trans, lengths, allowed=allowed, moves=potentials.moves)
+            return ChainMarginals(scores, trans, lengths, allowed=allowed, edge_scores=potentials.edge_scores)
         except LostDigits:
-            return LogMarginals(scores, trans, lengths, allowed=allowed, moves=potentials.moves)
+            return LogMarginals(scores, trans, lengths, allowed=allowed, edge_scores=potentials.edge_scores)
     return PatternMarginals(scores, trans, patterns, lengths, allowed=allowed)
 
 
-def backpropagated(
-    marginals: Marginals, d_nodes: NDArray[np.floating], arcs: Arcs, d_arcs: NDArray[np.floating]
-) -> PotentialsGradient:
+def backpropagated(marginals: Marginals, d_nodes: AnyFloats, arcs: Arcs, d_arcs: AnyFloats) -> PotentialsGradient:
     """The gradient of a loss with respect to the potentials, given that with respect to label marginals (N, L) and
     some arcs (A,). RAISES ValueError [HS097]: of `LogMarginals`."""
     if isinstance(marginals, PatternMarginals):

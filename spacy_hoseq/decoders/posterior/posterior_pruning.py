@@ -5,16 +5,16 @@ since all others share the rest; so it is in many sequences that a trained model
 at least p, and so has each of its labels: those with a smaller marginal cannot be on it, and are left out before
 decoding. At most tokens none is left beside that of the labelling, so that only windows around the others are decoded.
 
-Where the most probable labels cannot follow each other, p is 0 and says nothing. Then labels below FAINT are left out.
-If the best labelling of what is left has a probability of at least FAINT, it is the best of all, since a better one has
-no label below FAINT either; if not, everything is decoded.
+Where the most probable labels cannot follow each other, p is 0 and says nothing. Then labels below UNDECIDED are left
+out. If the best labelling of what is left has a probability of at least UNDECIDED, it is the best of all, since a
+better one has no label below UNDECIDED either; if not, everything is decoded.
 """
 
 from typing import NamedTuple, Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, Floats, Ints, Labels, Mask
 from ..exact import exact_labels
 from ..higher_order.configuration_marginals import ConfigurationMarginals, SpanMarginals
 from ..problem.path_score import sum_score
@@ -23,12 +23,9 @@ from ..pruning.candidates import Candidates, first_best
 from ..pruning.pruned import open_windows
 from ..pruning.sparse_viterbi import sparse_viterbi
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Labels = NDArray[np.int32]
 ROUNDING = 1e-6  # more than it can do
 SURE = 0.5 + ROUNDING
-FAINT = 1e-2  # labellings that are less probable exclude too few labels
+UNDECIDED = 1e-2  # labellings that are less probable exclude too few labels
 
 
 class Cells(NamedTuple):
@@ -40,32 +37,32 @@ class Cells(NamedTuple):
 
 
 class LikelyLabels(NamedTuple):
-    """labels (N,). faint (n,): sequences for which they are not known to be the best, since every labelling that is at
-    hand excludes too little."""
+    """labels (N,). undecided (n,): sequences for which they are not known to be the best, since every labelling that
+    is at hand excludes too little."""
 
     labels: Labels
-    faint: Ints
+    undecided: Ints
 
 
-def decode_probable(
-    potentials: Potentials, marginals: SpanMarginals, *, allowed: Optional[NDArray[np.bool_]] = None
-) -> Labels:
+def decode_probable(potentials: Potentials, marginals: SpanMarginals, *, allowed: Optional[Mask] = None) -> Labels:
     """The labels of `decode_exact`. marginals: of the same potentials and mask. RETURNS (N,) int32.
 
     For a chain; with label patterns or configurations, which make segments cost more than decoding, everything is
     decoded.
     """
-    if isinstance(marginals, ConfigurationMarginals) or potentials.patterns is not None or potentials.moves is not None:
+    if (
+        isinstance(marginals, ConfigurationMarginals)
+        or potentials.patterns is not None
+        or potentials.edge_scores is not None
+    ):
         return exact_labels(potentials, allowed=allowed)
     cells = np.flatnonzero(marginals.nodes >= least_likely(len(potentials.trans)))
     tokens, own = np.divmod(cells, len(potentials.trans))
-    labels, faint = likely_labels(potentials, Cells(tokens, own, marginals.nodes.take(cells)), marginals.log_z)
-    return decode_some(potentials, allowed, faint, labels)
+    labels, undecided = likely_labels(potentials, Cells(tokens, own, marginals.nodes.take(cells)), marginals.log_z)
+    return decode_some(potentials, allowed, undecided, labels)
 
 
-def decode_some(
-    potentials: Potentials, allowed: Optional[NDArray[np.bool_]], sequences: Ints, labels: Labels
-) -> Labels:
+def decode_some(potentials: Potentials, allowed: Optional[Mask], sequences: Ints, labels: Labels) -> Labels:
     """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS (N,)."""
     if not len(sequences):
         return labels
@@ -77,7 +74,7 @@ def decode_some(
 
 def least_likely(n_labels: int) -> float:
     """The least probability of labels that `likely_labels` has to know. One of each token has as much."""
-    return min(FAINT, 1 / max(1, n_labels)) * (1 - ROUNDING)
+    return min(UNDECIDED, 1 / max(1, n_labels)) * (1 - ROUNDING)
 
 
 def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats) -> LikelyLabels:
@@ -90,9 +87,9 @@ def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats) -> Likely
     labels, own = cells.labels.take(best).astype(np.int32), cells.p.take(best)
     score = sum_score(scores.take(rows + labels).astype(np.float64), trans, labels, lengths, None)
     p, impossible = np.exp(score - log_z), (score == -np.inf) & ~np.isnan(log_z)
-    least = np.minimum(np.repeat(np.where(impossible, FAINT, p), lengths), own) * (1 - ROUNDING)  # (N,)
+    least = np.minimum(np.repeat(np.where(impossible, UNDECIDED, p), lengths), own) * (1 - ROUNDING)  # (N,)
     is_open = 1 - own >= least  # all others have no label beside the most probable one
-    is_open &= np.repeat((p < SURE) & ((p >= FAINT) | impossible), lengths)
+    is_open &= np.repeat((p < SURE) & ((p >= UNDECIDED) | impossible), lengths)
     at, sizes = open_windows(is_open, lengths, 1)
     if len(at):
         every = Candidates(first, np.arange(len(cells.p)), cells.p, cells.p).of(at)
@@ -104,10 +101,10 @@ def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats) -> Likely
     again = np.flatnonzero(np.repeat(impossible, lengths))
     emissions = scores.take(rows[again] + labels[again]).astype(np.float64)
     p[impossible] = np.exp(sum_score(emissions, trans, labels[again], lengths[impossible], None) - log_z[impossible])
-    return LikelyLabels(labels, np.flatnonzero(p < FAINT))
+    return LikelyLabels(labels, np.flatnonzero(p < UNDECIDED))
 
 
-def _finite(trans: NDArray[np.floating], scores: Floats, sizes: Ints) -> Floats:
+def _finite(trans: AnyFloats, scores: Floats, sizes: Ints) -> Floats:
     """Transitions with a number in the place of -inf, since all paths that are left may be forbidden: with it once, a
     path has less than any that is permitted. scores (C,): of all candidates. sizes (W,): tokens of each window."""
     permitted = np.isfinite(trans)

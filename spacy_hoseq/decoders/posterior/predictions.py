@@ -18,6 +18,7 @@ from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Floats32, Ints, Labels, Mask
 from ..chain.long_viterbi import long_viterbi
 from ..chain.pieces import LONG, Part, read_parts
 from ..higher_order.configuration_marginals import SpanMarginals, span_marginals
@@ -28,11 +29,6 @@ from .marginals import marginals_of
 from .posterior_pruning import Cells, decode_probable, decode_some, least_likely, likely_labels
 from .sparse_marginals import ProbableLabels, check_threshold, least_reaching, neighbours, probable_labels, reach
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Labels = NDArray[np.int32]
-Mask = NDArray[np.bool_]
-
 
 class Labelling(NamedTuple):
     """The best labelling of any potentials. labels (N,). marginals: all. goes_on (L, L) bool."""
@@ -42,11 +38,11 @@ class Labelling(NamedTuple):
     goes_on: Mask
 
     @property
-    def nodes(self) -> NDArray[np.floating]:
+    def nodes(self) -> AnyFloats:
         """p(y_t = y | x). RETURNS (N, L)."""
         return self.marginals.nodes
 
-    def segments(self, first: NDArray[np.integer], sizes: NDArray[np.integer]) -> Floats:
+    def segments(self, first: AnyInts, sizes: AnyInts) -> Floats:
         """The probability of some segments of the labelling. first, sizes (C,): their tokens, within one sequence.
         RETURNS (C,). RAISES ValueError [HS098]: a segment that is empty, or not within one sequence."""
         return self.marginals.segments(first, sizes, self.labels[ranges(first, sizes)], self.goes_on)
@@ -57,13 +53,13 @@ class ChainLabelling(NamedTuple):
     factors above, at the tokens s, i and t. nodes (N, L) float32: p(y_t = y | x), of no tokens if not asked for."""
 
     labels: Labels
-    lengths: NDArray[np.integer]
+    lengths: AnyInts
     start: Floats
     step: Floats
     stop: Floats
-    nodes: NDArray[np.float32]
+    nodes: Floats32
 
-    def segments(self, first: NDArray[np.integer], sizes: NDArray[np.integer]) -> Floats:
+    def segments(self, first: AnyInts, sizes: AnyInts) -> Floats:
         """As `Labelling.segments`."""
         check_segments(first, sizes, self.lengths)
         if not len(first):
@@ -108,7 +104,7 @@ def labels_and_probable(
 def _is_chain(potentials: Potentials) -> bool:
     """Whether there is nothing but scores and transitions."""
     configurations = potentials.configurations
-    rest = potentials.patterns is not None or potentials.moves is not None
+    rest = potentials.patterns is not None or potentials.edge_scores is not None
     return not rest and (configurations is None or not len(configurations.first))
 
 
@@ -156,9 +152,7 @@ def _write_factors(part: Part, labels: Labels, goes_on: Mask, factors: Tuple[Flo
         every[part.answered] = part.inner_of(values)
 
 
-def _factors_of_cells(
-    found: ChainCells, labels: Labels, lengths: NDArray[np.integer], factors: Tuple[Floats, ...]
-) -> None:
+def _factors_of_cells(found: ChainCells, labels: Labels, lengths: AnyInts, factors: Tuple[Floats, ...]) -> None:
     """Write start, step and stop at the tokens of whole sequences. What is written where a label is no cell, and as the
     step of a first token, counts for nothing."""
     start, step, stop = factors
@@ -231,9 +225,9 @@ def _best_labels(
 ) -> Tuple[Labels, Ints]:
     """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for which marginals did not
     help."""
-    labels, faint = likely_labels(potentials, found.cells, found.log_z)
+    labels, undecided = likely_labels(potentials, found.cells, found.log_z)
     labels = np.where(np.repeat(np.isnan(found.log_z), potentials.lengths), long, labels)
-    return decode_some(potentials, allowed, faint, labels), faint
+    return decode_some(potentials, allowed, undecided, labels), undecided
 
 
 def _long_labels(potentials: Potentials, allowed: Optional[Mask]) -> Labels:

@@ -10,15 +10,12 @@ trained tagger there is little more than one entry a token, and everything that 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..chain.chain_marginals import Arcs
 from ..problem.layout import ranges
 from .marginals import Marginals
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class ProbableLabels(NamedTuple):
@@ -38,7 +35,7 @@ class ProbableLabels(NamedTuple):
         return Arcs(self.tokens[self.later], self.labels[self.earlier], self.labels[self.later])
 
 
-def probable_labels(marginals: Marginals, lengths: NDArray[np.integer], threshold: float) -> ProbableLabels:
+def probable_labels(marginals: Marginals, lengths: AnyInts, threshold: float) -> ProbableLabels:
     """Entries and pairs of a batch. threshold (float): 0 = all that are not impossible. RAISES as `check_threshold`."""
     check_threshold(threshold)
     nodes = marginals.nodes
@@ -49,7 +46,7 @@ def probable_labels(marginals: Marginals, lengths: NDArray[np.integer], threshol
     return ProbableLabels(tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
 
 
-def certain_labels(labels: NDArray[np.integer], lengths: NDArray[np.integer]) -> ProbableLabels:
+def certain_labels(labels: AnyInts, lengths: AnyInts) -> ProbableLabels:
     """One labelling, with probability 1. labels (N,): -1 = none at this token."""
     tokens = np.flatnonzero(labels >= 0)
     earlier, later = neighbours(tokens, lengths)
@@ -66,7 +63,7 @@ def check_threshold(threshold: float) -> None:
         )
 
 
-def reach(probabilities: Floats, threshold: float) -> NDArray[np.bool_]:
+def reach(probabilities: Floats, threshold: float) -> Mask:
     """Compared in single precision, in which they are kept on Docs."""
     reached = probabilities.astype(np.float32) >= np.float32(threshold)
     return np.asarray(reached if threshold else reached & (probabilities > 0), bool)
@@ -77,7 +74,7 @@ def least_reaching(threshold: float) -> float:
     return float(np.float32(threshold)) * (1 - 1e-6) if threshold else float(np.nextafter(0.0, 1.0))
 
 
-def neighbours(tokens: Ints, lengths: NDArray[np.integer]) -> "tuple[Ints, Ints]":
+def neighbours(tokens: Ints, lengths: AnyInts) -> "tuple[Ints, Ints]":
     """All pairs of entries at neighbouring tokens of one sequence. tokens (E,): of the entries."""
     n_tokens = int(np.sum(lengths))
     counts = np.bincount(tokens, minlength=n_tokens)

@@ -3,21 +3,20 @@
 from typing import Callable, Dict, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints, Mask
 from .layout import Layout, ranges
 from .trie import Fired, PatternTrie
 
-Floats = NDArray[np.float64]
 MAX_CELLS = 16_000_000  # of a table of all keys
 
 
 def matching(
     fired: Fired,
     trie: PatternTrie,
-    sequence: NDArray[np.integer],
-    possible: Callable[[NDArray[np.intp], NDArray[np.intp]], NDArray[np.bool_]],
-) -> NDArray[np.bool_]:
+    sequence: AnyInts,
+    possible: Callable[[Ints, Ints], Mask],
+) -> Mask:
     """Whether all labels of a pattern are possible where it fires; compared from the last label on, so that few
     patterns are looked at twice.
 
@@ -37,9 +36,7 @@ def matching(
     return result
 
 
-def expand_fired(
-    fired: Fired, trie: PatternTrie, layout: Layout
-) -> Dict[int, Tuple[NDArray[np.intp], NDArray[np.intp], Floats]]:
+def expand_fired(fired: Fired, trie: PatternTrie, layout: Layout) -> Dict[int, Tuple[Ints, Ints, Floats]]:
     """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns, weights), unique."""
     firing, which = np.unique(fired.nodes, return_inverse=True)
     longer = trie.with_suffix(firing)
@@ -60,7 +57,7 @@ def expand_fired(
     }
 
 
-def added_up(keys: NDArray[np.intp], weights: Floats, n: int) -> Tuple[NDArray[np.intp], Floats]:
+def added_up(keys: Ints, weights: Floats, n: int) -> Tuple[Ints, Floats]:
     """Distinct keys, 0 <= key < n, and the sums of their weights, real or complex. Without sorting if n is moderate."""
     if n > MAX_CELLS:
         distinct, keys = np.unique(keys, return_inverse=True)

@@ -3,13 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints
 from .layout import ranges
 from .trie import PatternScores
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Instances(NamedTuple):
@@ -32,7 +29,7 @@ class Instances(NamedTuple):
         return np.diff(np.append(self.starts, len(self.tokens)))
 
 
-def make_instances(patterns: PatternScores, lengths: NDArray[np.integer]) -> Instances:
+def make_instances(patterns: PatternScores, lengths: AnyInts) -> Instances:
     """All places of all patterns whose weight is not 0, within sequences of the given lengths (S,)."""
     trie, weights, fired = patterns
     starts = np.cumsum(lengths) - lengths

@@ -9,6 +9,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 
 BLOCK_CELLS = 4_000_000  # lattice cells kept at once on the way back; longer batches are walked in blocks
@@ -22,10 +23,10 @@ class Layout(NamedTuple):
     """
 
     lengths: NDArray[np.int64]
-    order: NDArray[np.intp]
+    order: Ints
     size_at_t: NDArray[np.int64]
     offset: NDArray[np.int64]
-    tokens: NDArray[np.intp]
+    tokens: Ints
 
     def step(self, t: int) -> slice:
         return slice(int(self.offset[t]), int(self.offset[t + 1]))
@@ -40,7 +41,7 @@ class Layout(NamedTuple):
             first = last
 
 
-def check_lengths(lengths: NDArray[np.integer], n_tokens: int) -> NDArray[np.int64]:
+def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
     """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
     sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
     if (sizes < 1).any() or sizes.sum() != n_tokens:
@@ -48,7 +49,7 @@ def check_lengths(lengths: NDArray[np.integer], n_tokens: int) -> NDArray[np.int
     return sizes
 
 
-def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
+def make_layout(lengths: AnyInts, n_tokens: int) -> Layout:
     """RAISES ValueError [HS025] as `check_lengths`."""
     sizes = check_lengths(lengths, n_tokens)
     order = np.argsort(-sizes, kind="stable")
@@ -67,11 +68,11 @@ def make_layout(lengths: NDArray[np.integer], n_tokens: int) -> Layout:
 class Part(NamedTuple):
     """Some sequences of a batch. sequences (S',): which. tokens (N',): their tokens in the batch, end to end."""
 
-    sequences: NDArray[np.intp]
-    tokens: NDArray[np.intp]
+    sequences: Ints
+    tokens: Ints
 
 
-def parts_of(lengths: NDArray[np.integer], max_columns: int, max_tokens: int = BLOCK_CELLS) -> Iterator[Part]:
+def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int = BLOCK_CELLS) -> Iterator[Part]:
     """The batch in parts of at most `max_columns` sequences and about `max_tokens` tokens, those of like length
     together: lattices of few columns stay in the processor's cache."""
     sizes = lengths.astype(np.intp)
@@ -87,9 +88,7 @@ def parts_of(lengths: NDArray[np.integer], max_columns: int, max_tokens: int = B
         first = last
 
 
-def check_scores(
-    scores: NDArray[np.floating], trans: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]]
-) -> None:
+def check_scores(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -> None:
     """RAISES ValueError [HS020], [HS021], [HS022], [HS024]: what no decoder can work with."""
     n_tokens, n_labels = scores.shape
     if trans.shape != (n_labels, n_labels):
@@ -109,34 +108,30 @@ def check_scores(
             raise ValueError(Errors.HS022.format(token=closed[0]))
 
 
-def largest(scores: NDArray[np.floating]) -> float:
+def largest(scores: AnyFloats) -> float:
     """How far the scores are from 0; no finite number if one of them is none."""
     top, bottom = scores.max(initial=0.0), scores.min(initial=0.0)
     return float(np.maximum(top, -bottom))
 
 
-def packed_scores(
-    scores: NDArray[np.floating], allowed: Optional[NDArray[np.bool_]], layout: Layout
-) -> NDArray[np.float64]:
+def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) -> Floats:
     """Emission scores in packed order, label-major. RETURNS (L, N) float64, -inf where a label is not allowed."""
-    packed: NDArray[np.float64] = scores[layout.tokens].T.astype(np.float64, order="C")
+    packed: Floats = scores[layout.tokens].T.astype(np.float64, order="C")
     if allowed is not None:
         packed[~allowed[layout.tokens].T] = -np.inf
     return packed
 
 
-def ranges(first: NDArray[np.integer], sizes: NDArray[np.integer]) -> NDArray[np.intp]:
+def ranges(first: AnyInts, sizes: AnyInts) -> Ints:
     """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,) intp."""
-    result: NDArray[np.intp] = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    result: Ints = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
     return result
 
 
-def check_segments(
-    first: NDArray[np.integer], sizes: NDArray[np.integer], lengths: NDArray[np.integer]
-) -> NDArray[np.intp]:
+def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Ints:
     """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not within a sequence."""
     ends = np.cumsum(lengths)
-    sequence: NDArray[np.intp] = np.searchsorted(ends, first, side="right")
+    sequence: Ints = np.searchsorted(ends, first, side="right")
     if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
         raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
     return sequence

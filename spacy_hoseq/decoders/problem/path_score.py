@@ -3,52 +3,52 @@
 from typing import Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..higher_order.configurations import Configurations
+from ...arrays import AnyFloats, AnyInts, Floats
+from .configurations import Configurations
 from .firing import matching
 from .layout import check_lengths, check_scores
 from .trie import PatternScores
 
 
 def path_score(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
-    labels: NDArray[np.integer],
-    lengths: NDArray[np.integer],
+    scores: AnyFloats,
+    trans: AnyFloats,
+    labels: AnyInts,
+    lengths: AnyInts,
     *,
     patterns: Optional[PatternScores] = None,
     configurations: Optional[Configurations] = None,
-    moves: Optional[NDArray[np.floating]] = None,
-) -> NDArray[np.float64]:
+    edge_scores: Optional[AnyFloats] = None,
+) -> Floats:
     """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all features matched by y.
 
     scores (N, L), trans (L, L), labels (N,) int, lengths (S,): sequences end to end. patterns, configurations: weights
-    of any sign. moves (N, L, L): scores of label pairs at each token. RETURNS (S,) float64.
+    of any sign. edge_scores (N, L, L): scores of label pairs at each token. RETURNS (S,) float64.
     RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
     """
     check_scores(scores, trans, None)
     check_lengths(lengths, len(scores))
     emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
-    return sum_score(emissions, trans, labels, lengths, patterns, configurations, moves)
+    return sum_score(emissions, trans, labels, lengths, patterns, configurations, edge_scores)
 
 
 def sum_score(
-    emissions: NDArray[np.float64],
-    trans: NDArray[np.floating],
-    labels: NDArray[np.integer],
-    lengths: NDArray[np.integer],
+    emissions: Floats,
+    trans: AnyFloats,
+    labels: AnyInts,
+    lengths: AnyInts,
     patterns: Optional[PatternScores],
     configurations: Optional[Configurations] = None,
-    moves: Optional[NDArray[np.floating]] = None,
-) -> NDArray[np.float64]:
+    edge_scores: Optional[AnyFloats] = None,
+) -> Floats:
     """`path_score` of a batch that has been checked. emissions (N,): of the labels alone."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     here = emissions.copy()
     inside = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
     here[inside] += trans[labels[inside - 1], labels[inside]]
-    if moves is not None:
-        here[inside] += moves[inside, labels[inside - 1], labels[inside]]
+    if edge_scores is not None:
+        here[inside] += edge_scores[inside, labels[inside - 1], labels[inside]]
     if patterns is not None:
         trie, fired = patterns.trie, patterns.fired
         if patterns.weights.any():

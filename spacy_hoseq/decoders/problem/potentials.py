@@ -5,14 +5,12 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, Floats, Floats32, Ints, Mask
 from ...errors import Errors
-from ..higher_order.configurations import Configurations
 from ..pruning.limits import Limits
+from .configurations import Configurations
 from .layout import ranges
 from .trie import PatternScores
-
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class OneSequence(NamedTuple):
@@ -21,8 +19,8 @@ class OneSequence(NamedTuple):
     entries: which of the batch's fired patterns, and which of its configurations, these are.
     """
 
-    scores: NDArray[np.float32]
-    trans: NDArray[np.floating]
+    scores: Floats32
+    trans: AnyFloats
     patterns: Optional[PatternScores]
     configurations: Optional[Configurations]
     allowed: Optional[Mask]
@@ -34,29 +32,30 @@ class Potentials(NamedTuple):
 
     scores (N, L) float32: emissions. trans (L, L): first index is the earlier token. lengths (S,) int.
     patterns: higher-order features of single labels, None for a plain chain. configurations: those with label sets and
-    gaps, None if there are none. moves (N, L, L): what the text says of pairs of labels, the one before each token and
-    the one at it, on top of trans; None if nothing. limits: what pruning has found out about trans and the weights of
-    the patterns in other batches; None where weights change. It is used only with the very arrays it belongs to.
+    gaps, None if there are none. edge_scores (N, L, L): what the text says of pairs of labels, the one before each
+    token and the one at it, on top of trans; None if nothing. limits: what pruning has found out about trans and the
+    weights of the patterns in other batches; None where weights change. It is used only with the very arrays it
+    belongs to.
     """
 
-    scores: NDArray[np.float32]
-    trans: NDArray[np.floating]
+    scores: Floats32
+    trans: AnyFloats
     lengths: NDArray[np.int32]
     patterns: Optional[PatternScores] = None
     configurations: Optional[Configurations] = None
-    moves: Optional[NDArray[np.floating]] = None
+    edge_scores: Optional[AnyFloats] = None
     limits: Optional[Limits] = None
 
     def refuse_configurations(self, decoder: str) -> None:
         """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations; as
-        `refuse_moves`."""
-        self.refuse_moves(decoder)
+        `refuse_edge_scores`."""
+        self.refuse_edge_scores(decoder)
         if self.configurations is not None and len(self.configurations.first):
             raise ValueError(Errors.HS039.format(decoder=decoder))
 
-    def refuse_moves(self, decoder: str) -> None:
+    def refuse_edge_scores(self, decoder: str) -> None:
         """RAISES ValueError [HS099]: pairs of labels have scores that depend on the text."""
-        if self.moves is not None:
+        if self.edge_scores is not None:
             raise ValueError(Errors.HS099.format(decoder=decoder))
 
     def tokens_of(self, sequence: int) -> slice:
@@ -81,8 +80,8 @@ class Potentials(NamedTuple):
         return OneSequence(self.scores[at], self.trans, patterns, configurations, mask, (fired_entries, spans))
 
     def sequences(self, allowed: Optional[Mask] = None) -> Iterator[OneSequence]:
-        """All sequences, one by one. RAISES as `refuse_moves`."""
-        self.refuse_moves("one sequence at a time")
+        """All sequences, one by one. RAISES as `refuse_edge_scores`."""
+        self.refuse_edge_scores("one sequence at a time")
         for i in range(len(self.lengths)):
             yield self.one(i, allowed)
 
@@ -103,15 +102,15 @@ class PotentialsGradient(NamedTuple):
 
     scores (N, L) float32, trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
     `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; these three are empty if there
-    is no such part. moves (N, L, L), or None.
+    is no such part. edge_scores (N, L, L), or None.
     """
 
-    scores: NDArray[np.float32]
-    trans: NDArray[np.float64]
-    node_weights: NDArray[np.float64]
-    fired_weights: NDArray[np.float64]
-    configuration_weights: NDArray[np.float64] = np.zeros(0)
-    moves: Optional[NDArray[np.floating]] = None
+    scores: Floats32
+    trans: Floats
+    node_weights: Floats
+    fired_weights: Floats
+    configuration_weights: Floats = np.zeros(0)
+    edge_scores: Optional[AnyFloats] = None
 
     def __sub__(self, other: "PotentialsGradient") -> "PotentialsGradient":
         return PotentialsGradient(
@@ -120,5 +119,5 @@ class PotentialsGradient(NamedTuple):
             self.node_weights - other.node_weights,
             self.fired_weights - other.fired_weights,
             self.configuration_weights - other.configuration_weights,
-            None if self.moves is None or other.moves is None else self.moves - other.moves,
+            None if self.edge_scores is None or other.edge_scores is None else self.edge_scores - other.edge_scores,
         )

@@ -5,6 +5,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import Errors
 
 
@@ -15,7 +16,7 @@ class Paths(NamedTuple):
     """
 
     labels: NDArray[np.int32]
-    scores: NDArray[np.float64]
+    scores: Floats
 
 
 class KBest(NamedTuple):
@@ -25,7 +26,7 @@ class KBest(NamedTuple):
     """
 
     labels: NDArray[np.int32]
-    scores: NDArray[np.float64]
+    scores: Floats
 
 
 class Posterior(NamedTuple):
@@ -38,16 +39,16 @@ class Posterior(NamedTuple):
         of two or more labels (0 for single labels); empty without patterns.
     fired_counts (M,) float64: p(y_1..y_t ends with the node of the fired entry | x), t its last token; or empty.
     configuration_counts (M,) float64: p(all labels of the configuration's span lie in its sets | x); or empty.
-    moves (N, L, L): p(y_{t-1} = a, y_t = b | x) where pairs of labels have scores at each token, else None.
+    edge_scores (N, L, L): p(y_{t-1} = a, y_t = b | x) where pairs of labels have scores at each token, else None.
     """
 
-    log_z: NDArray[np.float64]
-    marginals: NDArray[np.float64]
-    transitions: NDArray[np.float64]
-    node_counts: NDArray[np.float64]
-    fired_counts: NDArray[np.float64]
-    configuration_counts: NDArray[np.float64] = np.zeros(0)
-    moves: Optional[NDArray[np.float64]] = None
+    log_z: Floats
+    marginals: Floats
+    transitions: Floats
+    node_counts: Floats
+    fired_counts: Floats
+    configuration_counts: Floats = np.zeros(0)
+    edge_scores: Optional[Floats] = None
 
 
 class NoPath(ValueError):

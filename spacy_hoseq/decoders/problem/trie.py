@@ -11,12 +11,12 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 
 TABLE_CELLS = 8_000_000  # (node, label) pairs up to which children are looked up in a table, beyond by search
 
 Pattern = Tuple[int, ...]  # label ids, oldest first
-Ints = NDArray[np.intp]
 
 
 class Occurrences(NamedTuple):
@@ -237,7 +237,7 @@ class PatternTrie:
         row = self.preorder.row
         return [[(row[nodes], row[suffixes]) for nodes, suffixes in rounds] for rounds in self.rounds]
 
-    def suffix_sums(self, node_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def suffix_sums(self, node_weights: Floats) -> Floats:
         """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)). RETURNS (U,)."""
         psi = node_weights.astype(np.float64)
         for level in self.levels[1:]:
@@ -265,7 +265,7 @@ class PatternTrie:
                 suffix = int(self.fail[suffix])
         return [np.array(found, np.intp) for found in result]
 
-    def occurrences(self, labels: NDArray[np.integer], lengths: NDArray[np.integer]) -> Occurrences:
+    def occurrences(self, labels: AnyInts, lengths: AnyInts) -> Occurrences:
         """All nodes of two or more labels in the label sequences. labels (N,), lengths (S,).
 
         From every token as a beginning, all at once, the trie is followed as far as it goes: O(N max_length log U).
@@ -295,9 +295,9 @@ class Fired(NamedTuple):
 
     tokens: Ints
     nodes: Ints
-    weights: NDArray[np.float64]
+    weights: Floats
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Fired":
+    def where(self, chosen: Mask) -> "Fired":
         """Some of the entries. chosen (M,)."""
         return self if chosen.all() else Fired(self.tokens[chosen], self.nodes[chosen], self.weights[chosen])
 
@@ -321,7 +321,7 @@ class PatternScores(NamedTuple):
     """
 
     trie: PatternTrie
-    weights: NDArray[np.float64]
+    weights: Floats
     fired: Optional[Fired] = None
 
     def among(self, tokens: Ints, n_tokens: int) -> "Tuple[PatternScores, Ints]":

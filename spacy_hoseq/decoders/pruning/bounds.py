@@ -21,17 +21,14 @@ Checked label by label against the unpruned decoders in tests/decoders/pruning/t
 from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem.firing import added_up
 from ..problem.layout import ranges
 from ..problem.trie import PatternScores
 from .candidates import Candidates, first_best
 from .limits import Limits
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
 SINGLE_ROUNDING = 1e-6  # the same where they are in single precision
 BLOCK_CELLS = 180_000  # (token, label) pairs compared at once: they stay in the processor's cache
@@ -52,7 +49,7 @@ class FiredLoss(NamedTuple):
 
 
 def candidate_labels(
-    scores: NDArray[np.floating],
+    scores: AnyFloats,
     limits: Limits,
     *,
     allowed: Optional[Mask] = None,
@@ -88,7 +85,7 @@ def candidate_labels(
     return Candidates(first, labels, scores.reshape(-1).take(cells).astype(np.float64), loss)
 
 
-def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
+def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> Candidates:
     """The same test, with neighbours that have one candidate restricted to it. What it costs grows with the candidates,
     not with pairs of them; so it comes before `refine`, and leaves half of them or less."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
@@ -117,7 +114,7 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: NDArray[np.i
     return candidates.chosen(kept)
 
 
-def refine(candidates: Candidates, limits: Limits, lengths: NDArray[np.integer]) -> Candidates:
+def refine(candidates: Candidates, limits: Limits, lengths: AnyInts) -> Candidates:
     """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
     then those before. The second round works with what the first has left, and takes for the other side the limit that
     the first has found (which takes that of all labels)."""
@@ -214,7 +211,7 @@ def fired_loss_of(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[F
     return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(weights), shape[0] * shape[1]))
 
 
-def _add_within(loss: FiredLoss, limits: NDArray[np.floating], start: int) -> None:
+def _add_within(loss: FiredLoss, limits: AnyFloats, start: int) -> None:
     """Add to the limits (n, L) of the cells from `start` on, rounded upwards."""
     a, b = np.searchsorted(loss.cells, [start, start + limits.size])
     limits.reshape(-1)[loss.cells[a:b] - start] += (loss.weights[a:b] * (1 + SINGLE_ROUNDING)).astype(limits.dtype)

@@ -3,12 +3,9 @@
 from typing import NamedTuple, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, Floats, Ints, Mask
 from ..problem.layout import ranges
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Candidates(NamedTuple):
@@ -33,7 +30,7 @@ class Candidates(NamedTuple):
         """Token of each candidate. RETURNS (C,)."""
         return np.repeat(np.arange(len(self.first) - 1), self.counts)
 
-    def chosen(self, kept: NDArray[np.bool_]) -> "Candidates":
+    def chosen(self, kept: Mask) -> "Candidates":
         """Those that are `kept` (C,)."""
         first = np.concatenate([[0], np.cumsum(kept)]).take(self.first)
         at = np.flatnonzero(kept)
@@ -46,7 +43,7 @@ class Candidates(NamedTuple):
         first = np.concatenate([[0], np.cumsum(sizes)])
         return Candidates(first, self.labels[at], self.scores[at], self.loss[at])
 
-    def dense(self, n_labels: int) -> Tuple[Floats, NDArray[np.bool_]]:
+    def dense(self, n_labels: int) -> Tuple[Floats, Mask]:
         """Scores (N, L), 0 for other labels, and the candidates as a mask (N, L)."""
         shape = len(self.first) - 1, n_labels
         scores, mask = np.zeros(shape), np.zeros(shape, bool)
@@ -55,7 +52,7 @@ class Candidates(NamedTuple):
         return scores, mask
 
 
-def first_best(values: NDArray[np.floating], first: Ints) -> Ints:
+def first_best(values: AnyFloats, first: Ints) -> Ints:
     """Index of the first largest value of each group first[n] : first[n + 1]. RETURNS (N,)."""
     group = np.repeat(np.arange(len(first) - 1), first[1:] - first[:-1])
     is_best = np.flatnonzero(values == np.maximum.reduceat(values, first[:-1]).take(group))[::-1]

@@ -17,12 +17,10 @@ from functools import cached_property
 from typing import Any, NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, Floats, Ints
 from ..problem.trie import PatternScores
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 CUBE_CELLS = 200_000  # (neighbour, j, k) triples compared at once: they stay in the processor's cache
 LARGE = 1e18  # numbers up to which single precision will do
 
@@ -41,11 +39,11 @@ class Limits:
     part in it.
     """
 
-    def __init__(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> None:
+    def __init__(self, trans: AnyFloats, patterns: Optional[PatternScores]) -> None:
         self._made_from = trans, None if patterns is None else patterns._replace(fired=None)
         self._known = np.zeros(len(trans), bool)
 
-    def belong_to(self, trans: NDArray[np.floating], patterns: Optional[PatternScores]) -> bool:
+    def belong_to(self, trans: AnyFloats, patterns: Optional[PatternScores]) -> bool:
         """Whether they were made from these very arrays."""
         own, own_patterns = self._made_from
         if own_patterns is None or patterns is None:
@@ -67,17 +65,17 @@ class Limits:
         """G[k, b] (L, L)."""
         return self._earned[1]
 
-    def everywhere(self, labels: Ints) -> NDArray[np.floating]:
+    def everywhere(self, labels: Ints) -> AnyFloats:
         """What other labels can have over these. labels (n,): j. RETURNS (n, L)."""
         self._make_rows(labels)
-        rows: NDArray[np.floating] = self._tables[0].take(labels, axis=0)
+        rows: AnyFloats = self._tables[0].take(labels, axis=0)
         return rows
 
-    def beside(self, labels: Ints, others: Ints, step: int) -> NDArray[np.floating]:
+    def beside(self, labels: Ints, others: Ints, step: int) -> AnyFloats:
         """The part of it that one neighbour has: the token before (step -1: the first term) or the one after (1).
         labels, others (n,): j, k. RETURNS (n,)."""
         self._make_rows(labels)
-        limits: NDArray[np.floating] = self._tables[step].reshape(-1).take(labels * len(self.trans) + others)
+        limits: AnyFloats = self._tables[step].reshape(-1).take(labels * len(self.trans) + others)
         return limits
 
     @cached_property
@@ -109,12 +107,12 @@ class Limits:
         return bool(np.isfinite(self.trans).all())
 
     @cached_property
-    def _tables(self) -> NDArray[np.floating]:
+    def _tables(self) -> AnyFloats:
         """everywhere, its second term alone, its first term alone. (3, L, L)"""
         return np.empty((3, *self.trans.shape), np.float32 if self._largest < LARGE else np.float64)
 
     @cached_property
-    def _rounded(self) -> "Tuple[Tuple[NDArray[np.floating], NDArray[np.floating]], ...]":
+    def _rounded(self) -> "Tuple[Tuple[AnyFloats, AnyFloats], ...]":
         dtype = self._tables.dtype
         return tuple((earned.T.astype(dtype, "C"), instead.T.astype(dtype, "C")) for earned, instead in self.sides)
 
@@ -133,9 +131,7 @@ class Limits:
         return {"_made_from": self._made_from, "_known": np.zeros_like(self._known)}
 
 
-def most_lost(
-    earned: NDArray[np.floating], instead: NDArray[np.floating], labels: Ints
-) -> NDArray[np.floating]:
+def most_lost(earned: AnyFloats, instead: AnyFloats, labels: Ints) -> AnyFloats:
     """max(0, max_a (earned[a, k] - instead[a, j])) for j in `labels`. Tables [neighbour, label]. RETURNS (n, L)."""
     n_labels = len(earned)
     result = np.zeros((len(labels), n_labels), earned.dtype)

@@ -1,10 +1,12 @@
-"""Exact pruning: labels that cannot be on a best path are dropped (`bounds.py`), and the rest falls apart.
+"""Exact pruning: labels that cannot be on a best path are dropped (`bounds.py`), and what is left decomposes into
+independent windows.
 
 A token with one label left is decided. Tokens that are open influence each other only through patterns or transitions
-that cover both, so a sequence falls apart into windows around runs of open tokens, with `reach` decided tokens of
-context on both sides (1 for a chain, max_length - 1 with patterns that fire everywhere). A pattern that fires at a
-position matters there only if all its labels are left and one of its tokens is open; all its tokens then belong to one
-window. Each window is decoded as a sequence of its own, over its candidates only, and without patterns if it has none.
+that cover both, so a sequence decomposes into independent windows around runs of open tokens, with `reach` decided
+tokens of context on both sides (1 for a chain, max_length - 1 with patterns that fire everywhere). A pattern that fires
+at a position matters there only if all its labels are left and one of its tokens is open; all its tokens then belong to
+one window. Each window is decoded as a sequence of its own, over its candidates only, and without patterns if
+it has none.
 
 Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
 """
@@ -14,6 +16,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Ints, Mask
 from ..chain.viterbi import viterbi
 from ..higher_order.nonnegative import MANY_NODES, check_weights, decode_checked
 from ..problem.firing import matching
@@ -26,7 +29,6 @@ from .limits import Limits
 from .sparse import decode_sparse
 from .sparse_viterbi import sparse_viterbi
 
-Ints = NDArray[np.intp]
 NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
 STEP_COST = 4_000  # the same for the calls that a step of a chain takes, which sequences of a batch share
 PAIR_COST = 32  # the same for two candidates to compare and decode
@@ -43,12 +45,12 @@ class Windows(NamedTuple):
 
 
 def pruned_labels(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
-    lengths: NDArray[np.integer],
+    scores: AnyFloats,
+    trans: AnyFloats,
+    lengths: AnyInts,
     *,
     patterns: Optional[PatternScores] = None,
-    allowed: Optional[NDArray[np.bool_]] = None,
+    allowed: Optional[Mask] = None,
     limits: Optional[Limits] = None,
 ) -> NDArray[np.int32]:
     """The labels y* = argmax_y score(x, y) (N,), as `viterbi` (no patterns) or `decode_nonnegative` give them, for less
@@ -119,10 +121,10 @@ def _pairs(counts: Ints, lengths: Ints) -> Ints:
 def is_few(
     counts: Ints,
     lengths: Ints,
-    trans: NDArray[np.floating],
+    trans: AnyFloats,
     patterns: Optional[PatternScores],
     pair_cost: int = PAIR_COST,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Sequences for which it pays to look at pairs of candidates only: a property of the sequence, not of the batch.
 
     counts (N,): candidates. pair_cost: of looking at one. RETURNS (S,).
@@ -139,11 +141,11 @@ def _parts(sequences: Ints, pairs: Ints) -> Iterator[Ints]:
 
 
 def _decode_all(
-    scores: NDArray[np.floating],
-    trans: NDArray[np.floating],
+    scores: AnyFloats,
+    trans: AnyFloats,
     lengths: Ints,
     patterns: Optional[PatternScores],
-    allowed: Optional[NDArray[np.bool_]],
+    allowed: Optional[Mask],
 ) -> NDArray[np.int32]:
     """Sequences with many candidates, decoded as they are."""
     if patterns is None:
@@ -181,7 +183,7 @@ def _decode_open(
 
 
 def _decode_windows(
-    candidates: Candidates, trans: NDArray[np.floating], patterns: Optional[PatternScores], windows: Windows
+    candidates: Candidates, trans: AnyFloats, patterns: Optional[PatternScores], windows: Windows
 ) -> NDArray[np.int32]:
     """Labels of the window tokens, by the decoder that fits. candidates: of the window tokens."""
     if patterns is None:
@@ -193,7 +195,7 @@ def _decode_windows(
     return decode_checked(scores, trans, inside, windows.lengths, mask).labels
 
 
-def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach: int) -> Windows:
+def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
     """Windows around runs of open tokens: runs at most `reach` apart share one, and all get `reach` tokens of context.
 
     is_open (N,) bool, lengths (S,). Windows never cross a sequence boundary.
@@ -213,7 +215,7 @@ def open_windows(is_open: NDArray[np.bool_], lengths: NDArray[np.integer], reach
     return Windows(ranges(begin, sizes), sizes)
 
 
-def _deciding(patterns: PatternScores, is_open: NDArray[np.bool_]) -> Optional[PatternScores]:
+def _deciding(patterns: PatternScores, is_open: Mask) -> Optional[PatternScores]:
     """The patterns that what is open depends on: not those that fire where every token is decided. None if no such."""
     fired = patterns.fired
     if fired is not None:
@@ -225,7 +227,7 @@ def _deciding(patterns: PatternScores, is_open: NDArray[np.bool_]) -> Optional[P
     return None
 
 
-def _covered(patterns: PatternScores, n_tokens: int) -> NDArray[np.bool_]:
+def _covered(patterns: PatternScores, n_tokens: int) -> Mask:
     """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as open. (N,)"""
     if patterns.fired is None:
         return np.zeros(n_tokens, bool)
@@ -236,7 +238,7 @@ def _covered(patterns: PatternScores, n_tokens: int) -> NDArray[np.bool_]:
 
 
 def _by_decoder(
-    windows: Windows, counts: Ints, trans: NDArray[np.floating], patterns: Optional[PatternScores]
+    windows: Windows, counts: Ints, trans: AnyFloats, patterns: Optional[PatternScores]
 ) -> Iterator[Tuple[Optional[PatternScores], Windows]]:
     """Windows without patterns as chains; of the others, those with few candidates apart from those with many.
     counts (N,): candidates."""
@@ -256,7 +258,7 @@ def _by_decoder(
         yield from ((inside, part) for part in _in_parts(windows, chosen))
 
 
-def _in_parts(windows: Windows, chosen: NDArray[np.bool_]) -> Iterator[Windows]:
+def _in_parts(windows: Windows, chosen: Mask) -> Iterator[Windows]:
     """The chosen windows, in parts of about WINDOW_TOKENS tokens. chosen (W,)."""
     tokens, lengths = windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen]
     if not len(lengths):

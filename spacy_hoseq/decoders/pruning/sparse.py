@@ -15,17 +15,14 @@ Checked label by label against `decode_nonnegative` and against enumeration in t
 from typing import List, NamedTuple, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints
 from ..higher_order.nonnegative import check_weights
 from ..problem.layout import Layout, make_layout, ranges
 from ..problem.results import Paths
 from ..problem.trie import Fired, PatternScores, PatternTrie
 from .candidates import Candidates
 from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Cells(NamedTuple):
@@ -45,9 +42,9 @@ class Cells(NamedTuple):
 
 def decode_sparse(
     candidates: Candidates,
-    trans: NDArray[np.floating],
+    trans: AnyFloats,
     patterns: PatternScores,
-    lengths: NDArray[np.integer],
+    lengths: AnyInts,
 ) -> Paths:
     """Best label sequence among the candidates, for a batch of sequences.
 

@@ -7,26 +7,23 @@ of the next. Checked label by label against `viterbi` in tests/decoders/pruning/
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats, AnyInts, Floats, Ints
 from ..chain.viterbi import unpack_paths
 from ..problem.layout import Layout, make_layout, ranges
 from ..problem.results import Paths
 from .candidates import Candidates, first_best
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-
 
 class Edges(NamedTuple):
-    """Moves between cells, by target. source (E,): cells. trans (E,). first (C + 1,): of each target."""
+    """Arcs between cells, by target. source (E,): cells. trans (E,). first (C + 1,): of each target."""
 
     source: Ints
     trans: Floats
     first: Ints
 
 
-def sparse_viterbi(candidates: Candidates, trans: NDArray[np.floating], lengths: NDArray[np.integer]) -> Paths:
+def sparse_viterbi(candidates: Candidates, trans: AnyFloats, lengths: AnyInts) -> Paths:
     """Best label sequence of a first-order chain among the candidates, for a batch of sequences.
 
     As `viterbi` with the candidates as `allowed`, ties included. trans (L, L). lengths (S,).
@@ -58,15 +55,15 @@ def tokens_before(layout: Layout) -> Ints:
     return before
 
 
-def edges_between(packed: Candidates, before: Ints, trans: NDArray[np.floating]) -> Edges:
+def edges_between(packed: Candidates, before: Ints, trans: AnyFloats) -> Edges:
     """packed: candidates by packed token. before (N,): as `tokens_before`."""
     previous = before[packed.tokens]
     counts = np.where(previous >= 0, packed.counts[previous], 0)
     source = ranges(packed.first[previous], counts)
     move = np.repeat(packed.labels, counts)
     move += (packed.labels * len(trans)).take(source)
-    moves: Floats = trans.reshape(-1).take(move).astype(np.float64, copy=False)
-    return Edges(source, moves, np.concatenate([[0], np.cumsum(counts)]))
+    arcs: Floats = trans.reshape(-1).take(move).astype(np.float64, copy=False)
+    return Edges(source, arcs, np.concatenate([[0], np.cumsum(counts)]))
 
 
 def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout) -> Paths:

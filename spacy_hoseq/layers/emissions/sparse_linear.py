@@ -8,6 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 from thinc.types import Floats2d
 
+from ...arrays import Floats32
 from ...errors import Errors
 from ...features.by_type import counted_keys, rows_of
 from ...features.extract import Columns, FeatureExtractor
@@ -197,14 +198,14 @@ def forward(
     scores *= scale
 
     def backprop(d_scores: List[Floats2d]) -> List[Doc]:
-        gradient: NDArray[np.float32] = np.concatenate(cast(List[Any], d_scores))
+        gradient: Floats32 = np.concatenate(cast(List[Any], d_scores))
         shim.add_gradient("table", table_gradient(rows, gradient, scale, index.n_rows))
         return docs
 
     return ScoresByDoc(scores, lengths, docs), backprop
 
 
-def table_gradient(rows: Rows, gradient: NDArray[np.float32], scale: np.float32, nothing: int) -> Gradient:
+def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:
     """`row_gradient` of scale * gradient, by cells where few labels of a token have a gradient, as by a margin: two."""
     found = np.flatnonzero(gradient != 0)
     token, label = np.divmod(found, gradient.shape[1])
@@ -218,7 +219,7 @@ def table_gradient(rows: Rows, gradient: NDArray[np.float32], scale: np.float32,
     return added_cells(cells[there], values[there])
 
 
-def row_gradient(rows: Rows, gradient: NDArray[np.float32], nothing: int) -> Tuple[NDArray[Any], NDArray[np.float32]]:
+def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> Tuple[NDArray[Any], Floats32]:
     """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r, without row `nothing`.
 
     RETURNS rows (U,) distinct, their gradient (U, L).

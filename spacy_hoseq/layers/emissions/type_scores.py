@@ -12,19 +12,18 @@ from typing import Any, Dict, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats32, Ints
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import Index
 from ..weights.row_sums import add_rows
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.intp]
 MAX_BYTES = 1 << 26  # of kept scores; beyond, all are forgotten
 
 
 class OfTypes(NamedTuple):
     """own: offset -> (W, L) scores of the words at this place. rows (P,): of the word at each place of the batch."""
 
-    own: Dict[int, Floats]
+    own: Dict[int, Floats32]
     rows: Ints
 
 
@@ -39,9 +38,9 @@ class TypeScores:
         self._made_from = table, numbering
         self._n_kept = 0
         self._row_of = np.zeros(0, np.intp)  # of each word type, -1 = not kept
-        self._own: Dict[int, Floats] = {}
+        self._own: Dict[int, Floats32] = {}
 
-    def of(self, extractor: FeatureExtractor, index: Index, table: Floats, columns: Columns) -> OfTypes:
+    def of(self, extractor: FeatureExtractor, index: Index, table: Floats32, columns: Columns) -> OfTypes:
         """Of the words of a batch. table (F + 1, L): finished weights, which never change."""
         row_bytes = table.itemsize * table.shape[1] * max(1, len(extractor.of_one_word))
         with self._lock:
@@ -70,7 +69,7 @@ class TypeScores:
             more = max(n_types, 2 * len(self._row_of)) - len(self._row_of)
             self._row_of = np.append(self._row_of, np.full(more, -1))
 
-    def _learn(self, types: NDArray[np.int32], scores: Dict[int, Floats]) -> None:
+    def _learn(self, types: NDArray[np.int32], scores: Dict[int, Floats32]) -> None:
         """types (n,): ascending."""
         first, last = self._n_kept, self._n_kept + len(types)
         for offset, fresh in scores.items():
@@ -93,11 +92,10 @@ class TypeScores:
 
 
 def _scores(
-    extractor: FeatureExtractor, index: Index, table: Floats, columns: Columns, types: NDArray[np.int32]
-) -> Dict[int, Floats]:
+    extractor: FeatureExtractor, index: Index, table: Floats32, columns: Columns, types: NDArray[np.int32]
+) -> Dict[int, Floats32]:
     """Of some word types, made anew. RETURNS offset -> (len(types), L)."""
     return {
         offset: add_rows(table, index.lookup(extractor.type_keys(columns, templates, types)))
         for offset, templates in extractor.of_one_word.items()
     }
-

@@ -3,8 +3,8 @@
 from typing import Any, Dict, NamedTuple, Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyFloats
 from ...features.index import ExactIndex, HashedIndex, Index, SomeRows
 from ...learning.parameter import UsedRows
 
@@ -13,7 +13,7 @@ class UsedFeatures(NamedTuple):
     """rows: key -> row of `table` (U + 1, L), whose last row is that of no feature. known, whole: what they are of."""
 
     rows: Index
-    table: NDArray[np.floating]
+    table: AnyFloats
     known: Dict[str, Any]
     whole: UsedRows
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from spacy.tokens import Doc
 
+from ...arrays import Floats, Ints
 from ...decoders.posterior.label_ngrams import LabelLattice, NGrams
 from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor
@@ -28,9 +29,7 @@ NO_LABEL = np.uint64(0)
 NO_WORDS = np.zeros((0, 0), np.uint64)
 ONE = (0,)  # the shape of a single label
 
-Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 class Batch(NamedTuple):

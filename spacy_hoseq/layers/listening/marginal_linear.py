@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 from thinc.types import Floats2d
 
+from ...arrays import AnyFloats, Mask
 from ...errors import Errors
 from ...features.index import ExactIndex, KeyCounter
 from ...learning.parameter import Parameter
@@ -29,7 +30,6 @@ MULTIPLIED = 128  # tokens whose rows are gathered together: they stay in the pr
 ADDED = 1024  # rows that are gathered together to be added one by one
 
 Rows = NDArray[np.int32]
-Floats = NDArray[np.floating]
 Emissions = Model[List[Doc], List[Floats2d]]
 
 
@@ -118,14 +118,14 @@ def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
     return []
 
 
-def _left_out(active: Active, dropped: NDArray[np.bool_], nothing: int) -> Active:
+def _left_out(active: Active, dropped: Mask, nothing: int) -> Active:
     """dropped (K, n): templates at tokens. nothing (int): the last row of the table."""
     kept = np.flatnonzero(~dropped[active.others.templates, active.others.tokens])
     rows: Rows = np.where(dropped, np.int32(nothing), active.rows)
     return active._replace(rows=rows, others=active.others.at(kept))
 
 
-def _scores(table: Floats, active: Active) -> Floats:
+def _scores(table: AnyFloats, active: Active) -> AnyFloats:
     """RETURNS (n, L).
 
     Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
@@ -146,7 +146,7 @@ def _scores(table: Floats, active: Active) -> Floats:
     return scores
 
 
-def _products(table: Floats, rows: Rows, values: Floats) -> Floats:
+def _products(table: AnyFloats, rows: Rows, values: AnyFloats) -> AnyFloats:
     """sum_k values[n, k] * table[rows[n, k]]. rows, values (n, K). RETURNS (n, L)."""
     gathered = table.take(rows.reshape(-1), axis=0).reshape(*rows.shape, table.shape[1])
     return np.asarray(np.matmul(values[:, None, :], gathered)[:, 0])
@@ -157,7 +157,7 @@ def _backprop(
     features: MarginalFeatures,
     batch: Batch,
     active: Active,
-    table: Floats,
+    table: AnyFloats,
     scale: np.float32,
     backprop_upstream: Callable[..., Any],
     d_scores: List[Floats2d],

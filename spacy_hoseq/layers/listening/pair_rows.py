@@ -10,13 +10,12 @@ from threading import Lock
 from typing import Any, Callable, Dict, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyInts, Ints
 from ...features.extract import Columns
 from ...features.index import Index, Rows
 from ...features.keys import Keys
 
-Ints = NDArray[np.intp]
 MAX_BYTES = 1 << 26  # of kept rows; words that were first seen later are looked up anew
 UNKNOWN = np.int32(-1)
 
@@ -28,7 +27,7 @@ class KeptRows(NamedTuple):
     rows: Rows
     columns: Ints
 
-    def of(self, k: int, types: NDArray[np.integer], labels: Ints, find: Callable[[Ints], Rows]) -> Rows:
+    def of(self, k: int, types: AnyInts, labels: Ints, find: Callable[[Ints], Rows]) -> Rows:
         """Of template k. types, labels (m,): numbers of word types, and of labels that were asked for. find: looks up
         some of the m. RETURNS (m,)."""
         others, n_columns = self.rows.shape[1] - 1, self.rows.shape[2]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ...arrays import Ints
 from ...decoders.choice import Decoder
 from ...decoders.posterior.label_ngrams import ProbabilityGradient
 from ...decoders.posterior.marginals import Marginals, backpropagated, marginals_of
@@ -98,7 +99,7 @@ def write_upstream(docs: Sequence[Doc], name: str, output: Output, labels: Upstr
         data[DATA] = {**known, name: {**known.get(name, {}), **found}} if known else {name: found}
 
 
-def _split(records: NDArray[Any], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> Iterator[NDArray[Any]]:
+def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[Any]]:
     """Copies of some stretches: of their bytes, since a copy of records takes three times as long."""
     data, size = records.tobytes(), records.itemsize
     for start, end in zip((starts * size).tolist(), (ends * size).tolist(), strict=True):

@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.shims import Shim
 
+from ...arrays import Ints
 from ...decoders.bidirectional.decompositions import classifiers_of
 from ...decoders.bidirectional.local import check_order
 from ...errors import Errors
@@ -39,7 +40,6 @@ from .type_scores import StackedWeights
 Strategy = Literal[
     "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional"
 ]
-Ints = NDArray[np.intp]
 LocalModel = Model[List[Doc], BatchScores]
 
 

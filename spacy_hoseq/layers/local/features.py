@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ...arrays import Ints
 from ...decoders.bidirectional.local import OFFSETS
 from ...features.extract import FeatureExtractor
 from ...features.index import ExactIndex, KeyCounter
@@ -25,7 +26,6 @@ from .type_scores import LocalTypeScores, StackedWeights
 CACHE_BYTES = 1024 * 1024 * 1024  # feature rows of training texts kept between epochs
 
 Rows = NDArray[np.int32]
-Ints = NDArray[np.intp]
 
 
 class TrainingRows(NamedTuple):

@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
 from ...errors import Errors
 from ...features.index import ExactIndex
@@ -13,7 +14,6 @@ from .features import LabelGroup, WordFeatures
 from .training import SparseRows
 from .type_scores import StackedWeights, sum_rows
 
-Ints = NDArray[np.intp]
 Rows = NDArray[np.int32]
 
 

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from thinc.api import NumpyOps
 
+from ...arrays import Floats32, Ints
 from ...errors import Errors
 from ...learning.gradients import merge_gradients
 from ...learning.inequality import InequalityWeights
 from ...learning.parameter import to_storage
 from ..weights.row_sums import add_rows
 from .features import TrainingRows
-
-Ints = NDArray[np.intp]
 
 
 class Batch(NamedTuple):
@@ -219,7 +218,7 @@ def group_starts(sizes: Sequence[int]) -> Ints:
     return np.cumsum([0, *(size + 1 for size in sizes)]).astype(np.intp)
 
 
-def sparse_rows(values: NDArray[np.float32]) -> SparseRows:
+def sparse_rows(values: Floats32) -> SparseRows:
     """Rows with weights that are not zero once rounded for storage."""
     used = np.flatnonzero(values.any(axis=1))
     stored = to_storage(values[used])
@@ -227,7 +226,7 @@ def sparse_rows(values: NDArray[np.float32]) -> SparseRows:
     return SparseRows(used[keep].astype(np.int32), stored[keep])
 
 
-def log_loss(scores: NDArray[np.float32], gold: Ints) -> Tuple[float, NDArray[np.float32]]:
+def log_loss(scores: Floats32, gold: Ints) -> Tuple[float, Floats32]:
     """-sum log p(gold), p = softmax of each row. RETURNS the loss, and its gradient (n, L)."""
     rows = np.arange(len(gold))
     p = scores - scores.max(axis=1, keepdims=True)

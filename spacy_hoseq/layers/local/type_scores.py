@@ -12,14 +12,12 @@ from typing import Dict, List, NamedTuple, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats32, Ints, Mask
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import ExactIndex, Rows
 
 MAX_BYTES = 1 << 26  # of kept scores; beyond, all are forgotten
 MAX_TYPES = 200_000  # beyond, the types are forgotten, too
-
-Ints = NDArray[np.intp]
-Floats = NDArray[np.float32]
 
 
 class StackedWeights(NamedTuple):
@@ -30,10 +28,10 @@ class StackedWeights(NamedTuple):
     stand for "no such feature". trained (masks,) bool: which classifiers there are.
     """
 
-    table: Floats
+    table: Floats32
     rows: NDArray[np.int32]
     labels: int
-    trained: NDArray[np.bool_]
+    trained: Mask
 
 
 class LocalTypeScores:
@@ -81,7 +79,7 @@ class LocalTypeScores:
             np.take((numbers * n_offsets + j) * n_masks, columns.positions + offset, out=codes[j], mode="clip")
         return codes
 
-    def rows(self, codes: Ints, visible: Ints) -> Tuple[Floats, NDArray[np.int32]]:
+    def rows(self, codes: Ints, visible: Ints) -> Tuple[Floats32, NDArray[np.int32]]:
         """codes (offsets, n): of some tokens. visible (n,): the classifier asked. RETURNS scores (R, L), and which of
         them add up to those of each token (offsets, n)."""
         asked = codes + visible
@@ -130,7 +128,7 @@ class LocalTypeScores:
             places[codes[at]] = np.where(some, first + np.cumsum(some) - 1, 0)
 
 
-def sum_rows(table: Floats, rows: Rows) -> Floats:
+def sum_rows(table: Floats32, rows: Rows) -> Floats32:
     """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n, L)."""
     if not len(rows):
         return np.zeros((rows.shape[1], table.shape[1]), np.float32)

@@ -6,15 +6,15 @@ from typing import Any, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats32
 from ...features.index import Rows
 
 BLOCK_TOKENS = 1024
 
-Floats = NDArray[np.float32]
-Term = Tuple[Floats, NDArray[Any]]
+Term = Tuple[Floats32, NDArray[Any]]
 
 
-def sum_rows(terms: Sequence[Term], sums: Floats) -> None:
+def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
     """sums[n] = sum over (table, rows) of table[rows[n]], one after the other, whatever the block.
 
     terms: table (F, L), rows (n,). sums (n, L): what is written, 0 without terms.
@@ -32,7 +32,7 @@ def sum_rows(terms: Sequence[Term], sums: Floats) -> None:
             block += buffer[: len(block)]
 
 
-def add_rows(table: Floats, rows: Rows) -> Floats:
+def add_rows(table: Floats32, rows: Rows) -> Floats32:
     """scores[n] = sum_k table[rows[k, n]]. rows (K, n). RETURNS (n, L)."""
     scores = np.empty((rows.shape[1], table.shape[1]), table.dtype)
     sum_rows([(table, row) for row in rows], scores)

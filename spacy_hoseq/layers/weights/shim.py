@@ -66,7 +66,7 @@ class WeightsShim(Shim):
 
     def _known(self, name: str) -> Parameter:
         if name not in self.parameters:
-            raise ValueError(Errors.HS052.format(problem=f"\"{self.name}\" holds no weights"))
+            raise ValueError(Errors.HS052.format(problem=f'"{self.name}" holds no weights'))
         return self.parameters[name]
 
     def add_gradient(self, name: str, gradient: Gradient) -> None:
@@ -168,4 +168,3 @@ def weights_of(model: Model) -> WeightsShim:
 def weights_in(model: Model) -> List[WeightsShim]:
     """The weights of all layers."""
     return [shim for node in model.walk() for shim in node.shims if isinstance(shim, WeightsShim)]
-

@@ -89,13 +89,13 @@ def _problem(fields: List[str], before: List[str]) -> str:
     for i, name in ((2, "the next letter's id"), (5, "the fold")):
         digits = fields[i].removeprefix("-") if i == 2 else fields[i]
         if not (digits.isascii() and digits.isdigit()):
-            return f"{name} must be a number, got \"{fields[i]}\""
+            return f'{name} must be a number, got "{fields[i]}"'
     position = int(before[4]) + 1 if before else 1
     if fields[4] != str(position):
-        return f"expected position {position} in the word, got \"{fields[4]}\""
+        return f'expected position {position} in the word, got "{fields[4]}"'
     wrong = set(fields[FIELDS:]) - {"0", "1"}
     if wrong:
-        return f"pixels must be 0 or 1, got \"{sorted(wrong)[0]}\""
+        return f'pixels must be 0 or 1, got "{sorted(wrong)[0]}"'
     for i, name in ((3, "word"), (5, "fold")):
         if before and fields[i] != before[i]:
             return f"the {name} changes from {before[i]} to {fields[i]} within a word"

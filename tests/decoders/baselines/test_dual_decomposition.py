@@ -114,21 +114,21 @@ def test_pattern_that_costs():
     seed=st.integers(0, 10**6),
 )
 def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
-    """max over v of weight [v = z] - prices of v; prices are integers, with ties."""
+    """max over v of weight [v = z] - multipliers of v; multipliers are integers, with ties."""
     rng = np.random.default_rng(seed)
     sizes = np.array([len(values), *strings])
     starts = np.cumsum(sizes) - sizes
     n_pairs = int(sizes.sum())
-    prices = np.concatenate([np.array(values, float), rng.integers(-2, 3, (n_pairs - len(values), 3))])
+    multipliers = np.concatenate([np.array(values, float), rng.integers(-2, 3, (n_pairs - len(values), 3))])
     z = rng.integers(0, 3, n_pairs)
     weights = rng.integers(-6, 7, len(sizes)).astype(float)
     none = np.zeros(len(sizes), np.intp)
-    labels, best = module._slaves(module.Instances(none, none, weights, starts, np.arange(n_pairs), z), prices)
+    labels, best = module._slaves(module.Instances(none, none, weights, starts, np.arange(n_pairs), z), multipliers)
     for m, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         at = slice(start, start + size)
 
         def value(v, at=at, m=m):
-            return weights[m] * (list(v) == z[at].tolist()) - prices[at][np.arange(len(v)), v].sum()
+            return weights[m] * (list(v) == z[at].tolist()) - multipliers[at][np.arange(len(v)), v].sum()
 
         assert best[m] == max(value(v) for v in oracle.all_labellings(size, 3)) == value(labels[at])
 
@@ -138,7 +138,7 @@ def test_results_do_not_depend_on_the_rest_of_the_batch(case, data, cells):
     """In any order, and solved in parts."""
     assume(is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    with mock.patch.object(module, "PRICE_CELLS", cells):
+    with mock.patch.object(module, "MULTIPLIER_CELLS", cells):
         in_parts = solve(batch, 8)
     alone = [solve(single, 8) for single in batch.singles()]
     for got in (in_parts, solve(batch, 8)):
@@ -164,7 +164,7 @@ def test_no_patterns_is_viterbi(case):
 def test_no_permitted_labelling(cells):
     allowed = np.array([[True, True], [True, False], [False, True]])
     case = Case(np.zeros((3, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),), allowed=allowed)
-    with mock.patch.object(module, "PRICE_CELLS", cells):
+    with mock.patch.object(module, "MULTIPLIER_CELLS", cells):
         with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
             solve(case, 3)
 

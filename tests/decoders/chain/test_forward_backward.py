@@ -160,8 +160,6 @@ def test_label_that_cannot_be_reached_may_be_0():
     assert_walks(Case(np.array([[0.0, 1], [0, 0.5], [0.2, 0]]), trans, np.array([3])), "_scaled")
 
 
-
-
 @pytest.mark.parametrize("walk", [None, "patterns"])
 @pytest.mark.parametrize("n_tokens, score", [(4, 400.0), (800, 1.0)])
 def test_label_that_cannot_be_reached_and_has_high_scores(n_tokens, score, walk):

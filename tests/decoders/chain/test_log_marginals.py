@@ -35,18 +35,21 @@ def test_marginals_are_the_enumerated_ones(case, scale):
     assert_close([found.arcs(every_arc(*case.scores.shape)), found.every_arc()], [expected.reshape(-1), expected])
 
 
-@given(case=cases(), seed=st.integers(0, 99), with_moves=st.booleans())
-def test_segments_are_those_of_scaled_probabilities(case, seed, with_moves):
+@given(case=cases(), seed=st.integers(0, 99), with_edge_scores=st.booleans())
+def test_segments_are_those_of_scaled_probabilities(case, seed, with_edge_scores):
     """Which are compared with enumeration in test_chain_marginals.py."""
     case, rng = fit(case), np.random.default_rng(seed)
     n_tokens, n_labels = case.scores.shape
-    moves = rng.normal(size=(n_tokens, n_labels, n_labels)) if with_moves else None
+    edge_scores = rng.normal(size=(n_tokens, n_labels, n_labels)) if with_edge_scores else None
     first = rng.integers(0, n_tokens, size=6)
     ends = np.cumsum(case.lengths)
     room = ends[np.searchsorted(ends, first, side="right")] - first
     sizes = rng.integers(1, room + 1)
     labels, goes_on = rng.integers(0, n_labels, size=sizes.sum()), rng.random((n_labels, n_labels)) < 0.5
-    scaled, logarithmic = marginals(case, ChainMarginals, moves=moves), marginals(case, moves=moves)
+    scaled, logarithmic = (
+        marginals(case, ChainMarginals, edge_scores=edge_scores),
+        marginals(case, edge_scores=edge_scores),
+    )
     for mask in (None, goes_on):
         expected = scaled.segments(first, sizes, labels, mask)
         assert_close([logarithmic.segments(first, sizes, labels, mask)], [expected])

@@ -7,8 +7,8 @@ from spacy_hoseq.decoders.chain.forward_backward import forward_backward
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.problem import layout
 from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.pruning.pruned import bounds
-from spacy_hoseq.decoders.pruning.pruned import pruned as pruning
+from spacy_hoseq.decoders.pruning import bounds
+from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ...cases import Case

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
 from spacy_hoseq.decoders.higher_order.configurations import (
     ConfigurationLattice,
-    Configurations,
-    check_configurations,
     configuration_paths,
     configuration_posterior,
 )
+from spacy_hoseq.decoders.problem.configurations import Configurations, check_configurations
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import Paths
 
@@ -278,9 +277,7 @@ def test_matched_and_chosen_are_their_definitions(case, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     labels = rng.integers(0, case.n_labels, len(case.scores))
     spans = case.label_sets()
-    expected = [
-        all(labels[first + i] in s for i, s in enumerate(sets)) for first, sets, _ in case.configurations
-    ]
+    expected = [all(labels[first + i] in s for i, s in enumerate(sets)) for first, sets, _ in case.configurations]
     assert spans.matched(labels).tolist() == expected
     assert spans.last.tolist() == [first + len(sets) - 1 for first, sets, _ in case.configurations]
     which = np.flatnonzero(rng.random(len(expected)) < 0.5)

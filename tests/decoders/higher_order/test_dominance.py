@@ -267,9 +267,10 @@ def test_only_large_tries_are_decoded_so():
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1, 1), 1.0),))
     n_nodes = len(case.pattern_scores().trie)
     for limit, n_calls in ((n_nodes, 0), (n_nodes - 1, 1)):
-        with mock.patch.object(nonnegative, "MANY_NODES", limit), mock.patch.object(
-            dominance, "decode_columns", wraps=decode_columns
-        ) as used:
+        with (
+            mock.patch.object(nonnegative, "MANY_NODES", limit),
+            mock.patch.object(dominance, "decode_columns", wraps=decode_columns) as used,
+        ):
             assert decode_with_patterns(case).labels.tolist() == [0, 1, 1]
         assert used.call_count == n_calls
 

@@ -32,19 +32,19 @@ class MadeUp:
     def paths(self, column):
         """All paths of one column: (score, states)."""
         n_steps = int((self.size_at_t > column).sum())
-        moves = [{}]
+        arcs = [{}]
         for step in self.steps[1:n_steps]:
             of = {}
             for v in range(len(step.label)):
                 for e in range(step.first[v], step.first[v + 1]):
                     of[int(step.source[e]), v] = float(step.move[e])
-            moves.append(of)
+            arcs.append(of)
         found = []
         for states in product(*(range(len(step.label)) for step in self.steps[:n_steps])):
             pairs = list(zip(states[:-1], states[1:], strict=True))
-            if all(pair in moves[t] for t, pair in enumerate(pairs, start=1)):
+            if all(pair in arcs[t] for t, pair in enumerate(pairs, start=1)):
                 gains = sum(self.steps[t].gain[v, column] for t, v in enumerate(states))
-                found.append((gains + sum(moves[t][pair] for t, pair in enumerate(pairs, start=1)), states))
+                found.append((gains + sum(arcs[t][pair] for t, pair in enumerate(pairs, start=1)), states))
         return found
 
     def labels_of(self, states):
@@ -53,7 +53,7 @@ class MadeUp:
 
 @st.composite
 def lattices(draw, max_columns=4, rounded=False):
-    """Other states at every token, not all moves, forbidden states and moves, columns of different lengths. Two states
+    """Other states at every token, not all arcs, forbidden states and arcs, columns of different lengths. Two states
     may have one label."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     lengths = sorted(draw(st.lists(st.integers(1, 4), min_size=1, max_size=max_columns)), reverse=True)
@@ -111,7 +111,7 @@ def test_ties_go_to_the_lowest_state_right_to_left(lattice):
 
 @given(lattice=lattices())
 def test_posterior_is_the_enumerated_one(lattice):
-    got, alphas = posterior(lattice, with_moves=True), forward_sums(lattice)
+    got, alphas = posterior(lattice, with_edge_scores=True), forward_sums(lattice)
     for column in range(lattice.size_at_t[0]):
         paths = lattice.paths(column)
         log_z = np.logaddexp.reduce([score for score, _ in paths], initial=-np.inf)
@@ -125,7 +125,7 @@ def test_posterior_is_the_enumerated_one(lattice):
                 moved[(step.source == states[t - 1]) & (target == states[t])] += np.exp(score - log_z)
             np.testing.assert_allclose(got.states[t][:, column], expected, atol=1e-12)
             if t:
-                np.testing.assert_allclose(got.moves[t][:, column], moved, atol=1e-12)
+                np.testing.assert_allclose(got.arcs[t][:, column], moved, atol=1e-12)
         if n_steps == len(lattice.steps):
             ends = [[score for score, states in paths if states[-1] == v] for v in range(len(step.label))]
             expected = [np.logaddexp.reduce(scores, initial=-np.inf) for scores in ends]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_longest_match
 from spacy_hoseq.decoders.higher_order import longest_match as module
-from spacy_hoseq.decoders.higher_order.longest_match import any_sign_posterior, decode_any_sign, moves_between
+from spacy_hoseq.decoders.higher_order.longest_match import any_sign_posterior, arcs_between, decode_any_sign
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 
 from ... import oracle
@@ -124,11 +124,11 @@ def test_posterior_of_a_batch_is_that_of_its_sequences(case, data, cells):
 
 
 @pytest.mark.parametrize("patterns", [[], [(0, 1), (0, 0), (1, 0), (1, 1)], [(0, 1, 0), (1, 1), (0, 1, 1, 1)]])
-def test_moves_are_the_automaton_sorted_by_target(patterns):
+def test_edge_scores_are_the_automaton_sorted_by_target(patterns):
     """With all pairs known nothing leads to a single label: such a state gets one move that is none."""
     trie = PatternTrie(patterns, 2)
     strings = [trie.string(u) for u in range(len(trie))]
-    source, first, forced = moves_between(trie)
+    source, first, forced = arcs_between(trie)
     got = {
         (strings[u], strings[v])
         for v in range(len(trie))

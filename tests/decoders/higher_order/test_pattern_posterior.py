@@ -115,9 +115,9 @@ def test_results_are_finite_differences_of_log_z_with_forbidden_transitions(mask
     case = Case(rng.normal(size=(9, 3)), trans, np.array([5, 1, 3]), patterns, fired, allowed)
 
     def posterior_of(potentials):
-        scores, moves, lengths, patterns = potentials[:4]
-        moves = np.where(trans == NEVER, NEVER, moves)
-        got = module.pattern_posterior(scores, moves, patterns, lengths, allowed=allowed)
+        scores, own_trans, lengths, patterns = potentials[:4]
+        own_trans = np.where(trans == NEVER, NEVER, own_trans)
+        got = module.pattern_posterior(scores, own_trans, patterns, lengths, allowed=allowed)
         assert (got.transitions[trans == NEVER] == 0).all()
         return got
 

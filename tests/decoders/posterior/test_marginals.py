@@ -40,8 +40,7 @@ def test_potentials_have_the_enumerated_marginals_and_gradient(patterns, fired):
     assert type(got) is PotentialsGradient
     assert_close(got[:5], (scores, trans, nodes if patterns or fired else np.zeros(0), at, np.zeros(0)))
     sizes = [len(nodes) if patterns or fired else 0, len(fired), 0]
-    assert got.moves is None and [part.shape for part in got[2:5]] == [(size,) for size in sizes]
-
+    assert got.edge_scores is None and [part.shape for part in got[2:5]] == [(size,) for size in sizes]
 
 
 @pytest.mark.parametrize("dtype, patterns", [

@@ -68,7 +68,7 @@ def test_only_what_is_unsure_is_decoded():
     scores[10, [0, 2]] = 18, 19.95
     case = Case(scores, rng.normal(0, 0.1, (3, 3)), np.array([4, 7, 6]))
     with (
-        mock.patch.object(module, "FAINT", 0.05),
+        mock.patch.object(module, "UNDECIDED", 0.05),
         mock.patch.object(module, "sparse_viterbi", wraps=sparse_viterbi) as windows,
         mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode,
     ):
@@ -92,14 +92,16 @@ def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
     assert_best(case)
 
 
-@given(case=cases(), sharpness=st.sampled_from([0.3, 1.0, 4.0]), faint=st.sampled_from([0.01, 0.1, 0.3, 0.5]))
-def test_whatever_is_too_faint(case, sharpness, faint):
-    with mock.patch.object(module, "FAINT", faint):
+@given(case=cases(), sharpness=st.sampled_from([0.3, 1.0, 4.0]), undecided=st.sampled_from([0.01, 0.1, 0.3, 0.5]))
+def test_whatever_is_too_faint(case, sharpness, undecided):
+    with mock.patch.object(module, "UNDECIDED", undecided):
         assert_best(chain_of(case, sharpness))
 
 
-@pytest.mark.parametrize(("faint", "decoded"), [(0.15, False), (0.3, False), (0.45, True), (0.55, True), (0.7, True)])
-def test_most_probable_labels_that_cannot_follow_each_other(faint, decoded):
+@pytest.mark.parametrize(
+    ("undecided", "decoded"), [(0.15, False), (0.3, False), (0.45, True), (0.55, True), (0.7, True)]
+)
+def test_most_probable_labels_that_cannot_follow_each_other(undecided, decoded):
     """0,1 and 0,2 and 0,3 have 0.2 each, 4,4 has 0.4: the most probable labels are 0 and 4. With 0.45 and more, nothing
     is left that could be the best, or nothing at all."""
     trans = np.full((5, 5), -np.inf)
@@ -107,7 +109,7 @@ def test_most_probable_labels_that_cannot_follow_each_other(faint, decoded):
     case = Case(np.zeros((2, 5)), trans, np.array([2]))
     assert marginals_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 4]
     with (
-        mock.patch.object(module, "FAINT", faint),
+        mock.patch.object(module, "UNDECIDED", undecided),
         mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode,
     ):
         assert labels_of(case).tolist() == [4, 4]

@@ -20,7 +20,7 @@ from spacy_hoseq.decoders.posterior.predictions import (
 
 from ... import oracle
 from ...cases import Case
-from ...strategies import cases, cases_with_moves
+from ...strategies import cases, cases_with_edge_scores
 from .posteriors import distributions, has_path
 from .test_sparse_marginals import as_tables, enumerated
 
@@ -75,7 +75,7 @@ def assert_segments(case, seed, tolerance=1e-9):
 
 def fit(case, sharpness=1.0):
     case = case.doubles().without_patterns()
-    case = Case(case.scores * sharpness, case.trans, case.lengths, allowed=case.allowed, moves=case.moves)
+    case = Case(case.scores * sharpness, case.trans, case.lengths, allowed=case.allowed, edge_scores=case.edge_scores)
     assume(has_path(case))
     return case
 
@@ -94,11 +94,11 @@ def test_segments_of_a_chain(case, n_tokens, seed, sharpness):
         assert isinstance(assert_segments(fit(case, sharpness), seed), ChainLabelling)
 
 
-@given(case=cases(min_labels=2), n_tokens=PARTS, seed=st.integers(0, 99), faint=st.sampled_from([0.2, 2.0]))
-def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, faint):
+@given(case=cases(min_labels=2), n_tokens=PARTS, seed=st.integers(0, 99), undecided=st.sampled_from([0.2, 2.0]))
+def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, undecided):
     """All that are less probable are decoded apart: with a limit of 2 every sequence."""
     first, second = parts_of(n_tokens)
-    with first, second, mock.patch.object(probable_path, "FAINT", faint):
+    with first, second, mock.patch.object(probable_path, "UNDECIDED", undecided):
         assert_segments(fit(case), seed)
         assert_probable(fit(case), 0.01)
 
@@ -121,7 +121,7 @@ def test_probable_labels_with_patterns(case, threshold):
     assert_probable(case.doubles(), threshold)
 
 
-@given(case=cases_with_moves(), seed=st.integers(0, 99))
+@given(case=cases_with_edge_scores(), seed=st.integers(0, 99))
 def test_scores_of_pairs_at_each_token(case, seed):
     case = fit(case)
     assert isinstance(assert_segments(case, seed), Labelling)

@@ -103,9 +103,7 @@ def test_sequences_of_one_token_have_no_pairs(threshold):
 
 def test_no_tokens():
     nothing = np.zeros(0, int)
-    found = probable_labels(
-        marginals_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()), nothing, 0.0
-    )
+    found = probable_labels(marginals_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()), nothing, 0.0)
     assert [len(part) for part in found] == [0] * 6
     assert [len(part) for part in certain_labels(np.zeros(0, np.int32), nothing)] == [0] * 6
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
+from spacy_hoseq.decoders.pruning import bounds
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
-from spacy_hoseq.decoders.pruning.pruned import bounds
 
 from ...oracle import joint_table
 from ...strategies import cases

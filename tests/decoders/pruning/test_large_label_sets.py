@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.pruning import limits as limits_module
+from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
-from spacy_hoseq.decoders.pruning.pruned import limits as limits_module
-from spacy_hoseq.decoders.pruning.pruned import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
 from ...cases import Case

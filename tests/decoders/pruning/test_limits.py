@@ -8,8 +8,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from spacy_hoseq.decoders.pruning import limits as module
 from spacy_hoseq.decoders.pruning.limits import Limits
-from spacy_hoseq.decoders.pruning.pruned import limits as module
 
 from ...cases import Case
 from ...oracle import all_labellings, score_of

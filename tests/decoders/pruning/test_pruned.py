@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import Paths
+from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows, pruned_labels
-from spacy_hoseq.decoders.pruning.pruned import pruned as pruning
 
 from ...cases import Case
 from ...contract import DecoderContract

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem.firing import matching
+from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows
-from spacy_hoseq.decoders.pruning.pruned import pruned as pruning
 
 from ... import oracle
 from ...cases import Case

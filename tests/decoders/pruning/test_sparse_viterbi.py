@@ -59,8 +59,8 @@ def test_ties_as_viterbi(case):
     assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
 
 
-def test_moves_are_compared_before_the_score_is_added():
-    """Beside 1e20 both moves would be the same; without it the second is better."""
+def test_edge_scores_are_compared_before_the_score_is_added():
+    """Beside 1e20 both arcs would be the same; without it the second is better."""
     case = Case(np.array([[0.0, 0.5], [1e20, 0.0]]), np.zeros((2, 2)), np.array([2]))
     case = replace(case, allowed=np.array([[True, True], [True, False]]))
     assert decode(case).labels.tolist() == decode_viterbi(case).labels.tolist() == [1, 0]

@@ -298,7 +298,7 @@ def test_sizes_unless_told_otherwise():
 
 
 def test_model_of_a_config():
-    text = "[model]\n@architectures = \"spacy_hoseq.PixelConvolutions.v1\"\nmaps = 3\ndeeper_maps = 4\nwidth = 6\n"
+    text = '[model]\n@architectures = "spacy_hoseq.PixelConvolutions.v1"\nmaps = 3\ndeeper_maps = 4\nwidth = 6\n'
     model = spacy.registry.resolve(spacy.util.Config().from_str(text))["model"]
     model.initialize(X=DOCS, Y=zeros(DOCS, 2))
     assert [node.get_param("W").shape for node in nodes_of(model) if node.name == "relu"] == [(3, 9), (4, 27)]

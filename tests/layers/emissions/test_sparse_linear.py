@@ -11,8 +11,9 @@ from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.emissions import sparse_linear
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features, row_gradient, table_gradient
 from spacy_hoseq.layers.emissions.used_features import UsedFeatures
+from spacy_hoseq.layers.weights import row_sums
 from spacy_hoseq.layers.weights.row_sums import add_rows
-from spacy_hoseq.layers.weights.shim import row_sums, weights_of
+from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.gradients import CellGradient
 

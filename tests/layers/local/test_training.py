@@ -134,9 +134,7 @@ def test_all_tokens_learnt_from_pay_their_share():
     problem = Problem(1, unknown=0.3, templates=["label[-1]+has_upper[0]", "orth[0]"], n_words=2)
     (f, *_), text = problem.row_of, Text([doc_of("new words only")] * 2, [0, -1, 1, 2, 2, 2], 1)
     for visible, n_tokens in ((0, 5), (1, 4), (2, 4), (3, 3)):
-        classifier = LocalClassifier(
-            problem.setup(visible, {f: np.full(L, 8.0)}, width=2.0, n_tokens=10, learn_rate=1)
-        )
+        classifier = LocalClassifier(problem.setup(visible, {f: np.full(L, 8.0)}, width=2.0, n_tokens=10, learn_rate=1))
         for _ in range(2):
             classifier.gradient(problem.batch_of(text), 0.0)
         classifier.step()
@@ -337,8 +335,6 @@ def test_worker_that_dies(call):
     victim.join()
     with pytest.raises(RuntimeError, match=r"\[HS094\] A process that trains classifiers has ended: .*n_process = 1"):
         getattr(training, call)(*([ready(1).batch, 0.0] if call == "gradient" else []))
-
-
 
 
 @pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)

@@ -101,20 +101,20 @@ BAD_LINES = {
     "text": (["abc"], EXPECTED.format(1)),
     "spaces": ([" ".join(changed())], EXPECTED.format(1)),
     "no letter": (changed(_1=""), "the letter is missing"),
-    "fold of letters": (changed(_5="x"), "the fold must be a number, got \"x\""),
-    "negative fold": (changed(_5="-1"), "the fold must be a number, got \"-1\""),
-    "no fold": (changed(_5=""), "the fold must be a number, got \"\""),
-    "position before": (changed(_4="1"), "expected position 2 in the word, got \"1\""),
-    "position after": (changed(_4="3"), "expected position 2 in the word, got \"3\""),
-    "no position": (changed(_4=""), "expected position 2 in the word, got \"\""),
-    "grey pixel": (changed(_133="2"), "pixels must be 0 or 1, got \"2\""),
-    "first pixel": (changed(_6="0.5"), "pixels must be 0 or 1, got \"0.5\""),
-    "no pixel": (changed(_70=""), "pixels must be 0 or 1, got \"\""),
-    "superscript fold": (changed(_5="\u00b2"), "the fold must be a number, got \"\u00b2\""),
-    "next letter unclear": (changed(_2="junk"), "the next letter's id must be a number, got \"junk\""),
+    "fold of letters": (changed(_5="x"), 'the fold must be a number, got "x"'),
+    "negative fold": (changed(_5="-1"), 'the fold must be a number, got "-1"'),
+    "no fold": (changed(_5=""), 'the fold must be a number, got ""'),
+    "position before": (changed(_4="1"), 'expected position 2 in the word, got "1"'),
+    "position after": (changed(_4="3"), 'expected position 2 in the word, got "3"'),
+    "no position": (changed(_4=""), 'expected position 2 in the word, got ""'),
+    "grey pixel": (changed(_133="2"), 'pixels must be 0 or 1, got "2"'),
+    "first pixel": (changed(_6="0.5"), 'pixels must be 0 or 1, got "0.5"'),
+    "no pixel": (changed(_70=""), 'pixels must be 0 or 1, got ""'),
+    "superscript fold": (changed(_5="\u00b2"), 'the fold must be a number, got "\u00b2"'),
+    "next letter unclear": (changed(_2="junk"), 'the next letter\'s id must be a number, got "junk"'),
     "another fold": (changed(_3="2", _5="7"), "the fold changes from 0 to 7 within a word"),
     "another word": (changed(_3="9"), "the word changes from 2 to 9 within a word"),
-    "two digits": (changed(_70="01"), "pixels must be 0 or 1, got \"01\""),
+    "two digits": (changed(_70="01"), 'pixels must be 0 or 1, got "01"'),
 }
 
 
@@ -138,12 +138,12 @@ def test_words_before_a_bad_line_are_read(tmp_path):
 
 def test_word_that_begins_in_the_middle(tmp_path):
     path = write(tmp_path / "letter.data", word_fields("bead")[1:])
-    assert_refused(path, 1, "expected position 1 in the word, got \"2\"")
+    assert_refused(path, 1, 'expected position 1 in the word, got "2"')
 
 
 def test_word_without_its_end(tmp_path):
     path = write(tmp_path / "letter.data", word_fields("bea")[:2] + word_fields("cab", word=2))
-    assert_refused(path, 3, "expected position 3 in the word, got \"1\"")
+    assert_refused(path, 3, 'expected position 3 in the word, got "1"')
 
 
 @pytest.mark.parametrize("n_lines", [1, 3, 5])

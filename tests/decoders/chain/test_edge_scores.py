@@ -20,7 +20,7 @@ from spacy_hoseq.decoders.sampling import samples_of
 
 from ... import oracle
 from ...cases import Case
-from ...strategies import cases, cases_with_moves
+from ...strategies import cases, cases_with_edge_scores
 from ..posterior.posteriors import (
     assert_enumerated,
     assert_finite_differences,
@@ -58,12 +58,12 @@ def small(n_tokens=4, n_labels=3, seed=0, lengths=None):
     rng = np.random.default_rng(seed)
     lengths = np.array([n_tokens] if lengths is None else lengths)
     shapes = (n_tokens, n_labels), (n_labels, n_labels), (n_tokens, n_labels, n_labels)
-    scores, trans, moves = (rng.normal(size=shape) for shape in shapes)
-    return Case(scores, trans, lengths, moves=moves)
+    scores, trans, edge_scores = (rng.normal(size=shape) for shape in shapes)
+    return Case(scores, trans, lengths, edge_scores=edge_scores)
 
 
 def fields(found):
-    return [found.log_z, found.marginals, found.transitions, found.moves]
+    return [found.log_z, found.marginals, found.transitions, found.edge_scores]
 
 
 def assert_equal_posteriors(found, expected, tolerance=1e-10):
@@ -71,7 +71,7 @@ def assert_equal_posteriors(found, expected, tolerance=1e-10):
         np.testing.assert_allclose(got, wanted, atol=tolerance)
 
 
-@given(case=cases_with_moves(max_tokens=5))
+@given(case=cases_with_edge_scores(max_tokens=5))
 def test_best_labelling_is_the_enumerated_one(case):
     """In the precision that the scores have."""
     case = fit(case)
@@ -82,7 +82,7 @@ def test_best_labelling_is_the_enumerated_one(case):
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
-@given(case=cases_with_moves(max_tokens=5, max_labels=3, rounded=True))
+@given(case=cases_with_edge_scores(max_tokens=5, max_labels=3, rounded=True))
 def test_ties_go_to_the_lowest_label(case):
     """Of the last token first, then of the one before."""
     case = fit(case)
@@ -93,24 +93,24 @@ def test_ties_go_to_the_lowest_label(case):
         assert labels.tolist() == min(best.tolist(), key=lambda row: row[::-1])
 
 
-@given(case=cases_with_moves(max_tokens=5))
+@given(case=cases_with_edge_scores(max_tokens=5))
 def test_posterior_is_the_enumerated_one(case):
     case = fit(case.doubles())
     got = posterior(case)
     assert_enumerated(got, case)
-    np.testing.assert_allclose(got.moves, enumerated_arcs(case), atol=1e-10)
-    assert not got.moves[case.starts].any()
-    np.testing.assert_allclose(got.moves.sum(axis=0), got.transitions, atol=1e-12)
-    np.testing.assert_allclose(got.moves[follows(case)].sum(axis=(1, 2)), 1)
+    np.testing.assert_allclose(got.edge_scores, enumerated_arcs(case), atol=1e-10)
+    assert not got.edge_scores[case.starts].any()
+    np.testing.assert_allclose(got.edge_scores.sum(axis=0), got.transitions, atol=1e-12)
+    np.testing.assert_allclose(got.edge_scores[follows(case)].sum(axis=(1, 2)), 1)
 
 
-@given(case=cases_with_moves(max_tokens=5))
+@given(case=cases_with_edge_scores(max_tokens=5))
 def test_single_precision_gives_the_sums_of_the_same_numbers(case):
     case = fit(case)
     assert_equal_posteriors(posterior(case), posterior(case.doubles()))
 
 
-@given(case=cases_with_moves(max_tokens=4, max_labels=3, max_sequences=2, forbidden=False))
+@given(case=cases_with_edge_scores(max_tokens=4, max_labels=3, max_sequences=2, forbidden=False))
 def test_posterior_is_the_gradient_of_log_z(case):
     """By every score, transition and pair at each token."""
     case = fit(case.doubles())
@@ -118,12 +118,13 @@ def test_posterior_is_the_gradient_of_log_z(case):
     assert_finite_differences(lambda moved: exact_posterior(moved, allowed=allowed), potentials)
     found = exact_posterior(potentials, allowed=allowed)
     numeric = oracle.central_differences(
-        lambda moves: exact_posterior(potentials._replace(moves=moves), allowed=allowed).log_z.sum(), case.moves
+        lambda edge_scores: exact_posterior(potentials._replace(edge_scores=edge_scores), allowed=allowed).log_z.sum(),
+        case.edge_scores,
     )
-    assert oracle.relative_error(found.moves, numeric) < 1e-6
+    assert oracle.relative_error(found.edge_scores, numeric) < 1e-6
 
 
-@given(case=cases_with_moves(max_tokens=5), seed=st.integers(0, 99), restricted=st.booleans())
+@given(case=cases_with_edge_scores(max_tokens=5), seed=st.integers(0, 99), restricted=st.booleans())
 def test_nodes_arcs_and_segments_are_the_enumerated_ones(case, seed, restricted):
     case = fit(case.doubles())
     rng, found, every = np.random.default_rng(seed), marginals(case), enumerated_arcs(case)
@@ -139,20 +140,20 @@ def test_nodes_arcs_and_segments_are_the_enumerated_ones(case, seed, restricted)
     np.testing.assert_allclose(found.segments(*segments, goes_on), expected, atol=1e-10)
 
 
-@given(case=cases_with_moves(max_tokens=5), seed=st.integers(0, 99))
+@given(case=cases_with_edge_scores(max_tokens=5), seed=st.integers(0, 99))
 def test_path_score_is_the_definition(case, seed):
     labels = np.random.default_rng(seed).integers(0, case.n_labels, len(case.scores))
-    got = path_score(case.scores, case.trans, labels, case.lengths, moves=case.moves)
+    got = path_score(case.scores, case.trans, labels, case.lengths, edge_scores=case.edge_scores)
     parts = zip(case.singles(), np.split(labels, case.starts[1:]), strict=True)
     assert got == pytest.approx([oracle.score_of_one(replace(one, allowed=None), part) for one, part in parts])
 
 
-@given(case=cases_with_moves(max_tokens=5), value=st.sampled_from([0.0, -290.0, 290.0]))
-def test_moves_of_first_tokens_count_for_nothing(case, value):
+@given(case=cases_with_edge_scores(max_tokens=5), value=st.sampled_from([0.0, -290.0, 290.0]))
+def test_edge_scores_of_first_tokens_count_for_nothing(case, value):
     case = fit(case.doubles())
-    moves = case.moves.copy()
-    moves[case.starts] = value
-    other = replace(case, moves=moves)
+    edge_scores = case.edge_scores.copy()
+    edge_scores[case.starts] = value
+    other = replace(case, edge_scores=edge_scores)
     assert decode(other).labels.tolist() == decode(case).labels.tolist()
     assert decode(other).scores.tolist() == decode(case).scores.tolist()
     assert_equal_posteriors(posterior(other), posterior(case))
@@ -161,9 +162,9 @@ def test_moves_of_first_tokens_count_for_nothing(case, value):
 @pytest.mark.parametrize("value", [1e4, -1e4])
 def test_any_number_may_stand_at_first_tokens(value):
     case = small(lengths=[3, 1])
-    moves = case.moves.copy()
-    moves[[0, 3], 1] = value
-    other = replace(case, moves=moves)
+    edge_scores = case.edge_scores.copy()
+    edge_scores[[0, 3], 1] = value
+    other = replace(case, edge_scores=edge_scores)
     assert decode(other).labels.tolist() == decode(case).labels.tolist()
     assert_equal_posteriors(posterior(other), posterior(case))
 
@@ -171,20 +172,20 @@ def test_any_number_may_stand_at_first_tokens(value):
 @given(case=cases(max_tokens=5), seed=st.integers(0, 99))
 def test_the_same_moves_at_every_token_are_transitions(case, seed):
     case = fit(case.doubles().without_patterns())
-    moves = np.random.default_rng(seed).normal(size=case.trans.shape)
-    moving = replace(case, moves=np.tile(moves, (len(case.scores), 1, 1)))
-    plain = replace(case, trans=case.trans + moves)
+    edge_scores = np.random.default_rng(seed).normal(size=case.trans.shape)
+    moving = replace(case, edge_scores=np.tile(edge_scores, (len(case.scores), 1, 1)))
+    plain = replace(case, trans=case.trans + edge_scores)
     expected, found = posterior(plain), posterior(moving)
-    assert expected.moves is None
-    assert_equal_posteriors(found, expected._replace(moves=marginals(plain).every_arc()))
+    assert expected.edge_scores is None
+    assert_equal_posteriors(found, expected._replace(edge_scores=marginals(plain).every_arc()))
     assert decode(moving).labels.tolist() == decode(plain).labels.tolist()
     assert decode(moving).scores == pytest.approx(decode(plain).scores)
-    nothing = replace(case, moves=np.zeros_like(moving.moves))
+    nothing = replace(case, edge_scores=np.zeros_like(moving.edge_scores))
     assert decode(nothing).labels.tolist() == decode(case).labels.tolist()
-    assert_equal_posteriors(posterior(nothing), posterior(case)._replace(moves=marginals(case).every_arc()))
+    assert_equal_posteriors(posterior(nothing), posterior(case)._replace(edge_scores=marginals(case).every_arc()))
 
 
-@given(case=cases_with_moves(max_tokens=5, max_sequences=6), data=st.data())
+@given(case=cases_with_edge_scores(max_tokens=5, max_sequences=6), data=st.data())
 def test_batch_is_the_singles_in_any_order(case, data):
     case = fit(case.doubles())
     order = data.draw(st.permutations(range(len(case.lengths))))
@@ -192,33 +193,33 @@ def test_batch_is_the_singles_in_any_order(case, data):
     whole = posterior(case.take(order))
     np.testing.assert_allclose(whole.log_z, np.concatenate([part.log_z for part in parts]), atol=1e-10)
     np.testing.assert_allclose(whole.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-10)
-    np.testing.assert_allclose(whole.moves, np.concatenate([part.moves for part in parts]), atol=1e-10)
+    np.testing.assert_allclose(whole.edge_scores, np.concatenate([part.edge_scores for part in parts]), atol=1e-10)
     np.testing.assert_allclose(whole.transitions, sum(part.transitions for part in parts), atol=1e-10)
     labels = np.concatenate([decode(case.take([i])).labels for i in order])
     assert decode(case.take(order)).labels.tolist() == labels.tolist()
 
 
-@given(case=cases_with_moves(max_tokens=5), data=st.data())
+@given(case=cases_with_edge_scores(max_tokens=5), data=st.data())
 def test_relabelling_commutes(case, data):
     case = fit(case.doubles())
     new = np.array(data.draw(st.permutations(range(case.n_labels))))
     found, expected = posterior(case.relabelled(new)), posterior(case)
     np.testing.assert_allclose(found.marginals[:, new], expected.marginals, atol=1e-10)
-    np.testing.assert_allclose(found.moves[:, new[:, None], new], expected.moves, atol=1e-10)
+    np.testing.assert_allclose(found.edge_scores[:, new[:, None], new], expected.edge_scores, atol=1e-10)
     assert decode(case.relabelled(new)).scores == pytest.approx(decode(case).scores)
 
 
 def test_worked_out_by_hand():
     """A pair of 3 at the second token, one of 1 at the third: A B, then the way to B A is worth less than B B."""
-    moves = np.zeros((3, 2, 2))
-    moves[1, 0, 1], moves[2, 1, 0], moves[0] = np.log(3), np.log(2), 99
-    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), moves=moves)
+    edge_scores = np.zeros((3, 2, 2))
+    edge_scores[1, 0, 1], edge_scores[2, 1, 0], edge_scores[0] = np.log(3), np.log(2), 99
+    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), edge_scores=edge_scores)
     got = decode(case)
     assert got.labels.tolist() == [0, 1, 0] and got.scores == pytest.approx([np.log(6)])
     found = posterior(case)  # weights of A A: 1, A B: 3, B A: 1, B B: 1; then A A: 1, A B: 1, B A: 2, B B: 1
     assert np.exp(found.log_z) == pytest.approx([2 * 2 + 4 * 3])
-    assert found.moves[1] == pytest.approx(np.array([[2, 9], [2, 3]]) / 16)
-    assert found.moves[2] == pytest.approx(np.array([[2, 2], [8, 4]]) / 16)
+    assert found.edge_scores[1] == pytest.approx(np.array([[2, 9], [2, 3]]) / 16)
+    assert found.edge_scores[2] == pytest.approx(np.array([[2, 2], [8, 4]]) / 16)
 
 
 def test_long_sequences_of_different_lengths():
@@ -228,7 +229,7 @@ def test_long_sequences_of_different_lengths():
     for i, single in enumerate(case.singles()):
         best = total = single.scores[0]
         for t in range(1, len(single.scores)):
-            pairs = single.trans + single.moves[t]
+            pairs = single.trans + single.edge_scores[t]
             best = (best[:, None] + pairs).max(axis=0) + single.scores[t]
             total = np.logaddexp.reduce(total[:, None] + pairs, axis=0) + single.scores[t]
         assert got.scores[i] == pytest.approx(best.max())
@@ -239,7 +240,7 @@ def test_long_sequences_of_different_lengths():
 def test_no_tokens():
     case = small(0, 2, lengths=np.zeros(0, int))
     assert decode(case).labels.tolist() == [] and decode(case).scores.tolist() == []
-    assert posterior(case).moves.shape == (0, 2, 2) and posterior(case).transitions.tolist() == [[0, 0], [0, 0]]
+    assert posterior(case).edge_scores.shape == (0, 2, 2) and posterior(case).transitions.tolist() == [[0, 0], [0, 0]]
 
 
 def test_no_path():
@@ -253,7 +254,7 @@ def test_no_path():
 @pytest.mark.parametrize("n_bad, value", [(1, np.nan), (2, np.inf), (1, -np.inf)])
 def test_values_that_are_no_numbers(n_bad, value):
     case = small()
-    case.moves.reshape(-1)[7 : 7 + n_bad] = value
+    case.edge_scores.reshape(-1)[7 : 7 + n_bad] = value
     for function in (decode, posterior, marginals):
         with pytest.raises(ValueError, match=rf"\[HS021\].*{n_bad} of 36"):
             function(case)
@@ -261,9 +262,9 @@ def test_values_that_are_no_numbers(n_bad, value):
 
 @pytest.mark.parametrize("shape", [(4, 3), (3, 3, 3), (4, 9), (4, 3, 2), (4, 2, 3)])
 def test_wrong_shape(shape):
-    case = replace(small(), moves=np.zeros(shape))
+    case = replace(small(), edge_scores=np.zeros(shape))
     for function in (decode, posterior, marginals):
-        with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of moves: got .*expected \(4, 3, 3\)"):
+        with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of edge_scores: got .*expected \(4, 3, 3\)"):
             function(case)
 
 
@@ -318,7 +319,7 @@ def test_no_way_back_through_marginals():
         found.backprop(np.zeros((4, 2)))
 
 
-@given(case=cases_with_moves(max_tokens=5))
+@given(case=cases_with_edge_scores(max_tokens=5))
 def test_most_probable_labels(case):
     """The other decoder that can use them: its labels, and the scores of these."""
     case = fit(case.doubles())
@@ -330,16 +331,18 @@ def test_most_probable_labels(case):
 
 def test_arguments_are_not_changed():
     case = small(lengths=[3, 1])
-    before = [array.copy() for array in (case.scores, case.trans, case.moves)]
-    decode(case), posterior(case), ChainMarginals(case.scores, case.trans, case.lengths, moves=case.moves).every_arc()
-    assert all(map(np.array_equal, before, (case.scores, case.trans, case.moves)))
-
-
+    before = [array.copy() for array in (case.scores, case.trans, case.edge_scores)]
+    (
+        decode(case),
+        posterior(case),
+        ChainMarginals(case.scores, case.trans, case.lengths, edge_scores=case.edge_scores).every_arc(),
+    )
+    assert all(map(np.array_equal, before, (case.scores, case.trans, case.edge_scores)))
 
 
 @pytest.mark.parametrize("function", [marginals, posterior])
-def test_moves_that_differ_widely(function):
+def test_edge_scores_that_differ_widely(function):
     case = small()
-    case.moves[2, 0, 1], case.moves[3, 1] = 400, -350
+    case.edge_scores[2, 0, 1], case.edge_scores[3, 1] = 400, -350
     assert decode(case).labels.tolist() == oracle.joint_table(case).best_labels.tolist()
     assert function(case).log_z == pytest.approx([oracle.joint_table(case).log_z])
