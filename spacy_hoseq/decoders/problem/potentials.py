@@ -35,7 +35,7 @@ class Potentials(NamedTuple):
     gaps, None if there are none. edge_scores (N, L, L): what the text says of pairs of labels, the one before each
     token and the one at it, on top of trans; None if nothing. limits: what pruning has found out about trans and the
     weights of the patterns in other batches; None where weights change. It is used only with the very arrays it
-    belongs to.
+    belongs to. allowed (N, L): labels permitted at each token; None = all.
     """
 
     scores: Floats32
@@ -45,6 +45,7 @@ class Potentials(NamedTuple):
     configurations: Optional[Configurations] = None
     edge_scores: Optional[AnyFloats] = None
     limits: Optional[Limits] = None
+    allowed: Optional[Mask] = None
 
     def refuse_configurations(self, decoder: str) -> None:
         """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations; as

@@ -1,0 +1,67 @@
+"""How work is cut into parts: the constants that were found by measuring."""
+
+from typing import NamedTuple
+
+
+class Tuning(NamedTuple):
+    """Sizes that decide how fast decoders and sums are, and how much memory they take; none changes what comes out.
+
+    A part is as large as the processor's cache likes it, or as memory permits. Every function that cuts its work takes
+    `tuning`; tests hand in small numbers, so that a small case is cut, too. A cell is one number of a table.
+
+    history_cells: of the lattice, kept for the way back. A longer batch is walked in blocks of steps, each computed a
+        second time on the way back.
+    step_cells: (earlier label, label, sequence) triples that are compared in one call.
+    column_cells: of one step of the sequences that are walked together, nodes x sequences (`nonnegative.py`).
+    min_columns: sequences that are walked together even if that makes more cells.
+    many_nodes: of a trie, from which on only the nodes that can still pay are walked (`dominance.py`).
+    dominance_cells: as column_cells, there.
+    dominance_history: nodes remembered there for the way back.
+    arc_cells: arcs of one step of the sequences that are walked together, over longest matches (`longest_match.py`).
+    sum_cells: states of all tokens that are kept together for sums.
+    table_cells: (node, label) pairs up to which a trie's children are looked up in a table, beyond by search.
+    key_cells: of a table of all keys (token, node) by which weights are added up, beyond they are sorted.
+    limit_cells: (neighbour, label, label) triples compared at once for limits of pruning.
+    bound_cells: (token, label) pairs compared at once to exclude labels.
+    bound_candidates: candidates compared at once to exclude more of them.
+    pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
+    window_tokens: of open windows that are decoded together.
+    node_cost, step_cost: time of a node in the decoder of all labels, and of the calls that a step of a chain takes,
+        which the sequences of a batch share; over that of a transition.
+    pair_cost, sparse_cost: the same of two candidates to compare, and to decode with patterns (`sparse.py`).
+    long_tokens: of a sequence from which on it is cut into pieces.
+    piece_tokens, warm_up: tokens that a piece answers for, and that it looks at on each side.
+    pieces_together: pieces that are decoded together.
+    part_tokens: of the sequences that are summed together.
+    multiplier_cells: Lagrange multipliers kept at once (`dual_decomposition.py`).
+    """
+
+    history_cells: int = 4_000_000
+    step_cells: int = 500_000
+    column_cells: int = 65_536  # half a megabyte
+    min_columns: int = 16
+    many_nodes: int = 4_000
+    dominance_cells: int = 4_000_000
+    dominance_history: int = 20_000_000
+    arc_cells: int = 2_000_000
+    sum_cells: int = 4_000_000
+    table_cells: int = 8_000_000
+    key_cells: int = 16_000_000
+    limit_cells: int = 200_000
+    bound_cells: int = 180_000
+    bound_candidates: int = 100_000
+    pair_cells: int = 1_000_000
+    window_tokens: int = 100_000
+    node_cost: int = 8
+    step_cost: int = 4_000
+    pair_cost: int = 32
+    sparse_cost: int = 64
+    long_tokens: int = 4_000
+    piece_tokens: int = 128
+    warm_up: int = 32
+    pieces_together: int = 32
+    part_tokens: int = 6_000
+    multiplier_cells: int = 4_000_000
+
+
+TUNING = Tuning()
