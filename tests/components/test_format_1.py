@@ -1,7 +1,5 @@
 """Models saved in the first format of weights (plain arrays), which are kept in data/format_1 as they were written."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import srsly
@@ -9,12 +7,11 @@ import srsly
 from . import bidirectional_helpers as bidirectional
 from . import chunker_helpers as chunks
 from .helpers import blank, doc_of, gold, predicted, tagger_of
-
-DATA = Path(__file__).parent / "data" / "format_1"
+from .saved import DATA, NAMES, formats_in
 
 
 def loaded(pipe, name):
-    pipe.from_disk(DATA / name, exclude=["vocab"])
+    pipe.from_disk(DATA / "format_1" / name, exclude=["vocab"])
     return pipe
 
 
@@ -23,18 +20,13 @@ def resaved(pipe):
     data = pipe.to_bytes(exclude=["vocab"])
     pipe.from_bytes(data)
     assert pipe.to_bytes(exclude=["vocab"]) == data
-    return [srsly.msgpack_loads(shims[0])["format"] for shims in model_of(data)["shims"] if shims]
+    return formats_in(srsly.msgpack_loads(data)["model"])
 
 
-def model_of(data):
-    return srsly.msgpack_loads(srsly.msgpack_loads(data)["model"])
-
-
-@pytest.mark.parametrize("name", ["hoseq_tagger", "upstream_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker"])
+@pytest.mark.parametrize("name", NAMES)
 def test_files_are_of_the_first_format(name):
-    message = srsly.msgpack_loads((DATA / name / "model").read_bytes())
-    shims = [srsly.msgpack_loads(shims[0]) for shims in message["shims"] if shims]
-    assert shims and not any("format" in shim for shim in shims)
+    formats = formats_in((DATA / "format_1" / name / "model").read_bytes())
+    assert formats and set(formats) == {None}
 
 
 def test_tagger_with_patterns():
