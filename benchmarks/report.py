@@ -1,7 +1,7 @@
 """Write the tables and the plot again from the CSV of earlier runs, without measuring anything.
 
-    python -m benchmarks.report --tagging metrics/tagging.csv --scale metrics/scale.csv --page docs/performance.md
-        --page README.md --plot docs/images/tagging.svg
+    python -m benchmarks.report --tagging metrics/tagging.csv --scale metrics/scale.csv
+        --page docs/measurements/performance.md --page README.md --plot docs/images/tagging.svg
 
 Pages get the tables that they have marks for.
 """

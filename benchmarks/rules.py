@@ -1,6 +1,6 @@
 """What rules gain over the low-order tagger of Chinese, for several seeds: one run of each says little.
 
-    python -m benchmarks.rules ctb=CORPUS ud=CORPUS [--seeds 3] [--page docs/chinese.md]
+    python -m benchmarks.rules ctb=CORPUS ud=CORPUS [--seeds 3] [--page docs/measurements/chinese.md]
 
 CORPUS: a folder with train.spacy and test.spacy, such as corpus/ctb_sdp and corpus/ud_chinese of the project, after the
 name of the tag set. Both systems are trained by configs/zh_tagger.cfg and configs/zh_tagger_ho.cfg and measured after

@@ -1,7 +1,7 @@
 """How far it goes: long streams, one long Doc, two processes, large label sets.
 
     python -m benchmarks.scale --corpus CORPUS --model DIR [--model-ho DIR] [--pipeline DIR] --output FILE.csv
-        [--tokens 10000000] [--parts stream --parts long-doc ...] [--page docs/performance.md]
+        [--tokens 10000000] [--parts stream --parts long-doc ...] [--page docs/measurements/performance.md]
 
 CORPUS: as for `benchmarks.tagging`; its words are repeated. DIR: trained pipelines: a tagger, one with higher-order
 patterns, one with a tagger and a chunker. Every part runs in processes of its own, with one thread, on one core; only

@@ -1,7 +1,7 @@
 """Compare taggers on one machine, in one run: accuracy, training, speed, memory, size.
 
     python -m benchmarks.tagging --corpus CORPUS --output FILE.csv [--models DIR] [--systems NAME --systems NAME ...]
-        [--passes 5] [--page docs/performance.md ...] [--plot FILE.svg]
+        [--passes 5] [--page docs/measurements/performance.md ...] [--plot FILE.svg]
 
 CORPUS: a folder with train.spacy, dev.spacy and test.spacy, such as corpus/conll2000 of the project workflow. Chunks
 are those of a folder `chunks` in it or beside it, else the entities of the same files. Systems that are not installed

@@ -1,6 +1,6 @@
 """Where the time of training goes: processor seconds of each part of `spacy train`.
 
-    python -m benchmarks.training configs/tagger.cfg TRAIN.spacy DEV.spacy [--page docs/performance.md]
+    python -m benchmarks.training configs/tagger.cfg TRAIN.spacy DEV.spacy [--page docs/measurements/performance.md]
 
 The functions in PARTS are timed while the training runs, each without those that it calls.
 """

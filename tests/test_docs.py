@@ -22,7 +22,7 @@ from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
 ROOT = Path(__file__).parents[1]
-PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf8") for path in PATHS}
 REGISTRIES = ("architectures", "misc", "scorers", "readers")
 OBJECTS = {  # defaults that tables name by a word

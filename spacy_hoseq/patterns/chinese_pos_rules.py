@@ -3,7 +3,8 @@
 They are in chinese_pos_rules_ctb.json (tags of the Chinese Treebank) and chinese_pos_rules_ud.json (XPOS of UD Chinese
 GSD): the three families of the paper's Figure 9, and families found by looking at errors in training data. Each rule
 has a note, an example (made up), and "count": in how many matches in training data the gold tags agree with it, of how
-many (zh_ctb_sdp and zh_ud_gsd; docs/chinese.md). To extend them, copy a file, and read it with srsly.read_json.v1.
+many (zh_ctb_sdp and zh_ud_gsd; docs/tasks/chinese.md). To extend them, copy a file, and read it with
+srsly.read_json.v1.
 """
 
 import json
