@@ -89,7 +89,13 @@ class Run:
     factory: str = "hoseq_tagger"
 
 
+QUICK = "spaCy's tests of its tagger"
 RUNS = {
+    QUICK: Run(
+        ["pipeline.test_tagger"],
+        5,
+        deselected={test: why for test, why in ALWAYS.items() if "test_tagger" in test} | AVERAGING,
+    ),
     "defaults": Run(MODULES, 59, deselected={**ALWAYS, **QUICKSTART, **LISTENED_TO, **AVERAGING}),
     "higher order, not averaged": Run(
         LEARNING,
@@ -134,7 +140,9 @@ filterwarnings =
 """
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name", [name if name == QUICK else pytest.param(name, marks=pytest.mark.long) for name in RUNS]
+)
 def test_spacys_tests_pass_with_our_tagger(name: str, tmp_path: Path):
     run = RUNS[name]
     asked = {"factory": run.factory, "settings": run.settings, "deselected": list(run.deselected)}

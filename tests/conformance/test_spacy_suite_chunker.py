@@ -94,6 +94,7 @@ RUNS = {  # settings, modules, and how many tests that make a chunker must pass 
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RUNS)
 def test_spacys_tests_pass_with_our_chunker(name: str, tmp_path: Path):
     settings, chosen, n_passed = RUNS[name]

@@ -72,6 +72,7 @@ def tables(project: Path) -> "Dict[str, List[List[str]]]":
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_metrics(system, project, corpora):
     found, (representation, order) = metrics(project, system), system.rsplit("_", 1)
@@ -102,6 +103,7 @@ def test_metrics(system, project, corpora):
             assert precision < f < recall and f == pytest.approx(2 * recall * precision / (recall + precision))
 
 
+@pytest.mark.long
 def test_model_of_each_system(project):
     for system in SYSTEMS:
         nlp = spacy.load(project / "training" / "bidirectional" / system / "model-best")
@@ -114,6 +116,7 @@ def test_model_of_each_system(project):
         )  # fmt: skip
 
 
+@pytest.mark.long
 def test_report_on_tags(project):
     header, *rows = tables(project)["Part-of-speech tags"]
     assert header == ["Strategy", "Order", "Accuracy", "tokens/s", "paper: accuracy", "paper: tokens/s"]
@@ -129,6 +132,7 @@ def test_report_on_tags(project):
     assert papers["full_bidirectional"] == ["97.12%", "34"]
 
 
+@pytest.mark.long
 def test_report_on_chunks(project):
     header, *rows = tables(project)["Chunks, tags given"]
     assert header[:7] == ["Representation", "Strategy", "Order", "Recall", "Precision", "F", "tokens/s"]
@@ -147,6 +151,7 @@ def test_report_on_chunks(project):
     assert all(papers[name, "easiest_last", order] == ["-", "-"] for name, order in systems)
 
 
+@pytest.mark.long
 def test_report_on_training(project):
     header, *rows = tables(project)["Training"]
     assert header == ["Task", "Representation", "Order", "Classifiers", "Training", "Peak memory", "Model"]
@@ -158,6 +163,7 @@ def test_report_on_training(project):
         assert row[5:] == [f"{found['peak_bytes'] / 1024**2:,.0f} MiB", f"{found['model_bytes'] / 1e6:.1f} MB"]
 
 
+@pytest.mark.long
 def test_report_shows_the_order_of_decisions(project):
     page = (project / "reports" / "bidirectional.md").read_text(encoding="utf8")
     shown = [[item.rsplit("/", 2) for item in line[2:].split()] for line in page.splitlines() if line.startswith("- ")]
@@ -172,6 +178,7 @@ def test_report_shows_the_order_of_decisions(project):
     assert "[bidirectional.html](bidirectional.html)" in page
 
 
+@pytest.mark.long
 def test_pictures(project):
     sentences = (project / "assets" / "en" / "samples.txt").read_text(encoding="utf8").strip().split("\n")
     view = (project / "reports" / "bidirectional.html").read_text(encoding="utf8")
@@ -185,6 +192,7 @@ def words_in(drawing: str) -> "List[str | None]":
     return [element.text for element in ElementTree.fromstring(drawing).iter() if element.get("class") == "word"]
 
 
+@pytest.mark.long
 def test_second_run_has_nothing_to_do(project, corpora):
     def written() -> Dict[Path, int]:
         folders = ("corpus", "training", "metrics", "reports")
@@ -196,6 +204,7 @@ def test_second_run_has_nothing_to_do(project, corpora):
     assert written() == before and len(before) > 50
 
 
+@pytest.mark.long
 def test_chunk_column_becomes_spans(tmp_path):
     rows = ["She PRP B-NP", "gave VBD B-VP", "him PRP B-NP", "a DT B-NP", "boat NN I-NP", ". . O"]
     (tmp_path / "one.conll").write_text("\n".join(rows) + "\n\nWell UH O\n\n", encoding="utf8")

@@ -87,6 +87,7 @@ def page_of(project: Path) -> str:
     return (project / "reports" / "chunking.md").read_text(encoding="utf8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_metrics(system, project, corpora):
     found = metrics(project, system)
@@ -113,6 +114,7 @@ def test_metrics(system, project, corpora):
     assert timings.items() <= found.items() and 0.1 < timings["training_seconds"] < 300
 
 
+@pytest.mark.long
 def test_measured_are_the_chunks_of_the_model(project):
     nlp = spacy.load(project / "training" / "chunking" / "pipeline_joint" / "model-best")
     gold = list(DocBin().from_disk(project / "corpus" / "chunks" / "test.spacy").get_docs(nlp.vocab))
@@ -124,6 +126,7 @@ def test_measured_are_the_chunks_of_the_model(project):
     assert found["right"] == right
 
 
+@pytest.mark.long
 def test_table_of_systems(project):
     header, *rows = tables(page_of(project))[0]
     assert header == [
@@ -144,6 +147,7 @@ def test_table_of_systems(project):
         ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_table_of_differences(project):
     header, *rows = tables(page_of(project))[1]
     assert header == ["Features", "Systems", "F", "p", "Tags", "p"]
@@ -158,6 +162,7 @@ def test_table_of_differences(project):
         assert f == pytest.approx(gain)
 
 
+@pytest.mark.long
 def test_pictures_and_chunks(project):
     page, reports = page_of(project), project / "reports"
     assert "![Expected and observed share of right chunks](chunking_reliability.svg)" in page
@@ -170,6 +175,7 @@ def test_pictures_and_chunks(project):
     assert sum(line.count("]**") for line in shown) == (reports / "chunking.html").read_text("utf8").count("<mark") > 3
 
 
+@pytest.mark.long
 def test_second_run_has_nothing_to_do(project, corpora):
     process = workflow(project, corpora)
     assert process.returncode == 0, process.stdout

@@ -103,6 +103,7 @@ def model_of(models, file):
     return spacy.load(models[0] / file.removesuffix(".cfg") / "model-last")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", CHUNK_COMPONENTS)
 def test_chunk_config_is_complete_and_can_be_made(file, models):
     changes = {"paths.tagger": str(models[0] / "multilayer" / "tagger" / "model-last")} if file in SOURCED else {}
@@ -145,6 +146,7 @@ def test_what_the_chunker_listens_to(file):
     assert same == model
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", CHUNK_COMPONENTS)
 def test_chunks_are_learnt_and_loaded_again(file, models):
     rows, nlp = models[1][file], model_of(models, file)
@@ -169,6 +171,7 @@ def tagger_weights(models, file):
     return np.concatenate([p.values.reshape(-1) for shim in shims for p in shim.parameters.values()])
 
 
+@pytest.mark.long
 def test_tagger_learns_from_the_chunker_in_joint_training_only(models):
     tagger = tagger_weights(models, "multilayer/tagger.cfg")
     for file in SOURCED:
@@ -187,6 +190,7 @@ def weights_of(nlp):
     return [shim.values(key, is_train=False) for shim in shims for key in sorted(shim.parameters)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", STARTS)
 def test_joint_training_begins_with_the_weights_it_is_given(file, models, corpus):
     """And with none if it is not."""
@@ -198,6 +202,7 @@ def test_joint_training_begins_with_the_weights_it_is_given(file, models, corpus
     assert len(weights_of(fresh)) == len(expected) and not any(values.any() for values in weights_of(fresh))
 
 
+@pytest.mark.long
 def test_known_tags_of_the_training_data_are_with_the_multilayer_models(models):
     for file in ("multilayer/tagger.cfg", "multilayer/joint.cfg"):
         table = model_of(models, file).vocab.lookups.get_table(TABLE)
@@ -238,6 +243,7 @@ def test_handwriting_configs(name):
     assert config["corpora"]["train"]["folds"] == [0] and config["corpora"]["dev"]["folds"] == [1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OCR)
 def test_handwriting_is_learnt(name, tmp_path):
     """As `spacy train` does it, with the corpora of the config."""

@@ -21,6 +21,7 @@ CASES: Dict[str, Tuple[List[str], float]] = {  # overrides, floor
 }
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CORPUS.exists(), reason="HOSEQ_CORPORA names no folder with conll2000/train.txt")
 @pytest.mark.parametrize("config", CASES)
 def test_accuracy_after_training_on_every_tenth_sentence(config: str, tmp_path: Path):

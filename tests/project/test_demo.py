@@ -36,11 +36,13 @@ def metrics(project: Path, system: str) -> Dict[str, float]:
     return srsly.read_json(project / "metrics" / "demo" / f"{FILES.get(system, system.replace('-', '_'))}.json")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_accuracy(project, system):
     assert metrics(project, system)["accuracy"] > FLOOR
 
 
+@pytest.mark.long
 def test_report_has_a_table_of_what_was_measured(project):
     page = (project / "reports" / "demo.md").read_text(encoding="utf8")
     rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
@@ -51,6 +53,7 @@ def test_report_has_a_table_of_what_was_measured(project):
     assert [row[:3] for row in systems] == expected
 
 
+@pytest.mark.long
 def test_report_shows_tagged_sentences_and_a_picture(project):
     page = (project / "reports" / "demo.md").read_text(encoding="utf8")
     shown = [re.sub(r"/\*\*\S+\*\*", "", line[2:]) for line in page.splitlines() if line.startswith("- ")]
@@ -60,6 +63,7 @@ def test_report_shows_tagged_sentences_and_a_picture(project):
     assert picture.startswith("<svg") and all(f">{word}<" in picture for word in shown[0].split())
 
 
+@pytest.mark.long
 def test_chunks_of_the_joint_pipeline(project):
     found = srsly.read_json(project / "metrics" / "demo_chunks" / "pipeline_joint.json")
     assert all(floor < found["scores"][name] < 1 for name, floor in CHUNK_FLOOR.items())
@@ -71,6 +75,7 @@ def test_chunks_of_the_joint_pipeline(project):
     assert row[:6] == ["ours", "joint", *shown] and "paper" not in page and "Differences" not in page
 
 
+@pytest.mark.long
 def test_chunk_report_shows_chunks_and_a_picture(project):
     reports = project / "reports"
     page, view = ((reports / f"demo_chunks.{kind}").read_text(encoding="utf8") for kind in ("md", "html"))
@@ -83,11 +88,13 @@ def test_chunk_report_shows_chunks_and_a_picture(project):
     assert view.count("<mark") == sum(line.count("]**") for line in shown) > 2 * len(shown)
 
 
+@pytest.mark.long
 def test_second_run_has_nothing_to_do(project):
     process = run("-m", "spacy", "project", "run", "demo", folder=project)
     assert process.returncode == 0 and process.stdout.count("nothing changed") == 4, process.stdout
 
 
+@pytest.mark.long
 def test_variable_names_the_folder_of_a_corpus(tmp_path):
     project = copy_project(tmp_path / "project")
     (tmp_path / "corpora").mkdir()

@@ -99,6 +99,7 @@ def test_systems_differ_in_their_patterns_only():
     assert high == low
 
 
+@pytest.mark.long
 def test_names_are_found_and_counted(metrics):
     n_names = sum(name is not None for _, name in sentences()[50:])
     for name, values in metrics.items():
@@ -113,6 +114,7 @@ def test_names_are_found_and_counted(metrics):
     assert metrics["reranked"]["lists"] == 50 and metrics["reranked"]["first_f"] == pytest.approx(metrics["low"]["f"])
 
 
+@pytest.mark.long
 def test_report(metrics, files, scripts):
     output = files[0] / "reports" / "org_names.md"
     scripts["organisations_report"].main(output, files[0] / "metrics", note="Made up.")

@@ -30,6 +30,7 @@ def text_of(file: str) -> str:
     return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf8").replace("\r\n", "\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tag_set", CORPORA)
 def test_counts_are_those_of_the_training_data(tag_set: str, tmp_path: Path):
     file, word, tag = CORPORA[tag_set]
