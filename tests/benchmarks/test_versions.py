@@ -1,0 +1,53 @@
+"""benchmarks/versions.py: a version agrees with itself, and what differs is counted."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ..project.files import ROOT, run
+
+pytest.importorskip("benchmarks", reason="the benchmarks are not beside the tests")
+from benchmarks.versions import difference, different, ratio  # noqa: E402
+
+
+def labels(tags, spans=(), scores=(), marginals=()):
+    return {
+        "tags": np.array(tags),
+        "spans": np.array(spans),
+        "scores": np.array(scores, np.float32),
+        "marginals": np.array(marginals, np.float32),
+    }
+
+
+def test_labels_that_differ_are_counted():
+    assert different(labels(["A", "B"]), labels(["A", "B"])) == 0
+    assert different(labels(["A", "B"], ["0 1 X"]), labels(["B", "B"], ["0 1 Y"])) == 2
+    assert different(labels(["A", "B"]), labels(["A"])) == 2
+
+
+def test_the_largest_difference_of_probabilities():
+    assert difference(labels([], [], [0.5, 0.25], [1.0]), labels([], [], [0.5, 0.5], [0.875])) == 0.25
+    assert np.isnan(difference(labels([], [], [0.5]), labels([], [], [])))
+
+
+def test_ratio_is_the_median_of_the_turns():
+    assert ratio([[1.0, 2.0, 4.0], [2.0, 2.0, 2.0]]) == "1.000 (0.50-2.00)"
+
+
+@pytest.mark.long
+def test_a_version_agrees_with_itself(tmp_path):
+    for part in ("train", "dev"):
+        source = ROOT / "assets" / "en" / f"{part}.conll"
+        command = [sys.executable, "-m", "spacy", "convert", str(source), str(tmp_path)]
+        subprocess.run([*command, "--converter", "conll"], check=True, capture_output=True)
+    options = ["--config", str(ROOT / "configs" / "tagger_crf.cfg"), "--turns", "3"]
+    options += ["--option", "training.max_steps=3", "--option", "training.eval_frequency=3"]
+    options += ["--option", "components.hoseq_tagger.save_marginals=true"]
+    files = [str(tmp_path / "train.spacy"), str(tmp_path / "dev.spacy")]
+    process = run("-m", "benchmarks.versions", *files, "--before", sys.executable, *options, folder=ROOT)
+    assert process.returncode == 0, process.stdout
+    row = process.stdout.strip().splitlines()[-1].split()
+    assert row[0] == "tagger_crf" and row[1] == "0" and float(row[2]) == 0.0
+    assert row[3] == row[4] and float(row[3].rstrip("%")) > 30
