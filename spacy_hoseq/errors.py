@@ -26,6 +26,9 @@ class Errors(metaclass=_WithCodes):
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x compact models."""
 
+    HS005 = (
+        'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
+    )
     HS008 = (
         "The Doc {text} has another vocabulary than the first Doc of its batch. Make all Docs with the pipeline's "
         "(`nlp.make_doc(text)`, `Doc(nlp.vocab, ...)`, `DocBin.get_docs(nlp.vocab)`)."
@@ -42,13 +45,13 @@ class Errors(metaclass=_WithCodes):
     HS012 = 'The feature template "{template}" is given twice (ranges are written out first). Remove one of the two.'
     HS013 = (
         'Unknown attribute "{name}" in a feature template. Known: {known}, and every other attribute that '
-        "spaCy's `doc.to_array` accepts."
+        "spaCy's `doc.to_array` accepts. One of your own must be registered where the pipeline is loaded (--code)."
     )
     HS014 = (
         'A feature template reads "{name}", but no such extension is registered. Call `Token.set_extension` before '
         "the pipeline is used (in training: in the file given by --code)."
     )
-    HS015 = "The value {value} of an extension read by a template is of type {type}; expected str, int, bool or None."
+    HS015 = "The value {value} that a template reads is of type {type}; expected str, int, bool or None."
     HS016 = "A hashed index needs at least 1 row and at most 2147483646, got {n_rows}."
     HS017 = "`min_count` must be at least 1 (a weight for every feature of the training data), got {min_count}."
     HS018 = (

@@ -1,150 +1,141 @@
 """What a template may look at, and how its value becomes a uint64 (0 = the attribute has no value here).
 
-Lexical attributes depend on the word alone and are computed once per word type (`lexicon.py`). All others are read
-from the Doc each time: spaCy's own through `doc.to_array`, extensions ("_.name") token by token.
+Lexical attributes depend on the word alone. They are functions, registered under their names (`word_attributes.py`,
+`known_tags.py`, files of users), and computed once per word type (`lexicon.py`). All others are read from the Doc each
+time: spaCy's own through `doc.to_array`, extensions ("_.name") token by token.
 """
 
-import unicodedata
-from functools import lru_cache, partial
-from typing import Any, Callable, Dict, Optional
+import re
+from functools import partial
+from typing import Any, Callable, Dict, List, Literal, NamedTuple, Optional, Sequence, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import IDS
-from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
+from ..arrays import Keys
 from ..errors import Errors
-from .keys import Keys
-from .known_tags import known_tag
-from .pixels import COLUMNS, ROWS, pixel
 
-LexicalAttribute = Callable[[Lexeme], int]
-TextAttribute = Callable[[str], int]
+Value = Union[str, int, bool, None]  # "", 0, False and None: there is none
+Word = Literal["text", "lexeme"]
+Function = TypeVar("Function", bound=Callable[..., Value])
 
-_STRINGS = ("orth", "lower", "norm", "shape", "prefix", "suffix", "cluster")
-_FLAGS = (
-    "is_alpha", "is_ascii", "is_digit", "is_lower", "is_upper", "is_title", "is_punct", "is_space", "is_bracket",
-    "is_quote", "is_left_punct", "is_right_punct", "is_currency", "like_num", "like_url", "like_email", "is_stop",
-)  # fmt: skip
+ALL_BITS = 0xFFFFFFFFFFFFFFFF
+_NAME = re.compile(r"[a-z_]+")
+_RESERVED = ("bias", "label", "upstream", "_")
 
 
-def _field(name: str, lexeme: Lexeme) -> int:
-    return int(getattr(lexeme, name))
+class Attribute(NamedTuple):
+    """A lexical attribute. function: (word) -> value, or (number, word) -> value if it takes a number. word: whether it
+    is given the text of the word, or spaCy's Lexeme. numbers: those that a template may name; None = it takes none.
+    table: of the vocabulary's lookups, on which values depend; None = on no table."""
+
+    function: Callable[..., Value]
+    word: Word = "text"
+    numbers: Optional[range] = None
+    table: Optional[str] = None
 
 
-def _of_text(function: TextAttribute, lexeme: Lexeme) -> int:
-    return function(lexeme.text)
+ATTRIBUTES: Dict[str, Attribute] = {}  # by name; "prefixN" takes a number, "prefix" is another one without
 
 
-def _prefix(length: int, text: str) -> int:
-    return int(get_string_id(text[:length])) if len(text) >= length else 0
+def register_attribute(
+    name: str, *, word: Word = "text", numbers: Optional[range] = None, table: Optional[str] = None
+) -> Callable[[Function], Function]:
+    """Decorator of a function that gives a lexical attribute: templates can name it from then on.
+
+        @register_attribute("has_vowel")
+        def has_vowel(word: str) -> bool: ...            # "has_vowel[0]"
+
+        @register_attribute("vowels", numbers=range(1, 5))
+        def first_vowels(number: int, word: str) -> str: ...  # "vowels2[0]", "vowels1..4[-1]"
+
+    The function is called once for each word type. It returns str, int, bool or None; "", 0, False and None are no
+    value. Register in the file given by --code, in training and wherever the pipeline is loaded.
+
+    name (str): lower-case letters and "_". word, numbers, table: as `Attribute` has them.
+    RAISES ValueError [HS005]: the name cannot be used, or is that of another attribute (a function of the same file
+        takes the place of the one before); the numbers are none.
+    """
+
+    def register(function: Function) -> Function:
+        key = name if numbers is None else f"{name}N"
+        known, problem = ATTRIBUTES.get(key), ""
+        if not _NAME.fullmatch(name) or name in _RESERVED:
+            problem = 'a name has lower-case letters and "_", and is none of ' + ", ".join(_RESERVED)
+        elif numbers is not None and (not numbers or numbers.step != 1 or numbers[0] < 0):
+            problem = f"its numbers are {numbers}"
+        elif known is not None and _file_of(known.function) != _file_of(function):
+            problem = "there is an attribute of that name"
+        if problem:
+            raise ValueError(Errors.HS005.format(name=name, problem=problem))
+        ATTRIBUTES[key] = Attribute(function, word, numbers, table)
+        return function
+
+    return register
 
 
-def _suffix(length: int, text: str) -> int:
-    return int(get_string_id(text[-length:])) if len(text) >= length else 0
+def _file_of(function: Any) -> Any:
+    code = getattr(function, "__code__", None)
+    return getattr(function, "__module__", None) if code is None else code.co_filename
 
 
-def _has_digit(text: str) -> int:
-    return int(any(map(str.isdigit, text)))
+def lexical_attribute(name: str) -> Optional[Attribute]:
+    """What `name` stands for, with its number if it has one ("suffix3"), or None if it is no lexical attribute."""
+    stem = name.rstrip("0123456789")
+    if stem == name:
+        return ATTRIBUTES.get(name)
+    attribute, number = ATTRIBUTES.get(f"{stem}N"), int(name[len(stem) :])
+    if attribute is None or attribute.numbers is None or number not in attribute.numbers:
+        return None
+    return attribute._replace(function=partial(attribute.function, number), numbers=None)
 
 
-def _has_upper(text: str) -> int:
-    return int(any(map(str.isupper, text)))
+def numbers_of(name: str) -> Optional[range]:
+    """The numbers that templates may give with a name; None = none."""
+    attribute = ATTRIBUTES.get(f"{name}N")
+    return None if attribute is None else attribute.numbers
 
 
-def _initial_upper(text: str) -> int:
-    return int(text[:1].isupper())
-
-
-def _edge(text: str) -> int:
-    """No word has it, only the places before and after a sentence: "edge[-1]" fires at first words."""
-    return 0
-
-
-def _has_hyphen(text: str) -> int:
-    return int("-" in text)
-
-
-def _short_shape(lexeme: Lexeme) -> int:
-    """spaCy's shape with every run of one character class written once: "Mid-1990s" -> "Xx-dx"."""
-    return _short(lexeme.shape_)
-
-
-@lru_cache(maxsize=10_000)  # there are fewer shapes than words
-def _short(shape: str) -> int:
-    return int(get_string_id("".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1])))
-
-
-def _char_classes(text: str) -> int:
-    """The set of Unicode general categories in the word: "３０％" -> {Nd, Po}. For scripts without case."""
-    return int(get_string_id("".join(sorted({unicodedata.category(c) for c in text}))))
-
-
-def _repeated_char(text: str) -> int:
-    """How a word repeats characters: 高高兴兴 -> "AABB", 试试 -> "AA"; no value if it repeats none."""
-    if not 2 <= len(text) <= 6:
-        return 0
-    letters = {c: chr(ord("A") + i) for i, c in enumerate(dict.fromkeys(text))}
-    return int(get_string_id("".join(letters[c] for c in text))) if len(letters) < len(text) else 0
-
-
-_OF_TEXT: Dict[str, TextAttribute] = {
-    "has_digit": _has_digit,
-    "has_upper": _has_upper,
-    "has_hyphen": _has_hyphen,
-    "initial_upper": _initial_upper,
-    "edge": _edge,
-    "length": len,
-    "char_classes": _char_classes,
-    "repeated_char": _repeated_char,
-}
-
-
-def text_attribute(name: str) -> Optional[TextAttribute]:
-    """The function of a word's characters that `name` stands for, or None if it is no such attribute."""
-    for affix, function in (("prefix", _prefix), ("suffix", _suffix)):
-        if name.startswith(affix) and name[len(affix) :].isdigit():
-            return partial(function, int(name[len(affix) :]))
-    return _OF_TEXT.get(name)
-
-
-def lexical_attribute(name: str) -> Optional[LexicalAttribute]:
-    """The function of a word that `name` stands for, or None if the name is not a lexical attribute."""
-    if name in _STRINGS or name in _FLAGS:
-        return partial(_field, name)
-    if name == "short_shape":
-        return _short_shape
-    if name.startswith("pixel") and name[5:].isdigit() and int(name[5:]) < ROWS * COLUMNS:
-        return partial(pixel, int(name[5:]))
-    if name.startswith("known_tag") and name[9:].isdigit():
-        return partial(known_tag, int(name[9:]))
-    of_text = text_attribute(name)
-    return None if of_text is None else partial(_of_text, of_text)
+def numbered_names() -> List[str]:
+    """Those that take a number, sorted."""
+    return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
 
 
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
     if name != "bias" and not name.startswith("_.") and not lexical_attribute(name) and name.upper() not in IDS:
-        others = ["prefixN", "suffixN", "pixelN", "known_tagN", "bias", "_.extension", "tag", "pos", "lemma"]
-        known = sorted([*_STRINGS, *_FLAGS, *_OF_TEXT, "short_shape", *others])
+        known = [*sorted(ATTRIBUTES), "bias", "_.extension", "tag", "pos", "lemma"]
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
 
 
 def token_values(doc: Doc, name: str) -> Keys:
-    """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]: unknown extension."""
+    """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]: unknown extension;
+    [HS015]: a value of another type."""
     if not name.startswith("_."):
         values: NDArray[Any] = doc.to_array([name.upper()])
         return values.reshape(len(doc)).astype(np.uint64)
     if not Token.has_extension(name[2:]):
         raise ValueError(Errors.HS014.format(name=name))
-    return np.fromiter((_value(getattr(token._, name[2:])) for token in doc), dtype=np.uint64, count=len(doc))
+    return as_keys([getattr(token._, name[2:]) for token in doc])
 
 
-def _value(value: Any) -> int:
+def as_keys(values: Sequence[Any]) -> Keys:
+    """RETURNS (n,) uint64. RAISES ValueError [HS015]: what is no `Value`."""
+    types = set(map(type, values))
+    numbers: List[int] = list(map(get_string_id, values)) if types == {str} else list(values)
+    if not types <= {int, bool, str} or len(types) > 1:
+        numbers = [_as_key(value) for value in values]
+    elif types == {int}:
+        numbers = [number & ALL_BITS for number in numbers]
+    return np.array(numbers, np.uint64)
+
+
+def _as_key(value: Any) -> int:
     if isinstance(value, str):
         return int(get_string_id(value))  # 0 for the empty string
     if value is None or isinstance(value, (bool, int, np.integer)):
-        return int(value or 0) & 0xFFFFFFFFFFFFFFFF
+        return int(value or 0) & ALL_BITS
     raise ValueError(Errors.HS015.format(value=repr(value), type=type(value).__name__))

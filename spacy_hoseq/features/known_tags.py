@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Dict, Optional, Set, Union
 
 from spacy.errors import Errors as SpacyErrors
-from spacy.lookups import Lookups, Table
+from spacy.lookups import Lookups
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from .attributes import register_attribute
 
 TABLE = "hoseq_known_tags"  # word -> numbers of its tags
 MAX_TAGS = 128  # as many as templates can name
@@ -29,26 +30,22 @@ def known_tags(path: Optional[Union[str, Path]]) -> Lookups:
     if path is None:
         raise ValueError(SpacyErrors.E913)
     vocab = Vocab()
-    found: Dict[str, Set[str]] = {}
+    tags_of: Dict[str, Set[str]] = {}
     for doc in DocBin().from_disk(path).get_docs(vocab):
         for token in doc:
             if token.tag:
-                found.setdefault(token.text, set()).add(token.tag_)
-    names = sorted(set().union(*found.values())) if found else []
+                tags_of.setdefault(token.text, set()).add(token.tag_)
+    names = sorted(set().union(*tags_of.values())) if tags_of else []
     if len(names) > MAX_TAGS:
         raise ValueError(Errors.HS009.format(n=len(names), limit=MAX_TAGS))
     numbers = {name: i for i, name in enumerate(names)}
     lookups = Lookups()
-    lookups.add_table(TABLE, {word: sorted(numbers[tag] for tag in tags) for word, tags in sorted(found.items())})
+    lookups.add_table(TABLE, {word: sorted(numbers[tag] for tag in tags) for word, tags in sorted(tags_of.items())})
     return lookups
 
 
-def known_tag(number: int, lexeme: Any) -> int:
-    """Whether the word was seen with the tag of this number; 0 if there is no table."""
-    table = known_tag_table(lexeme.vocab)
-    return int(table is not None and number in table.get(lexeme.orth, ()))
-
-
-def known_tag_table(vocab: Vocab) -> Optional[Table]:
-    """The table of a vocabulary, None if it has none."""
-    return vocab.lookups.get_table(TABLE) if vocab.lookups.has_table(TABLE) else None
+@register_attribute("known_tag", numbers=range(MAX_TAGS), word="lexeme", table=TABLE)
+def known_tag(number: int, word: Any) -> bool:
+    """Whether the word was seen with the tag of this number; not so if there is no table."""
+    lookups = word.vocab.lookups
+    return lookups.has_table(TABLE) and number in lookups.get_table(TABLE).get(word.orth, ())

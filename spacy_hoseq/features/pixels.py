@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.lexeme import Lexeme
 
 from ..arrays import Floats32
+from .attributes import register_attribute
 
 ROWS, COLUMNS = 16, 8  # pixels
 CELL_ROWS, CELL_COLUMNS = 4, 2  # pixels of one character
@@ -39,9 +39,10 @@ def is_image(word: str) -> bool:
     return len(word) == CHARACTERS and all(BLANK <= ord(c) <= BLANK + 255 for c in word)
 
 
-def pixel(number: int, lexeme: Lexeme) -> int:
+@register_attribute("pixel", numbers=range(ROWS * COLUMNS))
+def pixel(number: int, word: str) -> int:
     """Pixel `number` (row by row, from 0) of a word: 1 if it is black, 0 (no feature) if not or if the word is none."""
-    return _pixels(lexeme.text)[number]
+    return _pixels(word)[number]
 
 
 @lru_cache(maxsize=1)  # all pixels of a word are asked for one after the other

@@ -3,11 +3,11 @@
     template    := part ("+" part)*                      a conjunction fires when all of its parts do
     part        := name "[" offset [".." offset] "]" | "bias"
     name        := spaCy token attribute | "_." extension | numbered number [".." number]
-    numbered    := "prefix" | "suffix" | "pixel" | "known_tag"
+    numbered    := the name of an attribute that is registered with numbers (features/attributes.py), as "suffix"
 
-The number of an affix is its length in characters, that of a pixel its place in the image (features/pixels.py), that of
-a known tag its place among the tags of the training data (features/known_tags.py). A range stands for one template per
-value: "prefix1..3[0]" is three templates, "lower[-2..2]" is five.
+The number of an affix is its length in characters, that of a known tag its place among the tags of the training data
+(features/known_tags.py). A range stands for one template per value: "prefix1..3[0]" is three templates, "lower[-2..2]"
+is five.
 """
 
 import itertools
@@ -15,12 +15,12 @@ import re
 from typing import Iterable, List, NamedTuple, Tuple
 
 from ..errors import Errors
+from .attributes import numbered_names, numbers_of
 
 _NAME = re.compile(r"_\.[A-Za-z]\w*|[A-Za-z_]+")
 _LENGTHS = re.compile(r"(\d+)(?:\.\.(\d+))?")
 _OFFSETS = re.compile(r"\[([+-]?\d+)(?:\.\.([+-]?\d+))?\]")
-_LEAST_NUMBER = {"prefix": 1, "suffix": 1, "pixel": 0, "known_tag": 0}
-MAX_OFFSET, MAX_NUMBER = 100, 127
+MAX_OFFSET = 100
 
 
 class Part(NamedTuple):
@@ -84,12 +84,12 @@ def _parse_part(text: str, at: int) -> Tuple[List[Part], int]:
         return [Part("bias", 0)], at
     attributes = [name.group()]
     lengths = _LENGTHS.match(text, at)
-    if name.group() in _LEAST_NUMBER:
-        if lengths:
-            numbers = _range(text, lengths, least=_LEAST_NUMBER[name.group()], most=MAX_NUMBER)
-            attributes = [f"{name.group()}{n}" for n in numbers]
+    known = numbers_of(name.group())
+    if lengths and known is not None:
+        numbers = _range(text, lengths, least=known[0], most=known[-1])
+        attributes = [f"{name.group()}{n}" for n in numbers]
     elif lengths and not name.group().startswith("_."):
-        raise ValueError(_message(text, at, '"[" (only prefix, suffix, pixel and known_tag take a number)'))
+        raise ValueError(_message(text, at, f'"[" (only {", ".join(numbered_names())} take a number)'))
     at = lengths.end() if lengths else at
     offsets = _OFFSETS.match(text, at)
     if not offsets:

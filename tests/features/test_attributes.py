@@ -11,6 +11,8 @@ from spacy_hoseq.features.attributes import check_attribute, lexical_attribute, 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 
+from .values import value_of
+
 VALUES = [  # attribute, word, value (text is hashed, 0 = no value)
     ("orth", "Mid-1990s", "Mid-1990s"),
     ("lower", "Mid-1990s", "mid-1990s"),
@@ -84,7 +86,7 @@ def extension():
 
 @pytest.mark.parametrize("name, word, value", VALUES)
 def test_value_of_a_word(vocab, name, word, value):
-    assert lexical_attribute(name)(vocab[word]) == (hash_string(value) if isinstance(value, str) else value)
+    assert value_of(name, vocab[word]) == (hash_string(value) if isinstance(value, str) else value)
 
 
 @pytest.mark.parametrize("name", ["tag", "LOWER", "_.x", "bias", "prefixes", "suffix-1", "nonsense"])

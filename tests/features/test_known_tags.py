@@ -8,10 +8,12 @@ from spacy.tokens import Doc, DocBin
 from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 
-from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.features.attributes import numbers_of
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.known_tags import MAX_TAGS, TABLE, known_tags
-from spacy_hoseq.features.templates import MAX_NUMBER, parse_templates
+from spacy_hoseq.features.templates import parse_templates
+
+from .values import value_of
 
 SENTENCES = [("the run was long", "D N V A"), ("dogs run", "N V"), ("The run", "D N"), ("", "")]
 NUMBERS = {"the": [1], "The": [1], "run": [2, 3], "was": [3], "long": [0], "dogs": [2]}  # A, D, N, V
@@ -39,7 +41,7 @@ def vocab_with(path):
 
 def values(vocab, word, n=5):
     """Of known_tag0, known_tag1, ..."""
-    return [lexical_attribute(f"known_tag{i}")(vocab[word]) for i in range(n)]
+    return [value_of(f"known_tag{i}", vocab[word]) for i in range(n)]
 
 
 def test_table_has_the_tags_of_every_word_in_sorted_order(corpus):
@@ -89,7 +91,7 @@ def test_no_path():
 
 
 def test_limit_on_the_number_of_tags(tmp_path):
-    assert MAX_TAGS == MAX_NUMBER + 1, "templates can name all of them"
+    assert numbers_of("known_tag") == range(MAX_TAGS), "templates can name all of them"
     for n in (MAX_TAGS, MAX_TAGS + 1):
         doc = Doc(Vocab(), words=["a"] * n, tags=[f"T{i:03}" for i in range(n)])
         path = file_of(tmp_path / f"{n}.spacy", [doc])

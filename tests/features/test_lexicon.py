@@ -8,11 +8,13 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features import lexicon, word_types
-from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.features import word_types
+from spacy_hoseq.features.attributes import ATTRIBUTES, register_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.lexicon import Lexicon
 from spacy_hoseq.features.templates import parse_templates
+
+from .values import value_of
 
 NAMES = ["lower", "suffix2", "length", "is_alpha"]
 
@@ -32,7 +34,7 @@ def values_of(lex, vocab, words):
 
 
 def direct(vocab, words):
-    return [[lexical_attribute(name)(vocab[word]) for name in NAMES] for word in words]
+    return [[value_of(name, vocab[word]) for name in NAMES] for word in words]
 
 
 def words_of(first, last):
@@ -113,16 +115,17 @@ def test_a_word_is_what_its_vocabulary_says():
     assert values_of(again, english, ["the", "und"])[:, 0].tolist() == [1, 0]
 
 
-def counting(monkeypatch):
-    """Counts how many word types are worked out."""
-    calls = []
-    monkeypatch.setattr(lexicon, "lexical_attribute", lambda name: lambda lexeme: calls.append(lexeme.orth_) or 1)
-    return calls
+@pytest.fixture
+def calls():
+    """The words that an attribute "counting" is asked for."""
+    words = []
+    register_attribute("counting")(words.append)
+    yield words
+    del ATTRIBUTES["counting"]
 
 
-def test_each_type_is_worked_out_once(vocab, monkeypatch):
-    calls = counting(monkeypatch)
-    lex = Lexicon(["lower"])
+def test_each_type_is_worked_out_once(vocab, calls):
+    lex = Lexicon(["counting"])
     for words in (["a", "b", "a"], ["b", "c"], ["a", "b", "c"]):
         values_of(lex, vocab, words)
     assert sorted(calls) == ["a", "b", "c"]
@@ -131,10 +134,9 @@ def test_each_type_is_worked_out_once(vocab, monkeypatch):
     assert sorted(calls) == ["a", "b", "c", "c"]
 
 
-def test_all_is_forgotten_when_there_are_too_many_types(vocab, monkeypatch):
+def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls, monkeypatch):
     monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 10)
-    calls = counting(monkeypatch)
-    lex = Lexicon(["lower"])
+    lex = Lexicon(["counting"])
     values_of(lex, vocab, words_of(0, 8))
     values_of(lex, vocab, words_of(0, 2))
     assert len(calls) == 8

@@ -14,6 +14,7 @@ from spacy_hoseq.features.template_sets import pixel_templates
 from spacy_hoseq.features.templates import Part, parse_templates
 
 from .test_extract import hash_string, plain_mix
+from .values import value_of
 
 DOTS = {(0, 0): 1, (1, 0): 2, (2, 0): 3, (3, 0): 7, (0, 1): 4, (1, 1): 5, (2, 1): 6, (3, 1): 8}  # (row, column)
 BLANK = unicodedata.lookup("BRAILLE PATTERN BLANK")
@@ -115,7 +116,9 @@ def test_pixel_attributes():
 
 @pytest.mark.parametrize("number", [0, 7, 8, 63, 127])
 def test_value_of_a_pixel(number):
-    attribute = lexical_attribute(f"pixel{number}")
+    def attribute(lexeme):
+        return value_of(f"pixel{number}", lexeme)
+
     images = random_images(8, seed=2)
     for order in (images, images[::-1]):  # words follow each other in any order
         values = [attribute(VOCAB[image_to_word(image)]) for image in order]

@@ -1,0 +1,82 @@
+"""The attributes of words that are always there: spaCy's own, affixes, and what the characters say."""
+
+import unicodedata
+from functools import lru_cache
+from operator import attrgetter
+
+from spacy.lexeme import Lexeme
+
+from .attributes import register_attribute
+
+MAX_LENGTH = 127  # of an affix
+FIELDS = (  # of spaCy's Lexeme
+    "orth", "lower", "norm", "shape", "prefix", "suffix", "cluster",
+    "is_alpha", "is_ascii", "is_digit", "is_lower", "is_upper", "is_title", "is_punct", "is_space", "is_bracket",
+    "is_quote", "is_left_punct", "is_right_punct", "is_currency", "like_num", "like_url", "like_email", "is_stop",
+)  # fmt: skip
+
+for name in FIELDS:
+    register_attribute(name, word="lexeme")(attrgetter(name))
+
+register_attribute("length")(len)
+
+
+@register_attribute("prefix", numbers=range(1, MAX_LENGTH + 1))
+def prefix(length: int, word: str) -> str:
+    return word[:length] if len(word) >= length else ""
+
+
+@register_attribute("suffix", numbers=range(1, MAX_LENGTH + 1))
+def suffix(length: int, word: str) -> str:
+    return word[-length:] if len(word) >= length else ""
+
+
+@register_attribute("has_digit")
+def has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+@register_attribute("has_upper")
+def has_upper(word: str) -> bool:
+    return any(map(str.isupper, word))
+
+
+@register_attribute("has_hyphen")
+def has_hyphen(word: str) -> bool:
+    return "-" in word
+
+
+@register_attribute("initial_upper")
+def initial_upper(word: str) -> bool:
+    return word[:1].isupper()
+
+
+@register_attribute("edge")
+def edge(word: str) -> None:
+    """No word has it, only the places before and after a sentence: "edge[-1]" fires at first words."""
+
+
+@register_attribute("short_shape", word="lexeme")
+def short_shape(word: Lexeme) -> str:
+    """spaCy's shape with every run of one character class written once: "Mid-1990s" -> "Xx-dx"."""
+    return _short(word.shape_)
+
+
+@lru_cache(maxsize=10_000)  # there are fewer shapes than words
+def _short(shape: str) -> str:
+    return "".join(c for i, c in enumerate(shape) if i == 0 or c != shape[i - 1])
+
+
+@register_attribute("char_classes")
+def char_classes(word: str) -> str:
+    """The set of Unicode general categories in the word: "３０％" -> {Nd, Po}. For scripts without case."""
+    return "".join(sorted({unicodedata.category(c) for c in word}))
+
+
+@register_attribute("repeated_char")
+def repeated_char(word: str) -> str:
+    """How a word repeats characters: 高高兴兴 -> "AABB", 试试 -> "AA"; no value if it repeats none."""
+    if not 2 <= len(word) <= 6:
+        return ""
+    letters = {c: chr(ord("A") + i) for i, c in enumerate(dict.fromkeys(word))}
+    return "".join(letters[c] for c in word) if len(letters) < len(word) else ""
