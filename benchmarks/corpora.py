@@ -11,6 +11,7 @@ from spacy.tokens import Doc, DocBin, Span
 
 PARTS = ("train", "dev", "test")
 KEY = "chunks"
+CHUNK_SPANS = "experiments/common/chunk_spans.py"
 
 Chunk = Tuple[int, int, str]
 
@@ -66,7 +67,7 @@ def chunk_folder(corpus: Path, output: Path) -> Path:
     for part in PARTS:
         if not (output / f"{part}.spacy").exists():
             paths = [str(folder / f"{part}.spacy") for folder in (corpus, output)]
-            subprocess.run([sys.executable, "scripts/chunk_spans.py", *paths], check=True, capture_output=True)
+            subprocess.run([sys.executable, CHUNK_SPANS, *paths], check=True, capture_output=True)
     return output
 
 

@@ -32,7 +32,7 @@ OBJECTS = {  # defaults that tables name by a word
     "label scorer": lambda name: {"@scorers": "spacy_hoseq.label_scorer.v1"},
     "chunk scorer": lambda name: {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
 }
-FILES = r"\b(?:assets|benchmarks|configs|docs|scripts|spacy_hoseq|tests)/[\w./*]+\w"
+FILES = r"\b(?:assets|benchmarks|configs|docs|experiments|spacy_hoseq|tests)/[\w./*]+\w"
 SETTINGS = r"^\| Name \| Type \| Default \|.*\n\|[- |:]+\n((?:\|.*\n)+)"
 REQUIRED = ("required", "`SparseLinear`", "English set")  # a config that is filled has the last two
 
@@ -233,6 +233,7 @@ def test_file_of_the_repository(page, path):
     assert list(root.glob(path))
 
 
-@pytest.mark.parametrize("page, workflow", found_in(r"spacy project run (\w+)"))
-def test_workflow(page, workflow):
-    assert workflow in srsly.read_yaml(ROOT / "project.yml")["workflows"]
+@pytest.mark.parametrize("page, command", found_in(r"spacy project run (\w+(?: experiments/\w+)?)"))
+def test_workflow(page, command):
+    workflow, _, folder = command.partition(" ")
+    assert workflow in srsly.read_yaml(ROOT / folder / "project.yml")["workflows"]

@@ -1,31 +1,25 @@
-"""Every config of the project: complete, and what it describes can be made; those of handwriting and of chunks also
-learn."""
+"""Every config of the project, and those of experiments/conll2000: complete, and what it describes can be made; those
+of chunks also learn."""
 
-from io import StringIO
 
 import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training.initialize import init_nlp
-from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
 from spacy_hoseq.features.known_tags import TABLE
 from spacy_hoseq.layers.weights.shim import weights_in
 
-from ..readers.formats.toy import toy_file
-from .chunk_corpus import doc_of, paths, sentences, trained
-from .files import ROOT
+from ..chunk_corpus import doc_of, paths, sentences, trained
+from ..repository import ROOT, config_path
 
-CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
-OCR = {"ocr.cfg": "max_margin", "ocr_neural.cfg": "log_likelihood"}
+CONFIGS = [*(ROOT / "configs").rglob("*.cfg"), *(ROOT / "experiments" / "conll2000" / "configs").rglob("*.cfg")]
 TAGGER, BIDIRECTIONAL, CHUNKER = "hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker"
 COMPONENT = {
     "bidirectional.cfg": BIDIRECTIONAL,
     "bidirectional_chunks.cfg": BIDIRECTIONAL,
-    "ocr.cfg": TAGGER,
-    "ocr_neural.cfg": TAGGER,
     "tagger.cfg": TAGGER,
     "tagger_crf.cfg": TAGGER,
     "tagger_ho.cfg": TAGGER,
@@ -43,7 +37,7 @@ CHUNK_COMPONENTS = {
     "multilayer/marginal.cfg": [TAGGER, CHUNKER],
     "multilayer/joint.cfg": [TAGGER, CHUNKER],
 }
-ELSEWHERE = ["zh_org.cfg", "zh_org_low.cfg"]  # tests/project/test_organisations.py
+ELSEWHERE = ["zh_org.cfg", "zh_org_low.cfg"]  # tests/experiments/organisations
 LISTENS = {  # what of the tagger's labels, and whether the tagger learns from it
     "pipeline_1best.cfg": ("one_best", 0.0),
     "pipeline_marginal.cfg": ("marginals", 0.0),
@@ -56,13 +50,13 @@ SOURCED = ["multilayer/1best.cfg", "multilayer/marginal.cfg"]
 
 
 def test_all_configs_are_tested():
-    found = [path.relative_to(ROOT / "configs").as_posix() for path in CONFIGS]
-    assert sorted(found) == sorted([*COMPONENT, *CHUNK_COMPONENTS, *ELSEWHERE])
+    names = [path.as_posix().rpartition("/configs/")[2] for path in CONFIGS]
+    assert sorted(names) == sorted([*COMPONENT, *CHUNK_COMPONENTS, *ELSEWHERE])
 
 
 @pytest.mark.parametrize("file", COMPONENT)
 def test_config_is_complete_and_can_be_made(file):
-    config, name = load_config(ROOT / "configs" / file, interpolate=True), COMPONENT[file]
+    config, name = load_config(config_path(file), interpolate=True), COMPONENT[file]
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert nlp.pipe_names == [name] == config["nlp"]["pipeline"]
     component, settings = nlp.get_pipe(name), config["components"][name]
@@ -107,7 +101,7 @@ def model_of(models, file):
 @pytest.mark.parametrize("file", CHUNK_COMPONENTS)
 def test_chunk_config_is_complete_and_can_be_made(file, models):
     changes = {"paths.tagger": str(models[0] / "multilayer" / "tagger" / "model-last")} if file in SOURCED else {}
-    config = load_config(ROOT / "configs" / file, overrides=changes, interpolate=True)
+    config = load_config(config_path(file), overrides=changes, interpolate=True)
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert nlp.pipe_names == CHUNK_COMPONENTS[file] == config["nlp"]["pipeline"]
     filled = load_model_from_config(config, auto_fill=True, validate=True)
@@ -126,7 +120,7 @@ def test_chunk_config_is_complete_and_can_be_made(file, models):
 @pytest.mark.parametrize("file", LISTENS)
 def test_what_the_chunker_listens_to(file):
     """The systems of a group differ in nothing else."""
-    config = load_config(ROOT / "configs" / file, interpolate=False)
+    config = load_config(config_path(file), interpolate=False)
     model = config["components"][CHUNKER]["model"]
     listeners = [model["emissions"]["second"]["upstream"]]
     if file.startswith("multilayer"):
@@ -140,7 +134,7 @@ def test_what_the_chunker_listens_to(file):
         assert (listener["output"], listener["grad_factor"]) == LISTENS[file]
         listener["output"] = listener["grad_factor"] = None
     first = next(other for other in LISTENS if other.split("_")[0].split("/")[0] == file.split("_")[0].split("/")[0])
-    same = load_config(ROOT / "configs" / first, interpolate=False)["components"][CHUNKER]["model"]
+    same = load_config(config_path(first), interpolate=False)["components"][CHUNKER]["model"]
     for listener in (same["emissions"]["second"], *([same["transitions"]] if len(listeners) > 1 else [])):
         listener["upstream"]["output"] = listener["upstream"]["grad_factor"] = None
     assert same == model
@@ -195,10 +189,10 @@ def weights_of(nlp):
 def test_joint_training_begins_with_the_weights_it_is_given(file, models, corpus):
     """And with none if it is not."""
     start = models[0] / STARTS[file].removesuffix(".cfg") / "model-last"
-    config = load_config(ROOT / "configs" / file, overrides={**corpus, "paths.start": str(start)})
+    config = load_config(config_path(file), overrides={**corpus, "paths.start": str(start)})
     expected = weights_of(spacy.load(start))
     assert len(expected) >= 5 and all(map(np.array_equal, weights_of(init_nlp(config)), expected))
-    fresh = init_nlp(load_config(ROOT / "configs" / file, overrides=corpus))
+    fresh = init_nlp(load_config(config_path(file), overrides=corpus))
     assert len(weights_of(fresh)) == len(expected) and not any(values.any() for values in weights_of(fresh))
 
 
@@ -212,7 +206,7 @@ def test_known_tags_of_the_training_data_are_with_the_multilayer_models(models):
 
 def test_bidirectional_config_has_the_settings_of_a_bare_pipe():
     """But for features of a single token, which a corpus of usual size has too many of."""
-    settings = load_config(ROOT / "configs" / "bidirectional.cfg", interpolate=True)["components"][BIDIRECTIONAL]
+    settings = load_config(config_path("bidirectional.cfg"), interpolate=True)["components"][BIDIRECTIONAL]
     nlp = spacy.blank("en")
     nlp.add_pipe(BIDIRECTIONAL)
     bare = nlp.get_pipe_config(BIDIRECTIONAL)
@@ -228,43 +222,7 @@ def test_chunk_config_reads_tags_and_chunks(part, tmp_path):
     doc.spans["chunks"] = [Span(doc, 0, 1, "NP"), Span(doc, 1, 2, "VP")]
     DocBin(docs=[doc]).to_disk(tmp_path / "one.spacy")
     changes = {"paths.train": str(tmp_path / "one.spacy"), "paths.dev": str(tmp_path / "one.spacy")}
-    config = load_config(ROOT / "configs" / "bidirectional_chunks.cfg", overrides=changes, interpolate=True)
+    config = load_config(config_path("bidirectional_chunks.cfg"), overrides=changes, interpolate=True)
     (example,) = spacy.registry.resolve({"corpora": config["corpora"]})["corpora"][part](nlp)
     assert [token.tag_ for token in example.predicted] == ["PRP", "VBD", "."] and not example.predicted.spans
     assert [(span.text, span.label_) for span in example.reference.spans["chunks"]] == [("She", "NP"), ("left", "VP")]
-
-
-@pytest.mark.parametrize("name", OCR)
-def test_handwriting_configs(name):
-    config = load_config(ROOT / "configs" / name, interpolate=True)
-    assert config["components"]["hoseq_tagger"]["objective"] == OCR[name]
-    assert config["components"]["hoseq_tagger"]["model"]["patterns"]["max_order"] == 7
-    assert config["corpora"]["train"]["@readers"] == config["corpora"]["dev"]["@readers"]
-    assert config["corpora"]["train"]["folds"] == [0] and config["corpora"]["dev"]["folds"] == [1]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", OCR)
-def test_handwriting_is_learnt(name, tmp_path):
-    """As `spacy train` does it, with the corpora of the config."""
-    path = toy_file(tmp_path / "letter.data.gz")
-    changes = {"paths.letters": str(path), "training.max_steps": 12, "training.eval_frequency": 4}
-    changes |= {"training.logger.progress_bar": None, "components.hoseq_tagger.model.patterns.min_count": 2}
-    config = load_config(ROOT / "configs" / name, overrides=changes, interpolate=False)
-    nlp = init_nlp(config)
-    assert nlp.get_pipe("hoseq_tagger").labels == tuple("abcde")
-    output = StringIO()
-    (tmp_path / "output").mkdir()
-    trained, _ = train(nlp, tmp_path / "output", use_gpu=-1, stdout=output, stderr=output)
-    lines = [line.split() for line in output.getvalue().splitlines()]
-    rows = [[float(cell) for cell in line] for line in lines if line and line[0].isdigit()]
-    assert [row[1] for row in rows] == [0, 4, 8, 12]
-    assert rows[-1][3] > rows[0][3] and rows[-1][3] > 40, "accuracy on the development fold"
-    loaded = spacy.load(tmp_path / "output" / "model-last")
-    assert loaded.get_pipe("hoseq_tagger").labels == tuple("abcde")
-    assert trained.config["components"] == loaded.config["components"]
-
-
-def test_handwriting_without_a_file():
-    with pytest.raises(ValueError, match="E913"):
-        init_nlp(load_config(ROOT / "configs" / "ocr.cfg", interpolate=False))

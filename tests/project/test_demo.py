@@ -1,14 +1,13 @@
 """The workflow `demo` of project.yml, on a copy of the project's files."""
 
 import re
-import shutil
 from pathlib import Path
 from typing import Dict
 
 import pytest
 import srsly
 
-from .files import ROOT, run
+from ..repository import copy_of_project, run
 
 FILES = {"first-order-crf": "crf"}
 SYSTEMS = ("first-order", "higher-order", "first-order-crf")
@@ -19,16 +18,9 @@ CHUNK_FLOOR = {"spans_chunks_f": 0.8, "tag_acc": 0.87}  # measured: 0.85, 0.91
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy in which the workflow has run."""
-    folder = copy_project(tmp_path_factory.mktemp("project"))
+    folder = copy_of_project(tmp_path_factory.mktemp("project") / "copy")
     process = run("-m", "spacy", "project", "run", "demo", folder=folder)
     assert process.returncode == 0, process.stdout
-    return folder
-
-
-def copy_project(folder: Path) -> Path:
-    for name in ("assets", "configs", "scripts"):
-        shutil.copytree(ROOT / name, folder / name)
-    shutil.copy(ROOT / "project.yml", folder)
     return folder
 
 
@@ -96,7 +88,7 @@ def test_second_run_has_nothing_to_do(project):
 
 @pytest.mark.long
 def test_variable_names_the_folder_of_a_corpus(tmp_path):
-    project = copy_project(tmp_path / "project")
+    project = copy_of_project(tmp_path / "project")
     (tmp_path / "corpora").mkdir()
     (tmp_path / "corpora" / "train.txt").write_text("Hello UH B-INTJ\n\n" * 10, encoding="utf8")
     arguments = ["conll2000-files", ".", "--vars.conll2000", tmp_path / "corpora"]

@@ -1,7 +1,10 @@
-"""project.yml: what it names is there, and scripts and configs take the arguments that they are given."""
+"""project.yml, at the top and of each experiment: what it names is there, scripts and configs take the arguments of its
+commands, and the README of each experiment lists them."""
 
+import os
 import re
 import shlex
+import shutil
 from functools import cache
 
 import pytest
@@ -10,28 +13,39 @@ import typer
 from spacy.cli._util import parse_config_overrides
 from spacy.util import load_config
 from typer.main import get_command
+from weasel.cli.document import project_document
 from weasel.schemas import ProjectConfigSchema, validate
 
-from .files import ROOT, call, script
+from ..repository import ROOT, call, script
 
-PROJECT = srsly.read_yaml(ROOT / "project.yml")
-COMMANDS = {command["name"]: command for command in PROJECT["commands"]}
+EXPERIMENTS = [path.parent.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("experiments/*/project.yml"))]
+PROJECTS = {folder: srsly.read_yaml(ROOT / folder / "project.yml") for folder in (".", *EXPERIMENTS)}
+COMMANDS = {(folder, step["name"]): step for folder, project in PROJECTS.items() for step in project["commands"]}
+WORKFLOWS = [(folder, name) for folder, project in PROJECTS.items() for name in project["workflows"]]
 MADE = ("corpus", "training", "metrics", "reports")
-MORE_ARGUMENTS = ("train", "org_reranking")  # overrides of the config
-SCRIPTS = sorted({name for command in PROJECT["commands"] for line in command["script"]
-                  for name in re.findall(r"^python scripts/(\w+)\.py ", line)} - {"check_assets"})  # fmt: skip
+MORE_ARGUMENTS = ("common/train", "organisations/rerank")  # overrides of the config
+NO_TYPER = ("common/check_assets",)
 
 
-def calls_of(name):
-    """Arguments of each call of a script, variables replaced."""
-    lines = [line for command in PROJECT["commands"] for line in command["script"]]
-    words = [shlex.split(filled(line)) for line in lines if line.startswith(f"python scripts/{name}.py ")]
-    return [line[2:] for line in words]
+def path_of(folder, name):
+    """Of a file that a project names, from the top of the repository."""
+    return os.path.normpath(f"{folder}/{name}")
 
 
-def filled(line):
-    line = re.sub(r"\$\{vars\.(\w+)\}", lambda found: str(PROJECT["vars"][found[1]]), line)
-    return re.sub(r"\$\{env\.(\w+)\}", lambda found: PROJECT["env"][found[1]] and "", line)
+def scripts_called(folder, command):
+    """Name and arguments of each script, variables replaced."""
+    for line in command["script"]:
+        words = shlex.split(filled(PROJECTS[folder], line))
+        if words[0] == "python" and words[1].endswith(".py"):
+            yield path_of(folder, words[1]).removeprefix("experiments/").removesuffix(".py"), words[2:]
+
+
+def filled(project, line):
+    line = re.sub(r"\$\{vars\.(\w+)\}", lambda match: str(project["vars"][match[1]]), line)
+    return re.sub(r"\$\{env\.(\w+)\}", lambda match: project["env"][match[1]] and "", line)
+
+
+CALLS = [(folder, *called) for (folder, _), command in COMMANDS.items() for called in scripts_called(folder, command)]
 
 
 @cache
@@ -42,90 +56,124 @@ def command_of(name):
     return get_command(app)
 
 
-def test_it_is_a_project():
-    assert validate(ProjectConfigSchema, PROJECT) == []
+def test_there_are_projects():
+    assert [folder.removeprefix("experiments/") for folder in EXPERIMENTS] == [
+        "conll2000", "ocr", "organisations", "treebanks"
+    ]  # fmt: skip
 
 
-def test_commands_of_workflows_exist_and_all_are_used():
-    used = [name for workflow in PROJECT["workflows"].values() for name in workflow]
-    assert len(COMMANDS) == len(PROJECT["commands"]) and set(used) == set(COMMANDS)
-    for name, workflow in PROJECT["workflows"].items():
+@pytest.mark.parametrize("folder", PROJECTS)
+def test_it_is_a_project(folder):
+    assert validate(ProjectConfigSchema, PROJECTS[folder]) == []
+
+
+@pytest.mark.parametrize("folder", PROJECTS)
+def test_commands_of_workflows_exist_and_all_are_used(folder):
+    project = PROJECTS[folder]
+    names = [command["name"] for command in project["commands"]]
+    assert len(set(names)) == len(names)
+    assert {name for workflow in project["workflows"].values() for name in workflow} == set(names)
+    for name, workflow in project["workflows"].items():
         assert workflow and len(set(workflow)) == len(workflow), name
 
 
-def named_in(command):
-    """Scripts, configs and corpora of the repository."""
-    return set(re.findall(r"(?<![\w/])(?:scripts|configs|assets/en|assets/zh)/[\w./]+", " ".join(command["script"])))
+def named_in(folder, command):
+    """Scripts, configs and corpora of the repository, and whatever else is no result of a command."""
+    words = [word for line in command["script"] for word in shlex.split(line)]
+    paths = [word for word in words if re.fullmatch(r"[\w./-]+\.(py|cfg|conll|conllu|txt)", word)]
+    return {path_of(folder, path) for path in paths if path.split("/")[0] not in MADE}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_files_of_the_project_exist(name):
-    command = COMMANDS[name]
-    paths = [path for path in [*named_in(command), *command.get("deps", [])] if path.split("/")[0] not in MADE]
-    assert [path for path in paths if not (ROOT / path).exists()] == []
+@pytest.mark.parametrize("folder, name", COMMANDS)
+def test_files_of_the_project_exist(folder, name):
+    command = COMMANDS[folder, name]
+    deps = [path_of(folder, path) for path in command.get("deps", []) if path.split("/")[0] not in MADE]
+    assert [path for path in [*named_in(folder, command), *deps] if not (ROOT / path).exists()] == []
     assert command["help"].strip() and command["outputs"]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_runs_again_when_its_configs_change(name):
-    deps = COMMANDS[name].get("deps", [])
-    configs = {path for path in named_in(COMMANDS[name]) if path.startswith("configs/")}
+@pytest.mark.parametrize("folder, name", COMMANDS)
+def test_a_command_runs_again_when_its_configs_change(folder, name):
+    command = COMMANDS[folder, name]
+    deps = [path_of(folder, dep) for dep in command.get("deps", [])]
+    configs = {path for path in named_in(folder, command) if path.endswith(".cfg")}
     assert {path for path in configs if not any(f"{path}/".startswith(f"{dep}/") for dep in deps)} == set()
 
 
-@pytest.mark.parametrize("name", PROJECT["workflows"])
-def test_what_a_command_depends_on_was_made_before(name):
+@pytest.mark.parametrize("folder, name", WORKFLOWS)
+def test_what_a_command_depends_on_was_made_before(folder, name):
     made = []
-    for command in PROJECT["workflows"][name]:
-        for dep in COMMANDS[command].get("deps", []):
+    for command in PROJECTS[folder]["workflows"][name]:
+        for dep in COMMANDS[folder, command].get("deps", []):
             near = [other for other in made if dep == other or f"{dep}/".startswith(f"{other}/")
                     or other.startswith(f"{dep}/")]  # fmt: skip
             assert dep.split("/")[0] not in MADE or near, f"{command}: {dep}"
-        made += COMMANDS[command]["outputs"]
+        made += COMMANDS[folder, command]["outputs"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", sorted({name for _, name, _ in CALLS} - set(NO_TYPER)))
 def test_arguments_are_those_of_the_script(name):
-    for arguments in calls_of(name):
+    for _, _, arguments in (called for called in CALLS if called[1] == name):
         context = command_of(name).make_context(name, list(arguments))
         assert name in MORE_ARGUMENTS or not context.args
 
 
-def test_variables_are_known_and_used():
-    text = " ".join(line for command in PROJECT["commands"] for line in command["script"])
+@pytest.mark.parametrize("folder", PROJECTS)
+def test_variables_are_known_and_used(folder):
+    project = PROJECTS[folder]
+    text = " ".join(line for command in project["commands"] for line in command["script"])
     for kind, key in (("vars", "vars"), ("env", "env")):
-        assert set(re.findall(rf"\$\{{{kind}\.(\w+)\}}", text)) == set(PROJECT[key])
+        assert set(re.findall(rf"\$\{{{kind}\.(\w+)\}}", text)) == set(project[key])
 
 
 @pytest.mark.parametrize("name", MORE_ARGUMENTS)
 def test_configs_have_what_is_overridden(name):
     checked = set()
-    for arguments in calls_of(name):
+    for folder, _, arguments in (called for called in CALLS if called[1] == name):
         extra = command_of(name).make_context(name, list(arguments)).args
         overrides = parse_config_overrides(list(extra), env_var=None) if extra else {}
-        load_config(ROOT / arguments[0], overrides=overrides, interpolate=False)
+        load_config(ROOT / folder / arguments[0], overrides=overrides, interpolate=False)
         checked |= set(overrides)
     assert checked >= {"components.hoseq_chunker.model.emissions.templates.@misc"}
-    assert name != "train" or "components.hoseq_tagger.model.patterns.rules.tag_set" in checked
+    assert name != "common/train" or "components.hoseq_tagger.model.patterns.rules.tag_set" in checked
+
+
+@pytest.mark.parametrize("folder", EXPERIMENTS)
+def test_readme_lists_the_commands(folder, tmp_path):
+    """`spacy project document --output README.md --no-emoji` would change nothing."""
+    readme = (ROOT / folder / "README.md").read_text(encoding="utf8")
+    shutil.copy(ROOT / folder / "README.md", tmp_path)
+    shutil.copy(ROOT / folder / "project.yml", tmp_path)
+    project_document(tmp_path, tmp_path / "README.md", no_emoji=True)
+    assert (tmp_path / "README.md").read_text(encoding="utf8") == readme
+    assert not readme.startswith("<!--"), "what it is about comes first"
+
+
+@pytest.mark.parametrize("readme", sorted(ROOT.glob("experiments/**/README.md")), ids=lambda path: path.parent.name)
+def test_links_of_readmes(readme):
+    links = re.findall(r"\]\((?!http)([^)\s#]+)\)", readme.read_text(encoding="utf8"))
+    assert links and [link for link in links if not (readme.parent / link).is_file()] == []
 
 
 @pytest.mark.parametrize("workflow, name", [("ptb", "the Penn Treebank"), ("ctb", "the Chinese Treebank")])
 def test_a_licensed_treebank_without_its_folder(workflow, name, tmp_path, monkeypatch):
     """The first thing that the workflow does fails, and says what to do."""
     monkeypatch.chdir(tmp_path)
-    line = shlex.split(filled(COMMANDS[PROJECT["workflows"][workflow][0]]["script"][0]))
-    assert line[:2] == ["python", "scripts/treebank.py"]
-    code, output = call(script("treebank"), *line[2:])
+    first = COMMANDS[".", PROJECTS["."]["workflows"][workflow][0]]
+    called, arguments = next(scripts_called(".", first))
+    assert called == "treebanks/convert"
+    code, output = call(script(called), *arguments)
     assert code == 1 and f"No folder with {name} is named" in output
     assert "licensed" in output and f"--vars.{workflow}_dir" in output.replace("(ctb: ", "")
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("workflow", ["ctb_sdp", "ud_chinese"])
-def test_a_public_corpus_without_its_folder(workflow, tmp_path, monkeypatch):
+@pytest.mark.parametrize("folder, workflow", [("experiments/treebanks", "ctb_sdp"), (".", "ud_chinese")])
+def test_a_public_corpus_without_its_folder(folder, workflow, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    line = shlex.split(filled(COMMANDS[PROJECT["workflows"][workflow][0]]["script"][0]))
-    assert line[:2] == ["python", "scripts/corpus_parts.py"]
-    code, output = call(script("corpus_parts"), *line[2:])
+    first = COMMANDS[folder, PROJECTS[folder]["workflows"][workflow][0]]
+    called, arguments = next(scripts_called(folder, first))
+    assert called == "common/corpus_parts"
+    code, output = call(script(called), *arguments)
     assert code == 1 and f"--vars.{workflow} FOLDER" in output and not list(tmp_path.iterdir())
-    assert workflow in PROJECT["vars"] and ("project assets" in output) == (workflow == "ud_chinese")
+    assert workflow in PROJECTS[folder]["vars"] and ("project assets" in output) == (workflow == "ud_chinese")

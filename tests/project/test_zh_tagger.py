@@ -12,8 +12,8 @@ from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.chinese_pos_rules import chinese_pos_rules
 from spacy_hoseq.patterns.sources import PatternFeatures
 
-from .chunk_corpus import trained
-from .files import ROOT
+from ..chunk_corpus import trained
+from ..repository import ROOT
 
 FILES = ["zh_tagger.cfg", "zh_tagger_ho.cfg"]
 QUICK = {"training.max_steps": 0, "training.max_epochs": 2, "training.eval_frequency": 1000}

@@ -1,0 +1,88 @@
+"""Train and measure CRFsuite with the templates of a config, to compare with. Writes the JSON of measure.py.
+
+    python experiments/common/crfsuite.py CONFIG TRAIN.spacy TEST.spacy OUTPUT.json [--algorithm ap]
+
+Features are the keys that this package computes of the same templates, so both systems see the same. Needs
+python-crfsuite (`pip install spacy-hoseq[bench]`); without it nothing is written.
+"""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import List, Tuple
+
+import spacy
+import srsly
+import typer
+from spacy.tokens import Doc, DocBin
+from spacy.util import load_config, registry
+from wasabi import msg
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.templates import parse_templates
+
+PASSES = 5
+Sentences = List[Tuple[Doc, List[str]]]  # words, tags
+
+
+def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "ap") -> None:
+    try:
+        import pycrfsuite
+    except ImportError:
+        msg.warn("python-crfsuite is not installed: no comparison with it")
+        return
+    emissions = load_config(config)["components"]["hoseq_tagger"]["model"]["emissions"]
+    extractor = FeatureExtractor(parse_templates(registry.resolve({"templates": emissions["templates"]})["templates"]))
+    training, testing = read(train), read(test)
+    start = time.perf_counter()
+    trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
+    for features, (_, tags) in zip(features_of(extractor, training), training, strict=True):
+        trainer.append(features, tags)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.crfsuite"
+        trainer.train(str(file))
+        seconds = time.perf_counter() - start
+        model_bytes = file.stat().st_size
+        tagger = pycrfsuite.Tagger()
+        tagger.open(str(file))
+        times = []
+        for _ in range(PASSES):
+            start = time.perf_counter()
+            guessed = [tagger.tag(features) for features in features_of(extractor, testing)]
+            times.append(time.perf_counter() - start)
+    known = {token.text for doc, _ in training for token in doc}
+    pairs = [(g, t, w.text) for tags, (doc, gold) in zip(guessed, testing, strict=True)
+             for g, t, w in zip(tags, gold, doc, strict=True)]  # fmt: skip
+    right = [guess == tag for guess, tag, _ in pairs]
+    unknown = [guess == tag for guess, tag, word in pairs if word not in known]
+    result = {
+        "tokens": len(pairs),
+        "accuracy": sum(right) / len(right),
+        "unknown_words": len(unknown),
+        "unknown_accuracy": sum(unknown) / max(1, len(unknown)),
+        "correct": "".join("01"[ok] for ok in right),
+        "tokens_per_second": len(pairs) / statistics.median(times),
+        "training_seconds": seconds,
+        "model_bytes": model_bytes,
+    }
+    output.parent.mkdir(parents=True, exist_ok=True)
+    srsly.write_json(output, result)
+    msg.good(f"CRFsuite: {result['accuracy']:.2%} of {len(pairs):,} tokens")
+
+
+def read(path: Path) -> Sentences:
+    """Sentence by sentence."""
+    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
+    sentences = [sentence for doc in docs for sentence in (doc.sents if doc.has_annotation("SENT_START") else [doc[:]])]
+    return [(Doc(s.doc.vocab, words=[t.text for t in s]), [t.tag_ for t in s]) for s in sentences]
+
+
+def features_of(extractor: FeatureExtractor, sentences: Sentences) -> List[List[List[str]]]:
+    """Of each token: the keys of the templates that fire."""
+    keys = (extractor.keys([doc]).T.tolist() for doc, _ in sentences)
+    return [[[f"{key:x}" for key in token if key] for token in tokens] for tokens in keys]
+
+
+if __name__ == "__main__":
+    typer.run(main)

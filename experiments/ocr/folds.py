@@ -1,0 +1,145 @@
+"""Handwriting in the setting of Taskar, Guestrin & Koller (2003): train on one fold, test on all others.
+
+    python folds.py --data letter.data.gz --folds 0,1,2 --orders 1,2,3,4,5,6,7 --objective max_margin \\
+        --output FILE.json
+
+For every fold and order: accuracy of letters after the last iteration (no development set is used), seconds of one
+training iteration, and seconds to label the test folds. An order of 1 is a chain without label patterns.
+"""
+
+import operator
+import random
+import statistics
+import time
+from pathlib import Path
+from typing import Annotated, Any, Dict, List, Optional
+
+import spacy
+import srsly
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import fix_random_seed, load_config, minibatch, registry
+from tqdm import tqdm
+from wasabi import msg, table
+
+from spacy_hoseq.readers.formats.letters import letter_corpus, read_letters
+
+PASSES = 3  # over the test folds, for the time; one if that takes long
+LONG = 10.0  # seconds
+PERCEPTRON = {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1.0}
+OBJECTIVES: Dict[str, Dict[str, Any]] = {
+    "perceptron": {"objective": "perceptron", "update_rule": PERCEPTRON},
+    "crf": {"objective": "log_likelihood"},
+    "max_margin": {"objective": "max_margin"},
+}
+MEASURED = ("accuracy", "train_seconds_per_iteration", "test_seconds", "patterns")
+HEADER = ("Order", "Patterns", "Accuracy", "Training, s/iteration", "Test, s")
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="letter.data, plain or gzipped")],
+    output: Annotated[Path, typer.Option(help="JSON")],
+    folds: Annotated[str, typer.Option(help="folds to train on, one after the other")] = "0",
+    orders: Annotated[str, typer.Option(help="largest order of the patterns; 1 = no patterns")] = "1,2,3,4,5,6,7",
+    objective: Annotated[str, typer.Option(help="perceptron, crf or max_margin; of the config if empty")] = "",
+    config: Annotated[Path, typer.Option(help="what to train")] = Path(__file__).parent / "configs" / "ocr.cfg",
+    decoder: Annotated[str, typer.Option(help="a registered decoder, without prefix and version")] = "exact",
+    iterations: Annotated[Optional[int], typer.Option(help="instead of the config's `max_epochs`")] = None,
+    dropout: Annotated[Optional[float], typer.Option(help="of the config if not given; 0 for the perceptron")] = None,
+    min_count: Annotated[int, typer.Option(help="of transitions that become patterns")] = 11,
+) -> None:
+    if objective and objective not in OBJECTIVES:
+        msg.fail(f"Unknown objective {objective}", f"Expected one of {', '.join(OBJECTIVES)}.", exits=1)
+    all_folds = sorted({fold for _, fold in read_letters(data)})
+    unknown = set(numbers(folds)) - set(all_folds)
+    if unknown:
+        msg.fail(f"{data} has no folds {sorted(unknown)}", f"It has {all_folds}.", exits=1)
+    runs: List[Dict[str, Any]] = []
+    combinations = [(fold, order) for order in numbers(orders) for fold in numbers(folds)]
+    with tqdm(combinations, unit="run") as progress:
+        for fold, order in progress:
+            progress.set_description(f"order {order}, fold {fold}")
+            settings = load_config(config, overrides={"paths.letters": str(data)})
+            tagger = settings["components"]["hoseq_tagger"]
+            tagger.update(OBJECTIVES[objective] if objective else {})
+            tagger["decoder"] = {"@misc": f"spacy_hoseq.{decoder}_decoder.v1"}
+            frequent = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": order, "min_count": min_count}
+            tagger["model"]["patterns"] = frequent if order > 1 else None
+            if dropout is not None or objective == "perceptron":
+                settings["training"]["dropout"] = dropout or 0.0
+            if iterations is not None:
+                settings["training"]["max_epochs"] = iterations
+            rest = [other for other in all_folds if other != fold]
+            found = run(settings, data, fold, rest)
+            runs.append({"fold": fold, "order": order, "objective": objective, "decoder": decoder, **found})
+            output.parent.mkdir(parents=True, exist_ok=True)
+            srsly.write_json(output, {"data_folds": all_folds, "runs": runs, "means": means(runs)})
+    rows = []
+    for mean in means(runs):
+        accuracy, train, test, patterns = (mean[name] for name in MEASURED)
+        rows.append((mean["order"], f"{patterns:.0f}", f"{accuracy:.2%}", f"{train:.3f}", f"{test:.3f}"))
+    print(table(rows, header=HEADER, divider=True, aligns=["r"] * len(HEADER)))
+    msg.good(f"Means over folds {folds}: {output}")
+
+
+def run(settings: Any, data: Path, fold: int, rest: List[int]) -> Dict[str, Any]:
+    """Train on one fold, test on the rest."""
+    fix_random_seed(settings["system"]["seed"])
+    nlp = spacy.util.load_model_from_config(settings, auto_fill=True)
+    train = list(letter_corpus(data, [fold])(nlp))
+    test = list(letter_corpus(data, rest)(nlp))
+    nlp.initialize(lambda: train)
+    optimizer = registry.resolve({"optimizer": settings["training"]["optimizer"]})["optimizer"]
+    rng = random.Random(settings["system"]["seed"])
+    iterations, size = settings["training"]["max_epochs"], settings["training"]["batcher"]["size"]
+    start = time.perf_counter()
+    for _ in range(iterations):
+        rng.shuffle(train)
+        for batch in minibatch(train, size):
+            nlp.update(batch, sgd=optimizer, drop=settings["training"]["dropout"])
+            optimizer.step_schedules()
+    seconds = (time.perf_counter() - start) / iterations
+    right, test_seconds = label(nlp, test)
+    weights = nlp.get_pipe("hoseq_tagger").model.shims[0].parameters
+    return {
+        "accuracy": right,
+        "train_seconds_per_iteration": seconds,
+        "test_seconds": test_seconds,
+        "iterations": iterations,
+        "patterns": len(weights["patterns"].values) if "patterns" in weights else 0,
+    }
+
+
+def label(nlp: Language, test: List[Example]) -> "tuple[float, float]":
+    """RETURNS the share of letters labelled right, and the median seconds of a pass over all words."""
+    seconds = []
+    for _ in range(PASSES):
+        docs = [Doc(nlp.vocab, words=[t.text for t in eg.reference]) for eg in test]
+        start = time.perf_counter()
+        labelled = list(nlp.pipe(docs))
+        seconds.append(time.perf_counter() - start)
+        if seconds[0] > LONG:
+            break
+    guess = [token.tag for doc in labelled for token in doc]
+    gold = [token.tag for eg in test for token in eg.reference]
+    return sum(map(operator.eq, guess, gold)) / len(gold), statistics.median(seconds)
+
+
+def means(runs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Over folds, for each order."""
+    result = []
+    for order in sorted({r["order"] for r in runs}):
+        own = [r for r in runs if r["order"] == order]
+        mean = {name: statistics.mean(r[name] for r in own) for name in MEASURED}
+        result.append({"order": order, "folds": len(own), **mean})
+    return result
+
+
+def numbers(text: str) -> List[int]:
+    return [int(part) for part in text.split(",")]
+
+
+if __name__ == "__main__":
+    typer.run(main)

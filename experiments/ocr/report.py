@@ -1,0 +1,111 @@
+"""Write the report on handwriting: the systems, and what the order of the patterns does to accuracy and time.
+
+    python report.py OUTPUT.md NAME=FOLDS.json ... [--note TEXT]
+
+FOLDS.json is what folds.py writes; a file with more than two orders becomes a line in the two figures.
+"""
+
+import platform
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import numpy
+import srsly
+import typer
+from wasabi import MarkdownRenderer, msg, table
+
+HEADER = ("System", "Order", "Accuracy", "Training, s/iteration", "Test, s", "Iterations", "Folds")
+ALIGNS = ("l", *["r"] * (len(HEADER) - 1))
+PUBLISHED = (  # Qian & Liu, Table 1; seconds are of their hardware
+    ("M3N, cubic kernel (Taskar et al. 2003)", "1", "87.5%", "-", "-", "-", "10"),
+    ("Ye et al. (2009)", "5", "85.5%", "85", "-", "40", "10"),
+    ("SHO-CRF (Qian et al. 2009)", "7", "88.52%", "5.8", "-", "300", "10"),
+    ("Dual decomposition (Qian & Liu)", "7", "86.75%", "1.04", "-", "50", "10"),
+    ("Perceptron (Qian & Liu)", "7", "88.53%", "0.390", "-", "50", "10"),
+    ("Perceptron (Qian & Liu)", "1", "82.42%", "0.319", "-", "50", "10"),
+)
+
+
+def main(output: Path, results: List[str], note: str = "") -> None:
+    measured = {name: srsly.read_json(path) for name, path in (item.split("=", 1) for item in results)}
+    rows = [row for name, values in measured.items() for row in system_rows(name, values)]
+    page = MarkdownRenderer()
+    page.add(page.title(1, "Handwriting recognition"))
+    folds = next(iter(measured.values()))["data_folds"]
+    page.add(
+        f"Trained on one fold, tested on the others of the {len(folds)} in the file; mean over the training folds. "
+        f"Seconds are of one training iteration and of one pass over the test folds through `nlp.pipe`. {note}"
+    )
+    page.add(page.title(2, "Systems"))
+    page.add(page.table(rows, HEADER, aligns=ALIGNS))
+    page.add("Published, over ten folds and on the hardware of their time (Qian & Liu, Table 1):")
+    page.add(page.table(PUBLISHED, HEADER, aligns=ALIGNS))
+    lines = {name: values["means"] for name, values in measured.items() if len(values["means"]) > 2}
+    if lines:
+        page.add(page.title(2, "The order of the patterns"))
+        page.add("\n\n".join(f"![{caption}]({path.name})" for path, caption in draw(output, lines)))
+        page.add("Times are relative to those of the lowest order of the same system.")
+    machine = f"{platform.machine()}, {platform.system()}"
+    page.add(f"Python {platform.python_version()}, NumPy {numpy.__version__}, {machine}.")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(page.text + "\n", encoding="utf8")
+    print(table(rows, header=HEADER, divider=True, aligns=ALIGNS))
+    msg.good(f"Report: {output}")
+
+
+def system_rows(name: str, values: Dict[str, Any]) -> List[Tuple[str, ...]]:
+    """The lowest and the highest order of a system."""
+    means = values["means"]
+    iterations = values["runs"][0]["iterations"]
+    chosen = [means[0], means[-1]] if len(means) > 1 else means
+    return [
+        (
+            name,
+            str(mean["order"]),
+            f"{mean['accuracy']:.2%}",
+            f"{mean['train_seconds_per_iteration']:.3f}",
+            f"{mean['test_seconds']:.3f}",
+            str(iterations),
+            str(mean["folds"]),
+        )
+        for mean in reversed(chosen)
+    ]
+
+
+def draw(output: Path, systems: Dict[str, List[Dict[str, Any]]]) -> List[Tuple[Path, str]]:
+    """Figures 7 and 8 of Qian & Liu. Needs matplotlib (the extra `report`)."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    plain = {"axes.spines.top": False, "axes.spines.right": False}
+    pyplot.rcParams.update({"svg.hashsalt": "ocr", "font.size": 10, **plain})
+    pictures = []
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for part, caption in (("accuracy", "Accuracy against order"), ("time", "Relative time against order")):
+        figure, axes = pyplot.subplots(figsize=(6, 3.6))
+        for i, (name, means) in enumerate(systems.items()):
+            orders = [mean["order"] for mean in means]
+            if part == "accuracy":
+                axes.plot(orders, [100 * mean["accuracy"] for mean in means], marker="o", label=name)
+                continue
+            for key, style in (("train_seconds_per_iteration", "-"), ("test_seconds", "--")):
+                kind = "training" if style == "-" else "test"
+                relative = [mean[key] / means[0][key] for mean in means]
+                axes.plot(orders, relative, style, color=f"C{i}", marker="o", label=f"{name}, {kind}")
+        axes.set_xlabel("highest order of the label patterns")
+        axes.set_ylabel("letters right, %" if part == "accuracy" else "seconds, relative")
+        if part == "time":
+            axes.set_ylim(bottom=0)
+        axes.legend(frameon=False)
+        figure.tight_layout()
+        path = output.with_name(f"{output.stem}_{part}.svg")
+        figure.savefig(path, metadata={"Date": None})
+        pyplot.close(figure)
+        pictures.append((path, caption))
+    return pictures
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,88 @@
+"""Measure a pipeline that finds entities: precision, recall and F of one type and of all, speed, patterns. Writes JSON.
+
+python measure.py MODEL TEST.spacy OUTPUT.json [--label ORG]
+"""
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+
+import spacy
+import srsly
+import typer
+from spacy.tokens import Doc, DocBin
+
+from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.readers.annotated import given
+
+PASSES = 3
+COMPONENT = "hoseq_chunker"
+Entity = Tuple[int, int, str]
+
+
+def main(model: Path, test: Path, output: Path, label: str = "ORG") -> None:
+    nlp = spacy.load(model)
+    gold = list(DocBin().from_disk(test).get_docs(nlp.vocab))
+    seconds: List[float] = []
+    docs: List[Doc] = []
+    for _ in range(PASSES):
+        docs = []
+        taken, docs = timed(nlp, gold)
+        seconds.append(taken)
+    found, right = [entities(doc) for doc in docs], [entities(doc) for doc in gold]
+    result = scores(found, right, label)
+    result["tokens"] = sum(map(len, gold))
+    result["tokens_per_second"] = result["tokens"] / statistics.median(seconds)
+    result["patterns"] = n_patterns(nlp)
+    timings = model.parent / "timings.json"
+    if timings.exists():
+        result.update(srsly.read_json(timings))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    srsly.write_json(output, result)
+
+
+def scores(found: Sequence[Set[Entity]], gold: Sequence[Set[Entity]], label: str) -> Dict[str, Any]:
+    """Of each sentence the entities that are right, those found, and gold ones; and what these add up to: of one type,
+    and if there are others, of all."""
+    one = [counts(_of(a, label), _of(b, label)) for a, b in zip(found, gold, strict=True)]
+    every = [counts(a, b) for a, b in zip(found, gold, strict=True)]
+    result = {"sentences": one, **figures(one)}
+    return result if every == one else {**result, "all": figures(every)}
+
+
+def counts(found: Set[Entity], gold: Set[Entity]) -> List[int]:
+    return [len(found & gold), len(found), len(gold)]
+
+
+def figures(rows: List[List[int]]) -> Dict[str, float]:
+    right, found, gold = map(sum, zip(*rows, strict=True))
+    return {"p": right / max(1, found), "r": right / max(1, gold), "f": 2 * right / max(1, found + gold)}
+
+
+def entities(doc: Doc) -> Set[Entity]:
+    return {(entity.start, entity.end, entity.label_) for entity in doc.ents}
+
+
+def n_patterns(nlp: spacy.language.Language) -> Optional[int]:
+    """Weights of higher-order features that training has moved; None without patterns."""
+    shim = weights_of(nlp.get_pipe(COMPONENT).model)  # type: ignore[attr-defined]
+    if "patterns" not in shim.parameters:
+        return None
+    return int((shim.parameters["patterns"].values != 0).sum())
+
+
+def timed(nlp: spacy.language.Language, gold: List[Doc]) -> Tuple[float, List[Doc]]:
+    """Seconds from ready docs to docs with entities, and the docs."""
+    ready = [given(doc, []) for doc in gold]
+    start = time.perf_counter()
+    docs = list(nlp.pipe(ready))
+    return time.perf_counter() - start, docs
+
+
+def _of(found: Set[Entity], label: str) -> Set[Entity]:
+    return {entity for entity in found if entity[2] == label}
+
+
+if __name__ == "__main__":
+    typer.run(main)

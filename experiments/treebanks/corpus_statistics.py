@@ -1,0 +1,64 @@
+"""Statistics of tagged corpora, as in Table 2 of Qian & Liu. Writes JSON.
+
+    python corpus_statistics.py OUTPUT.json TRAIN.spacy NAME=OTHER.spacy...
+
+tokens; word_types; tag_types; tags_per_word: different tags of a word type, averaged over word types; unknown: tokens
+whose word is not in the training part, and their share; ambiguous: tokens whose word has several tags in the training
+part, and their share.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, List, Set, Tuple
+
+import spacy
+import srsly
+import typer
+from spacy.tokens import DocBin
+from wasabi import table
+
+COLUMNS = ("", "Tokens", "Word types", "Tag types", "Tags/word", "Unknown", "Share", "Ambiguous", "Share")
+
+
+def main(output: Path, train: Path, others: List[str]) -> None:
+    parts = {"train": read(train), **{name: read(Path(path)) for name, path in (item.split("=", 1) for item in others)}}
+    tags_of = tags_by_word(parts["train"])
+    measured = {name: statistics(pairs, tags_of) for name, pairs in parts.items()}
+    measured["train"]["unknown"] = 0
+    output.parent.mkdir(parents=True, exist_ok=True)
+    srsly.write_json(output, measured)
+    print(table([row(name, values) for name, values in measured.items()], header=COLUMNS, divider=True))
+
+
+def read(path: Path) -> List[Tuple[str, str]]:
+    vocab = spacy.blank("xx").vocab
+    return [(token.text, token.tag_) for doc in DocBin().from_disk(path).get_docs(vocab) for token in doc]
+
+
+def tags_by_word(pairs: List[Tuple[str, str]]) -> Dict[str, Set[str]]:
+    tags: Dict[str, Set[str]] = {}
+    for word, tag in pairs:
+        tags.setdefault(word, set()).add(tag)
+    return tags
+
+
+def statistics(pairs: List[Tuple[str, str]], known: Dict[str, Set[str]]) -> Dict[str, Any]:
+    own = tags_by_word(pairs)
+    return {
+        "tokens": len(pairs),
+        "word_types": len(own),
+        "tag_types": len({tag for _, tag in pairs}),
+        "tags_per_word": sum(map(len, own.values())) / len(own),
+        "unknown": sum(word not in known for word, _ in pairs),
+        "ambiguous": sum(len(known.get(word, ())) > 1 for word, _ in pairs),
+    }
+
+
+def row(name: str, values: Dict[str, Any]) -> List[str]:
+    n = values["tokens"]
+    counts = [f"{values[key]:,}" for key in ("tokens", "word_types", "tag_types")]
+    shares = [text for key in ("unknown", "ambiguous") for text in (f"{values[key]:,}", f"{values[key] / n:.2%}")]
+    return [name, *counts, f"{values['tags_per_word']:.4f}", *shares]
+
+
+if __name__ == "__main__":
+    typer.run(main)

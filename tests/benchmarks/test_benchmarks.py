@@ -1,0 +1,110 @@
+"""What the benchmarks compute besides measuring, and one measurement of the system that needs no training."""
+
+import importlib
+import sys
+from itertools import islice
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+
+from ..repository import ROOT
+
+
+@pytest.fixture
+def benchmarks(monkeypatch):
+    """Modules by name. They are imported from the repository, which is no package that is installed."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.chdir(ROOT)
+    yield lambda name: importlib.import_module(f"benchmarks.{name}")
+    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
+        del sys.modules[name]
+
+
+def row(system: str, seconds: float, accuracy: Any, to_best: Any, **others: Any) -> "dict[str, Any]":
+    keys = ["unknown_accuracy", "chunk_f", "training_seconds", "load_seconds", "peak_bytes", "model_bytes"]
+    row = {"system": system, "version": "1", "accuracy": accuracy, **dict.fromkeys(keys), **others}
+    return {**row, "seconds": seconds, "seconds_to_best": to_best, "tokens_per_second": 1000 / seconds}
+
+
+def test_seconds_to_best(benchmarks):
+    history = benchmarks("history")
+    assert history.seconds_to_best([(1.0, 0.9), (2.0, 0.9795), (3.0, 0.98), (4.0, 0.97)]) == 2.0
+    assert history.seconds_to_best([]) is None
+
+
+def test_tables_from_csv(benchmarks, tmp_path):
+    results, machine = benchmarks("results"), benchmarks("machine").description()
+    rows = [
+        {**row("spaCy tokenizer", 0.5, None, None), **machine},
+        {**row("hoseq first order", 1.0, 0.985, 4.0, model_bytes=6.2e6), **machine},
+        {**row("crfsuite perceptron", 8.0, 0.98, 20.0), **machine},
+    ]
+    results.write_rows(tmp_path / "t.csv", rows)
+    page = tmp_path / "page.md"
+    page.write_text("Ratios\n<!-- begin tagging-ratios -->\n<!-- end tagging-ratios -->\n", encoding="utf8")
+    benchmarks("report").main(tagging=tmp_path / "t.csv", page=[page])
+    found = page.read_text(encoding="utf8")
+    assert "| tagger, first order: time over the tokenizer's | 2.00x | <= 2.0x | 1.0x |" in found
+    assert "| CRFsuite: time over the tagger's | 8.00x |" in found
+    assert "| CRFsuite: training to 0.1 point, perceptron, over the tagger's | 5.00x |" in found
+    assert "<!-- begin tagging -->" not in found
+    cells = results.table_cells(results.read_rows(tmp_path / "t.csv"))
+    assert cells[1][:6] == ("hoseq first order", "98.50%", "-", "-", "1,000", "2.00x") and cells[1][-1] == "6.2 MB"
+
+
+def test_clock_gives_every_moment_to_the_innermost_part(benchmarks, monkeypatch):
+    """outer 1, inner 2, outer 4, inner 8 (an error), outer 16, all else 32."""
+    training, now = benchmarks("training"), [0.0]
+    monkeypatch.setattr(training.time, "process_time", lambda: now[0])
+
+    def spend(seconds: float) -> None:
+        now[0] += seconds
+        if seconds == 8:
+            raise ValueError
+
+    def outer() -> None:
+        spend(1)
+        inner(2)
+        spend(4)
+        with pytest.raises(ValueError):
+            inner(8)
+        spend(16)
+
+    clock = training.Clock()
+    inner = clock.timed("inner", spend)
+    clock.timed("outer", outer)()
+    spend(32)
+    clock.stop()
+    assert clock.seconds == {"outer": 21, "inner": 10, training.REST: 32}
+    assert clock.calls == {"outer": 1, "inner": 2, training.REST: 1}
+    assert training.rows_of(clock) == [("all else", "32.00", "51%", "1"), ("all", "63.00", "100%", "")]
+
+
+def test_label_sets(benchmarks):
+    labels_for = benchmarks("label_sets").labels_for
+    pairs = [("NN", "ing")] * 4 + [("NN", "ion")] * 3 + [("VB", "ate")] * 2 + [("DT", "the")]
+    few, more = labels_for(pairs, 2), labels_for(pairs, 5)
+    assert [few(pair) for pair in (("NN", "ion"), ("VB", "ate"), ("XX", "new"))] == ["NN", "REST", "REST"]
+    assert sorted({more(pair) for pair in pairs}) == ["DT", "NN|ing", "NN|ion", "VB"]
+
+
+def test_stream_has_new_words(benchmarks):
+    new_words = benchmarks("scale_parts").new_words
+    sentences = list(islice(new_words([["w"] * 15]), 1000))
+    assert sum(map(len, sentences)) == 15_000
+    assert len({word for words in sentences for word in words}) == 750  # one in twenty; the first is the word itself
+
+
+def test_worker(benchmarks, tmp_path):
+    vocab = spacy.blank("en").vocab
+    for part in ("train", "dev", "test"):
+        docs = [Doc(vocab, words=["Do", "not", "stop"], tags=["VB", "RB", "VB"])] * 5
+        DocBin(docs=docs).to_disk(tmp_path / f"{part}.spacy")
+    tagging = benchmarks("tagging")
+    data = benchmarks("corpora").Data(tmp_path, tmp_path)
+    with tagging.Worker(tagging.command("serve", "spaCy tokenizer", data, tmp_path)) as worker:
+        first = worker.answer()
+        assert (first["system"], first["tokens"], first["accuracy"]) == ("spaCy tokenizer", 15, None)
+        assert 0 < worker.ask()["seconds"] < 60

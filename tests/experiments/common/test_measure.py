@@ -1,0 +1,93 @@
+"""What is measured of taggers, and CRFsuite with the same templates, on made-up corpora."""
+
+import sys
+
+import pytest
+import spacy
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import load_config, registry
+
+from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.templates import parse_templates
+
+from ...repository import ROOT, call, script, tagged_docs, tagged_file
+
+DEV = ["茶/NN 桥/NN 香/JJ | 香/VV 桥/VV 。/PU"]
+
+
+def templates():
+    """Of configs/zh_tagger.cfg."""
+    emissions = load_config(ROOT / "configs" / "zh_tagger.cfg")["components"]["hoseq_tagger"]["model"]["emissions"]
+    return parse_templates(registry.resolve({"templates": emissions["templates"]})["templates"])
+
+
+def test_crfsuite_sees_the_keys_of_the_templates(tmp_path):
+    """A token's features are the keys of the templates that fire there, in a sentence of its own."""
+    crfsuite, corpus = script("common/crfsuite"), tagged_file(tmp_path / "c.spacy", *DEV, "苏州城/NR 好/VA 。/PU")
+    sentences = crfsuite.read(corpus)
+    assert [([t.text for t in doc], tags) for doc, tags in sentences] == [
+        (["茶", "桥", "香"], ["NN", "NN", "JJ"]),
+        (["香", "桥", "。"], ["VV", "VV", "PU"]),
+        (["苏州城", "好", "。"], ["NR", "VA", "PU"]),
+    ]
+    extractor = FeatureExtractor(templates())
+    found = crfsuite.features_of(extractor, sentences)
+    assert [len(sentence) for sentence in found] == [3, 3, 3]
+    docs = [Doc(doc.vocab, words=[t.text for t in doc]) for doc, _ in sentences]
+    keys = extractor.keys(docs)  # (K, N), all sentences together
+    flat = [token for sentence in found for token in sentence]
+    for n, token in enumerate(flat):
+        assert [int(key, 16) for key in token] == [int(key) for key in keys[:, n] if key]
+    assert len({len(token) for token in flat}) > 1, "not all templates fire everywhere"
+    assert not (keys[:, 0] == keys[:, 3]).all() and "0" not in flat[0]
+
+
+def test_crfsuite_is_measured(tmp_path):
+    pytest.importorskip("pycrfsuite")
+    train = tagged_file(tmp_path / "train.spacy", *["茶/NN 很/AD 香/VA 。/PU", "桥/NN 很/AD 长/VA 。/PU"] * 5)
+    texts = ["茶/NN 很/AD 长/VA 。/PU | 桥/VV 很/AD 香/VA 。/PU", "海/NN 很/VV 长/VA"]
+    test = tagged_file(tmp_path / "test.spacy", *texts)
+    output, config = tmp_path / "new" / "crfsuite.json", ROOT / "configs" / "zh_tagger.cfg"
+    code, printed = call(script("common/crfsuite"), config, train, test, output)
+    assert code == 0 and "CRFsuite: 81.82% of 11 tokens" in printed
+    found = srsly.read_json(output)
+    assert found["correct"] == "1111" + "0111" + "101" and found["tokens"] == 11
+    assert found["accuracy"] == pytest.approx(9 / 11)
+    assert (found["unknown_words"], found["unknown_accuracy"]) == (1, 1.0)
+    assert found["tokens_per_second"] > 0 and found["training_seconds"] > 0 and found["model_bytes"] > 1000
+
+
+def test_without_crfsuite_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycrfsuite", None)
+    files = [tmp_path / name for name in ("no.cfg", "no.spacy", "no.spacy", "output.json")]
+    code, printed = call(script("common/crfsuite"), *files)
+    assert code == 0 and "python-crfsuite is not installed" in printed and not files[-1].exists()
+
+
+@Language.component("test_tags_by_length")
+def tags_by_length(doc):
+    for token in doc:
+        token.tag_ = "A" if len(token) == 1 else "B"
+    return doc
+
+
+def test_measured_accuracy_says_which_tokens_are_right():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("test_tags_by_length")
+    gold = tagged_docs(["x/A yy/A z/B", "yy/B x/A", "www/B"], nlp.vocab)
+    found = script("common/measure").accuracy(nlp, gold, {"x", "z"})
+    assert found["correct"] == "100" + "11" + "1" and found["accuracy"] == pytest.approx(4 / 6)
+    assert (found["unknown_words"], found["unknown_accuracy"]) == (3, pytest.approx(2 / 3))
+    known = script("common/measure").accuracy(nlp, gold, {"x", "yy", "z", "www"})
+    assert known == {"accuracy": found["accuracy"], "correct": "100111"}
+
+
+def test_measured_accuracy_is_the_share_of_tokens_that_are_right():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("test_tags_by_length")
+    gold = tagged_docs(["x/A yy/A z/ yy/B"], nlp.vocab)
+    found = script("common/measure").accuracy(nlp, gold, {"x", "yy", "z"})
+    assert found["accuracy"] == pytest.approx(2 / 3), "z has no gold tag"
+    assert found["correct"].count("1") / len(found["correct"]) == pytest.approx(found["accuracy"])

@@ -1,0 +1,48 @@
+"""Accuracy on a real corpus, if there is one: the folder HOSEQ_CORPORA has conll2000/train.txt."""
+
+import os
+from pathlib import Path
+from typing import Dict, Iterable, List, Tuple
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.vocab import Vocab
+
+from ...repository import ROOT, run
+
+CORPUS = Path(os.environ.get("HOSEQ_CORPORA") or "/nowhere") / "conll2000" / "train.txt"
+QUICK = ["--training.max_epochs", "5", "--training.eval_frequency", "20", "--training.logger.progress_bar", "null"]
+CASES: Dict[str, Tuple[List[str], float]] = {  # overrides, floor
+    "tagger.cfg": ([], 0.945),  # measured 0.955
+    "tagger_ho.cfg": ([], 0.945),  # measured 0.955
+    "bidirectional.cfg": (QUICK, 0.93),  # measured 0.943
+}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not CORPUS.exists(), reason="HOSEQ_CORPORA names no folder with conll2000/train.txt")
+@pytest.mark.parametrize("config", CASES)
+def test_accuracy_after_training_on_every_tenth_sentence(config: str, tmp_path: Path):
+    overrides, floor = CASES[config]
+    sentences = CORPUS.read_text(encoding="utf8").strip().split("\n\n")
+    train, dev, test = sentences[::10], sentences[1:2000:10], sentences[5::10]
+    save(train, tmp_path / "train.spacy")
+    save(dev, tmp_path / "dev.spacy")
+    files = [tmp_path / "train.spacy", tmp_path / "dev.spacy", tmp_path / "output"]
+    process = run(ROOT / "experiments" / "common" / "train.py", ROOT / "configs" / config, *files, *overrides)
+    assert process.returncode == 0, process.stdout
+    nlp = spacy.load(tmp_path / "output" / "model-best")
+    gold = read(test, nlp.vocab)
+    examples = [Example(Doc(nlp.vocab, [token.text for token in doc]), doc) for doc in gold]
+    assert nlp.evaluate(examples)["tag_acc"] > floor
+
+
+def read(sentences: Iterable[str], vocab: Vocab) -> List[Doc]:
+    rows = [[line.split(" ") for line in sentence.split("\n")] for sentence in sentences]
+    return [Doc(vocab, words=[row[0] for row in sentence], tags=[row[1] for row in sentence]) for sentence in rows]
+
+
+def save(sentences: Iterable[str], path: Path) -> None:
+    DocBin(docs=read(sentences, Vocab())).to_disk(path)

@@ -1,0 +1,88 @@
+"""experiments/conll2000/lay_out.py on miniature files."""
+
+import gzip
+from pathlib import Path
+from typing import Any, List
+
+import pytest
+
+from ...repository import ROOT, run
+
+SCRIPT = ROOT / "experiments" / "conll2000" / "lay_out.py"
+TRAIN = "".join(f"Boat{i} NNP B-NP\nleaks VBZ B-VP\n. . O\n\n" for i in range(25))
+TEST = "Nobody NN B-NP\nbails VBZ B-VP\n\n"
+
+
+def lay_out(folder: Path, *arguments: Any, **environment: str) -> List[List[str]]:
+    """The first words of the sentences in the train, dev and test part."""
+    process = run(SCRIPT, folder / "output", *arguments, folder=folder, **environment)
+    assert process.returncode == 0, process.stdout
+    parts = [(folder / "output" / f"{part}.conll").read_text(encoding="utf8") for part in ("train", "dev", "test")]
+    assert all(part.endswith("\n\n") and not part.endswith("\n\n\n") for part in parts)
+    return [[sentence.split(" ")[0] for sentence in part.strip().split("\n\n")] for part in parts]
+
+
+def boats(*numbers: int) -> List[str]:
+    return [f"Boat{i}" for i in numbers]
+
+
+@pytest.fixture
+def corpora(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpora"
+    folder.mkdir()
+    return folder
+
+
+def test_last_tenth_is_for_development(corpora, tmp_path):
+    (corpora / "train.txt").write_text(TRAIN, encoding="utf8")
+    (corpora / "test.txt").write_text(TEST, encoding="utf8")
+    assert lay_out(tmp_path, "--folder", corpora) == [boats(*range(23)), boats(23, 24), ["Nobody"]]
+    assert (tmp_path / "output" / "test.conll").read_text(encoding="utf8") == TEST
+
+
+def test_without_test_file_the_dev_part_stands_for_it(corpora, tmp_path):
+    (corpora / "train.txt").write_text(TRAIN, encoding="utf8")
+    assert lay_out(tmp_path, "--folder", corpora) == [boats(*range(23)), boats(23, 24), boats(23, 24)]
+    process = run(SCRIPT, tmp_path / "output", "--folder", corpora)
+    assert "No test.txt in" in process.stdout
+
+
+def test_compressed_files(corpora, tmp_path):
+    (corpora / "train.txt.gz").write_bytes(gzip.compress(TRAIN.encode("utf8")))
+    (corpora / "test.txt.gz").write_bytes(gzip.compress(TEST.encode("utf8")))
+    assert lay_out(tmp_path, "--folder", corpora) == [boats(*range(23)), boats(23, 24), ["Nobody"]]
+
+
+def test_folder_conll2000_in_the_folder(corpora, tmp_path):
+    (corpora / "conll2000").mkdir()
+    (corpora / "conll2000" / "train.txt").write_text(TRAIN, encoding="utf8")
+    assert lay_out(tmp_path, "--environment", corpora)[1] == boats(23, 24)
+
+
+def test_folder_goes_before_environment_before_assets(corpora, tmp_path):
+    folders = {name: corpora / name for name in ("folder", "environment", "assets")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        (folder / "train.txt").write_text(TRAIN.replace("Boat", name.title()), encoding="utf8")
+    arguments = []
+    for name in ("assets", "environment", "folder"):
+        arguments += [f"--{name}", folders[name]]
+        assert lay_out(tmp_path, *arguments)[0][0] == f"{name.title()}0"
+
+
+@pytest.mark.parametrize("n", [2, 9])
+def test_few_sentences_are_for_training_too(n, corpora, tmp_path):
+    (corpora / "train.txt").write_text("".join(TRAIN.split("\n\n")[0] + "\n\n" for _ in range(n)), encoding="utf8")
+    train, dev, _ = lay_out(tmp_path, "--folder", corpora)
+    assert len(train) + len(dev) == n and len(train) >= len(dev) == 1
+
+
+@pytest.mark.parametrize("make", [True, False])
+def test_missing_files(make, tmp_path):
+    folder = tmp_path / "none"
+    if make:
+        folder.mkdir()
+    process = run(SCRIPT, tmp_path / "output", "--folder", folder)
+    assert process.returncode == 1
+    assert "No train.txt or train.txt.gz in" in process.stdout and "project assets --extra" in process.stdout
+    assert not (tmp_path / "output").exists()

@@ -1,0 +1,115 @@
+"""experiments/ocr/folds.py on invented letters."""
+
+import re
+from collections import Counter
+from typing import Any, Dict
+
+import pytest
+import srsly
+
+from ...readers.formats.toy import WORDS, file_fields, toy_file, write
+from ...repository import ROOT, run, script
+
+SCRIPT = ROOT / "experiments" / "ocr" / "folds.py"
+DEFAULTS: Dict[str, Any] = dict(decoder="exact", iterations=2, dropout=None, min_count=2, objective="")
+MEASURED = {"accuracy", "train_seconds_per_iteration", "test_seconds", "patterns"}
+
+
+def folds_of(data, output, config="ocr.cfg", **settings):
+    path = ROOT / "experiments" / "ocr" / "configs" / config
+    script("ocr/folds").main(data=data, output=output, config=path, **{**DEFAULTS, **settings})
+    return srsly.read_json(output)
+
+
+def assert_refused(capsys, message, hint, use, *arguments, **settings):
+    """Exit code 1 and a message that tells what was given and what is possible."""
+    with pytest.raises(SystemExit) as stop:
+        use(*arguments, **settings)
+    text = " ".join(capsys.readouterr().out.split())
+    assert stop.value.code == 1 and message in text and hint in text, text
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return toy_file(tmp_path_factory.mktemp("letters") / "letter.data.gz")
+
+
+SYSTEMS = [
+    ("ocr.cfg", "perceptron"), ("ocr.cfg", "crf"), ("ocr.cfg", "max_margin"), ("ocr.cfg", ""),
+    ("ocr_neural.cfg", ""), ("ocr_neural.cfg", "max_margin"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("config, objective", SYSTEMS)
+def test_folds_and_orders(config, objective, data, tmp_path, capsys):
+    found = folds_of(data, tmp_path / "new" / "x.json", config, folds="0,2", orders="1,3", objective=objective)
+    assert set(found) == {"data_folds", "runs", "means"} and found["data_folds"] == [0, 1, 2]
+    assert [(r["order"], r["fold"]) for r in found["runs"]] == [(1, 0), (1, 2), (3, 0), (3, 2)]
+    for one in found["runs"]:
+        assert set(one) == MEASURED | {"fold", "order", "objective", "decoder", "iterations"}
+        assert (one["objective"], one["decoder"], one["iterations"]) == (objective, "exact", 2)
+        assert 0 < one["accuracy"] <= 1 and min(one["train_seconds_per_iteration"], one["test_seconds"]) > 0
+        assert (one["patterns"] > 0) == (one["order"] > 1)
+    assert [(mean["order"], mean["folds"]) for mean in found["means"]] == [(1, 2), (3, 2)]
+    for i, mean in enumerate(found["means"]):
+        assert set(mean) == MEASURED | {"order", "folds"}
+        for name in MEASURED:
+            both = [one[name] for one in found["runs"][2 * i : 2 * i + 2]]
+            assert mean[name] == pytest.approx(sum(both) / 2, rel=1e-6)
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines if re.match(r"\s*\d", line)]
+    assert [[*row[:3]] for row in rows] == [
+        [str(m["order"]), f"{m['patterns']:.0f}", f"{m['accuracy']:.2%}"] for m in found["means"]
+    ]
+
+
+def test_accuracy_is_of_the_other_folds(tmp_path):
+    """What fold 0 shows is enough for fold 1, but fold 1 shows one letter only."""
+    words = [(text, 0) for text in [*WORDS, "a"]] + [("a", 1), ("a", 1)]
+    data = write(tmp_path / "letter.data", file_fields(words))
+    found = folds_of(data, tmp_path / "x.json", folds="0,1", orders="1", objective="perceptron", iterations=20)
+    known, unknown = (one["accuracy"] for one in found["runs"])
+    letters = "".join(WORDS) + "a"
+    assert known == 1 and unknown == pytest.approx(letters.count("a") / len(letters))
+
+
+@pytest.mark.parametrize("min_count", [1, 2])
+def test_patterns_up_to_an_order(min_count, data, tmp_path):
+    """As many as parts of order + 1 letters, and shorter ones of three or more, occur in the words of a fold."""
+    given = dict(folds="0", orders="1,2,3,4", objective="crf", iterations=1, min_count=min_count)
+    found = folds_of(data, tmp_path / "x.json", **given)
+    parts = Counter(text[i:j] for text in WORDS for i in range(len(text)) for j in range(i + 3, len(text) + 1))
+    frequent = [part for part, n in parts.items() if n >= min_count]
+    expected = [sum(len(part) <= order + 1 for part in frequent) for order in (1, 2, 3, 4)]
+    assert [one["patterns"] for one in found["runs"]] == expected and expected[-1] > 0 == expected[0]
+
+
+def test_decoder(data, tmp_path):
+    found = folds_of(data, tmp_path / "x.json", folds="1", orders="3", decoder="beam", objective="perceptron")
+    assert [one["decoder"] for one in found["runs"]] == ["beam"] and len(found["means"]) == 1
+
+
+@pytest.mark.parametrize("objective", ["hinge", "log_likelihood", "CRF"])
+def test_unknown_objective(objective, data, tmp_path, capsys):
+    given = dict(folds="0", orders="1", objective=objective)
+    expected = "Expected one of perceptron, crf, max_margin."
+    assert_refused(capsys, f"Unknown objective {objective}", expected, folds_of, data, tmp_path / "x.json", **given)
+    assert not (tmp_path / "x.json").exists()
+
+
+@pytest.mark.parametrize("folds, missing", [("7", "[7]"), ("0,3", "[3]"), ("9,1,3", "[3, 9]")])
+def test_unknown_fold(folds, missing, data, tmp_path, capsys):
+    given = dict(folds=folds, orders="1")
+    assert_refused(
+        capsys, f"letter.data.gz has no folds {missing}", "It has [0, 1, 2].", folds_of, data, tmp_path / "x", **given
+    )
+
+
+def test_command_line(data, tmp_path):
+    arguments = ["--data", data, "--output", tmp_path / "x.json", "--folds", "1", "--orders", "1,2"]
+    process = run(SCRIPT, *arguments, "--iterations", "1", "--objective", "perceptron", "--min-count", "1")
+    assert process.returncode == 0, process.stdout
+    assert [one["order"] for one in srsly.read_json(tmp_path / "x.json")["means"]] == [1, 2]
+    assert "Means over folds 1" in process.stdout
+    process = run(SCRIPT, *arguments, "--objective", "x")
+    assert process.returncode == 1 and "Unknown objective x" in process.stdout

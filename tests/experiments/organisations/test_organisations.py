@@ -1,0 +1,207 @@
+"""Organisation names: configs, measuring, reranking and report, on made-up sentences."""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc, DocBin, Span
+from spacy.util import load_config, load_model_from_config
+
+from spacy_hoseq.patterns.chinese_organisations import chinese_organisation_rules
+from spacy_hoseq.patterns.chunk_words import LISTS, ChunkWords
+
+from ...repository import ROOT, script
+
+CONFIGS = ["zh_org.cfg", "zh_org_low.cfg"]
+FIRST, MIDDLE = ["江北", "红叶", "青山", "长河"], ["纸业", "机械", "", "茶叶"]
+LAST, AFTER = ["公司", "大学", "委员会", "银行"], ["开会了。", "的人来了。", "卖书。"]
+QUICK = {"training.max_epochs": 6, "training.batcher.size": 400, "training.logger.progress_bar": None}
+
+
+def sentences():
+    """Characters, and (first, end) of the name in each; every fifth sentence has none."""
+    made = []
+    for i in range(60):
+        name = FIRST[i % 4] + MIDDLE[i * 7 // 4 % 4] + LAST[i * 5 // 3 % 4]
+        before = ["昨天", "在", "由"][i % 3]
+        made.append((f"{before}{name}{AFTER[i // 2 % 3]}", (len(before), len(before) + len(name))))
+        if i % 5 == 0:
+            made.append((f"{before}他们{AFTER[i // 2 % 3]}", None))
+    return made
+
+
+def corpus_file(path, some):
+    vocab = spacy.blank("zh").vocab
+    docs = []
+    for text, name in some:
+        doc = Doc(vocab, words=list(text), spaces=[False] * len(text))
+        doc.set_ents([Span(doc, *name, "ORG")] if name else [])
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    """They import one another."""
+    folder, before = ROOT / "experiments" / "organisations", set(sys.modules)
+    sys.path.insert(0, str(folder))
+    yield {name: script(f"organisations/{name}") for name in ("measure", "rerank", "report", "reranking")}
+    sys.path.remove(str(folder))
+    for name in {"measure", "reranking"} - before:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("org")
+    made = sentences()
+    return folder, corpus_file(folder / "train.spacy", made[:50]), corpus_file(folder / "test.spacy", made[50:])
+
+
+@pytest.fixture(scope="module")
+def metrics(files, scripts):
+    """Of the three systems."""
+    from spacy.cli.train import train
+
+    folder, train_file, test_file = files
+    changes = {**QUICK, "paths.train": str(train_file), "paths.dev": str(test_file)}
+    for name, config in zip(("patterns", "low"), CONFIGS, strict=True):
+        train(ROOT / "configs" / config, folder / name, overrides=changes)
+        srsly.write_json(folder / name / "timings.json", {"training_seconds": 1.0, "peak_bytes": 1})
+        scripts["measure"].main(folder / name / "model-last", test_file, folder / "metrics" / f"msra_{name}.json")
+
+    class Context:
+        args = [f"--{key}={value}" for key, value in QUICK.items() if value is not None]
+
+    models = [folder / name / "model-last" for name in ("low", "patterns")]
+    output = folder / "metrics" / "msra_reranked.json"
+    scripts["rerank"].main(Context, ROOT / "configs" / CONFIGS[1], train_file, *models, test_file, output, k=4)
+    return {name: srsly.read_json(folder / "metrics" / f"msra_{name}.json") for name in ("low", "patterns", "reranked")}
+
+
+@pytest.mark.parametrize("file", CONFIGS)
+def test_config_is_complete_and_can_be_made(file):
+    config = load_config(ROOT / "configs" / file, interpolate=True)
+    nlp = load_model_from_config(config, auto_fill=False, validate=True)
+    filled = load_model_from_config(config, auto_fill=True, validate=True)
+    settings = config["components"]["hoseq_chunker"]
+    assert nlp.get_pipe_config("hoseq_chunker") == filled.get_pipe_config("hoseq_chunker") == settings
+    assert filled.config.interpolate()["initialize"] == config["initialize"]
+    assert [token.text for token in nlp.make_doc("江北大学")] == list("江北大学")
+
+
+def test_systems_differ_in_their_patterns_only():
+    high, low = (load_config(ROOT / "configs" / file, interpolate=True) for file in CONFIGS)
+    model = high["components"]["hoseq_chunker"]["model"]
+    assert model["patterns"]["*"]["words"]["label"] == "ORG"
+    model["patterns"], model["nonnegative"] = None, True  # which says nothing without patterns
+    assert high == low
+
+
+@pytest.mark.long
+def test_names_are_found_and_counted(metrics):
+    n_names = sum(name is not None for _, name in sentences()[50:])
+    for name, values in metrics.items():
+        right, found, gold = np.sum(values["sentences"], axis=0)
+        assert gold == n_names and len(values["sentences"]) == len(sentences()[50:])
+        assert values["p"] == right / found and values["r"] == right / gold and values["f"] > 0.8, name
+        assert values["tokens"] == sum(len(text) for text, _ in sentences()[50:]) and values["tokens_per_second"] > 0
+        assert values["training_seconds"] >= 1 and "all" not in values
+    assert metrics["low"]["patterns"] is None
+    assert metrics["patterns"]["patterns"] > 50 and metrics["reranked"]["patterns"] > 0
+    assert metrics["reranked"]["oracle_f"] >= metrics["reranked"]["f"]
+    assert metrics["reranked"]["lists"] == 50 and metrics["reranked"]["first_f"] == pytest.approx(metrics["low"]["f"])
+
+
+@pytest.mark.long
+def test_report(metrics, files, scripts):
+    output = files[0] / "reports" / "org_names.md"
+    scripts["report"].main(output, files[0] / "metrics", note="Made up.")
+    page = output.read_text(encoding="utf8")
+    assert page.startswith("# Organisation names") and "significantly outperform" in page and "Made up." in page
+    (row,) = (line for line in page.split("\n") if "CRF with patterns" in line and "→" not in line)
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[:2] == ["MSRA, characters", "CRF with patterns"]
+    assert cells[2:5] == [f"{100 * metrics['patterns'][x]:.2f}" for x in "prf"] and cells[5] == "-"
+    assert sum("→" in line for line in page.split("\n")) == 3
+
+
+def test_files_are_laid_out(tmp_path):
+    module = script("organisations/lay_out")
+    for name, file in module.FILES.items():
+        (tmp_path / "in" / file).parent.mkdir(parents=True, exist_ok=True)
+        packed = name.endswith("train")
+        data = gzip.compress(name.encode()) if packed else name.encode()
+        (tmp_path / "in" / (file + ".gz" if packed else file)).write_bytes(data)
+    module.main(tmp_path / "out", environment=str(tmp_path / "in"))
+    found = {path.stem: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert found == {name: name for name in module.FILES}
+    with pytest.raises(SystemExit):
+        module.main(tmp_path / "out", folder=str(tmp_path / "out"))
+
+
+def test_sentences_and_types_are_selected(tmp_path):
+    vocab = spacy.blank("xx").vocab
+    docs = [Doc(vocab, words=list("abc")) for _ in range(3)]
+    for doc in docs[1:]:
+        doc.set_ents([Span(doc, 0, 1, "ORG"), Span(doc, 1, 3, "LOC")])
+    DocBin(docs=docs).to_disk(tmp_path / "in.spacy")
+    select = script("organisations/select_entities").main
+    select(tmp_path / "in.spacy", tmp_path / "out" / "x.spacy", types="ORG", last=2)
+    found = list(DocBin().from_disk(tmp_path / "out" / "x.spacy").get_docs(vocab))
+    assert [[(e.start, e.end, e.label_) for e in doc.ents] for doc in found] == [[(0, 1, "ORG")]] * 2
+
+
+def test_figures_of_one_type_and_of_all(scripts):
+    found = [{(0, 2, "ORG"), (3, 4, "PER")}, {(0, 1, "ORG")}]
+    gold = [{(0, 2, "ORG"), (3, 5, "PER")}, {(0, 2, "ORG")}]
+    result = scripts["measure"].scores(found, gold, "ORG")
+    assert result["sentences"] == [[1, 1, 1], [0, 1, 1]] and (result["p"], result["r"], result["f"]) == (0.5, 0.5, 0.5)
+    assert result["all"] == {"p": 1 / 3, "r": 1 / 3, "f": 1 / 3}
+
+
+def candidate(module, spans, log_p, *features):
+    return module.Candidate({(a, b, "ORG") for a, b in spans}, log_p, np.array(features, np.intp))
+
+
+def test_reranker_learns_what_tells_good_candidates(scripts):
+    """Feature 0 is on the right ones, which the first model puts second; feature 1 on all."""
+    module = scripts["reranking"]
+    wrong, right = candidate(module, [(0, 1)], 0.0, 1), candidate(module, [(0, 2)], -1.0, 0, 1)
+    found, gold = [[wrong, right]] * 10, [{(0, 2, "ORG")}] * 10
+    lists = module.lists_of(found, gold, "ORG")
+    assert lists.best.tolist() == [False, True] * 10 and lists.f(lists.log_p) == 0.0 and lists.oracle() == 1.0
+    weights, penalty = module.tuned(found, gold, "ORG", 2)
+    assert weights[1] > 0.5 and abs(weights[2]) < 1e-6 and penalty in module.PENALTIES
+    assert lists.f(module.scored(lists, weights)) == 1.0
+    assert lists.first_best(module.scored(lists, weights)).tolist() == list(range(1, 20, 2))
+
+
+def test_gradient_of_the_reranker(scripts):
+    module, rng = scripts["reranking"], np.random.default_rng(0)
+    spans = [[(0, 1)], [(0, 2)], [], [(1, 3)]]
+    found = [[candidate(module, spans[j], -float(j), *rng.integers(0, 3, size=4)) for j in range(4)] for _ in range(3)]
+    lists = module.lists_of(found, [{(0, 2, "ORG")}, set(), {(0, 1, "ORG"), (1, 3, "ORG")}], "ORG")
+    weights = rng.normal(size=4)
+
+    def loss(w):
+        shares = lists.shares(module.scored(lists, w))
+        return -sum(np.log(shares[4 * i : 4 * i + 4][lists.best[4 * i : 4 * i + 4]].sum()) for i in range(3))
+
+    expected = [(loss(weights + h) - loss(weights - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    assert module._gradient(lists, weights) == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_rules_can_be_used_and_are_explained():
+    rules = chinese_organisation_rules()
+    assert ChunkWords("ORG", rules, ["ends"]).n_rules > 100
+    assert {rule["where"] for rule in rules} == set(LISTS)
+    assert len({(rule["where"], rule["name"]) for rule in rules}) == len(rules)
+    assert all(set(rule) <= {"name", "where", "words", "example", "note"} for rule in rules)
+    for rule in rules:
+        if "example" in rule:
+            assert any(rule["example"].endswith(word) for word in rule["words"]), rule["name"]

@@ -1,0 +1,122 @@
+"""experiments/treebanks/convert.py on made-up trees."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from spacy.cli._util import app
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401  (adds its commands to spaCy's)
+
+from ...repository import call, script
+
+TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
+PARTS = ("train", "dev", "test")
+
+
+@pytest.fixture
+def treebank(monkeypatch):
+    """The script; what it runs as other processes runs in this one."""
+
+    def run(command):
+        assert command[1:4] == ["-m", "spacy", "hoseq"] and command[4] == "convert"
+        return SimpleNamespace(returncode=CliRunner().invoke(app, command[3:]).exit_code)
+
+    module = script("treebanks/convert")
+    monkeypatch.setattr(module, "subprocess", SimpleNamespace(run=run))
+    return module
+
+
+def write(folder, names, text=TREE):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.format(path.name.split(".")[0]), encoding="utf8")
+    return folder
+
+
+def first_words(folder):
+    """Of each Doc of the three parts."""
+    return {part: [doc[0].text for doc in DocBin().from_disk(folder / f"{part}.spacy").get_docs(Vocab())]
+            for part in PARTS}  # fmt: skip
+
+
+def test_a_named_division(treebank, tmp_path):
+    folder = write(tmp_path / "wsj", [f"{section:02}/wsj_{section:02}01.mrg" for section in range(25)])
+    code, output = call(treebank, tmp_path / "out", "--folder", folder, "--split", "wsj-tagging")
+    assert code == 0 and "not all parts" not in output
+    words = first_words(tmp_path / "out")
+    sections = {part: [int(word[4:6]) for word in own] for part, own in words.items()}
+    assert sections == {"train": [*range(19)], "dev": [19, 20, 21], "test": [22, 23, 24]}
+    assert words["dev"][0] == "wsj_1901"
+    assert re.findall(r"(\w+): (\d+) files", output) == [("train", "19"), ("dev", "3"), ("test", "3")]
+    (doc, *_) = DocBin().from_disk(tmp_path / "out" / "test.spacy").get_docs(Vocab())
+    assert [(t.text, t.tag_) for t in doc] == [("wsj_2201", "PRP"), ("naps", "VBZ"), (".", ".")]
+
+
+def test_another_division_and_a_second_run(treebank, tmp_path):
+    """Nothing of the run before stays."""
+    folder = write(tmp_path / "wsj", [f"wsj_{section}01.mrg" for section in (15, 18, 20, 21)])
+    write(tmp_path / "out" / "files" / "test" / "00000", ["wsj_9999.mrg"])
+    for _ in range(2):
+        assert call(treebank, tmp_path / "out", "--folder", folder, "--split", "wsj-chunking")[0] == 0
+        expected = {"train": ["wsj_1501", "wsj_1801"], "dev": ["wsj_2101"], "test": ["wsj_2001"]}
+        assert first_words(tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("n, sizes", [(3, (1, 1, 1)), (10, (8, 1, 1)), (21, (17, 2, 2))])
+def test_a_sample_is_divided_by_files(n, sizes, treebank, tmp_path):
+    """In their order, the last tenth for testing."""
+    folder = write(tmp_path / "wsj", [f"wsj_00{i:02}.mrg" for i in range(n)])
+    code, output = call(treebank, tmp_path / "out", "--folder", folder)
+    assert code == 0 and "not all parts of the division" in output and "cannot be compared with published" in output
+    words = first_words(tmp_path / "out")
+    assert tuple(len(words[part]) for part in PARTS) == sizes
+    assert [word for part in PARTS for word in words[part]] == [f"wsj_00{i:02}" for i in range(n)]
+
+
+def test_chinese_trees(treebank, tmp_path):
+    names = ["chtb_0081.fid", "chtb_0005.fid", "chtb_0041.fid"]
+    folder = write(tmp_path / "ctb", names, "( (IP (NP (NN 茶)) (VP (VV 香)) (PU 。)) )\n")
+    arguments = ["--folder", folder, "--split", "sighan2008", "--lang", "zh"]
+    code, output = call(treebank, tmp_path / "out", *arguments)
+    assert code == 0 and first_words(tmp_path / "out") == {part: ["茶"] for part in PARTS}
+    moved = {part: [path.name for path in (tmp_path / "out" / "files" / part).rglob("*.fid")] for part in PARTS}
+    assert moved == {"train": ["chtb_0081.fid"], "dev": ["chtb_0005.fid"], "test": ["chtb_0041.fid"]}
+
+
+@pytest.mark.parametrize("folder", ["", "none"])
+@pytest.mark.parametrize("name", ["the Penn Treebank", "the Chinese Treebank"])
+def test_no_folder(folder, name, treebank, tmp_path):
+    """As the workflows do it that need a licensed treebank."""
+    given = tmp_path / folder if folder else ""
+    code, output = call(treebank, tmp_path / "out", "--folder", given, "--name", name)
+    assert code == 1 and not (tmp_path / "out").exists()
+    assert f"No folder with {name}" in output and (f'"{given}"' in output if folder else "is named" in output)
+    assert "licensed" in output and "--vars.ptb_dir FOLDER" in output and "--vars.ctb_dir" in output
+
+
+def test_a_folder_without_trees_or_with_too_few(treebank, tmp_path):
+    folder = write(tmp_path / "wsj", ["readme.html"])
+    code, output = call(treebank, tmp_path / "out", "--folder", folder)
+    assert code == 1 and "Nothing converted [HS074]" in output.replace("✘ ", "")
+    write(folder, ["wsj_0001.mrg", "wsj_0002.mrg"])
+    code, output = call(treebank, tmp_path / "out", "--folder", folder)
+    assert code == 1 and "[HS079]" in output and not (tmp_path / "out").exists()
+
+
+def test_a_part_that_cannot_be_read(treebank, tmp_path):
+    folder = write(tmp_path / "wsj", [f"wsj_{section:02}01.mrg" for section in (0, 19)])
+    write(folder, ["wsj_2201.mrg"], "( (S (NN {}\n")
+    code, output = call(treebank, tmp_path / "out", "--folder", folder)
+    assert code == 1 and f"No {tmp_path / 'out' / 'test.spacy'}" in output
+
+
+def test_a_damaged_file_among_others_is_left_out(treebank, tmp_path):
+    folder = write(tmp_path / "wsj", [f"wsj_{section:02}01.mrg" for section in (0, 1, 19, 22)])
+    write(folder, ["wsj_0101.mrg"], "( (S (NN {}\n")
+    assert call(treebank, tmp_path / "out", "--folder", folder)[0] == 0
+    assert first_words(tmp_path / "out") == {"train": ["wsj_0001"], "dev": ["wsj_1901"], "test": ["wsj_2201"]}

@@ -1,0 +1,87 @@
+"""The repository's project files, and how to run what is in them."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+from unittest import mock
+
+import typer
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).parents[1]
+
+
+def config_path(name: str) -> Path:
+    """Of configs/NAME, or of a config that only an experiment has: "multilayer/..."."""
+    folder = ROOT / "experiments" / "conll2000" if name.startswith("multilayer/") else ROOT
+    return folder / "configs" / name
+
+
+def copy_of_project(folder: Path) -> Path:
+    """The files that the workflows need."""
+    made = shutil.ignore_patterns("corpus", "training", "metrics", "reports", "__pycache__")
+    for name in ("assets", "configs", "experiments"):
+        shutil.copytree(ROOT / name, folder / name, ignore=made)
+    shutil.copy(ROOT / "project.yml", folder)
+    return folder
+
+
+def script(name: str) -> ModuleType:
+    """experiments/NAME.py as a module, to call its functions without the costs of another process."""
+    path = ROOT / "experiments" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name.replace("/", "_"), path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with mock.patch.object(sys, "path", [str(path.parent), *sys.path]):  # some import another one beside them
+        spec.loader.exec_module(module)
+    return module
+
+
+def call(module: ModuleType, *arguments: Any) -> Tuple[int, str]:
+    """`python SCRIPT.py ARGUMENTS` in this process. RETURNS exit status, output in one line without colours."""
+    app = typer.Typer()
+    app.command()(module.main)
+    result = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "300"})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", result.output).split())
+
+
+def tagged_docs(texts: Sequence[str], vocab: Optional[Vocab] = None) -> List[Doc]:
+    """Of "word/TAG word/TAG" each; " | " begins a sentence."""
+    docs = []
+    for text in texts:
+        sentences = [[pair.rsplit("/", 1) for pair in part.split()] for part in text.split(" | ")]
+        pairs = [pair for sentence in sentences for pair in sentence]
+        starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
+        words, tags = [word for word, _ in pairs], [tag for _, tag in pairs]
+        annotation: Dict[str, Any] = {"sent_starts": starts} if len(sentences) > 1 else {}
+        docs.append(Doc(vocab or Vocab(), words=words, tags=tags, **annotation))
+    return docs
+
+
+def tagged_file(path: Path, *texts: str) -> Path:
+    """As `tagged_docs`."""
+    vocab = Vocab()
+    DocBin(docs=tagged_docs(texts, vocab)).to_disk(path)
+    return path
+
+
+def run(*command: Any, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`python COMMAND` in a folder. Standard output and errors come as one text."""
+    return subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=folder,
+        env={**os.environ, "HOSEQ_CORPORA": "", "PYTHONIOENCODING": "utf8", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf8",
+    )
