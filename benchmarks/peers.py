@@ -105,6 +105,9 @@ class Crfsuite:
     def read(self, result: Any) -> Labelled:
         return Labelled(sum(map(len, result)), result)
 
+    def reader(self, folder: Path) -> None:
+        return None
+
     def version(self) -> str:
         return version("python-crfsuite")
 
@@ -143,6 +146,9 @@ class Nltk:
 
     def read(self, result: Any) -> Labelled:
         return Labelled(sum(map(len, result)), [[tag for _, tag in sentence] for sentence in result])
+
+    def reader(self, folder: Path) -> None:
+        return None
 
     def version(self) -> str:
         return version("nltk")
@@ -184,6 +190,9 @@ class Wapiti:
 
     def read(self, result: Any) -> Labelled:
         return Labelled(sum(map(len, result)), [[tag.strip() for tag in tags] for tags in result])
+
+    def reader(self, folder: Path) -> None:
+        return None
 
     def version(self) -> str:
         shown = subprocess.run(["wapiti", "--version"], capture_output=True, text=True)

@@ -10,6 +10,7 @@ from .systems import CNN, CRFSUITE, CRFSUITE_LBFGS, EASIEST, FIRST, HIGHER, JOIN
 Row = Dict[str, Any]
 TEXT = ("system", "version", *description())  # columns that are no numbers
 COLUMNS = ("system", "accuracy", "unknown", "F", "tokens/s", "time", "training", "to 0.1", "load", "memory", "model")
+FROM_TEXT = ("system", "ready Docs, tokens/s", "time", "raw text, tokens/s", "time of it")
 RATIOS = ("one core, the same run", "measured", "target", "aim")
 
 
@@ -55,9 +56,25 @@ def table_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
     return [(row["system"], *("-" if row[key] is None else show(row[key]) for key, show in cells)) for row in rows]
 
 
+def text_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
+    """Columns as in FROM_TEXT, of the systems that read text; "time": over the tokenizer's, on text it has seen
+    and on text it has not."""
+    ready, new = seconds_of(rows, TOKENIZER), seconds_of(rows, TOKENIZER, "text_seconds")
+    cells = []
+    for row in rows:
+        if row.get("text_seconds") is None:
+            continue
+        speeds = [f"{row['tokens'] / row[key]:,.0f}" for key in ("seconds", "text_seconds")]
+        times = [
+            f"{row[key] / base:.2f}x" if base else "-" for key, base in (("seconds", ready), ("text_seconds", new))
+        ]
+        cells.append((row["system"], speeds[0], times[0], speeds[1], times[1]))
+    return cells
+
+
 def seconds_of(rows: Sequence[Row], system: str, key: str = "seconds") -> Optional[float]:
     """None if the system was not measured."""
-    found = [row[key] for row in rows if row["system"] == system]
+    found = [row.get(key) for row in rows if row["system"] == system]
     return found[0] if found else None
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Set
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Protocol, Set
 
 import spacy
 from spacy.tokens import Doc
@@ -28,8 +28,13 @@ class Labelled(NamedTuple):
     chunks: Optional[List[Set[Chunk]]] = None
 
 
+Reader = Callable[[List[str]], Iterable[Doc]]
+
+
 class System(Protocol):
-    """folder: one that belongs to the system. The model is all that `model` names: a file or a folder."""
+    """folder: one that belongs to the system. The model is all that `model` names: a file or a folder. `reader`: from
+    raw texts to labelled Docs, loaded anew, so that it has seen no word; None if the system reads no text.
+    """
 
     def train(self, data: Data, folder: Path) -> History: ...
 
@@ -42,6 +47,8 @@ class System(Protocol):
     def tag(self, prepared: Any) -> Any: ...
 
     def read(self, result: Any) -> Labelled: ...
+
+    def reader(self, folder: Path) -> Optional[Reader]: ...
 
     def version(self) -> str: ...
 
@@ -66,6 +73,10 @@ class Tokenizer:
 
     def read(self, result: Any) -> Labelled:
         return Labelled(result)
+
+    def reader(self, folder: Path) -> Optional[Reader]:
+        reader: Reader = spacy.blank("en").tokenizer.pipe
+        return reader
 
     def version(self) -> str:
         return version("spacy")
@@ -120,6 +131,9 @@ class Pipeline:
             spans = [doc.ents if self.chunks == "ents" else doc.spans[KEY] for doc in result]
             chunks = [{(span.start, span.end, span.label_) for span in some} for some in spans]
         return Labelled(sum(map(len, result)), tags, chunks)
+
+    def reader(self, folder: Path) -> Optional[Reader]:
+        return spacy.load(folder / "model-best").pipe
 
     def version(self) -> str:
         return version(self.package)

@@ -9,7 +9,9 @@ are left out.
 
 Every system trains in a process of its own, one after the other. Then one process each loads its model, and all label
 the test corpus in turn (A, B, C, A, B, C, ...), all with one thread on the same core, each for half a second or more;
-the median of the turns counts.
+the median of the turns counts. After that, in turn again, from raw text: each pipeline is loaded anew for every turn,
+so that it sees every word for the first time, as a stream of new text is seen.
+
 With --models, trained models are kept there, and those found are used.
 """
 
@@ -28,7 +30,19 @@ from wasabi import msg
 from .corpora import Data, chunk_folder
 from .machine import description, environment, pin_to_one_core
 from .page import has_table, show, write_table
-from .results import COLUMNS, RATIOS, Row, draw, machine_of, ratio_cells, table_cells, versions_of, write_rows
+from .results import (
+    COLUMNS,
+    FROM_TEXT,
+    RATIOS,
+    Row,
+    draw,
+    machine_of,
+    ratio_cells,
+    table_cells,
+    text_cells,
+    versions_of,
+    write_rows,
+)
 from .systems import SYSTEMS, folder_name
 
 
@@ -60,9 +74,13 @@ def main(
 
 def publish(rows: List[Row], pages: List[Path], plot: Optional[Path]) -> None:
     """Show the tables, write them into pages, draw."""
-    tables = {"tagging": (COLUMNS, table_cells(rows)), "tagging-ratios": (RATIOS, ratio_cells(rows))}
+    tables = {
+        "tagging": (COLUMNS, table_cells(rows)),
+        "tagging-text": (FROM_TEXT, text_cells(rows)),
+        "tagging-ratios": (RATIOS, ratio_cells(rows)),
+    }
     note = f"{versions_of(rows)}; {machine_of(rows)}"
-    for name, (header, cells) in tables.items():
+    for name, (header, cells) in ((name, found) for name, found in tables.items() if found[1]):
         show(header, cells)
         for path in (path for path in pages if has_table(path, name)):
             write_table(path, name, header, cells, note if name == "tagging" else "")
@@ -108,11 +126,17 @@ def compare(names: List[str], data: Data, models: Path, passes: int) -> List[Row
         for number in range(passes):
             msg.info(f"Pass {number + 1} of {passes}")
             for worker, found in zip(workers, timings, strict=True):
-                found.append(worker.ask())
+                found.append(worker.ask("ready"))
+        texts: List[List[Optional[float]]] = [[] for _ in names]
+        for number in range(passes):
+            msg.info(f"Pass {number + 1} of {passes}, raw text")
+            for worker, seconds in zip(workers, texts, strict=True):
+                seconds.append(worker.ask("text")["text_seconds"])
     training = [json.loads((models / folder_name(name) / "training.json").read_text()) for name in names]
     rows = []
-    for row, found, trained in zip(measured, timings, training, strict=True):
+    for row, found, text, trained in zip(measured, timings, texts, training, strict=True):
         seconds = [one["seconds"] for one in found]
+        text_seconds = [one for one in text if one is not None]
         median = statistics.median(seconds)
         has_model = row["model_bytes"] is not None
         trained.pop("history")
@@ -125,6 +149,7 @@ def compare(names: List[str], data: Data, models: Path, passes: int) -> List[Row
                 "seconds_min": min(seconds),
                 "seconds_max": max(seconds),
                 "tokens_per_second": row["tokens"] / median,
+                "text_seconds": statistics.median(text_seconds) if text_seconds else None,
                 "peak_bytes": found[-1]["peak_bytes"],
                 **description(),
             }
@@ -158,9 +183,9 @@ class Worker:
         self._process.wait()
         self._log.close()
 
-    def ask(self) -> Dict[str, Any]:
+    def ask(self, task: str) -> Dict[str, Any]:
         assert self._process.stdin is not None
-        self._process.stdin.write("again\n")
+        self._process.stdin.write(f"{task}\n")
         self._process.stdin.flush()
         return self.answer()
 

@@ -3,8 +3,10 @@
     python -m benchmarks.worker train NAME CORPUS CHUNKS FOLDER    writes FOLDER/training.json
     python -m benchmarks.worker serve NAME CORPUS CHUNKS FOLDER
 
-`serve` loads the model, labels the test corpus once and writes what it has measured as one line of JSON; then, for each
-line that it reads, it labels the corpus again, for half a second or more, and writes the seconds of a pass.
+`serve` loads the model, labels the test corpus once and writes what it has measured as one line of JSON. Then it
+answers each line that it reads with a line of JSON: to `ready` it labels the corpus again, for half a second or more,
+and writes the seconds of a pass; to `text` those from raw text to labels, by a pipeline that has seen no word of it
+(null for a system that reads no text).
 """
 
 import gc
@@ -13,7 +15,7 @@ import sys
 import time
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from .corpora import Data, Sentence, read_sentences
 from .history import WATCH, seconds_to_best
@@ -99,6 +101,20 @@ def timed(system: System, words: Any) -> float:
     return sum(taken) / len(taken)
 
 
+def timed_text(system: System, folder: Path, words: List[List[str]]) -> Optional[float]:
+    """Seconds from the texts of all sentences to labels, each word seen for the first time."""
+    read = system.reader(folder)
+    if read is None:
+        return None
+    texts = [" ".join(sentence) for sentence in words]
+    list(read(["."]))  # what a pipeline makes once, such as the limits of pruning
+    gc.collect()
+    start = time.perf_counter()
+    for _ in read(texts):
+        pass
+    return time.perf_counter() - start
+
+
 def main(task: str, name: str, tags: str, chunks: str, folder: str) -> None:
     answers = sys.stdout
     with redirect_stdout(sys.stderr):
@@ -108,8 +124,11 @@ def main(task: str, name: str, tags: str, chunks: str, folder: str) -> None:
             return
         found, words = measure(name, system, data, Path(folder))
         print(json.dumps(found), file=answers, flush=True)
-        for _ in sys.stdin:
-            answer = {"seconds": timed(system, words), "peak_bytes": peak_bytes()}
+        for line in sys.stdin:
+            if line.strip() == "text":
+                answer = {"text_seconds": timed_text(system, Path(folder), words)}
+            else:
+                answer = {"seconds": timed(system, words), "peak_bytes": peak_bytes()}
             print(json.dumps(answer), file=answers, flush=True)
 
 

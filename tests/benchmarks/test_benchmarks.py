@@ -37,19 +37,22 @@ def test_seconds_to_best(benchmarks):
 def test_tables_from_csv(benchmarks, tmp_path):
     results, machine = benchmarks("results"), benchmarks("machine").description()
     rows = [
-        {**row("spaCy tokenizer", 0.5, None, None), **machine},
-        {**row("hoseq first order", 1.0, 0.985, 4.0, model_bytes=6.2e6), **machine},
-        {**row("crfsuite perceptron", 8.0, 0.98, 20.0), **machine},
+        {**row("spaCy tokenizer", 0.5, None, None, tokens=100, text_seconds=1.0), **machine},
+        {**row("hoseq first order", 1.0, 0.985, 4.0, model_bytes=6.2e6, tokens=120, text_seconds=3.0), **machine},
+        {**row("crfsuite perceptron", 8.0, 0.98, 20.0, tokens=120, text_seconds=None), **machine},
     ]
     results.write_rows(tmp_path / "t.csv", rows)
     page = tmp_path / "page.md"
-    page.write_text("Ratios\n<!-- begin tagging-ratios -->\n<!-- end tagging-ratios -->\n", encoding="utf8")
+    marks = [f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("tagging-ratios", "tagging-text")]
+    page.write_text("".join(marks), encoding="utf8")
     benchmarks("report").main(tagging=tmp_path / "t.csv", page=[page])
     found = page.read_text(encoding="utf8")
     assert "| tagger, first order: time over the tokenizer's | 2.00x | <= 2.0x | 1.0x |" in found
     assert "| CRFsuite: time over the tagger's | 8.00x |" in found
     assert "| CRFsuite: training to 0.1 point, perceptron, over the tagger's | 5.00x |" in found
     assert "<!-- begin tagging -->" not in found
+    assert "| spaCy tokenizer | 200 | 1.00x | 100 | 1.00x |\n| hoseq first order | 120 | 2.00x | 40 | 3.00x |" in found
+    assert "| crfsuite perceptron | " not in found
     cells = results.table_cells(results.read_rows(tmp_path / "t.csv"))
     assert cells[1][:6] == ("hoseq first order", "98.50%", "-", "-", "1,000", "2.00x") and cells[1][-1] == "6.2 MB"
 
@@ -107,4 +110,33 @@ def test_worker(benchmarks, tmp_path):
     with tagging.Worker(tagging.command("serve", "spaCy tokenizer", data, tmp_path)) as worker:
         first = worker.answer()
         assert (first["system"], first["tokens"], first["accuracy"]) == ("spaCy tokenizer", 15, None)
-        assert 0 < worker.ask()["seconds"] < 60
+        assert 0 < worker.ask("ready")["seconds"] < 60
+        assert 0 < worker.ask("text")["text_seconds"] < 60
+
+
+def test_text_meets_a_pipeline_that_has_not_seen_it(benchmarks, monkeypatch):
+    """Every turn loads anew; the one sentence before is not among those that are timed."""
+    worker, now, seen = benchmarks("worker"), [0.0], []
+
+    class System:
+        def reader(self, folder):
+            loaded = []
+            seen.append(loaded)
+
+            def read(texts):
+                for text in texts:
+                    now[0] += 5 if text == "." else 1
+                    loaded.append(text)
+                    yield text
+
+            return read
+
+    class Peer:
+        def reader(self, folder):
+            return None
+
+    monkeypatch.setattr(worker.time, "perf_counter", lambda: now[0])
+    words = [["Do", "stop"], ["No"]]
+    assert [worker.timed_text(System(), None, words) for _ in range(2)] == [2.0, 2.0]
+    assert seen == [[".", "Do stop", "No"]] * 2
+    assert worker.timed_text(Peer(), None, words) is None
