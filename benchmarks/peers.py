@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from .corpora import Data, read_sentences, vocabulary
 from .history import History
-from .systems import Labelled
+from .system import Labelled
 
 ITERATIONS = (1, 2, 5, 10, 20, 50, 100)
 

@@ -43,7 +43,8 @@ from .results import (
     versions_of,
     write_rows,
 )
-from .systems import SYSTEMS, folder_name
+from .system import folder_name
+from .systems import SYSTEMS
 
 
 def main(

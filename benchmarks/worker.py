@@ -20,9 +20,11 @@ from typing import Any, Dict, List, Optional, Tuple
 from .corpora import Data, Sentence, read_sentences
 from .history import WATCH, seconds_to_best
 from .machine import peak_bytes
-from .systems import SYSTEMS, Labelled, System
+from .system import Labelled, System
+from .systems import SYSTEMS
 
 TURN_SECONDS = 0.5  # a pass of the fastest systems takes a thirtieth of it
+COLLECTIONS = 40  # of garbage in a turn, at most: a collection takes longer than a pass over a few sentences
 
 
 def train(system: System, data: Data, folder: Path) -> Dict[str, Any]:
@@ -32,7 +34,7 @@ def train(system: System, data: Data, folder: Path) -> Dict[str, Any]:
     history = system.train(data, folder)
     seconds = time.perf_counter() - start
     if hasattr(system, "templates"):  # several models were trained, one after the other
-        seconds = max((taken for taken, _ in history), default=seconds)
+        seconds = max((until for until, _ in history), default=seconds)
     found = {
         "training_seconds": seconds,
         "training_peak_bytes": peak_bytes(),
@@ -89,16 +91,22 @@ def chunk_scores(labelled: Labelled, gold: List[Sentence]) -> Dict[str, Any]:
 
 
 def timed(system: System, words: Any) -> float:
-    """Seconds of a pass, the mean of so many that the clock and cold caches matter little."""
-    taken: List[float] = []
-    while sum(taken) < TURN_SECONDS:
+    """Seconds of a pass, the mean of so many that the clock and cold caches matter little.
+
+    Garbage of a pass is not collected in the next one: before each, unless passes are so short that they leave little.
+    """
+    passes, total, since_collection = 0, 0.0, TURN_SECONDS
+    while total < TURN_SECONDS:
         prepared = system.prepare(words)
-        gc.collect()
+        if since_collection > TURN_SECONDS / COLLECTIONS:
+            gc.collect()
+            since_collection = 0.0
         start = time.perf_counter()
         result = system.tag(prepared)
-        taken.append(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
         del result
-    return sum(taken) / len(taken)
+        passes, total, since_collection = passes + 1, total + seconds, since_collection + seconds
+    return total / passes
 
 
 def timed_text(system: System, folder: Path, words: List[List[str]]) -> Optional[float]:

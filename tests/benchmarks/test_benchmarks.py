@@ -1,7 +1,9 @@
 """What the benchmarks compute besides measuring, and one measurement of the system that needs no training."""
 
+import gc
 import importlib
 import sys
+import time
 from itertools import islice
 from typing import Any
 
@@ -98,6 +100,43 @@ def test_stream_has_new_words(benchmarks):
     sentences = list(islice(new_words([["w"] * 15]), 1000))
     assert sum(map(len, sentences)) == 15_000
     assert len({word for words in sentences for word in words}) == 750  # one in twenty; the first is the word itself
+
+
+@pytest.fixture
+def collections():
+    """One item for each full collection of garbage; what is there already is not looked through."""
+    seen = []
+
+    def note(phase, info):
+        if phase == "start" and info["generation"] == 2:
+            seen.append(info)
+
+    gc.freeze()
+    gc.callbacks.append(note)
+    yield seen
+    gc.callbacks.remove(note)
+    gc.unfreeze()
+
+
+@pytest.mark.parametrize("pass_seconds", [0.02, 0.0005])
+def test_garbage_is_collected_between_passes_that_leave_some(benchmarks, collections, pass_seconds):
+    """Before every pass of 20 ms, but not before each of many short ones."""
+    passes = []
+
+    class System:
+        def prepare(self, words):
+            return words
+
+        def tag(self, words):
+            passes.append(words)
+            time.sleep(pass_seconds)
+
+    mean = benchmarks("worker").timed(System(), [])
+    assert mean >= pass_seconds and mean * len(passes) == pytest.approx(0.5, abs=0.1)
+    if pass_seconds == 0.02:
+        assert len(collections) >= len(passes)
+    else:
+        assert 5 < len(collections) < len(passes) / 2
 
 
 def test_worker(benchmarks, tmp_path):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ..project.files import ROOT, run
+from ..repository import ROOT, run
 
 pytest.importorskip("benchmarks", reason="the benchmarks are not beside the tests")
 from benchmarks.versions import difference, different, ratio  # noqa: E402
