@@ -1,22 +1,21 @@
-"""docs/readers.md: its examples can be read, options and divisions are the code's (test_docs.py has what all share)."""
+"""Formats and readers: examples can be read, divisions are the code's (test_pages.py has what all pages share)."""
 
 import inspect
 import re
-from pathlib import Path
 
 import pytest
 import spacy
 from spacy.util import Config
-from typer.main import get_command
 
-from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.readers.formats.columns import Columns, read_columns
 from spacy_hoseq.readers.formats.peoples_daily import read_peoples_daily
 from spacy_hoseq.readers.formats.tagged_text import read_tagged_text
 from spacy_hoseq.readers.formats.trees import read_trees
 from spacy_hoseq.readers.splits import SPLITS
 
-TEXT = (Path(__file__).parents[1] / "docs" / "readers.md").read_text(encoding="utf8")
+from .pages import PAGES, section
+
+PAGE = "docs/reference/readers.md"
 EXAMPLES = {  # heading: reader, and what it reads
     "Bracketed trees": (read_trees, [("The fox wants to sleep .", ["NP", "VP"])]),
     "Words with tags": (read_tagged_text, [("The fox sleeps 1/2 hour .", []), ("It dreams .", [])]),
@@ -26,41 +25,30 @@ EXAMPLES = {  # heading: reader, and what it reads
 }
 
 
-def section(heading):
-    return TEXT.split(f"## {heading}\n", 1)[1].split("\n## ")[0].split("\n### ")[0]
-
-
 @pytest.mark.parametrize("heading", EXAMPLES)
 def test_examples(heading, tmp_path):
     read, expected = EXAMPLES[heading]
-    lines = re.findall(r"^(?: {4}.*|)$", section(heading), re.MULTILINE)
+    lines = re.findall(r"^(?: {4}.*|)$", section(PAGE, heading), re.MULTILINE)
     (tmp_path / "a").write_text("\n".join(line[4:] for line in lines) + "\n", encoding="utf-8")
     sentences = list(read(tmp_path / "a", ["utf-8"]))
     names = [[label.name for label in sentence.chunks or sentence.entities or ()] for sentence in sentences]
     assert [(" ".join(s.words), found) for s, found in zip(sentences, names, strict=True)] == expected
 
 
-def test_options():
-    command = get_command(hoseq_cli).commands["convert"]
-    options = {name for param in command.params for name in (*param.opts, *param.secondary_opts) if name[0] == "-"}
-    documented = set(re.findall(r"(?<![-\w])--?[a-z][a-z-]*", section("The command"))) | {"--format", "-f"}
-    assert options - {"--help", "-f"} <= documented | {"--no-chunks", "--no-unescape", "--paragraphs"}
-    assert documented <= options | {"-m"}
-
-
 def test_readers():
-    names = set(re.findall(r"spacy_hoseq\.\w+\.v1", TEXT))
-    assert len(names) == 6
-    settings = set(re.findall(r"`(\w+)`", section("The readers")))
-    for name in names - {"spacy_hoseq.annotated_corpus.v1"}:
+    names = set(re.findall(r"spacy_hoseq\.\w+_corpus\.v1", PAGES["docs/tasks/convert.md"]))
+    assert len(names) == 5
+    settings = set(re.findall(r"`(\w+)`", section(PAGE, "The readers")))
+    for name in names:
         assert set(inspect.signature(spacy.registry.readers.get(name)).parameters) <= settings | {"path"}
-    block = re.search(r"```ini\n(.*?)```", TEXT, re.DOTALL).group(1)
+    block = re.search(r"```ini\n(.*?)```", PAGES[PAGE], re.DOTALL).group(1)
     config = Config().from_str('[paths]\nwsj = "wsj"\n[corpora]\n' + block)
     assert callable(spacy.registry.resolve(config["corpora"])["train"])
 
 
 def test_divisions():
-    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \| (.*?) \|", section("Divisions of treebanks"), re.MULTILINE)
+    divisions = section(PAGE, "Divisions of treebanks")
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \| (.*?) \|", divisions, re.MULTILINE)
     assert {row[0] for row in rows} == set(SPLITS)
     for name, *parts in rows:
         if name in ("wsj-tagging", "wsj-chunking", "ctb5"):

@@ -1,8 +1,7 @@
-"""docs/bidirectional.md: its own tables are those of the code (test_docs.py has what all pages share)."""
+"""Tables about bidirectional inference are those of the code (test_pages.py has what all pages share)."""
 
 import inspect
 import re
-from pathlib import Path
 
 import spacy
 from thinc.api import Config
@@ -10,24 +9,9 @@ from thinc.api import Config
 from spacy_hoseq.chunks import read_chunks, write_chunks
 from spacy_hoseq.components.bidirectional_tagger import make_hoseq_bidirectional_tagger
 
-ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "docs" / "bidirectional.md").read_text(encoding="utf8")
-NAME = "hoseq_bidirectional_tagger"
+from .pages import ROOT, blocks, table, tables
 
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
-
-
-def table(header):
-    """Cells of each row of the table whose header begins so."""
-    lines = TEXT[TEXT.index(f"\n{header}") + 1 :].split("\n\n")[0].splitlines()[2:]
-    return [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]
-
-
-def test_templates_table():
-    sets = {name for name in spacy.registry.misc.get_all() if re.search(r"(bidirectional|paper)_\w+_templates", name)}
-    assert {row[0].strip("`") for row in table("| Registered set")} == sets
+TASKS = "docs/tasks/easiest-first.md"
 
 
 def test_strategies_table():
@@ -52,10 +36,10 @@ def test_representations_table():
 
 def test_configs():
     """The configs in the table exist, and those in the text are parts of one."""
-    names = [row[0].strip("`") for row in table("| Config |")]
+    names = [row[0].strip("`") for row in dict(tables("| Config |"))[TASKS]]
     assert names == sorted(path.name for path in (ROOT / "configs").glob("bidirectional*.cfg"))
     chunks = Config().from_disk(ROOT / "configs" / "bidirectional_chunks.cfg", interpolate=False)
-    for block in blocks("ini"):
+    for block in blocks(TASKS, "ini"):
         parents = sorted({name.rsplit(".", 1)[0] for name in re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)})
         above = "".join(f"[{name}]\n" for name in parents if f"[{name}]" not in block)
         shown = Config().from_str(above + block, interpolate=False)

@@ -21,9 +21,8 @@ from spacy_hoseq.errors import Errors, Warnings
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
-ROOT = Path(__file__).parents[1]
-PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf8") for path in PATHS}
+from .pages import PAGES, ROOT, all_blocks, anchor, blocks, headings, matches, table, tables
+
 REGISTRIES = ("architectures", "misc", "scorers", "readers")
 OBJECTS = {  # defaults that tables name by a word
     "below": lambda name: Language.get_factory_meta(name).default_config["model"],
@@ -32,18 +31,9 @@ OBJECTS = {  # defaults that tables name by a word
     "label scorer": lambda name: {"@scorers": "spacy_hoseq.label_scorer.v1"},
     "chunk scorer": lambda name: {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
 }
-FILES = r"\b(?:assets|benchmarks|configs|docs|experiments|spacy_hoseq|tests)/[\w./*]+\w"
+FILES = r"\b(?:assets|benchmarks|configs|docs|experiments|spacy_hoseq|tests)/[\w./*-]+\w"
 SETTINGS = r"^\| Name \| Type \| Default \|.*\n\|[- |:]+\n((?:\|.*\n)+)"
 REQUIRED = ("required", "`SparseLinear`", "English set")  # a config that is filled has the last two
-
-
-def found_in(pattern):
-    """What the pages have of it, each with its page."""
-    return sorted({(page, found) for page, text in PAGES.items() for found in re.findall(pattern, text)})
-
-
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page], flags=re.DOTALL | re.MULTILINE)
 
 
 def said_of(lines, end):
@@ -66,8 +56,8 @@ def test_code_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.setattr(Underscore, "token_extensions", dict(Underscore.token_extensions))
     namespace = {}
     for block in blocks(page, "python"):
-        if "by the demo above" in block:
-            continue  # tests/project/test_demo.py
+        if "trained above" in block or "by the demo above" in block:
+            continue  # test_tutorial.py, tests/project/test_demo.py
         lines = block.splitlines()
         for statement in ast.parse(block).body:
             output = io.StringIO()
@@ -122,7 +112,7 @@ def files_of_the_pages(tmp_path, monkeypatch):
         spacy.registry.architectures("letter_emissions.v1")(lambda: Model("letters", lambda *_: ([], None)))
 
 
-@pytest.mark.parametrize("page, block", [(page, block) for page in PAGES for block in blocks(page, "ini")])
+@pytest.mark.parametrize("page, block", all_blocks("ini"))
 @pytest.mark.usefixtures("files_of_the_pages")
 def test_config_can_be_filled(page, block):
     """As by `spacy init fill-config`: all settings are known, and have values of their types."""
@@ -141,9 +131,9 @@ def settings_tables():
     found = []
     for page, text in PAGES.items():
         factory = re.match(r"# `(\w+)`", text)
-        for table in re.finditer(SETTINGS, text, flags=re.MULTILINE):
-            rows = [re.split(r"\s*\|\s*", line)[1:-1] for line in table[1].splitlines()]
-            title, _, before = text[: table.start()].rpartition("\n## ")[2].partition("\n")
+        for match in re.finditer(SETTINGS, text, flags=re.MULTILINE):
+            rows = [re.split(r"\s*\|\s*", line)[1:-1] for line in match[1].splitlines()]
+            title, _, before = text[: match.start()].rpartition("\n## ")[2].partition("\n")
             names = re.findall(r"spacy_hoseq\.\w+\.v\d", f"{title}\n{before}")
             name = factory[1] if title == "Settings of the component" else names[-1]
             found.append(pytest.param(page, name, rows, id=f"{page}-{name}"))
@@ -153,6 +143,7 @@ def settings_tables():
 @pytest.mark.parametrize("page, name, rows", settings_tables())
 def test_settings_and_their_defaults(page, name, rows):
     if name.startswith("hoseq_"):
+        assert spacy.registry.factories.get(name)  # loads it
         expected = Language.get_factory_meta(name).default_config
     else:
         (registry,) = [registry for registry in REGISTRIES if name in getattr(spacy.registry, registry)]
@@ -173,34 +164,58 @@ def test_settings_and_their_defaults(page, name, rows):
             assert expected[setting] == value and type(expected[setting]) is type(value)
 
 
-@pytest.mark.parametrize("page, name", [("components", "hoseq_tagger"), ("chunker", "hoseq_chunker")])
-def test_arguments_of_initialize(page, name):
-    table = PAGES[f"docs/{page}.md"].partition("| Argument | Type | Default |")[2].partition("\n\n")[0]
-    _, _, *parameters = inspect.signature(spacy.blank("en").add_pipe(name).initialize).parameters
-    assert re.findall(r"^\| `(\w+)`", table, flags=re.MULTILINE) == parameters
+@pytest.mark.parametrize("page, rows", tables("| Argument | Type | Default |"))
+def test_arguments_of_initialize(page, rows):
+    """In the pages of components, whose titles are the names of their factories."""
+    factory = re.match(r"# `(\w+)`", PAGES[page])[1]
+    _, _, *parameters = inspect.signature(spacy.blank("en").add_pipe(factory).initialize).parameters
+    assert [row[0].strip("`") for row in rows] == parameters
 
 
 def test_ready_made_templates():
-    """Their numbers, two of the sets, and a message, in docs/templates.md."""
-    english, chinese, message = blocks("docs/templates.md", "text")[1:]
+    """Their numbers, two of the sets, and a message; and that there are no others."""
+    page = "docs/reference/templates.md"
+    english, chinese, message = blocks(page, "text")[1:]
     written = {"english_pos_templates": english, "chinese_pos_templates": chinese}
-    rows = re.findall(r"^\| `spacy_hoseq\.(\w+)\.v1` \|.*\| (\d+) \|$", PAGES["docs/templates.md"], flags=re.MULTILINE)
-    assert len(rows) == 10
-    for name, n in rows:
-        templates = parse_templates(spacy.registry.misc.get(f"spacy_hoseq.{name}.v1")())
+    rows = table("| Registered set | For | Templates")
+    for name, _, n in rows:
+        name = name.strip("`")
+        templates = parse_templates(spacy.registry.misc.get(name)())
         assert len(templates) == int(n)
-        assert name not in written or set(parse_templates(written[name].split())) == set(templates)
+        short = name.split(".")[1]
+        assert short not in written or set(parse_templates(written[short].split())) == set(templates)
     with pytest.raises(ValueError) as refused:
         parse_templates(["suffix3..1[0]"])
     assert str(refused.value) == message.rstrip("\n")
+    rows += table("| Registered set | What")
+    listed = [row[0].strip("`") for row in rows]
+    registered = {name for name in spacy.registry.misc.get_all() if re.match(r"spacy_hoseq\.\w+_templates\.v1", name)}
+    assert len(listed) == len(set(listed)) and set(listed) == registered
 
 
-@pytest.mark.parametrize("page, name", found_in(r"spacy_hoseq\.\w+\.v\d+"))
+def test_every_error_has_a_row():
+    """In order, with what to do."""
+    rows = [row for page, rows in tables("| Code | When | Remedy |") for row in rows]
+    codes = sorted(code for group in (Warnings, Errors) for code in vars(group) if re.fullmatch(r"H[SW]\d{3}", code))
+    assert sorted(row[0] for row in rows) == codes and all(len(row) == 3 and row[1] and row[2] for row in rows)
+
+
+def test_configs():
+    """All of them are listed, and what is listed exists."""
+    rows = dict(tables("| Config | What it trains |"))
+    listed = {page: {name for row in rows[page] for name in re.findall(r"`(\S+\.cfg)`", row[0])} for page in rows}
+    for names in listed.values():
+        assert all(list(ROOT.glob(name if "/" in name else f"configs/{name}")) for name in names)
+    everything = {path for name in listed["docs/reference/configs.md"] for path in ROOT.glob(name)}
+    assert everything >= set((ROOT / "configs").rglob("*.cfg"))
+
+
+@pytest.mark.parametrize("page, name", matches(r"spacy_hoseq\.\w+\.v\d+"))
 def test_registered_name(page, name):
     assert [registry for registry in REGISTRIES if name in getattr(spacy.registry, registry)] != []
 
 
-@pytest.mark.parametrize("page, code", found_in(r"\bH[SW]\d{3}\b"))
+@pytest.mark.parametrize("page, code", matches(r"\bH[SW]\d{3}\b"))
 def test_code_of_an_error(page, code):
     assert hasattr(Warnings if code.startswith("HW") else Errors, code)
 
@@ -213,27 +228,22 @@ def test_all_that_is_registered_and_all_codes_are_on_some_page():
     assert {code for code in codes if code not in text} == set()
 
 
-def anchors(text):
-    """Of the titles in a page, as GitHub makes them."""
-    titles = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-
-
-@pytest.mark.parametrize("page, link", found_in(r"\]\((?!http)([^)\s]+)\)"))
+@pytest.mark.parametrize("page, link", matches(r"\]\((?!http)([^)\s]+)\)"))
 def test_link(page, link):
-    name, _, anchor = link.partition("#")
+    name, _, place = link.partition("#")
     path = (ROOT / page).parent / name if name else ROOT / page
     assert path.is_file()
-    assert not anchor or anchor in anchors(path.read_text(encoding="utf8"))
+    titles = headings(path.read_text(encoding="utf8")) if path.suffix == ".md" else []
+    assert not place or place in {anchor(title) for _, title, _ in titles}
 
 
-@pytest.mark.parametrize("page, path", found_in(FILES))
+@pytest.mark.parametrize("page, path", matches(FILES))
 def test_file_of_the_repository(page, path):
     root = Path(spacy_hoseq.__file__).parents[1] if path.startswith("spacy_hoseq") else ROOT
     assert list(root.glob(path))
 
 
-@pytest.mark.parametrize("page, command", found_in(r"spacy project run (\w+(?: experiments/\w+)?)"))
+@pytest.mark.parametrize("page, command", matches(r"spacy project run (\w+(?: experiments/\w+)?)"))
 def test_workflow(page, command):
     workflow, _, folder = command.partition(" ")
     assert workflow in srsly.read_yaml(ROOT / folder / "project.yml")["workflows"]

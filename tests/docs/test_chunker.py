@@ -1,9 +1,8 @@
-"""docs/chunker.md: its own tables are those of the code, excerpts are of configs (test_docs.py has what all share)."""
+"""Tables about the chunker are those of the code, excerpts are of configs (test_pages.py has what all pages share)."""
 
 import inspect
 import json
 import re
-from pathlib import Path
 
 import pytest
 import spacy
@@ -15,38 +14,24 @@ from thinc.api import Config
 from spacy_hoseq.components.chunker import make_hoseq_chunker
 from spacy_hoseq.layers.listening.listener import MarginalListener
 
-ROOT = Path(__file__).parents[1]
+from ..repository import config_path
+from .pages import PAGES, ROOT, blocks, table, tables
+
 CONFIGS = ROOT / "configs"
-TEXT = (ROOT / "docs" / "chunker.md").read_text(encoding="utf8")
 NAME = "hoseq_chunker"
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
-
-
-def table(header):
-    """Cells of each row of the table whose header begins so."""
-    lines = TEXT[TEXT.index(f"\n{header}") + 1 :].split("\n\n")[0].splitlines()[2:]
-    return [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]
+CHUNKS, PIPELINES = "docs/tasks/chunks.md", "docs/tasks/pipelines.md"
+REFERENCE = "docs/reference/chunker.md"
 
 
 @pytest.mark.parametrize("name", ["objective", "representation"])
 def test_values_of_a_setting(name):
-    (values,) = [row[3] for row in table("| Name | Type | Default | Values") if row[0] == f"`{name}`"]
+    (values,) = [row[3] for row in dict(tables("| Name | Type | Default | Values"))[REFERENCE] if row[0] == f"`{name}`"]
     annotation = inspect.signature(make_hoseq_chunker).parameters[name].annotation
     assert {json.loads(value) for value in re.findall(r"`(.*?)`", values)} == set(annotation.__args__)
 
 
-def test_templates_table():
-    others = re.compile(r"bidirectional|paper|pos_|pixel")
-    ours = {name for name in spacy.registry.misc.get_all() if re.match(r"spacy_hoseq\.\w+_templates\.v1", name)}
-    expected = {name for name in ours if not others.search(name)}
-    assert {row[0].strip("`") for row in table("| Registered set")} == expected
-
-
 def config(name):
-    return Config().from_disk(CONFIGS / name, interpolate=False)
+    return Config().from_disk(config_path(name), interpolate=False)
 
 
 def listeners_in(settings):
@@ -57,10 +42,10 @@ def listeners_in(settings):
 def test_configs_table():
     """Every config with a chunker, and no other."""
     found = {path.name for path in CONFIGS.glob("*.cfg") if NAME in config(path.name)["components"]}
-    assert {row[0].strip("`") for row in table("| Config |")} == found
+    assert {row[0].strip("`") for row in dict(tables("| Config |"))[CHUNKS]} == found
 
 
-@pytest.mark.parametrize("row", table("| System |"), ids=lambda row: row[3].strip("`"))
+@pytest.mark.parametrize("row", table("| System | `output`"), ids=lambda row: row[3].strip("`"))
 def test_systems_table(row):
     """Its settings are those of the listeners in the two configs."""
     _, output, grad_factor, *names = [cell.strip("`") for cell in row]
@@ -78,9 +63,12 @@ def is_part(shown, whole):
 
 
 def test_excerpts_are_parts_of_configs():
-    wholes = [config(str(path.relative_to(CONFIGS))) for path in CONFIGS.rglob("*.cfg")]
-    assert len(blocks("ini")) >= 5
-    for block in blocks("ini"):
+    paths = [*CONFIGS.rglob("*.cfg"), *(ROOT / "experiments").rglob("*.cfg")]
+    wholes = [Config().from_disk(path, interpolate=False) for path in paths]
+    part = PAGES[PIPELINES].partition("\n## A chunker on a tagger\n")[2].partition("\n## ")[0]
+    excerpts = [block for block in blocks(PIPELINES, "ini") if block in part]
+    assert len(excerpts) >= 5
+    for block in excerpts:
         names = re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)
         parents = {".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 1)}
         above = "".join(f"[{name}]\n" for name in sorted(parents) if name not in names)
@@ -89,7 +77,7 @@ def test_excerpts_are_parts_of_configs():
 
 
 def test_excerpt_of_the_model_is_one():
-    (block,) = [block for block in blocks("ini") if "SumEmissions" in block]
+    (block,) = [block for block in blocks(PIPELINES, "ini") if "SumEmissions" in block]
     shown = Config().from_str("[components]\n[components.hoseq_chunker]\n" + block)["components"][NAME]
     nlp = spacy.blank("en")
     chunker = nlp.add_pipe(NAME, config=shown)
@@ -125,7 +113,7 @@ def trained(tmp_path_factory):
 
 def test_evaluating(trained, monkeypatch, capsys):
     """What is said of `spacy evaluate`, and the code beside it."""
-    indented = re.findall(r"(?:^    .+\n|^\n)+", TEXT, flags=re.MULTILINE)
+    indented = re.findall(r"(?:^    .+\n|^\n)+", PAGES[CHUNKS], flags=re.MULTILINE)
     (code,) = [block for block in indented if "    import spacy\n" in block]
     monkeypatch.chdir(trained)
     nlp = spacy.load("training/model-best")

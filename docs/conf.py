@@ -1,0 +1,103 @@
+"""The site: `python -m sphinx -W --keep-going docs site` (extra `docs`). Warnings are errors.
+
+Pages are Markdown that also reads well where it lies. What only the site needs is made here: the tree of its contents,
+and the pages of the Python API (api_pages.py), which are generated from docstrings into docs/reference/api. The site
+loads nothing from the network.
+"""
+
+import sys
+from pathlib import Path
+
+from sphinx import addnodes
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import api_pages  # noqa: E402
+
+CONTENTS = {
+    "Tutorial": ["tutorial"],
+    "I want to ...": [
+        "tasks/index",
+        "tasks/convert",
+        "tasks/train",
+        "tasks/partial-annotation",
+        "tasks/probabilities",
+        "tasks/chunks",
+        "tasks/pipelines",
+        "tasks/easiest-first",
+        "tasks/neural",
+        "tasks/chinese",
+        "tasks/letters",
+        "tasks/annotate",
+        "tasks/smaller",
+        "tasks/extend",
+    ],
+    "Reference": [
+        "reference/index",
+        "reference/tagger",
+        "reference/chunker",
+        "reference/bidirectional",
+        "reference/layers",
+        "reference/learning",
+        "reference/patterns",
+        "reference/configs",
+        "reference/names",
+        "reference/templates",
+        "reference/readers",
+        "reference/command-line",
+        "reference/files",
+        "reference/errors",
+        "reference/api/index",
+    ],
+    "How it works inside": ["architecture", "algorithms"],
+    "Measurements": [
+        "measurements/index",
+        "measurements/performance",
+        "measurements/handwriting",
+        "measurements/organisations",
+        "measurements/chinese",
+        "measurements/chunking",
+        "measurements/inference",
+        "measurements/settings",
+        "measurements/compaction",
+    ],
+}
+
+project = "spacy_hoseq"
+copyright = "the spacy_hoseq developers"
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_title = "spacy_hoseq"
+html_show_copyright = False
+html_copy_source = False
+exclude_patterns = []
+myst_heading_anchors = 4  # links as on GitHub: page.md#title-in-lower-case
+autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": False}
+autodoc_typehints = "signature"
+autodoc_class_signature = "separated"
+python_maximum_signature_line_length = 100
+toc_object_entries = False
+python_display_short_literal_types = True
+suppress_warnings = ["misc.highlighting_failure"]  # "..." in JSON and in output
+
+
+def add_contents(app, docname, source):
+    """Put the tree of contents under the first page."""
+    if docname == "index":
+        for title, pages in CONTENTS.items():
+            listed = "\n".join(pages)
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{listed}\n```\n"
+
+
+def unlink_types(app, doctree):
+    """Types in signatures are names, not links: to look for each of thousands takes as long as all the rest."""
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        if node.get("refdomain") == "py":
+            node.replace_self(node.children)
+
+
+def setup(app):
+    api_pages.write(Path(app.srcdir) / "reference" / "api")
+    app.connect("source-read", add_contents)
+    app.connect("doctree-read", unlink_types)
+    app.connect("autodoc-process-docstring", api_pages.process_docstring)

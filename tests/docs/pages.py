@@ -1,0 +1,72 @@
+"""README, CONTRIBUTING and all pages in docs/, as the tests read them: code blocks, tables, sections, names."""
+
+import re
+from pathlib import Path
+from typing import Iterator, List, Tuple
+
+ROOT = Path(__file__).parents[2]
+TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf8")
+    for path in [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
+}
+FENCE = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: str, language: str) -> List[str]:
+    """The code blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+
+
+def all_blocks(language: str) -> List[Tuple[str, str]]:
+    """(page, block) of all pages."""
+    return [(page, block) for page in PAGES for block in blocks(page, language)]
+
+
+def matches(pattern: str) -> List[Tuple[str, str]]:
+    """What the pages have of a pattern, each with its page."""
+    return sorted({(page, match) for page, text in PAGES.items() for match in re.findall(pattern, text)})
+
+
+def headings(text: str) -> List[Tuple[int, str, int]]:
+    """(level, title, place) of each heading outside of code."""
+    masked = FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return [(len(mark), title, place) for mark, title, place in _marks(masked)]
+
+
+def _marks(text: str) -> Iterator[Tuple[str, str, int]]:
+    for match in re.finditer(r"^(#+) (.+)$", text, flags=re.MULTILINE):
+        yield match[1], match[2], match.start()
+
+
+def anchor(title: str) -> str:
+    """Of a heading, as GitHub and the site make it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def section(page: str, title: str) -> str:
+    """Text from one heading to the next of any level."""
+    places = headings(PAGES[page])
+    (at,) = [i for i, (_, name, _) in enumerate(places) if name == title]
+    end = places[at + 1][2] if at + 1 < len(places) else None
+    return PAGES[page][places[at][2] : end]
+
+
+def rows_of(table: str) -> List[List[str]]:
+    """Cells of each row below the header."""
+    return [re.split(r"\s*\|\s*", line)[1:-1] for line in table.splitlines()[2:]]
+
+
+def tables(header: str) -> List[Tuple[str, List[List[str]]]]:
+    """(page, rows) of every table whose header begins so."""
+    found = []
+    for page, text in PAGES.items():
+        for match in re.finditer(rf"^{re.escape(header)}.*\n(?:\|.*\n?)+", text, flags=re.MULTILINE):
+            found.append((page, rows_of(match[0])))
+    return found
+
+
+def table(header: str) -> List[List[str]]:
+    """Rows of the one table whose header begins so."""
+    ((_, rows),) = tables(header)
+    return rows
