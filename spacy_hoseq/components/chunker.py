@@ -4,54 +4,29 @@ It can read the labels of a `hoseq_tagger` before it as probabilities, and train
 Matsumoto 2011). Every span comes with the exact probability that it is a chunk.
 """
 
-from pathlib import Path
-from typing import Any, Callable, ContextManager, Dict, Iterable, List, Literal, Optional, Sequence, Tuple, Union
+from functools import cached_property
+from typing import Callable, Iterable, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
-from numpy.typing import NDArray
-from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples
+from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model, Optimizer, set_dropout_rate
+from thinc.api import Config, Model
 
-from ..arrays import AnyInts, Mask
+from ..arrays import AnyInts, Labels, Mask
 from ..chunks import Grammar, TagTable, grammar, tag_names
 from ..decoders.exact import decode_exact
-from ..decoders.kbest import combine, k_best_of
 from ..decoders.posterior.predictions import labels_and_segments
-from ..decoders.problem.potentials import Potentials, PotentialsGradient
+from ..decoders.problem.potentials import Potentials
 from ..features.sequences import sentence_starts, sequence_lengths
-from ..layers.structured import TaggerModel, define_patterns
-from ..layers.weights.shim import weights_in
-from ..learning.objectives import objective_named
+from ..layers.structured import TaggerModel
 from ..learning.parameter import UpdateRule
-from .annotation import LabelTable, known_labels, permitted_labels, write_marginals
-from .initialization import index_features, read_examples
-from .listening import index_upstream
-from .loading import checked_loading, weights_from_disk
-from .memory import forgetting_words
-from .settings import check_update_rule
+from .annotation import write_marginals
 from .spans.annotation import ChunkTags
 from .spans.entities import preset_mask, write_entities
 from .spans.guesses import FoundChunks, ScoredChunks, found_chunks, no_chunks, spans_of, write_spans
-
-DEFAULT_MODEL = """
-[model]
-@architectures = "spacy_hoseq.HigherOrderTagger.v1"
-patterns = null
-
-[model.emissions]
-@architectures = "spacy_hoseq.SparseLinear.v1"
-min_count = 1
-hash_rows = null
-nO = null
-
-[model.emissions.templates]
-@misc = "spacy_hoseq.english_pos_templates.v1"
-"""
+from .structured import DEFAULT_MODEL, StructuredComponent
 
 
 @Language.factory(
@@ -105,13 +80,16 @@ def make_hoseq_chunker(
     )
 
 
-class HoseqChunker(TrainablePipe):
+class HoseqChunker(StructuredComponent):
     """Finds chunks, or entities, that do not overlap.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over the tags of the
     representation. name (str): its name in the pipeline. All other settings: docs/chunker.md.
     RAISES ValueError [HS060, HS067, HS081, HS084]: impossible settings.
     """
+
+    _annotation: ChunkTags
+    made_of_labels = (*StructuredComponent.made_of_labels, "_grammar")
 
     def __init__(
         self,
@@ -130,22 +108,26 @@ class HoseqChunker(TrainablePipe):
         seed: int = 0,
         scorer: Optional[Callable] = None,
     ) -> None:
-        check_update_rule(update_rule)
         grammar([], representation)
-        self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
-        self.objective = objective_named(objective)
-        self.cfg: Dict[str, Any] = {
-            "labels": [],
-            "representation": representation,
-            "spans_key": spans_key,
-            "annotate_ents": annotate_ents,
-            "overwrite": overwrite,
-            "save_marginals": save_marginals,
-        }
-        self._annotation = ChunkTags(spans_key, representation, with_entities=annotate_ents)
-        for i, shim in enumerate(weights_in(model)):
-            shim.configure(update_rule, averaged=average, seed=seed + i)
-        self._tables: Optional[Tuple[LabelTable, TagTable, Grammar]] = None
+        super().__init__(
+            vocab,
+            model,
+            name,
+            objective=objective,
+            decoder=decode_exact,
+            update_rule=update_rule,
+            average=average,
+            seed=seed,
+            scorer=scorer,
+            annotation=ChunkTags(spans_key, representation, with_entities=annotate_ents),
+            cfg={
+                "representation": representation,
+                "spans_key": spans_key,
+                "annotate_ents": annotate_ents,
+                "overwrite": overwrite,
+                "save_marginals": save_marginals,
+            },
+        )
 
     def initialize(
         self,
@@ -163,64 +145,12 @@ class HoseqChunker(TrainablePipe):
         weights_from (str): a trained pipeline, whose component of this name gives labels, features and weights instead.
         RAISES ValueError [HS102]: the component that it listens to is missing, comes later, or has no marginals.
         """
-        examples = read_examples(get_examples, "HoseqChunker.initialize")
-        if weights_from is not None:
-            weights_from_disk(self, weights_from)
-            return
-        for label in self._annotation.types(examples) if labels is None else labels:
-            self.add_label(label)
-        self._require_labels()
-        index_upstream(self, examples, nlp)
-        index_features(self.model, examples, nlp, self)
-        define_patterns(self.model, self.tags, self._gold_sequences(examples))
-        sample = examples[:10]
-        if not sample:
-            raise ValueError(SpacyErrors.E923.format(name=self.name))
-        shapes = [np.zeros((len(eg.predicted), len(self.tags)), np.float32) for eg in sample]
-        self.model.initialize(X=[eg.predicted for eg in sample], Y=shapes)
-
-    @property
-    def labels(self) -> Tuple[str, ...]:
-        """The types of chunks."""
-        return tuple(self.cfg["labels"])
-
-    @property
-    def label_data(self) -> Tuple[str, ...]:
-        """What `spacy init labels` writes and `initialize` takes."""
-        return self.labels
+        self._initialize(get_examples, nlp, labels, weights_from=weights_from)
 
     @property
     def tags(self) -> List[str]:
-        """The tags that stand for chunks, by id: labels of the tokens."""
+        """The tags that stand for chunks, by id: labels of the tokens. `labels` are the types of chunks."""
         return tag_names(self.labels, self.cfg["representation"])
-
-    def add_label(self, label: str) -> int:
-        """Add a type of chunks before initialization. RETURNS (int): 1 if it is new, else 0.
-
-        RAISES ValueError [E187]: no string; [HS080]: an empty one.
-        """
-        if not isinstance(label, str):
-            raise ValueError(SpacyErrors.E187)
-        TagTable(tag_names([label], self.cfg["representation"]))
-        if label in self.cfg["labels"]:
-            return 0
-        if self.model.has_dim("nO"):  # as `_allow_extra_label`, which compares the tags' columns with the types
-            raise ValueError(SpacyErrors.E922.format(name=self.name, nO=self.model.get_dim("nO")))
-        self.cfg["labels"].append(label)
-        self.vocab.strings.add(label)
-        self._tables = None
-        return 1
-
-    def predict(self, docs: Iterable[Doc]) -> List[FoundChunks]:
-        """The best chunks of each Doc with their probabilities, without touching the docs; docs may be empty."""
-        docs, with_marginals = list(docs), self.cfg["save_marginals"]
-        if not any(len(doc) for doc in docs):
-            return [no_chunks(len(self.tags), with_marginals=with_marginals) for _ in docs]
-        _, tags, rules = self._lookup()
-        potentials, allowed = self._potentials(docs)
-        goes_on = rules.pairs & ~rules.first  # a tag that cannot be first continues the one before
-        found = labels_and_segments(potentials, goes_on, allowed=allowed, with_nodes=with_marginals)
-        return found_chunks(docs, potentials.lengths, found, tags, with_marginals=with_marginals)
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: List[FoundChunks]) -> None:
         """Write spans with their scores, and what else is asked for. Spans that are set already stay, unless
@@ -228,124 +158,78 @@ class HoseqChunker(TrainablePipe):
         docs = [docs] if isinstance(docs, Doc) else docs
         key, overwrite = self.cfg["spans_key"], self.cfg["overwrite"]
         ids = {label: self.vocab.strings.add(label) for label in self.labels}
-        for doc, found in zip(docs, guesses, strict=True):
-            spans = spans_of(doc, found, ids)
+        for doc, chunks in zip(docs, guesses, strict=True):
+            spans = spans_of(doc, chunks, ids)
             if overwrite or key not in doc.spans:
-                write_spans(doc, key, spans, found.probabilities)
+                write_spans(doc, key, spans, chunks.probabilities)
             if self.cfg["annotate_ents"]:
                 write_entities(doc, spans, overwrite=overwrite)
-            if found.marginals is not None:
-                write_marginals(doc, self.name, self.tags, found.marginals)
+            if chunks.marginals is not None:
+                write_marginals(doc, self.name, self.tags, chunks.marginals)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`. RAISES ValueError
         [HS026, HS038, HS099]."""
-        result = []
-        _, tags, _ = self._lookup()
-        for doc in docs:
-            best = k_best_of(*self._potentials([doc]), k) if len(doc) else combine([], k)
-            starts = sentence_starts(doc)
-            found = []
+        docs, chunkings = list(docs), []
+        for doc, best in zip(docs, self._k_best(docs, k), strict=True):
+            starts, of_doc = sentence_starts(doc), []
             for labels, score in zip(best.labels, best.scores.tolist(), strict=True):
-                first, end, types = tags.chunks(labels, starts)
-                found.append(ScoredChunks(list(zip(first.tolist(), end.tolist(), types, strict=True)), score))
-            result.append(found)
-        return result
+                first, end, types = self._label_table.tags.chunks(labels, starts)
+                of_doc.append(ScoredChunks(list(zip(first.tolist(), end.tolist(), types, strict=True)), score))
+            chunkings.append(of_doc)
+        return chunkings
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optional[Optimizer] = None,
-        losses: Optional[Dict[str, float]] = None,
-    ) -> Dict[str, float]:
-        """Learn from a batch. drop (float): share of features left out at random. sgd: for neural emissions only."""
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "HoseqChunker.update")
-        if not any(len(eg.predicted) for eg in examples):
-            return losses
-        self._require_labels()
-        set_dropout_rate(self.model, drop)
-        potentials, backprop = self.model.begin_update([eg.predicted for eg in examples])
-        loss, gradient = self.get_loss(examples, self._well_formed(potentials))
-        backprop(gradient)
-        if sgd not in (None, False):
-            self.finish_update(sgd)
-        losses[self.name] += loss
-        return losses
+    def _guesses(self, docs: List[Doc]) -> List[FoundChunks]:
+        potentials, allowed = self._potentials(docs)
+        with_marginals = self.cfg["save_marginals"]
+        goes_on = self._grammar.pairs & ~self._grammar.first  # a tag that cannot be first continues the one before
+        labelling = labels_and_segments(potentials, goes_on, allowed=allowed, with_nodes=with_marginals)
+        tags = self._label_table.tags
+        return found_chunks(docs, potentials.lengths, labelling, tags, with_marginals=with_marginals)
 
-    def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
-        """Loss of the objective over the batch, and its gradient with respect to the potentials."""
-        examples = list(examples)
-        validate_examples(examples, "HoseqChunker.get_loss")
-        allowed = self._edges(scores.lengths)
-        loss, gradient = self.objective(scores, self._gold_mask(examples) & allowed, decode_exact, allowed=allowed)
-        if not np.isfinite(loss):
-            raise ValueError(SpacyErrors.E910.format(name=self.name))
-        return loss, gradient
+    def _no_guesses(self, docs: List[Doc]) -> List[FoundChunks]:
+        return [no_chunks(len(self.tags), with_marginals=self.cfg["save_marginals"]) for _ in docs]
 
-    def memory_zone(self, mem: Any = None) -> ContextManager[Any]:
-        """At the end of a zone, forget what was remembered of its words."""
-        return forgetting_words(self.model, mem)
+    def _labels_in(self, examples: List[Example]) -> List[str]:
+        return self._annotation.types_in(examples)
 
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HoseqChunker":
-        """RAISES ValueError [HS064]: the data cannot be read."""
-        with checked_loading(self, "bytes", self._n_tags):
-            super().from_bytes(bytes_data, exclude=exclude)
-        return self
+    def _check_label(self, label: str) -> None:
+        """RAISES ValueError [HS080]: an empty one."""
+        TagTable(tag_names([label], self.cfg["representation"]))
 
-    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "HoseqChunker":
-        """RAISES ValueError [HS064]: a file cannot be read."""
-        with checked_loading(self, str(path), self._n_tags):
-            super().from_disk(path, exclude=exclude)
-        return self
-
-    def _lookup(self) -> Tuple[LabelTable, TagTable, Grammar]:
-        if self._tables is None:
-            tags = self.tags
-            table = LabelTable(tags, self.vocab.strings, "")
-            self._tables = table, TagTable(tags), grammar(tags, self.cfg["representation"])
-        return self._tables
+    @cached_property
+    def _grammar(self) -> Grammar:
+        return grammar(self.tags, self.cfg["representation"])
 
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
-        """Tags that the annotation permits (N, L); all where nothing is known, and where sentences of the predicted
-        docs cut a gold chunk."""
-        values = np.concatenate([self._annotation.gold_values(eg) for eg in examples])
-        mask = permitted_labels(values, examples, self._lookup()[0])
+        """As for all components; everything also where sentences of the predicted docs cut a gold chunk."""
+        mask = super()._gold_mask(examples)
         possible = self._edges(sequence_lengths([eg.predicted for eg in examples]))
         mask[~(mask & possible).any(axis=1)] = True
         return mask
 
-    def _gold_sequences(self, examples: Sequence[Example]) -> List[NDArray[np.int32]]:
-        """Gold tag ids of every sequence as it will be decoded, -1 where not known."""
-        ids = known_labels(self._gold_mask(examples)).astype(np.int32)
-        return np.split(ids, np.cumsum(sequence_lengths([eg.predicted for eg in examples]))[:-1])
+    def _gold_sequences(self, examples: List[Example]) -> List[Labels]:
+        """All of them are read, also if the model has no patterns: gold spans that are no chunks are refused now."""
+        return list(super()._gold_sequences(examples))
 
     def _edges(self, lengths: AnyInts) -> Mask:
         """Tags that can begin and end sequences, at their ends. RETURNS (N, L) bool."""
-        first, last, _ = self._lookup()[2]
+        first, last, _ = self._grammar
         ends = np.cumsum(lengths)
         allowed = np.ones((int(lengths.sum()), len(first)), bool)
         allowed[ends - lengths] = first
         allowed[ends - 1] &= last
         return allowed
 
-    def _well_formed(self, potentials: Potentials) -> Potentials:
-        """Without the transitions that tags of chunks cannot make."""
-        pairs = self._lookup()[2].pairs
-        return potentials._replace(trans=np.where(pairs, potentials.trans, -np.inf))
+    def _possible(self, potentials: Potentials) -> Tuple[Potentials, Mask]:
+        """Without the transitions and the ends that tags of chunks cannot make."""
+        trans = np.where(self._grammar.pairs, potentials.trans, -np.inf)
+        return potentials._replace(trans=trans), self._edges(potentials.lengths)
 
     def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Mask]:
         self._require_labels()
-        potentials = self._well_formed(self.model.predict(docs))
-        allowed = self._edges(potentials.lengths)
+        potentials, allowed = self._possible(self.model.predict(docs))
         if self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
-            preset = preset_mask(docs, self.tags, self.cfg["representation"], self._lookup()[2].first)
+            preset = preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first)
             allowed = allowed if preset is None else allowed & preset
         return potentials, allowed
-
-    def _n_tags(self, labels: Sequence[str]) -> int:
-        return len(tag_names(labels, self.cfg["representation"]))

@@ -9,7 +9,8 @@ from spacy.tokens import Doc
 from ..arrays import Mask
 from ..errors import Errors
 from ..features.index import ExactIndex
-from .annotation import LabelTable, has_values, read_values
+from .annotation import TokenLabels
+from .gold import LabelTable
 
 
 class TagDictionary:
@@ -37,18 +38,18 @@ class TagDictionary:
 
 
 def allowed_labels(
-    docs: Sequence[Doc], table: LabelTable, dictionary: Optional[TagDictionary], attribute: str, *, keep_preset: bool
+    docs: Sequence[Doc], table: LabelTable, dictionary: Optional[TagDictionary], preset: Optional[TokenLabels]
 ) -> Optional[Mask]:
     """Labels permitted at each token of all docs. RETURNS (N, L) bool, or None if nothing is constrained.
 
-    keep_preset (bool): a label that is set already is the only one permitted (it constrains its neighbours), and goes
-        before the dictionary. A preset string that is no label of the component constrains nothing.
+    preset: where a label that is set already is the only one permitted (it constrains its neighbours), and goes before
+        the dictionary; None = nowhere. A preset string that is no label of the component constrains nothing.
     """
     allowed = None if dictionary is None else dictionary.allowed(docs)
-    if keep_preset and any(has_values(doc, attribute) for doc in docs):
-        preset = np.concatenate([read_values(doc, attribute) for doc in docs])
-        fixed = np.isin(preset, table.ids)
+    if preset is not None and any(preset.is_set(doc) for doc in docs):
+        values = np.concatenate([preset.read(doc) for doc in docs])
+        fixed = np.isin(values, table.ids)
         if fixed.any():
-            masks, _ = table.masks(np.where(fixed, preset, 0))
+            masks, _ = table.masks(np.where(fixed, values, 0))
             allowed = masks if allowed is None else np.where(fixed[:, None], masks, allowed)
     return allowed

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
+from spacy_hoseq.components.annotation import TokenLabels
 from spacy_hoseq.components.constraints import TagDictionary, allowed_labels
+from spacy_hoseq.components.gold import LabelTable
 from spacy_hoseq.layers.weights.shim import weights_of
 
 from .helpers import (
@@ -158,12 +160,11 @@ def test_dictionary_of_a_config():
 
 def test_nothing_is_constrained():
     nlp = ready()
-    table, dictionary = tagger_of(nlp)._lookup()
+    table, tags = LabelTable(LABELS, nlp.vocab.strings, "!"), TokenLabels("tag", "!")
     docs = [doc_of(nlp, "the cat"), doc_of(nlp, "")]
-    assert dictionary is None
-    assert allowed_labels(docs, table, dictionary, "tag", keep_preset=True) is None
-    assert allowed_labels([doc_of(nlp, "a", "N")], table, None, "tag", keep_preset=False) is None
-    mask = allowed_labels([doc_of(nlp, "a", "N")], table, None, "tag", keep_preset=True)
+    assert allowed_labels(docs, table, None, tags) is None
+    assert allowed_labels([doc_of(nlp, "a", "N")], table, None, None) is None
+    mask = allowed_labels([doc_of(nlp, "a", "N")], table, None, tags)
     assert mask.astype(int).tolist() == [[0, 0, 0, 1, 0, 0]]
 
 

@@ -6,20 +6,14 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.annotation import (
-    LabelTable,
-    all_gold_values,
-    gold_mask,
-    gold_values,
-    label_names,
-    read_values,
-    write_values,
-)
+from spacy_hoseq.components.annotation import TokenLabels
+from spacy_hoseq.components.gold import LabelTable, permitted_labels
 
 from .helpers import LABELS, VARIANTS, blank, doc_of, examples_of, tagger_of, tags_of, train, trained
 
 NLP = blank()
 TABLE = LabelTable(["A", "B", "C"], NLP.vocab.strings, "!")
+TAGS = TokenLabels("tag", "!")
 
 
 def example(predicted, reference, tags):
@@ -29,6 +23,10 @@ def example(predicted, reference, tags):
 
 def names(values):
     return [NLP.vocab.strings[int(value)] if value else "" for value in values]
+
+
+def permitted(examples):
+    return permitted_labels(TAGS.gold_values(examples), examples, TABLE)
 
 
 TOKENIZATIONS = [
@@ -55,14 +53,14 @@ def test_gold_values_of_all_examples(chosen):
         "all": lambda predicted, reference: True,
     }[chosen]
     cases = [case for case in TOKENIZATIONS if same(*case[:2])]
-    found = all_gold_values([example(*case[:3]) for case in cases], "tag")
+    found = TAGS.gold_values([example(*case[:3]) for case in cases])
     assert names(found) == [name for *_, expected in cases for name in expected]
 
 
 @pytest.mark.parametrize("predicted, reference, tags, expected", TOKENIZATIONS)
 def test_gold_on_another_tokenization(predicted, reference, tags, expected):
     eg = example(predicted, reference, tags)
-    assert names(gold_values(eg, "tag")) == expected
+    assert names(TAGS.gold_values([eg])) == expected
     aligned = [tag or "" for tag in eg.get_aligned("TAG", as_string=True)]
     assert aligned == expected, "as spaCy's own components see it"
 
@@ -76,7 +74,7 @@ def test_gold_of_random_tokenizations():
         tags = rng.choice(["A", "B", ""], size=len(words[1])).tolist()
         eg = example(words[0], words[1], tags)
         expected = [tag or "" for tag in eg.get_aligned("TAG", as_string=True)]
-        assert names(gold_values(eg, "tag")) == expected
+        assert names(TAGS.gold_values([eg])) == expected
 
 
 def test_gold_of_an_extension_is_aligned_too():
@@ -84,18 +82,18 @@ def test_gold_of_an_extension_is_aligned_too():
     eg = example(["a", "b", "cd", "ef"], ["ab", "c", "d", "ef"], None)
     for token, label in zip(eg.reference, ["A", "B", "C", ""], strict=True):
         token._.gold_label = label
-    assert names(gold_values(eg, "_.gold_label")) == ["A", "A", "", ""]
+    assert names(TokenLabels("_.gold_label", "!").gold_values([eg])) == ["A", "A", "", ""]
 
 
 def test_masks_of_annotation():
     eg = example(["a", "b", "c", "d"], ["a", "b", "c", "d"], ["B", "", "!A", "C"])
-    assert gold_mask([eg, eg], "tag", TABLE).astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]] * 2
+    assert permitted([eg, eg]).astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]] * 2
 
 
 def test_unknown_labels_count_as_missing():
     eg = example(["a", "b", "c", "d"], ["a", "b", "c", "d"], ["B", "UNHEARD", "!UNSEEN", "UNHEARD"])
     with pytest.warns(UserWarning, match=r"\[HW001\] 3 tokens .*\(!UNSEEN, UNHEARD\)"):
-        mask = gold_mask([eg], "tag", TABLE)
+        mask = permitted([eg])
     assert mask.astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [1, 1, 1], [1, 1, 1]]
 
 
@@ -109,17 +107,16 @@ def test_no_prefix_for_negative_annotation():
 
 def test_label_names_are_sorted():
     examples = [example(["a", "b"], ["a", "b"], tags) for tags in (["Z", "!B"], ["", "A"], ["A", "!Z"])]
-    assert label_names(examples, "tag", "!") == ["A", "B", "Z"]
-    assert label_names([], "tag", "!") == []
+    assert TAGS.labels_in(examples) == ["A", "B", "Z"]
+    assert TAGS.labels_in([]) == []
 
 
 def test_writing_and_reading():
     doc = Doc(NLP.vocab, words=["a", "b"])
-    values = np.array([TABLE.ids[2], 0], np.uint64)
-    write_values(doc, "tag", values)
-    assert [token.tag_ for token in doc] == ["C", ""]
-    assert read_values(doc, "tag").tolist() == values.tolist()
-    assert read_values(Doc(NLP.vocab), "tag").tolist() == []
+    TAGS.write([doc, Doc(NLP.vocab)], [np.array([2, 0], np.int32), np.zeros(0, np.int32)], TABLE, overwrite=False)
+    assert [token.tag_ for token in doc] == ["C", "A"]
+    assert TAGS.read(doc).tolist() == TABLE.ids[[2, 0]].tolist()
+    assert TAGS.read(Doc(NLP.vocab)).tolist() == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

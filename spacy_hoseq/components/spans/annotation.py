@@ -1,16 +1,17 @@
-"""Chunks on Docs: gold spans as one tag a token, guessed tags as spans."""
+"""Chunks on Docs: spans as one tag a token, and back."""
 
 from typing import Iterable, List, Sequence, Set
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
+from ...arrays import Keys, Labels
 from ...chunks import Chunks, TagTable, check_representation, write_chunks
 from ...errors import Errors
 from ...features.sequences import sentence_starts
-from ..annotation import Values
+from ..annotation import names_of
+from ..gold import LabelTable
 from .entities import gold_entity_values
 
 
@@ -24,39 +25,34 @@ class ChunkTags:
     def __init__(self, spans_key: str, representation: str, *, with_entities: bool = False) -> None:
         check_representation(representation)
         self.spans_key, self.representation, self.with_entities = spans_key, representation, with_entities
+        self.neg_prefix = ""
 
-    def types(self, examples: Iterable[Example]) -> List[str]:
+    def check_label(self, label: str) -> None:
+        """RAISES ValueError [HS080]: no tag of a chunk."""
+        TagTable([label])
+
+    def types_in(self, examples: Iterable[Example]) -> List[str]:
         """All types of gold chunks, sorted."""
-        found: Set[str] = set()
+        types: Set[str] = set()
         for example in examples:
             doc = example.reference
             spans = doc.spans.get(self.spans_key, doc.ents if self.with_entities else ())
-            found.update(span.label_ for span in spans)
-        return sorted(found - {""})
+            types.update(span.label_ for span in spans)
+        return sorted(types - {""})
 
-    def gold_values(self, example: Example) -> Values:
-        """Gold tags of the predicted tokens as string-store ids; 0 where nothing is known: everywhere if there is no
-        such span group, and at tokens of chunks that do not begin and end with a token.
+    def labels_in(self, examples: Sequence[Example]) -> List[str]:
+        """All tags of gold chunks, sorted."""
+        return names_of(((self.read(eg.reference), eg.reference) for eg in examples), "")
+
+    def gold_values(self, examples: Sequence[Example]) -> Keys:
+        """Gold tags of all predicted tokens (N,) as string-store ids; 0 where nothing is known: everywhere if there is
+        no such span group, and at tokens of chunks that do not begin and end with a token.
 
         RAISES ValueError [HS083]: gold spans that are no chunks.
         """
-        predicted, reference = example.predicted, example.reference
-        if self.with_entities and self.spans_key not in reference.spans:
-            return gold_entity_values(example, self.representation)
-        values = self.read_values(reference)
-        if np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
-            return values
-        if self.spans_key not in reference.spans:
-            return np.zeros(len(predicted), np.uint64)
-        spans = list(reference.spans[self.spans_key])
-        aligned = [example.get_aligned_spans_y2x([span]) for span in spans]
-        values = self._values(predicted, [span for found in aligned for span in found])
-        for span, found in zip(spans, aligned, strict=True):
-            if not found:
-                values[np.asarray(example.alignment.y2x[span.start : span.end], np.intp)] = 0
-        return values
+        return np.concatenate([self._aligned(eg) for eg in examples])
 
-    def read_values(self, doc: Doc) -> Values:
+    def read(self, doc: Doc) -> Keys:
         """Tags of the chunks on a Doc as string-store ids, all 0 without the span group. RAISES ValueError [HS083]."""
         if self.spans_key not in doc.spans:
             return np.zeros(len(doc), np.uint64)
@@ -64,11 +60,31 @@ class ChunkTags:
         self._check(doc, spans)
         return self._values(doc, spans)
 
-    def write(self, doc: Doc, labels: NDArray[np.int32], table: TagTable) -> None:
-        """Set the spans that the labels (ids in the table) stand for. No chunk crosses the end of a sentence."""
-        first, end, types = table.chunks(labels, sentence_starts(doc))
-        spans = [Span(doc, *bounds) for bounds in zip(first.tolist(), end.tolist(), types, strict=True)]
-        doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=spans)
+    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
+        """Set the spans that the labels of each Doc stand for, ids in the table. No chunk crosses the end of a
+        sentence. A span group that is set already stays, unless `overwrite`."""
+        for doc, ids in zip(docs, labels, strict=True):
+            if overwrite or self.spans_key not in doc.spans:
+                first, end, types = table.tags.chunks(ids, sentence_starts(doc))
+                spans = [Span(doc, *bounds) for bounds in zip(first.tolist(), end.tolist(), types, strict=True)]
+                doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=spans)
+
+    def _aligned(self, example: Example) -> Keys:
+        predicted, reference = example.predicted, example.reference
+        if self.with_entities and self.spans_key not in reference.spans:
+            return gold_entity_values(example, self.representation)
+        values = self.read(reference)
+        if np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
+            return values
+        if self.spans_key not in reference.spans:
+            return np.zeros(len(predicted), np.uint64)
+        spans = list(reference.spans[self.spans_key])
+        aligned = [example.get_aligned_spans_y2x([span]) for span in spans]
+        values = self._values(predicted, [span for parts in aligned for span in parts])
+        for span, parts in zip(spans, aligned, strict=True):
+            if not parts:
+                values[np.asarray(example.alignment.y2x[span.start : span.end], np.intp)] = 0
+        return values
 
     def _check(self, doc: Doc, spans: Sequence[Span]) -> None:
         starts = sentence_starts(doc)
@@ -86,7 +102,7 @@ class ChunkTags:
                 raise ValueError(Errors.HS083.format(key=self.spans_key, span=where, problem=problem))
             before = span.end
 
-    def _values(self, doc: Doc, spans: Sequence[Span]) -> Values:
+    def _values(self, doc: Doc, spans: Sequence[Span]) -> Keys:
         """Tags of spans that do not overlap, as string-store ids."""
         ordered = sorted(spans, key=lambda span: span.start)
         bounds = np.array([(span.start, span.end) for span in ordered], np.intp).reshape(-1, 2)

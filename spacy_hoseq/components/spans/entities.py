@@ -6,15 +6,14 @@ import numpy as np
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ...arrays import Mask
+from ...arrays import Keys, Mask
 from ...chunks import LETTERS, OUTSIDE, Chunks, write_chunks
 from ...features.sequences import sentence_starts
-from ..annotation import Values
 
 BILUO = "UBIL"  # the letters of spaCy's own tags, for the only, the first, the inner and the last token
 
 
-def gold_entity_values(example: Example, representation: str) -> Values:
+def gold_entity_values(example: Example, representation: str) -> Keys:
     """Tags of the gold entities for the predicted tokens as string-store ids, 0 where nothing is known."""
     strings = example.reference.vocab.strings
     tags = _read(example, representation) if _needs_no_alignment(example) else _aligned(example, representation)

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.chunks import LETTERS, TagTable, tag_names
+from spacy_hoseq.chunks import LETTERS, tag_names
 from spacy_hoseq.components.bidirectional_tagger import Decided
+from spacy_hoseq.components.gold import LabelTable
 from spacy_hoseq.components.spans.annotation import ChunkTags
 
 from ..bidirectional_helpers import (
@@ -34,7 +35,7 @@ REPRESENTATIONS = sorted(LETTERS)
 def tags_in(chunk_tags, eg):
     """What the component learns, "" where nothing is known."""
     strings = eg.predicted.vocab.strings
-    return [strings[value] if value else "" for value in chunk_tags.gold_values(eg).tolist()]
+    return [strings[value] if value else "" for value in chunk_tags.gold_values([eg]).tolist()]
 
 
 def gold_tags(predicted, reference, chunks, representation="iob2", **annotation):
@@ -126,7 +127,7 @@ def test_spans_that_are_no_chunks(spans, problem):
         with pytest.raises(ValueError, match=rf"(?s)\[HS083\].*{problem}"):
             nlp.initialize(lambda examples=examples: examples)
         with pytest.raises(ValueError, match=rf"(?s)\[HS083\].*{problem}"):
-            ChunkTags("chunks", "iob2").gold_values(examples[0])
+            ChunkTags("chunks", "iob2").gold_values(examples)
 
 
 def test_chunks_may_meet_at_the_end_of_a_sentence():
@@ -276,7 +277,8 @@ def test_there_and_back(representation, found):
     del doc.spans["chunks"]
     tags = tags_in(chunk_tags, Example(doc, reference))
     names = sorted(set(tags))
-    chunk_tags.write(doc, np.array([names.index(tag) for tag in tags], np.int32), TagTable(names))
+    ids = np.array([names.index(tag) for tag in tags], np.int32)
+    chunk_tags.write([doc], [ids], LabelTable(names, doc.vocab.strings, ""), overwrite=False)
     assert chunks_on(doc) == spans
 
 

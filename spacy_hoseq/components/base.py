@@ -1,0 +1,254 @@
+"""What all components share: labels, examples, updates, and reading what was saved.
+
+A component says where its labels stand on a Doc (`Annotation`), what constrains its guesses, and how it guesses and
+learns; the rest is here, over spaCy's TrainablePipe.
+"""
+
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
+
+import numpy as np
+from spacy.errors import Errors as SpacyErrors
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer
+
+from ..arrays import Ints, Mask
+from ..errors import Errors
+from .annotation import Annotation
+from .constraints import TagDictionary
+from .gold import LabelTable, known_labels, permitted_labels, read_examples
+from .initialization import batches
+
+Self = TypeVar("Self", bound="SequenceComponent")
+
+
+class SequenceComponent(TrainablePipe):
+    """A component that labels sequences of tokens.
+
+    annotation: where its labels stand. cfg: its settings, which are saved with it.
+    """
+
+    made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary")  # cached, until the labels change
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[List[Doc], Any],
+        name: str,
+        *,
+        scorer: Optional[Callable],
+        annotation: Annotation,
+        cfg: Dict[str, Any],
+    ) -> None:
+        self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
+        self.cfg: Dict[str, Any] = {"labels": [], **cfg}
+        self._annotation = annotation
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """By id."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> Tuple[str, ...]:
+        """What `spacy init labels` writes and `initialize` takes."""
+        return self.labels
+
+    @property
+    def tags(self) -> List[str]:
+        """What a token can be labelled with, by id: the labels, unless several tags stand for each."""
+        return list(self.labels)
+
+    def add_label(self, label: str) -> int:
+        """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
+
+        RAISES ValueError [E187]: no string; [HS065, HS080]: it cannot be written; [E922]: there are weights already.
+        """
+        if not isinstance(label, str):
+            raise ValueError(SpacyErrors.E187)
+        self._check_label(label)
+        if label in self.cfg["labels"]:
+            return 0
+        if self.model.has_dim("nO"):
+            raise ValueError(SpacyErrors.E922.format(name=self.name, nO=self.model.get_dim("nO")))
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label)
+        self._labels_changed()
+        return 1
+
+    def predict(self, docs: Iterable[Doc]) -> Any:
+        """Guesses for docs, without touching them; docs may be empty. RAISES ValueError [E143]: there are no labels."""
+        docs = list(docs)
+        if not any(len(doc) for doc in docs):
+            return self._no_guesses(docs)
+        self._require_labels()
+        return self._guesses(docs)
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+    ) -> Dict[str, float]:
+        """Learn from a batch. drop (float): share of features left out at random. sgd: for neural emissions only; None
+        = wait for `finish_update`."""
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = self._checked(examples, "update")
+        if not any(len(eg.predicted) for eg in examples):
+            return losses
+        self._require_labels()
+        loss = self._learn(examples, drop)
+        if sgd not in (None, False):
+            self.finish_update(sgd)
+        losses[self.name] += loss
+        return losses
+
+    @contextmanager
+    def memory_zone(self, mem: Any = None) -> Iterator[Any]:
+        """At the end of a zone, every layer forgets what it remembered of words."""
+        try:
+            yield mem
+        finally:
+            for node in self.model.walk():
+                if "forget_words" in node.attrs:
+                    node.attrs["forget_words"](node)
+
+    def from_bytes(self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """RAISES ValueError [HS064]: the data cannot be read."""
+        with self._loading("bytes"):
+            super().from_bytes(bytes_data, exclude=exclude)
+        return self
+
+    def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
+        """RAISES ValueError [HS064]: a file cannot be read."""
+        with self._loading(str(path)):
+            super().from_disk(path, exclude=exclude)
+        return self
+
+    def _guesses(self, docs: List[Doc]) -> Any:
+        """What `set_annotations` writes, of docs that are not all empty."""
+        raise NotImplementedError
+
+    def _no_guesses(self, docs: List[Doc]) -> Any:
+        """The same of docs that are all empty."""
+        raise NotImplementedError
+
+    def _learn(self, examples: List[Example], drop: float) -> float:
+        """Keep the gradient of a batch for `finish_update`. RETURNS the loss."""
+        raise NotImplementedError
+
+    def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+        """Number the features of the training data, and set all weights to zero."""
+        raise NotImplementedError
+
+    def _initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        nlp: Optional[Language],
+        labels: Optional[Sequence[str]],
+        tag_dictionary: Optional[Dict[str, List[str]]] = None,
+        weights_from: Optional[str] = None,
+    ) -> None:
+        examples = read_examples(get_examples, f"{type(self).__name__}.initialize")
+        if weights_from is not None:
+            self._weights_from(weights_from)
+            return
+        for label in self._labels_in(examples) if labels is None else labels:
+            self.add_label(label)
+        self._require_labels()
+        if "tag_dictionary" in self.cfg:
+            self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
+            self._labels_changed()
+            TagDictionary(self.cfg["tag_dictionary"], self.labels)  # RAISES HS063 now, not at the first text
+        if not examples:
+            raise ValueError(SpacyErrors.E923.format(name=self.name))
+        self._define(examples, nlp)
+
+    def _checked(self, examples: Iterable[Example], method: str) -> List[Example]:
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.{method}")
+        return examples
+
+    def _finite(self, loss: float) -> float:
+        """RAISES ValueError [E910]."""
+        if not np.isfinite(loss):
+            raise ValueError(SpacyErrors.E910.format(name=self.name))
+        return loss
+
+    def _labels_in(self, examples: List[Example]) -> List[str]:
+        """All labels in the gold annotation."""
+        return self._annotation.labels_in(examples)
+
+    def _check_label(self, label: str) -> None:
+        self._annotation.check_label(label)
+
+    @cached_property
+    def _label_table(self) -> LabelTable:
+        return LabelTable(self.tags, self.vocab.strings, self._annotation.neg_prefix)
+
+    @cached_property
+    def _dictionary(self) -> Optional[TagDictionary]:
+        entries = self.cfg.get("tag_dictionary")
+        return TagDictionary(entries, self.labels) if entries else None
+
+    def _labels_changed(self) -> None:
+        for name in self.made_of_labels:
+            self.__dict__.pop(name, None)
+
+    def _gold_mask(self, examples: Sequence[Example]) -> Mask:
+        """What the annotation permits at the predicted tokens (N, L): everything where nothing is known."""
+        return permitted_labels(self._annotation.gold_values(examples), examples, self._label_table)
+
+    def _gold_batches(self, examples: List[Example]) -> Iterator[Tuple[List[Doc], Ints]]:
+        """Predicted docs with their gold labels (N,) by id, -1 where not known, batch by batch."""
+        for batch in batches(examples):
+            yield [eg.predicted for eg in batch], known_labels(self._gold_mask(batch))
+
+    def _weights_from(self, path: str) -> None:
+        """Labels and weights of the component of the same name in a trained pipeline; settings stay those of the
+        config. RAISES ValueError [HS068]: there is no such component; [HS064]: it does not fit."""
+        folder = Path(path) / self.name
+        if not folder.is_dir():
+            raise ValueError(Errors.HS068.format(name=self.name, path=path))
+        self.from_disk(folder, exclude=["vocab"])
+
+    @contextmanager
+    def _loading(self, where: str) -> Iterator[None]:
+        """Read the component within. RAISES ValueError [HS064]: it cannot be read, or its labels do not fit its
+        weights."""
+        settings = {key: value for key, value in self.cfg.items() if key not in ("labels", "tag_dictionary")}
+        try:
+            yield
+        except Exception as error:
+            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
+        self.cfg.update(settings)  # settings are those of the config, which may override what was saved
+        self._labels_changed()
+        problem = self._problem()
+        if problem:
+            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
+        for label in self.labels:
+            self.vocab.strings.add(label)
+
+    def _problem(self) -> str:
+        """What is wrong with labels, dictionary and weights that were read; "" if nothing."""
+        labels, entries = self.cfg["labels"], self.cfg.get("tag_dictionary", {})
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            return f"labels must be a list of strings, got {labels!r}"
+        if len(set(labels)) < len(labels):
+            return f"a label is given twice in {labels}"
+        pairs = entries.items() if isinstance(entries, dict) else [(None, None)]
+        if not all(isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels) for w, tags in pairs):
+            return "the tag dictionary must give a list of known labels for each word"
+        width = self.model.get_dim("nO") if self.model.has_dim("nO") else None
+        if width is not None and not (isinstance(width, int) and width == len(self.tags)):
+            return f"{width} columns of weights, but {len(labels)} labels"
+        return ""

@@ -1,0 +1,122 @@
+"""What the components over `spacy_hoseq.HigherOrderTagger.v1` share: they guess and learn from potentials."""
+
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import set_dropout_rate
+
+from ..arrays import Labels, Mask
+from ..decoders.choice import Decoder
+from ..decoders.kbest import KBest, combine, k_best_of
+from ..decoders.problem.potentials import Potentials, PotentialsGradient
+from ..errors import Errors
+from ..features.sequences import sequence_lengths
+from ..layers.structured import TaggerModel, define_patterns
+from ..layers.weights.shim import Averaging, weights_in
+from ..learning.objectives import objective_named
+from ..learning.parameter import UpdateRule
+from .annotation import Annotation
+from .base import SequenceComponent
+from .initialization import index_features
+from .listening import index_upstream
+
+DEFAULT_MODEL = """
+[model]
+@architectures = "spacy_hoseq.HigherOrderTagger.v1"
+patterns = null
+
+[model.emissions]
+@architectures = "spacy_hoseq.SparseLinear.v1"
+min_count = 1
+hash_rows = null
+nO = null
+
+[model.emissions.templates]
+@misc = "spacy_hoseq.english_pos_templates.v1"
+"""
+
+
+class StructuredComponent(SequenceComponent):
+    """A component whose model gives potentials. RAISES ValueError [HS060, HS067]: impossible settings."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: TaggerModel,
+        name: str,
+        *,
+        objective: str,
+        decoder: Decoder,
+        update_rule: UpdateRule,
+        average: Averaging,
+        seed: int,
+        scorer: Optional[Callable],
+        annotation: Annotation,
+        cfg: Dict[str, Any],
+    ) -> None:
+        super().__init__(vocab, model, name, scorer=scorer, annotation=annotation, cfg=cfg)
+        _check("decoder", decoder, Decoder, "spacy_hoseq.exact_decoder.v1")
+        _check("update_rule", update_rule, UpdateRule, "spacy_hoseq.adagrad.v1")
+        self.objective, self.decoder = objective_named(objective), decoder
+        for i, shim in enumerate(weights_in(model)):
+            shim.configure(update_rule, averaged=average, seed=seed + i)
+
+    def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
+        """Loss of the objective over the batch, and its gradient with respect to the potentials."""
+        examples = self._checked(examples, "get_loss")
+        potentials, possible = self._possible(scores)
+        gold = self._gold_mask(examples)
+        gold = gold if possible is None else gold & possible
+        loss, gradient = self.objective(potentials, gold, self.decoder, allowed=possible)
+        return self._finite(loss), gradient
+
+    def _learn(self, examples: List[Example], drop: float) -> float:
+        set_dropout_rate(self.model, drop)
+        docs = [eg.predicted for eg in examples]
+        potentials, backprop = self.model.begin_update(docs)
+        loss, gradient = self.get_loss(examples, potentials)
+        backprop(gradient)
+        self._hand_over(docs, potentials, backprop)
+        return loss
+
+    def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+        index_upstream(self, examples, nlp)
+        index_features(self.model, examples, nlp, self)
+        define_patterns(self.model, self.tags, self._gold_sequences(examples))
+        sample = [eg.predicted for eg in examples[:10]]
+        shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]
+        self.model.initialize(X=sample, Y=shapes)
+
+    def _possible(self, potentials: Potentials) -> Tuple[Potentials, Optional[Mask]]:
+        """Without labellings that cannot be at all, whatever is known of the texts: the potentials, and labels at each
+        token (N, L); None = all."""
+        return potentials, None
+
+    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Optional[Mask]]:
+        """What is decoded. RETURNS potentials, and the labels that each token may get (N, L), None = all."""
+        raise NotImplementedError
+
+    def _hand_over(
+        self, docs: List[Doc], potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]
+    ) -> None:
+        """An update, to components that listen to this one."""
+
+    def _gold_sequences(self, examples: List[Example]) -> Iterable[Labels]:
+        """Gold labels of every sequence as it will be decoded, by id, -1 where not known."""
+        for docs, ids in self._gold_batches(examples):
+            yield from np.split(ids.astype(np.int32), np.cumsum(sequence_lengths(docs))[:-1]) if len(ids) else []
+
+    def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[KBest]:
+        """Of each Doc. RAISES ValueError [E143, HS026, HS038, HS099]."""
+        return (k_best_of(*self._potentials([doc]), k) if len(doc) else combine([], k) for doc in docs)
+
+
+def _check(name: str, value: Any, kind: type, example: str) -> None:
+    """Settings are objects made by registered functions; spaCy does not check what such a function returns. RAISES
+    ValueError [HS067]."""
+    if not isinstance(value, kind):
+        raise ValueError(Errors.HS067.format(name=name, value=repr(value), kind=kind.__name__, example=example))
