@@ -95,6 +95,7 @@ def test_docs_are_those_of_the_pipeline_in_order(model, tmp_path):
     assert f"Files read 1 Docs 12 Tokens {n_tokens} Files written 3 Problems 0" in output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 def test_processes_write_the_same_bytes(model, tmp_path, monkeypatch, context):
     if context not in multiprocessing.get_all_start_methods():

@@ -41,6 +41,7 @@ def test_report(folder, tmp_path):
     assert "loading" not in output
 
 
+@pytest.mark.long
 def test_loading_is_timed_in_processes_of_their_own(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(compact, "N_LOADS", 1)
     code = tmp_path / "code.py"

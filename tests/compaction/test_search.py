@@ -41,6 +41,7 @@ def test_taggers_keep_their_accuracy(variant):
     assert change.pruning is not None and change.pruning.threshold > 0
 
 
+@pytest.mark.long
 def test_the_tolerance_is_kept_and_used():
     sizes = []
     for tolerance in (0.0, 0.1, 0.5, 1.0):
@@ -71,6 +72,7 @@ def test_bidirectional_taggers_keep_their_accuracy():
     assert bidirectional.predicted(nlp) == gold(), "they can learn on"
 
 
+@pytest.mark.long
 def test_chunker_with_its_tagger():
     """Each is pruned by half of the tolerance; both metrics are guarded."""
     nlp = chunks.trained("joint")

@@ -64,6 +64,7 @@ def runs(nlp, corpus):
     return [[t._.test_run for t in nlp(Doc(nlp.vocab, words=text.split()))] for text, _ in corpus]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{"hash_rows": 5000}, {}], ids=["hashed", "exact"])
 @pytest.mark.parametrize(
     "templates",

@@ -125,6 +125,7 @@ def test_labels_are_those_of_the_decoder(strategy, order):
     assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_labels_do_not_depend_on_the_batch(strategy):
     nlp = ready(2, strategy)

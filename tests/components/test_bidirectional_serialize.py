@@ -34,6 +34,7 @@ def all_tags(nlp):
     return [[token.tag_ for token in doc] for doc in tagger_of(nlp).pipe(random_docs(nlp, 40))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_pipeline_from_bytes(strategy, order):
@@ -303,6 +304,7 @@ def test_parts_of_two_models(damaged):
     assert_refused(damaged, "2 columns of weights, but 6 labels")
 
 
+@pytest.mark.long
 def test_random_damage_of_the_model_file(saved):
     """One flipped bit: an error with a code, or other numbers; never another exception."""
     data, cfg = ((saved / NAME / part).read_bytes() for part in ("model", "cfg"))

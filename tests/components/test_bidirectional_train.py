@@ -173,6 +173,7 @@ def chunked_and_tagged(nlp, corpus=TAGGED):
     return [chunked_doc(nlp, text, noun_phrases(tags), tags=tags.split()) for text, tags in corpus]
 
 
+@pytest.mark.long
 def test_training_of_chunks_from_given_tags(tmp_path):
     nlp = spacy.blank("xx")
     path = corpus_file(tmp_path / "chunks.spacy", chunked_and_tagged(nlp))
@@ -191,6 +192,7 @@ def test_training_of_chunks_from_given_tags(tmp_path):
             assert chunks_on(nlp(chunked_doc(nlp, text, tags=tags.split()))) == noun_phrases(tags)
 
 
+@pytest.mark.long
 def test_tags_of_an_annotating_component(tmp_path):
     nlp = spacy.blank("xx")
     path = corpus_file(tmp_path / "chunks.spacy", chunked_and_tagged(nlp))
@@ -231,6 +233,7 @@ def test_features_of_gold_tags_and_of_earlier_components():
     assert rows_of_keys(words) == 3
 
 
+@pytest.mark.long
 def test_tags_in_updates_by_hand():
     nlp = spacy.blank("xx")
     nlp.add_pipe("tests_hoseq_lookup_tagger")

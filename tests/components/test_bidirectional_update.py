@@ -53,6 +53,7 @@ def test_neighbours_teach_what_words_do_not():
         assert tags_of(nlp, "x x x x b") == "B A B A B".split() and tags_of(nlp, "b x x x x") == "B A B A B".split()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1, 2])
 def test_processes_do_not_matter(order):
     """As many bytes, the same ones: with dropout, and with a gradient of two batches."""
@@ -68,6 +69,7 @@ def test_processes_do_not_matter(order):
     assert len(found) == 1
 
 
+@pytest.mark.long
 def test_loss_falls():
     nlp = blank()
     optimizer = nlp.initialize(lambda: examples_of(nlp))

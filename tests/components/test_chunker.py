@@ -43,6 +43,7 @@ def given_tags(nlp, corpus=CORPUS):
     return examples_of(nlp, corpus, given_tags=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["words", "patterns"])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("representation", REPRESENTATIONS)

@@ -305,6 +305,7 @@ def spawn():
     multiprocessing.set_start_method(before, force=True)
 
 
+@pytest.mark.long
 def test_two_processes(spawn):
     nlp = ready()
     texts = [*TEXTS, "", "unseen words", "\n"]

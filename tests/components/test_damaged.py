@@ -180,6 +180,7 @@ def test_bytes_of_another_program(data):
         tagger_of(nlp).from_bytes(data)
 
 
+@pytest.mark.long
 def test_random_damage_of_the_model_file(saved):
     """One flipped bit: an error with a code, or other numbers; never another exception."""
     data = (saved / "hoseq_tagger" / "model").read_bytes()

@@ -105,6 +105,7 @@ def test_exact_unless_told_otherwise():
 OBJECTIVES = ["perceptron", "max_margin", "log_likelihood"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("name", DECODERS)
 def test_every_objective_learns_with_every_decoder(name, objective):
@@ -243,6 +244,7 @@ def assert_same_decoder(tagger, name):
     assert (getattr(decoder, "__name__", "") == name) == (name in ("max_marginal", "algorithm_1"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WIDTHS)
 def test_decoder_is_kept(name, tmp_path):
     nlp = trained("all patterns", 4, decoder=WIDTHS[name])
@@ -262,6 +264,7 @@ def test_decoder_can_be_changed_in_loading(tmp_path):
     assert predicted(changed) == gold()
 
 
+@pytest.mark.long
 def test_every_decoder_in_another_process():
     """One pipeline with a tagger for each decoder, under spawn."""
     nlp = spacy.blank("xx")

@@ -11,6 +11,7 @@ def model_bytes(nlp):
     return tagger_of(nlp).model.to_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_same_seed_and_data_give_the_same_bytes(variant):
     first, second = (trained(variant, 5, drop=0.4) for _ in range(2))
@@ -48,6 +49,7 @@ def labels_of(nlp, order, batch_size):
     return {i: [token.tag_ for token in docs[i]] for i in order}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_labels_do_not_depend_on_the_batch(variant):
     nlp = ready(variant)

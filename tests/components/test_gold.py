@@ -164,6 +164,7 @@ def partial(nlp):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_partial_annotation_is_learnt(variant):
     nlp = blank(variant)

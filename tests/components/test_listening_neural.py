@@ -64,6 +64,7 @@ def test_network_that_others_share():
         gradient(1.0, shared=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shared", [False, True])
 def test_learning(shared, tmp_path):
     nlp = pipeline(0.0, shared=shared)

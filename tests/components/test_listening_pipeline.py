@@ -130,6 +130,7 @@ def test_chunker_is_disabled_and_enabled():
     assert through(nlp)[0] == gold()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_renaming_the_chunker(kind):
     nlp = trained(kind)
@@ -190,6 +191,7 @@ def test_sourcing_by_config(tmp_path):
     assert_linked(other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [*KINDS, "label patterns"])
 def test_replaced_listener(kind, tmp_path):
     settings = {"tagger": {"model": tagger_model(patterns=ALL_PATTERNS)}} if kind == "label patterns" else {}

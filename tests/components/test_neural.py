@@ -67,6 +67,7 @@ def tagged(nlp):
     return [[token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
 @pytest.mark.parametrize("kind", EMISSIONS)
 def test_overfits_a_few_sentences(kind, objective):
@@ -77,6 +78,7 @@ def test_overfits_a_few_sentences(kind, objective):
     assert fresh.to_bytes(exclude=["vocab"]) == nlp.to_bytes(exclude=["vocab"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", EMISSIONS)
 def test_perceptron_learns(kind):
     """Without a margin Adam's momentum carries it to and fro over the border, so a token or two may be wrong."""

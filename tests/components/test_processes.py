@@ -27,6 +27,7 @@ def tags(docs):
     return [[token.tag_ for token in doc] for doc in docs]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
 def test_labels_of_two_processes(start_method):
     nlp = ready("all patterns")
@@ -35,6 +36,7 @@ def test_labels_of_two_processes(start_method):
     assert expected[:6] == gold()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start_method", ["spawn"], indirect=True)
 def test_extensions_and_marginals_of_two_processes(start_method):
     nlp = trained("log_likelihood", save_marginals=True)
@@ -74,6 +76,7 @@ def two_taggers():
     Token.remove_extension("process_label")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["pickle", "disk"])
 def test_new_process(kind, tmp_path, two_taggers):
     """A pickled or loaded pipeline must register the extensions that it writes to: they are not part of a Doc."""

@@ -38,6 +38,7 @@ def declared():
     return {group: dict(names) for group, names in groups.items()}
 
 
+@pytest.mark.long
 def test_every_declared_name_is_found():
     groups = declared()
     assert set(groups) <= set(GROUPS)

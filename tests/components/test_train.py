@@ -64,6 +64,7 @@ def output(request, corpus, tmp_path_factory):
     return path
 
 
+@pytest.mark.long
 def test_training(output):
     for name in ("model-best", "model-last"):
         nlp = spacy.load(output / name)
@@ -73,6 +74,7 @@ def test_training(output):
         assert nlp.meta["labels"]["hoseq_tagger"] == list(LABELS)
 
 
+@pytest.mark.long
 def test_evaluation(output, corpus, tmp_path):
     path = tmp_path / "scores.json"
     scores = evaluate(str(output / "model-best"), corpus, output=path, gold_preproc=True, silent=True)
@@ -91,6 +93,7 @@ def test_training_without_a_frequent_transition(corpus, tmp_path):
     assert {tag for tags in tagged(nlp) for tag in tags} <= set(LABELS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_training_is_reproducible(name, corpus, tmp_path):
     changes = {"training.max_epochs": 2, "training.dropout": 0.3}
@@ -100,6 +103,7 @@ def test_training_is_reproducible(name, corpus, tmp_path):
     assert parts[0].read_bytes() == parts[1].read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_filling_changes_nothing(name, tmp_path):
     filled_path = tmp_path / "filled.cfg"
@@ -139,6 +143,7 @@ def test_debugging_of_a_config(name, corpus):
     assert "spacy_hoseq.HigherOrderTagger.v1" in printed and "Config is valid" in printed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_debugging_of_the_model(name, corpus, tmp_path):
     run("init", "fill-config", CONFIGS / name, tmp_path / "filled.cfg")
@@ -164,6 +169,7 @@ def make_interrupt(step: int):
     return before_update
 
 
+@pytest.mark.long
 def test_interrupted_training_leaves_a_model(corpus, tmp_path):
     config = spacy.util.load_config(CONFIGS / "tagger.cfg")
     config["training"]["before_update"] = {"@callbacks": "tests_hoseq.interrupt.v1", "step": 12}

@@ -164,6 +164,7 @@ def test_table_is_saved_with_the_vocabulary(pipeline, tmp_path, corpus):
     assert tags(without.pipe(TEXTS)) != expected, "the tags do come from the table"
 
 
+@pytest.mark.long
 def test_table_in_other_processes(pipeline):
     expected, before = tags(pipeline.pipe(TEXTS)), multiprocessing.get_start_method(allow_none=True)
     multiprocessing.set_start_method("spawn", force=True)

@@ -120,6 +120,7 @@ def signed(model, seed):
 TEXTS = ["xyzx", "xzyz", "yzxyx", "yxz", "x", "xxyyz", "zzz"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("source", SOURCES)
 def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
@@ -168,6 +169,7 @@ def loss_of(model, objective, gold):
     return loss.value, lambda: backprop(loss.gradient)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gold", [gold_mask(), np.eye(L, dtype=bool)[np.arange(12) % L]], ids=["partial", "full"])
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("source", SOURCES)

@@ -31,6 +31,7 @@ def slopes(model, objective, values, step):
     return below, above
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("objective", ["max_margin", "perceptron", "log_likelihood"])
 @pytest.mark.parametrize("source", SOURCES)

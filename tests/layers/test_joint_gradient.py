@@ -176,6 +176,7 @@ def ready(name):
     return pipeline, pipeline.differences()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("factor", [1.0, 0.5, 0.0])
 @pytest.mark.parametrize("name", CASES)
 def test_gradient_of_every_lower_weight_is_that_of_both_losses(name, factor):
@@ -282,6 +283,7 @@ def total(scores, trans, labellings):
     return found + trans[labellings[:, :-1], labellings[:, 1:]].sum(axis=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", ["bilou", "iob2"])
 def test_both_layers_written_out(representation):
     """Loss and gradient of the components are those of two enumerated chains, the upper one over marginals."""

@@ -41,6 +41,7 @@ def plain_score(model, source, doc, labels):
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("source", SOURCES)
 def test_best_labels_are_the_enumerated_best(source, seed):

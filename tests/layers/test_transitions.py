@@ -83,6 +83,7 @@ def test_potentials_are_those_of_a_plain_loop(seed):
     assert trained.edge_scores == pytest.approx(found.edge_scores, abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
 @pytest.mark.parametrize("seed", range(2))
 def test_gradient_is_that_of_finite_differences(seed, objective):

@@ -75,6 +75,7 @@ def test_loss_of_the_best_labelling_is_the_enumerated_one(kind, name, case, seed
         assert mine.tolist() == (a - b).tolist()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("kind", ["complete", "mixed"])
 @given(

@@ -109,6 +109,7 @@ def probabilities(X, w):
     return p / p.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [0.0, 0.5, 2.0, 6.0])
 def test_learned_model_satisfies_the_inequality_constraints(width):
     rng = np.random.default_rng(4)

@@ -58,6 +58,7 @@ def test_log_likelihood_with_patterns_is_the_enumerated_one(case, kind, seed):
         assert got == pytest.approx(free.expected_count(string, at) - permitted.expected_count(string, at), abs=1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["complete", "mixed"])
 @given(
     case=cases(

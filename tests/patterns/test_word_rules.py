@@ -54,6 +54,7 @@ SENTENCE = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7)
 RULE = st.lists(st.sampled_from(TESTS), min_size=1, max_size=5)
 
 
+@pytest.mark.long
 @given(st.lists(RULE, min_size=1, max_size=6), st.lists(st.lists(SENTENCE, max_size=3), min_size=1, max_size=4))
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_matches_are_those_of_the_matcher(tokens, texts):

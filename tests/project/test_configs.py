@@ -1,7 +1,6 @@
 """Every config of the project, and those of experiments/conll2000: complete, and what it describes can be made; those
 of chunks also learn."""
 
-
 import numpy as np
 import pytest
 import spacy
@@ -54,6 +53,7 @@ def test_all_configs_are_tested():
     assert sorted(names) == sorted([*COMPONENT, *CHUNK_COMPONENTS, *ELSEWHERE])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", COMPONENT)
 def test_config_is_complete_and_can_be_made(file):
     config, name = load_config(config_path(file), interpolate=True), COMPONENT[file]

@@ -60,6 +60,7 @@ def corpus(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["train", "dev", "test"])
 def test_converted_as_assets_say_sentences_stay_whole(part, tmp_path):
     """Training is on what the sentences are."""

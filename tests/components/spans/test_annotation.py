@@ -48,6 +48,7 @@ def gold_tags(predicted, reference, chunks, representation="iob2", **annotation)
     return tags_in(ChunkTags("chunks", representation), Example(*docs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_chunks_are_learnt(representation, strategy):

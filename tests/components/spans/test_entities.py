@@ -108,6 +108,7 @@ GOLD = [  # spaCy's BILUO tags, what is known
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 @pytest.mark.parametrize("tags, known", GOLD)
 def test_gold_entities(representation, tags, known):
@@ -176,6 +177,7 @@ def test_unknown_types_are_not_annotated():
 PRESET = [[(0, 1, "NP")], [(1, 3, "VP")], [(0, 2, "NP"), (2, 3, "NP")], [(1, 2, "NP"), (3, 4, "VP")], [(0, 4, "NP")]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("preset", PRESET)
 @pytest.mark.parametrize("model", ["words", "patterns"])
 @pytest.mark.parametrize("representation", REPRESENTATIONS)

@@ -33,6 +33,7 @@ def weights(nlp):
     return weights_of(tagger_of(nlp).model).values("patterns", is_train=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["exact", "max_marginal"])
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("patterns", [SKIP_PAIRS, SKIP_RULE], ids=["pairs", "rule"])

@@ -94,6 +94,7 @@ def tie_key(labels, sees, order, left):
     return key
 
 
+@pytest.mark.long
 @strategies
 @any_order
 def test_ties(strategy, order):

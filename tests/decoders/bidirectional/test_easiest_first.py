@@ -51,6 +51,7 @@ def assert_plain(case, hardest):
     np.testing.assert_allclose(path.log_probabilities, expected, rtol=1e-11, atol=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [REALS, SHARP, TIES])
 @either
 @any_order

@@ -33,6 +33,7 @@ def n_slow(request):
     return 100_000 if request.config.getoption("--slow") else 20_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("decoder", [test_viterbi.decode_viterbi, test_pruning.decode_chain])
 def test_chain(decoder):
     paths = decoder(long_case(100_000))
@@ -67,10 +68,12 @@ def test_parts_of_windows(monkeypatch):
     assert labels.tolist() == expected.tolist()
 
 
+@pytest.mark.long
 def test_patterns(n_slow, monkeypatch):
     check_patterns(test_nonnegative.decode_with_patterns, n_slow, monkeypatch)
 
 
+@pytest.mark.long
 def test_pruned_patterns(monkeypatch):
     check_patterns(test_pruning.decode, 100_000, monkeypatch)
 
@@ -89,6 +92,7 @@ def test_posterior():
     check_posterior(100_000, change=-0.5)
 
 
+@pytest.mark.long
 def test_posterior_on_logarithms(n_slow):
     check_posterior(n_slow, change=400.0)
 

@@ -79,6 +79,7 @@ def random_single(rng):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_best_labelling_of_many_random_cases(seed):
     rng = np.random.default_rng(seed)
@@ -224,6 +225,7 @@ def test_no_step_has_more_levels_than_the_trie():
     assert max(len(record.kept) for record in records) == case.pattern_scores().trie.max_length - 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_tokens", [100, 4000])
 def test_long_sequence(n_tokens, monkeypatch):
     monkeypatch.setattr(dominance, "HISTORY_CELLS", n_tokens // 2)

@@ -37,7 +37,7 @@ class MadeUp:
             of = {}
             for v in range(len(step.label)):
                 for e in range(step.first[v], step.first[v + 1]):
-                    of[int(step.source[e]), v] = float(step.move[e])
+                    of[int(step.source[e]), v] = float(step.arc[e])
             arcs.append(of)
         found = []
         for states in product(*(range(len(step.label)) for step in self.steps[:n_steps])):
@@ -66,14 +66,14 @@ def lattices(draw, max_columns=4, rounded=False):
         pairs = [(u, v) for v in range(n_states) for u in range(before) if rng.random() < 0.7]
         pairs += [(int(rng.integers(before)), v) for v in range(n_states) if t and v not in {w for _, w in pairs}]
         pairs.sort(key=lambda pair: (pair[1], pair[0]))
-        move = rng.normal(0, 2, len(pairs))
+        arc = rng.normal(0, 2, len(pairs))
         if rounded:
-            gain, move = np.round(gain / 2), np.round(move / 2)
+            gain, arc = np.round(gain / 2), np.round(arc / 2)
         gain[rng.random(gain.shape) < closed] = -np.inf
-        move[rng.random(move.shape) < closed] = -np.inf
+        arc[rng.random(arc.shape) < closed] = -np.inf
         source = np.array([u for u, _ in pairs], np.intp)
         first = np.searchsorted(np.array([v for _, v in pairs]), np.arange(n_states + 1)) if t else source
-        steps.append(Step(rng.integers(0, 3, n_states), gain, source, first, move))
+        steps.append(Step(rng.integers(0, 3, n_states), gain, source, first, arc))
         before = n_states
     return MadeUp(steps, size_at_t)
 

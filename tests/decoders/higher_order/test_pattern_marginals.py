@@ -83,6 +83,7 @@ def test_gradient_is_the_covariance(signed, with_arcs, data, seed):
     assert_close(marginals(case).backprop(*costs), enumerated_gradient(case, *costs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("closed", [False, True])
 def test_gradient_is_that_of_finite_differences(closed, masked):

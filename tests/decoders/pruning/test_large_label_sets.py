@@ -72,6 +72,7 @@ def test_patterns_everywhere_and_at_positions(seed, n_labels, change):
     assert_same(decode(case), decode_with_patterns(case))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_labels, change", [(450, {}), (450, {"masked": True, "forbidden": 0.05}), (1000, {})])
 def test_hundreds_of_labels(n_labels, change):
     case = fine_case(0, n_labels, **change)

@@ -101,6 +101,7 @@ def test_chain_is_its_plain_twin(seed):
         assert paths.scores == pytest.approx([score for score, _ in plain])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scale", [1.0, 4.0])  # 4: pruning leaves windows with some labels in them
 def test_patterns_are_their_plain_twin(seed, scale):

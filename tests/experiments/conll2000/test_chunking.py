@@ -262,6 +262,7 @@ def plain_bootstrap(a: np.ndarray, b: np.ndarray, n: int = 1000) -> "list[float]
     return [count / n for count in not_better]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed, better", [(0, 0.0), (1, 0.02), (2, -0.02)])
 def test_significance_is_that_of_a_plain_bootstrap(seed, better):
     a, b = random_counts(seed, better)

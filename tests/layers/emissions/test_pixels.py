@@ -316,6 +316,7 @@ def test_head_gives_the_network_the_gradient_of_the_loss():
     assert np.abs(output.get_grad("b")).max() > 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
 def test_training_of_a_tagger(objective):
     fix_random_seed(0)

@@ -153,6 +153,7 @@ def test_copies_have_rows_of_their_own():
         assert np.array_equal(np.concatenate(other.predict(docs)), scores)
 
 
+@pytest.mark.long
 def test_several_threads(monkeypatch):
     docs = texts(n=120)
     model = layer(docs)

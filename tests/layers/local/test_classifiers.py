@@ -331,6 +331,7 @@ def test_truncated_bytes(n):
     assert scores(model) == before
 
 
+@pytest.mark.long
 def test_bytes_changed_at_random():
     """Whatever is read: HS050, HS051, HS054, or weights that can be used."""
     data, rng = shim_of(trained(2).model).to_bytes(), np.random.default_rng(0)

@@ -369,6 +369,7 @@ def test_worker_that_dies_at_work(monkeypatch, start_method):
         processes(2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
 def test_close_ends_the_processes(start_method):
     (_, expected, _), (_, found, training) = processes(1), processes(3)
