@@ -1,13 +1,15 @@
 """Write the report on handwriting: the systems, and what the order of the patterns does to accuracy and time.
 
-    python report.py OUTPUT.md NAME=FOLDS.json ... [--note TEXT]
+    python report.py OUTPUT.md NAME=FOLDS.json ... [--words NAME=FOLDS.json] [--note TEXT]
 
-FOLDS.json is what folds.py writes; a file with more than two orders becomes a line in the two figures.
+FOLDS.json is what folds.py writes, with --divide-words for those after --words; a file with more than two orders
+becomes a line in the two figures. With --words alone only the section on words is written.
 """
 
 import platform
+import statistics
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Annotated, Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy
 import srsly
@@ -16,6 +18,10 @@ from wasabi import MarkdownRenderer, msg, table
 
 HEADER = ("System", "Order", "Accuracy", "Training, s/iteration", "Test, s", "Iterations", "Folds")
 ALIGNS = ("l", *["r"] * (len(HEADER) - 1))
+WORDS_HEADER = (
+    *("System", "Order", "Patterns", "Words of training", "over the lowest order", "Words not in training"),
+    *("over the lowest order", "Iterations", "Batch", "Dropout", "Folds"),
+)
 PUBLISHED = (  # Qian & Liu, Table 1; seconds are of their hardware
     ("M3N, cubic kernel (Taskar et al. 2003)", "1", "87.5%", "-", "-", "-", "10"),
     ("Ye et al. (2009)", "5", "85.5%", "85", "-", "40", "10"),
@@ -26,15 +32,37 @@ PUBLISHED = (  # Qian & Liu, Table 1; seconds are of their hardware
 )
 
 
-def main(output: Path, results: List[str], note: str = "") -> None:
-    measured = {name: srsly.read_json(path) for name, path in (item.split("=", 1) for item in results)}
-    rows = [row for name, values in measured.items() for row in system_rows(name, values)]
+def main(
+    output: Path,
+    results: Annotated[Optional[List[str]], typer.Argument()] = None,
+    words: Optional[List[str]] = None,
+    note: str = "",
+) -> None:
+    output.parent.mkdir(parents=True, exist_ok=True)
     page = MarkdownRenderer()
+    if results:
+        add_systems(page, read(results), output, note)
+    if words:
+        add_words(page, read(words))
+    machine = f"{platform.machine()}, {platform.system()}"
+    page.add(f"Python {platform.python_version()}, NumPy {numpy.__version__}, {machine}.")
+    output.write_text(page.text + "\n", encoding="utf8")
+    msg.good(f"Report: {output}")
+
+
+def read(files: Sequence[str]) -> Dict[str, Dict[str, Any]]:
+    """NAME=FILE.json. RETURNS what the files say, by name."""
+    return {name: srsly.read_json(path) for name, path in (item.split("=", 1) for item in files)}
+
+
+def add_systems(page: MarkdownRenderer, measured: Dict[str, Dict[str, Any]], output: Path, note: str) -> None:
+    rows = [row for name, values in measured.items() for row in system_rows(name, values)]
     page.add(page.title(1, "Handwriting recognition"))
     folds = next(iter(measured.values()))["data_folds"]
     page.add(
-        f"Trained on one fold, tested on the others of the {len(folds)} in the file; mean over the training folds. "
-        f"Seconds are of one training iteration and of one pass over the test folds through `nlp.pipe`. {note}"
+        f"Trained on one fold, tested on the others of the {len(folds)} in the file; mean and standard deviation over "
+        "the training folds. "
+        f"Seconds are of one training iteration and of one pass over the test folds through `nlp.pipe`. {note}".strip()
     )
     page.add(page.title(2, "Systems"))
     page.add(page.table(rows, HEADER, aligns=ALIGNS))
@@ -45,12 +73,47 @@ def main(output: Path, results: List[str], note: str = "") -> None:
         page.add(page.title(2, "The order of the patterns"))
         page.add("\n\n".join(f"![{caption}]({path.name})" for path, caption in draw(output, lines)))
         page.add("Times are relative to those of the lowest order of the same system.")
-    machine = f"{platform.machine()}, {platform.system()}"
-    page.add(f"Python {platform.python_version()}, NumPy {numpy.__version__}, {machine}.")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(page.text + "\n", encoding="utf8")
     print(table(rows, header=HEADER, divider=True, aligns=ALIGNS))
-    msg.good(f"Report: {output}")
+
+
+def add_words(page: MarkdownRenderer, measured: Dict[str, Dict[str, Any]]) -> None:
+    rows = [row for name, values in measured.items() for row in word_rows(name, values["runs"])]
+    n_folds = len(next(iter(measured.values()))["data_folds"])
+    page.add(page.title(2, "Words that training has not seen"))
+    page.add(
+        "The data have few different words, and all of them occur in every fold, so that long patterns can learn the "
+        f"words themselves. Here the words are divided, too, into {n_folds} parts: a fold is trained on without the "
+        "words of one part, and those of the other folds are tested apart. Mean and standard deviation over the "
+        "training folds, in points; *over the lowest order*: of the differences, fold by fold."
+    )
+    page.add(page.table(rows, WORDS_HEADER, aligns=("l", *["r"] * (len(WORDS_HEADER) - 1))))
+    print(table(rows, header=WORDS_HEADER, divider=True))
+
+
+def word_rows(name: str, runs: Sequence[Dict[str, Any]]) -> List[Tuple[str, ...]]:
+    """One row for each order, columns as in WORDS_HEADER."""
+    lowest = {run["fold"]: run for run in runs if run["order"] == min(run["order"] for run in runs)}
+    rows = []
+    for order in sorted({run["order"] for run in runs}):
+        of_order = [run for run in runs if run["order"] == order and run["fold"] in lowest]
+        cells: List[str] = []
+        for key in ("accuracy", "unseen_accuracy"):
+            gains = [run[key] - lowest[run["fold"]][key] for run in of_order]
+            cells += [
+                spread([run[key] for run in of_order], "{:.2f}%"),
+                spread(gains, "{:+.2f}") if any(gains) else "-",
+            ]
+        settings = (f"{of_order[0][key]:g}" for key in ("iterations", "batch_size", "dropout"))
+        patterns = f"{statistics.mean(run['patterns'] for run in of_order):.0f}"
+        rows.append((name, str(order), patterns, *cells, *settings, str(len(of_order))))
+    return rows
+
+
+def spread(shares: Sequence[float], form: str) -> str:
+    """Mean, and if there are several the standard deviation, in percent."""
+    points = [100 * share for share in shares]
+    text = form.format(statistics.mean(points))
+    return text if len(points) == 1 else f"{text} ± {statistics.stdev(points):.2f}"
 
 
 def system_rows(name: str, values: Dict[str, Any]) -> List[Tuple[str, ...]]:
@@ -62,7 +125,7 @@ def system_rows(name: str, values: Dict[str, Any]) -> List[Tuple[str, ...]]:
         (
             name,
             str(mean["order"]),
-            f"{mean['accuracy']:.2%}",
+            spread([run["accuracy"] for run in values["runs"] if run["order"] == mean["order"]], "{:.2f}%"),
             f"{mean['train_seconds_per_iteration']:.3f}",
             f"{mean['test_seconds']:.3f}",
             str(iterations),

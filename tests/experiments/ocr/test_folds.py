@@ -11,7 +11,9 @@ from ...readers.formats.toy import WORDS, file_fields, toy_file, write
 from ...repository import ROOT, run, script
 
 SCRIPT = ROOT / "experiments" / "ocr" / "folds.py"
-DEFAULTS: Dict[str, Any] = dict(decoder="exact", iterations=2, dropout=None, min_count=2, objective="")
+DEFAULTS: Dict[str, Any] = dict(
+    decoder="exact", iterations=2, dropout=None, min_count=2, objective="", divide_words=False
+)
 MEASURED = {"accuracy", "train_seconds_per_iteration", "test_seconds", "patterns"}
 
 
@@ -46,7 +48,7 @@ def test_folds_and_orders(config, objective, data, tmp_path, capsys):
     assert set(found) == {"data_folds", "runs", "means"} and found["data_folds"] == [0, 1, 2]
     assert [(r["order"], r["fold"]) for r in found["runs"]] == [(1, 0), (1, 2), (3, 0), (3, 2)]
     for one in found["runs"]:
-        assert set(one) == MEASURED | {"fold", "order", "objective", "decoder", "iterations"}
+        assert set(one) == MEASURED | {"fold", "order", "objective", "decoder", "iterations", "batch_size", "dropout"}
         assert (one["objective"], one["decoder"], one["iterations"]) == (objective, "exact", 2)
         assert 0 < one["accuracy"] <= 1 and min(one["train_seconds_per_iteration"], one["test_seconds"]) > 0
         assert (one["patterns"] > 0) == (one["order"] > 1)
@@ -71,6 +73,17 @@ def test_accuracy_is_of_the_other_folds(tmp_path):
     known, unknown = (one["accuracy"] for one in found["runs"])
     letters = "".join(WORDS) + "a"
     assert known == 1 and unknown == pytest.approx(letters.count("a") / len(letters))
+
+
+def test_words_of_the_test_part_are_not_in_training(tmp_path):
+    """Fold 0 learns without the word a, fold 2 without the word c, so that nothing is known of these letters."""
+    data = write(tmp_path / "letter.data", file_fields([(text, fold) for fold in (0, 1, 2) for text in "abcabc"]))
+    settings = dict(folds="0,2", orders="1", objective="perceptron", iterations=20)
+    together = folds_of(data, tmp_path / "x.json", **settings)["runs"]
+    assert all("unseen_accuracy" not in one and one["accuracy"] == 1 for one in together)
+    for one in folds_of(data, tmp_path / "y.json", divide_words=True, **settings)["runs"]:
+        assert (one["accuracy"], one["unseen_accuracy"]) == (1, 0)
+        assert (one["batch_size"], one["dropout"]) == (10, 0.0)
 
 
 @pytest.mark.parametrize("min_count", [1, 2])

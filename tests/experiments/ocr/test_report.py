@@ -11,7 +11,7 @@ SCRIPT = ROOT / "experiments" / "ocr" / "report.py"
 
 
 def measured(accuracies, fold_numbers=(0, 1), iterations=50):
-    """What ocr_folds.py writes. accuracies: of each order."""
+    """What folds.py writes. accuracies: of each order."""
     runs, means = [], []
     for order, accuracy in accuracies.items():
         numbers = {"accuracy": accuracy, "patterns": 10 * order}
@@ -38,8 +38,8 @@ def test_report(tmp_path):
     header = ["System", "Order", "Accuracy", "Training, s/iteration", "Test, s", "Iterations", "Folds"]
     assert rows[0] == rows[7] == header
     assert rows[2:7] == [
-        ["per<ceptron", "7", "87.50%", "1.750", "10.500", "50", "2"],
-        ["per<ceptron", "1", "50.00%", "0.250", "1.500", "50", "2"],
+        ["per<ceptron", "7", "87.50% ± 0.00", "1.750", "10.500", "50", "2"],
+        ["per<ceptron", "1", "50.00% ± 0.00", "0.250", "1.500", "50", "2"],
         ["CRF", "7", "81.25%", "1.750", "10.500", "30", "1"],
         ["CRF", "1", "75.00%", "0.250", "1.500", "30", "1"],
         ["dual", "7", "90.00%", "1.750", "10.500", "10", "1"],
@@ -55,3 +55,23 @@ def test_report(tmp_path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["ocr.md", *pictures]
     again = run(SCRIPT, tmp_path / "new" / "ocr.md", *items, folder=tmp_path)
     assert again.returncode == 0 and [(tmp_path / "new" / name).read_bytes() for name in pictures] == first
+
+
+def test_words(tmp_path):
+    """Means and standard deviations over folds; gains are fold by fold."""
+    table = {(0, 1): (0.5, 0.25), (1, 1): (0.75, 0.5), (0, 7): (0.75, 0.25), (1, 7): (0.875, 0.25)}
+    keys = {"iterations": 50, "batch_size": 10, "dropout": 0.3}
+    runs = [
+        {"fold": fold, "order": order, "patterns": 10 * order, "accuracy": a, "unseen_accuracy": b, **keys}
+        for (fold, order), (a, b) in table.items()
+    ]
+    srsly.write_json(tmp_path / "words.json", {"data_folds": [0, 1, 2, 3, 4], "runs": runs, "means": []})
+    process = run(SCRIPT, tmp_path / "words.md", "--words", f"CRF={tmp_path / 'words.json'}")
+    assert process.returncode == 0, process.stdout
+    page = (tmp_path / "words.md").read_text(encoding="utf8")
+    rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("|")]
+    assert page.startswith("## Words that training has not seen") and "into 5 parts" in page and len(rows) == 4
+    settings = ["50", "10", "0.3", "2"]
+    assert rows[2] == ["CRF", "1", "10", "62.50% ± 17.68", "-", "37.50% ± 17.68", "-", *settings]
+    gains = ["81.25% ± 8.84", "+18.75 ± 8.84", "25.00% ± 0.00", "-12.50 ± 17.68"]
+    assert rows[3] == ["CRF", "7", "70", *gains, *settings]
