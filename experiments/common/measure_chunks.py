@@ -50,6 +50,7 @@ def main(model: Path, test: Path, output: Path) -> None:
         "right": [int(chunk in chunks(reference)) for doc, reference in pairs for chunk in in_order(doc)],
         "model_bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
     }
+    result |= {key: nlp.config["training"].get(key) for key in ("seed", "max_epochs")}
     timings = model.parent / "timings.json"
     if timings.exists():
         result.update(srsly.read_json(timings))
