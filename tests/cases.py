@@ -9,6 +9,7 @@ from spacy_hoseq.chunks import read_chunks, write_chunks
 from spacy_hoseq.decoders.problem.configurations import Configurations
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.trie import Fired, PatternScores, PatternTrie
+from spacy_hoseq.decoders.problem.weights import Weights
 
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]
@@ -68,9 +69,17 @@ class Case:
         )
 
     def potentials(self) -> Potentials:
-        has_patterns = bool(self.patterns or self.fired)
-        patterns = self.pattern_scores() if has_patterns else None
-        return Potentials(self.scores, self.trans, self.lengths, patterns, self.label_sets(), self.edge_scores)
+        fired = self.pattern_scores().fired if self.fired else None
+        return Potentials(
+            self.scores, self.weights(), self.lengths, fired, self.label_sets(), self.edge_scores, self.allowed
+        )
+
+    def weights(self) -> Weights:
+        """Transitions and, if there are patterns at all, their trie with the weights of its nodes."""
+        if not (self.patterns or self.fired):
+            return Weights(self.trans)
+        scores = self.pattern_scores()
+        return Weights(self.trans, scores.trie, scores.weights)
 
     def without_patterns(self) -> "Case":
         """A plain chain."""
@@ -139,6 +148,12 @@ class Case:
             fired=tuple((token, pattern, factor * weight) for token, pattern, weight in self.fired),
             configurations=tuple((first, sets, factor * weight) for first, sets, weight in self.configurations),
         )
+
+
+def with_a_trie(case: Case) -> Potentials:
+    """For sums over a trie, also where it holds nothing but single labels."""
+    scores = case.pattern_scores()
+    return case.potentials()._replace(weights=Weights(case.trans, scores.trie, scores.weights))
 
 
 def is_well_formed(tags: list[str], representation: str) -> bool:

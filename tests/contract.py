@@ -1,16 +1,14 @@
 """What every decoder that returns the best labellings of a batch must do. One subclass per decoder, with `decode`."""
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.higher_order import lattice
-from spacy_hoseq.decoders.problem import layout
 from spacy_hoseq.decoders.problem.results import Paths
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from . import oracle
 from .cases import Case
@@ -22,7 +20,7 @@ class DecoderContract:
     takes_negative = False  # weights of patterns may have any sign
     takes_batches = True  # False: `decode` calls it sequence by sequence
 
-    def decode(self, case: Case) -> Paths:
+    def decode(self, case: Case, tuning: Tuning = TUNING) -> Paths:
         raise AssertionError("the subclass for one decoder says how it is called")
 
     def fit(self, case: Case) -> Case:
@@ -66,8 +64,7 @@ class DecoderContract:
     def test_blocks_change_nothing(self, case, cells):
         case = self.fit(case)
         whole = self.decode(case)
-        with mock.patch.object(layout, "BLOCK_CELLS", cells), mock.patch.object(lattice, "BLOCK_CELLS", cells):
-            in_blocks = self.decode(case)
+        in_blocks = self.decode(case, Tuning(history_cells=cells))
         assert in_blocks.labels.tolist() == whole.labels.tolist()
         assert in_blocks.scores.tolist() == whole.scores.tolist()
 

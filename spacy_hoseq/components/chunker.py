@@ -5,7 +5,7 @@ Matsumoto 2011). Every span comes with the exact probability that it is a chunk.
 """
 
 from functools import cached_property
-from typing import Callable, Iterable, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Callable, Iterable, List, Literal, Optional, Sequence, Union
 
 import numpy as np
 from spacy.language import Language
@@ -180,10 +180,10 @@ class HoseqChunker(StructuredComponent):
         return chunkings
 
     def _guesses(self, docs: List[Doc]) -> List[FoundChunks]:
-        potentials, allowed = self._potentials(docs)
+        potentials = self._potentials(docs)
         with_marginals = self.cfg["save_marginals"]
         goes_on = self._grammar.pairs & ~self._grammar.first  # a tag that cannot be first continues the one before
-        labelling = labels_and_segments(potentials, goes_on, allowed=allowed, with_nodes=with_marginals)
+        labelling = labels_and_segments(potentials, goes_on, with_nodes=with_marginals)
         tags = self._label_table.tags
         return found_chunks(docs, potentials.lengths, labelling, tags, with_marginals=with_marginals)
 
@@ -221,15 +221,15 @@ class HoseqChunker(StructuredComponent):
         allowed[ends - 1] &= last
         return allowed
 
-    def _possible(self, potentials: Potentials) -> Tuple[Potentials, Mask]:
+    def _possible(self, potentials: Potentials) -> Potentials:
         """Without the transitions and the ends that tags of chunks cannot make."""
-        trans = np.where(self._grammar.pairs, potentials.trans, -np.inf)
-        return potentials._replace(trans=trans), self._edges(potentials.lengths)
+        weights = potentials.weights.permitting(self._grammar.pairs)
+        return potentials._replace(weights=weights, allowed=self._edges(potentials.lengths))
 
-    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Mask]:
+    def _potentials(self, docs: List[Doc]) -> Potentials:
         self._require_labels()
-        potentials, allowed = self._possible(self.model.predict(docs))
-        if self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
-            preset = preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first)
-            allowed = allowed if preset is None else allowed & preset
-        return potentials, allowed
+        potentials = self._possible(self.model.predict(docs))
+        if not self.cfg["annotate_ents"] or self.cfg["overwrite"]:
+            return potentials
+        preset = preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first)
+        return potentials if preset is None else potentials._replace(allowed=potentials.allowed & preset)

@@ -10,7 +10,6 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from ..arrays import Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels
 from ..decoders.posterior.predictions import labels_and_probable
@@ -111,7 +110,6 @@ def hand_over(listeners: Sequence[MarginalListener], upstream: Upstream) -> None
 def decode_for(
     listeners: Sequence[MarginalListener],
     potentials: Potentials,
-    allowed: Optional[Mask],
     decode: Decoder,
     labels: Sequence[str],
 ) -> Tuple[NDArray[np.int32], Handed]:
@@ -120,12 +118,12 @@ def decode_for(
     handed: Handed = []
     thresholds = [listener.threshold for listener in listeners if listener.output == "marginals"]
     if thresholds:
-        best, probable = labels_and_probable(potentials, min(thresholds), allowed=allowed)
+        best, probable = labels_and_probable(potentials, min(thresholds))
         handed.append(("marginals", UpstreamLabels(probable, keys, min(thresholds))))
     if decode is not decode_exact:
-        best = decode(potentials, allowed=allowed).labels
+        best = decode(potentials).labels
     elif not thresholds:
-        best = exact_labels(potentials, allowed=allowed)
+        best = exact_labels(potentials)
     if len(thresholds) < len(listeners):
         handed.append(("one_best", UpstreamLabels(certain_labels(best, potentials.lengths), keys, 0.0)))
     return best, handed

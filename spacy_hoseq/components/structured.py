@@ -9,9 +9,9 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
-from ..arrays import Labels, Mask
+from ..arrays import Labels
 from ..decoders.choice import Decoder
-from ..decoders.kbest import KBest, combine, k_best_of
+from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.sequences import sequence_lengths
@@ -68,10 +68,9 @@ class StructuredComponent(SequenceComponent):
     def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
         examples = self._checked(examples, "get_loss")
-        potentials, possible = self._possible(scores)
-        gold = self._gold_mask(examples)
-        gold = gold if possible is None else gold & possible
-        loss, gradient = self.objective(potentials, gold, self.decoder, allowed=possible)
+        potentials, gold = self._possible(scores), self._gold_mask(examples)
+        gold = gold if potentials.allowed is None else gold & potentials.allowed
+        loss, gradient = self.objective(potentials, gold, self.decoder)
         return self._finite(loss), gradient
 
     def _learn(self, examples: List[Example], drop: float) -> float:
@@ -91,13 +90,12 @@ class StructuredComponent(SequenceComponent):
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]
         self.model.initialize(X=sample, Y=shapes)
 
-    def _possible(self, potentials: Potentials) -> Tuple[Potentials, Optional[Mask]]:
-        """Without labellings that cannot be at all, whatever is known of the texts: the potentials, and labels at each
-        token (N, L); None = all."""
-        return potentials, None
+    def _possible(self, potentials: Potentials) -> Potentials:
+        """Without labellings that cannot be at all, whatever is known of the texts."""
+        return potentials
 
-    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Optional[Mask]]:
-        """What is decoded. RETURNS potentials, and the labels that each token may get (N, L), None = all."""
+    def _potentials(self, docs: List[Doc]) -> Potentials:
+        """What is decoded."""
         raise NotImplementedError
 
     def _hand_over(
@@ -112,7 +110,7 @@ class StructuredComponent(SequenceComponent):
 
     def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[KBest]:
         """Of each Doc. RAISES ValueError [E143, HS026, HS038, HS099]."""
-        return (k_best_of(*self._potentials([doc]), k) if len(doc) else combine([], k) for doc in docs)
+        return (k_best(self._potentials([doc]), k) if len(doc) else combine([], k) for doc in docs)
 
 
 def _check(name: str, value: Any, kind: type, example: str) -> None:

@@ -5,7 +5,7 @@ The component owns its learning: update rule and averaging of its config act on 
 saving on finished ones (averaged, half precision).
 """
 
-from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 from spacy.language import Language
@@ -14,11 +14,11 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import Floats32, Labels, Mask
+from ..arrays import Floats32, Labels
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_posterior
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
-from ..decoders.sampling import check_n_samples, samples_of
+from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import by_doc
 from ..layers.listening.listener import MarginalListener
 from ..layers.listening.upstream import Upstream, write_upstream
@@ -188,7 +188,7 @@ class HoseqTagger(StructuredComponent):
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
         nothing = np.zeros((n_samples, 0), np.int32)
-        drawn = (samples_of(*self._potentials([doc]), n_samples, rng) if len(doc) else nothing for doc in docs)
+        drawn = (sample(self._potentials([doc]), n_samples, rng) if len(doc) else nothing for doc in docs)
         return [[[self.labels[y] for y in row] for row in rows.tolist()] for rows in drawn]
 
     @property
@@ -221,11 +221,11 @@ class HoseqTagger(StructuredComponent):
         return np.concatenate([np.zeros(0, np.int32), *self._gold_sequences(list(examples))])
 
     def _guesses(self, docs: List[Doc]) -> Guesses:
-        potentials, allowed = self._potentials(docs)
-        labels, handed = decode_for(self.listeners, potentials, allowed, self.decoder, self.labels)
+        potentials = self._potentials(docs)
+        labels, handed = decode_for(self.listeners, potentials, self.decoder, self.labels)
         if not self.cfg["save_marginals"]:
             return Guesses(by_doc(labels, docs), None, handed)
-        marginals = exact_posterior(potentials, allowed=allowed).marginals.astype(np.float32)
+        marginals = exact_posterior(potentials).marginals.astype(np.float32)
         return Guesses(by_doc(labels, docs), by_doc(marginals, docs), handed)
 
     def _no_guesses(self, docs: List[Doc]) -> Guesses:
@@ -233,10 +233,11 @@ class HoseqTagger(StructuredComponent):
         marginals = [nothing for _ in docs] if self.cfg["save_marginals"] else None
         return Guesses([np.zeros(0, np.int32) for _ in docs], marginals, [])
 
-    def _potentials(self, docs: List[Doc]) -> Tuple[Potentials, Optional[Mask]]:
+    def _potentials(self, docs: List[Doc]) -> Potentials:
         self._require_labels()
         preset = None if self.cfg["overwrite"] else self._annotation
-        return self.model.predict(docs), allowed_labels(docs, self._label_table, self._dictionary, preset)
+        potentials: Potentials = self.model.predict(docs)
+        return potentials._replace(allowed=allowed_labels(docs, self._label_table, self._dictionary, preset))
 
     def _hand_over(
         self, docs: List[Doc], potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]

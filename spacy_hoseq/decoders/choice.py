@@ -1,22 +1,21 @@
 """The decoders that a config can choose from."""
 
-from typing import Optional, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from ..arrays import Mask
 from .baselines.algorithm_1 import algorithm_1
 from .exact import decode_exact
 from .higher_order.longest_match import decode_any_sign
 from .max_marginal import max_marginal
 from .problem.potentials import Potentials
 from .problem.results import Paths
-from .problem.trie import no_patterns
 
 
 @runtime_checkable
 class Decoder(Protocol):
-    """From potentials to labels. Write your own: register a function that returns one in `spacy.registry.misc`."""
+    """From potentials to labels, which `potentials.allowed` permits. Write your own: register a function that returns
+    one in `spacy.registry.misc`."""
 
-    def __call__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths: ...
+    def __call__(self, potentials: Potentials, /) -> Paths: ...
 
 
 def exact_decoder() -> Decoder:
@@ -26,7 +25,7 @@ def exact_decoder() -> Decoder:
 
 def any_sign_decoder() -> Decoder:
     """The best label sequence by longest matches, also where weights are not negative (`longest_match.py`)."""
-    return decode_longest_match
+    return decode_any_sign
 
 
 def max_marginal_decoder() -> Decoder:
@@ -37,11 +36,3 @@ def max_marginal_decoder() -> Decoder:
 def algorithm_1_decoder() -> Decoder:
     """Algorithm 1 of Qian & Liu as printed: not exact, for comparison (`algorithm_1.py`)."""
     return algorithm_1
-
-
-def decode_longest_match(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
-    """`decode_any_sign` of potentials. RAISES ValueError as there; [HS039]: general configurations."""
-    potentials.refuse_configurations("any_sign_decoder")
-    scores, trans, lengths, patterns = potentials[:4]
-    patterns = patterns or no_patterns(scores.shape[1])
-    return decode_any_sign(scores, trans, patterns, lengths, allowed=allowed)

@@ -7,47 +7,41 @@ patterns the states are the labels and this is the k-best Viterbi algorithm (Sch
 Checked against enumeration in tests/decoders/test_kbest.py.
 """
 
-from typing import List, Optional
+from typing import List
 
 import numpy as np
 
-from ..arrays import AnyFloats, Mask
 from ..errors import Errors
 from .exact import decode_exact
 from .higher_order.configurations import lattice_of
 from .higher_order.lattice import k_best_paths
-from .problem.configurations import Configurations
-from .problem.layout import check_scores
 from .problem.potentials import Potentials
 from .problem.results import KBest
-from .problem.trie import PatternScores
 
 
-def k_best(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    k: int,
-    *,
-    patterns: Optional[PatternScores] = None,
-    configurations: Optional[Configurations] = None,
-    allowed: Optional[Mask] = None,
-) -> KBest:
-    """The k label sequences of highest score, of one sequence.
+def k_best(potentials: Potentials, k: int) -> KBest:
+    """The k labellings of highest score of a whole batch; of one sequence, its k best label sequences.
 
-    Maximises the objective of `path_score`; weights of patterns and configurations may be negative.
+    Maximises the objective of `path_score`; weights of patterns and configurations may be negative. The single best
+    one is that of `decode_exact`, which prunes.
 
-    scores (T, L), trans (L, L), allowed (T, L): one sequence; T may be 0 (one empty labelling of score 0).
-    RETURNS (KBest): labels (m, T) int32, scores (m,) float64, best first, m <= k; distinct. Ties: lowest state.
-    RAISES ValueError [HS020-HS024, HS026, HS036-HS038].
+    RETURNS (KBest): labels (m, N) int32, scores (m,) float64, best first, m <= k; distinct. Ties: lowest state. A batch
+    without tokens has one empty labelling of score 0.
+    RAISES ValueError [HS020-HS024, HS026, HS036-HS038]; [HS099]: scores of label pairs at each token.
 
-    Time O(T S L k log(S L k)) for S states (the nodes of the trie), memory O(T S k).
+    Time O(T S L k log(S L k)) a sequence for S states (the nodes of the trie), memory O(T S k).
     """
     if k < 1:
         raise ValueError(Errors.HS026.format(k=k))
-    check_scores(scores, trans, allowed)
-    if not len(scores):
-        return KBest(np.zeros((1, 0), np.int32), np.zeros(1))
-    return k_best_paths(lattice_of(scores, trans, patterns, configurations, allowed), k)
+    potentials.refuse_edge_scores("one sequence at a time")
+    if k == 1:
+        paths = decode_exact(potentials)
+        return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
+    parts = []
+    for part in potentials.check().one_by_one():
+        with part.numbered() as one:
+            parts.append(k_best_paths(lattice_of(one), k))
+    return combine(parts, k)
 
 
 def combine(parts: List[KBest], k: int) -> KBest:
@@ -64,18 +58,3 @@ def combine(parts: List[KBest], k: int) -> KBest:
         left, right = np.divmod(order, len(part.scores))
         whole = KBest(np.concatenate([whole.labels[left], part.labels[right]], axis=1), total[order])
     return whole
-
-
-def k_best_of(potentials: Potentials, allowed: Optional[Mask], k: int) -> KBest:
-    """The k best labellings of a whole batch. RETURNS (KBest): labels (m, N). RAISES as `k_best`; [HS099]: edge_scores.
-
-    The single best one is that of `decode_exact`, which prunes.
-    """
-    if k == 1:
-        potentials.refuse_edge_scores("one sequence at a time")
-        paths = decode_exact(potentials, allowed=allowed)
-        return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
-    parts = []
-    for scores, trans, patterns, configurations, mask, _ in potentials.sequences(allowed):
-        parts.append(k_best(scores, trans, k, patterns=patterns, configurations=configurations, allowed=mask))
-    return combine(parts, k)

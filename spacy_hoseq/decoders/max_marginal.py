@@ -7,27 +7,20 @@ It makes the expected number of right labels large, where `exact.py` makes the p
 (objective `log_likelihood`) to be worth its time.
 """
 
-from typing import Optional
-
 import numpy as np
 
-from ..arrays import Mask
 from .exact import exact_posterior
 from .problem.path_score import path_score
 from .problem.potentials import Potentials
 from .problem.results import Paths
 
 
-def max_marginal(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
+def max_marginal(potentials: Potentials) -> Paths:
     """The label of largest marginal at each token, for a batch of sequences.
 
-    allowed (N, L) bool. RETURNS (Paths): scores are score(x, y*), -inf if y* uses a forbidden transition, which this
-    criterion does not exclude. Ties: the lowest label. RAISES ValueError as `exact_posterior`.
+    RETURNS (Paths): scores are score(x, y*), -inf if y* uses a forbidden transition, which this criterion does not
+    exclude. Ties: the lowest label. RAISES ValueError as `exact_posterior`.
     """
-    marginals = exact_posterior(potentials, allowed=allowed).marginals
+    marginals = exact_posterior(potentials).marginals
     labels = marginals.argmax(axis=1).astype(np.int32)
-    scores, trans, lengths, patterns, configurations, edge_scores = potentials[:6]
-    of_paths = path_score(
-        scores, trans, labels, lengths, patterns=patterns, configurations=configurations, edge_scores=edge_scores
-    )
-    return Paths(labels, of_paths)
+    return Paths(labels, path_score(potentials, labels))

@@ -3,53 +3,31 @@
 Checked against enumeration in tests/decoders/test_sampling.py.
 """
 
-from typing import Optional
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import AnyFloats, Mask
+from ..arrays import Labels
 from ..errors import Errors
 from .higher_order.configurations import lattice_of
 from .higher_order.lattice import sample_paths
-from .problem.configurations import Configurations
-from .problem.layout import check_scores
 from .problem.potentials import Potentials
-from .problem.trie import PatternScores
 
 
-def sample(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    n_samples: int,
-    rng: np.random.Generator,
-    *,
-    patterns: Optional[PatternScores] = None,
-    configurations: Optional[Configurations] = None,
-    allowed: Optional[Mask] = None,
-) -> NDArray[np.int32]:
-    """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for one sequence.
+def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> Labels:
+    """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for a batch of sequences.
 
-    scores (T, L), trans (L, L), allowed (T, L); T may be 0. rng: where chance comes from; nothing global is touched.
-    RETURNS (n_samples, T) int32. RAISES ValueError [HS020-HS024, HS036-HS038]; [HS029]: `n_samples` below 1.
+    rng: where chance comes from; nothing global is touched.
+    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS029]: `n_samples` below 1; [HS099]:
+    scores of label pairs at each token.
 
-    Time O(T S L) for S states (the nodes of the trie) and O(T S) for each distinct state drawn; memory O(T S).
+    Time O(T S L) a sequence for S states (the nodes of the trie) and O(T S) for each distinct state drawn; memory
+    O(T S).
     """
     check_n_samples(n_samples)
-    check_scores(scores, trans, allowed)
-    if not len(scores):
-        return np.zeros((n_samples, 0), np.int32)
-    return sample_paths(lattice_of(scores, trans, patterns, configurations, allowed), n_samples, rng)
-
-
-def samples_of(
-    potentials: Potentials, allowed: Optional[Mask], n_samples: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
-    """Draws of a whole batch. RETURNS (n_samples, N) int32. RAISES as `sample`."""
+    potentials.refuse_edge_scores("one sequence at a time")
     parts = [np.zeros((n_samples, 0), np.int32)]
-    for scores, trans, patterns, configurations, mask, _ in potentials.sequences(allowed):
-        draws = sample(scores, trans, n_samples, rng, patterns=patterns, configurations=configurations, allowed=mask)
-        parts.append(draws)
+    for part in potentials.check().one_by_one():
+        with part.numbered() as one:
+            parts.append(sample_paths(lattice_of(one), n_samples, rng))
     return np.concatenate(parts, axis=1)
 
 

@@ -8,8 +8,8 @@ from spacy.tokens import Doc
 from ..arrays import AnyFloats, Floats, Ints
 from ..decoders.problem.configurations import Configurations
 from ..decoders.problem.potentials import PotentialsGradient
-from ..decoders.problem.trie import Fired, PatternScores, PatternTrie
-from ..decoders.pruning.limits import Limits
+from ..decoders.problem.trie import Fired, PatternTrie
+from ..decoders.problem.weights import Weights
 from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource
 
 
@@ -40,7 +40,7 @@ class Structure:
         self._all: Optional[Tuple[PatternFeatures, PatternTrie]] = None
         self._weights: Any = None
         self._finished: Optional[InUse] = None
-        self._limits: Optional[Limits] = None
+        self._prepared: Optional[Tuple[Optional[InUse], Weights]] = None
 
     def in_use(self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool) -> InUse:
         """definition: of all features, as saved. weights (W,): theirs; finished ones unless `is_train`."""
@@ -61,12 +61,12 @@ class Structure:
             self._finished, self._weights = finished, weights
         return finished
 
-    def limits(self, trans: AnyFloats, patterns: Optional[PatternScores]) -> Limits:
-        """What pruning knows of finished weights: the same record as long as they are the same."""
-        limits = self._limits
-        if limits is None or not limits.belong_to(trans, patterns):
-            limits = self._limits = Limits(trans, patterns)
-        return limits
+    def prepared(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
+        """Finished weights: the same object, with all that decoders have made of them, as long as they are the same."""
+        prepared = self._prepared  # (other threads may be making them, too)
+        if prepared is None or prepared[0] is not in_use or prepared[1].trans is not trans:
+            prepared = self._prepared = in_use, weights_in_use(trans, in_use)
+        return prepared[1]
 
     def __getstate__(self) -> Dict[str, Any]:
         return {"nonnegative": self.nonnegative, "max_states": self.max_states, "label_pairs": self.label_pairs}
@@ -78,61 +78,69 @@ class Structure:
 
 def _node_weights(features: PatternFeatures, trie: PatternTrie, weights: AnyFloats) -> Floats:
     everywhere = features.rule_of < 0
-    own = weights[features.weight_of[everywhere]]
-    return np.bincount(trie.node_of[everywhere], own, minlength=len(trie)).astype(np.float64)
+    of_patterns = weights[features.weight_of[everywhere]]
+    return np.bincount(trie.node_of[everywhere], of_patterns, minlength=len(trie)).astype(np.float64)
 
 
-class Found(NamedTuple):
-    """Higher-order features of a batch, and the definition of each fired one (its number in `PatternFeatures`)."""
+def weights_in_use(trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
+    """What decoders score every text with."""
+    if in_use is None or not in_use.features.patterns:
+        return Weights(trans)
+    return Weights(trans, in_use.trie, in_use.node_weights)
+
+
+class FiredFeatures(NamedTuple):
+    """Higher-order features that fire in a batch, and the definition of each (its number in `PatternFeatures`).
+
+    in_use: all features, None if there are none."""
 
     in_use: Optional[InUse]
-    patterns: Optional[PatternScores]
+    fired: Optional[Fired]
     configurations: Optional[Configurations]
     fired_features: Ints
     span_features: Ints
 
 
-def no_features() -> Found:
-    return Found(None, None, None, np.zeros(0, np.intp), np.zeros(0, np.intp))
+def no_features() -> FiredFeatures:
+    return FiredFeatures(None, None, None, np.zeros(0, np.intp), np.zeros(0, np.intp))
 
 
-def features_of(docs: List[Doc], source: PatternSource, in_use: InUse, weights: Floats, max_states: int) -> Found:
-    """Weights of the patterns at the trie's nodes and positions, and of configurations at their spans."""
-    features, trie, node_weights = in_use
+def features_of(
+    docs: List[Doc], source: PatternSource, in_use: InUse, weights: Floats, max_states: int
+) -> FiredFeatures:
+    """Weights of the patterns that fire at positions, and of configurations at their spans."""
+    features, trie, _ = in_use
     if not features.n_weights:
         return no_features()
     fired_by_rules = source.fire(docs) if source.n_rules else None
-    found = no_features()._replace(in_use=in_use)
-    if features.patterns:
-        fired = None
-        if fired_by_rules is not None and (features.rule_of >= 0).any():
-            which, tokens = features.expand(fired_by_rules)
-            fired = Fired(tokens, trie.node_of[which], weights[features.weight_of[which]])
-            found = found._replace(fired_features=which)
-        found = found._replace(patterns=PatternScores(trie, node_weights, fired))
+    result = no_features()._replace(in_use=in_use)
+    if features.patterns and fired_by_rules is not None and (features.rule_of >= 0).any():
+        which, tokens = features.expand(fired_by_rules)
+        fired = Fired(tokens, trie.node_of[which], weights[features.weight_of[which]])
+        result = result._replace(fired=fired, fired_features=which)
     if features.configurations is not None and fired_by_rules is not None:
         spans, first, sizes, slots = features.configurations.expand(fired_by_rules)
         if len(spans):
             earned = weights[features.configurations.weight_of[spans]]
             fitting = Configurations(first, sizes, slots, features.configurations.sets, earned, max_states)
-            found = found._replace(configurations=fitting, span_features=spans)
-    return found
+            result = result._replace(configurations=fitting, span_features=spans)
+    return result
 
 
-def weight_gradient(found: Found, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
+def weight_gradient(fired: FiredFeatures, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
     """From nodes, positions and spans back to weights; tied features add up. RETURNS weights touched, gradient."""
-    if found.in_use is None:
+    if fired.in_use is None:
         return np.zeros(0, np.intp), np.zeros(0)
-    features, trie, _ = found.in_use
+    features, trie, _ = fired.in_use
     total = np.zeros(features.n_weights)
-    if found.patterns is not None:
+    if features.patterns:
         everywhere = np.flatnonzero(features.rule_of < 0)
         at_nodes = gradient.node_weights[trie.node_of[everywhere]]
         total += np.bincount(features.weight_of[everywhere], at_nodes, minlength=len(total))
-        total += np.bincount(features.weight_of[found.fired_features], gradient.fired_weights, minlength=len(total))
-    if found.configurations is not None and features.configurations is not None:
-        touched_weights = features.configurations.weight_of[found.span_features]
-        total += np.bincount(touched_weights, gradient.configuration_weights, minlength=len(total))
+        total += np.bincount(features.weight_of[fired.fired_features], gradient.fired_weights, minlength=len(total))
+    if fired.configurations is not None and features.configurations is not None:
+        of_spans = features.configurations.weight_of[fired.span_features]
+        total += np.bincount(of_spans, gradient.configuration_weights, minlength=len(total))
     touched = np.flatnonzero(total)
     return touched, total[touched]
 

@@ -18,7 +18,7 @@ from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
 from .emissions.scores_by_doc import ScoresByDoc, whole
 from .listening.listener import replace_listener
-from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
+from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient, weights_in_use
 from .weights.shim import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -119,25 +119,27 @@ def forward(
     emissions, backprop_emissions = model.layers[0](docs, is_train)
     scores = _concatenate(emissions, model.layers[0].ops, len(trans), "emissions", "labels")
     structure: Structure = model.attrs["structure"]
-    found = no_features()
+    higher_order = no_features()
     if model.attrs["source"] is not None and "patterns" in shim.extra:
         weights = shim.values("patterns", is_train=is_train)
         in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=is_train)
-        found = features_of(docs, model.attrs["source"], in_use, weights, structure.max_states)
+        higher_order = features_of(docs, model.attrs["source"], in_use, weights, structure.max_states)
     edge_scores, backprop_edge_scores = None, None
     for layer in model.layers[1:]:
         pairs, backprop_edge_scores = layer(docs, is_train)
         flat = _concatenate(pairs, layer.ops, len(trans) ** 2, "transitions", "pairs of labels")
         edge_scores = flat.reshape(len(scores), len(trans), len(trans))
-    limits = None if is_train else structure.limits(trans, found.patterns)
+    make = weights_in_use if is_train else structure.prepared
     lengths = emissions.lengths if isinstance(emissions, ScoresByDoc) else sequence_lengths(docs)
-    potentials = Potentials(scores, trans, lengths, found.patterns, found.configurations, edge_scores, limits)
+    potentials = Potentials(
+        scores, make(trans, higher_order.in_use), lengths, higher_order.fired, higher_order.configurations, edge_scores
+    )
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         pairs = len(trans) if structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(pairs), gradient.trans[:pairs]))
         if "patterns" in shim.parameters:
-            shim.add_gradient("patterns", weight_gradient(found, gradient))
+            shim.add_gradient("patterns", weight_gradient(higher_order, gradient))
         ends = np.cumsum([len(e) for e in emissions])[:-1]
         if backprop_edge_scores is not None and gradient.edge_scores is not None and edge_scores is not None:
             d_edge_scores = gradient.edge_scores.reshape(len(scores), len(trans) ** 2).astype(

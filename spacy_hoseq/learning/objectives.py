@@ -17,7 +17,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Protocol
 
 import numpy as np
 
-from ..arrays import AnyFloats, Floats, Ints, Labels, Mask
+from ..arrays import AnyFloats, Ints, Labels, Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels, exact_posterior
 from ..decoders.problem.firing import matching
@@ -37,44 +37,35 @@ class Loss(NamedTuple):
 
 
 class Objective(Protocol):
-    """gold (N, L) bool: labels that the annotation permits. allowed (N, L) bool: labels that can be chosen at all (None
-    = all); gold labels are among them. RAISES ValueError [HS023]: no gold labelling is possible, since the potentials
-    forbid a transition."""
+    """gold (N, L) bool: labels that the annotation permits, among those that the potentials allow. RAISES ValueError
+    [HS023]: no gold labelling is possible, since the potentials forbid a transition."""
 
-    def __call__(
-        self, potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
-    ) -> Loss: ...
+    def __call__(self, potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss: ...
 
 
-def perceptron(
-    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
-) -> Loss:
+def perceptron(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
     """score(best) - score(gold). Zero, with no update, where the best labelling is right."""
-    return _difference(potentials, gold, decode, allowed, margin=0.0)
+    return _difference(potentials, gold, decode, margin=0.0)
 
 
-def max_margin(
-    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
-) -> Loss:
+def max_margin(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
     """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong labels + MARGIN."""
-    return _difference(potentials, gold, decode, allowed, margin=MARGIN)
+    return _difference(potentials, gold, decode, margin=MARGIN)
 
 
-def log_likelihood(
-    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, *, allowed: Optional[Mask] = None
-) -> Loss:
+def log_likelihood(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
     """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009).
 
     Sums over all labellings, exactly: `decode` is not used.
     """
-    free = exact_posterior(potentials, allowed=allowed)
+    free = exact_posterior(potentials)
     expected = _expected(free, potentials.scores.dtype)
     labels = only_labels(gold)
     if labels is not None:
         check_possible(potentials, labels)
         (counts,) = _counts(potentials, labels)
-        return Loss(float(free.log_z.sum() - _score(potentials, labels).sum()), expected - counts)
-    clamped = exact_posterior(potentials, allowed=gold)
+        return Loss(float(free.log_z.sum() - path_score(potentials, labels).sum()), expected - counts)
+    clamped = exact_posterior(potentials._replace(allowed=gold))
     return Loss(float((free.log_z - clamped.log_z).sum()), expected - _expected(clamped, potentials.scores.dtype))
 
 
@@ -85,7 +76,7 @@ OBJECTIVES: Dict[str, Objective] = {
 }
 
 
-def _difference(potentials: Potentials, gold: Mask, decode: Decoder, allowed: Optional[Mask], *, margin: float) -> Loss:
+def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: float) -> Loss:
     """max_y [score(y) + margin * cost(y)] - score(best permitted y), with its subgradient.
 
     A decoder that is not exact may find a guess below the reference; such a sequence teaches nothing and is left out
@@ -96,11 +87,11 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, allowed: Op
         augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
     reference = gold_labels(potentials, gold)
     if decode is decode_exact:
-        guess = exact_labels(augmented, allowed=allowed)
+        guess = exact_labels(augmented)
     else:
-        found = decode(augmented, allowed=allowed)
-        below = found.scores < _score(potentials, reference)  # (S,)
-        guess = np.where(np.repeat(below, potentials.lengths), reference, found.labels)
+        paths = decode(augmented)
+        below = paths.scores < path_score(potentials, reference)  # (S,)
+        guess = np.where(np.repeat(below, potentials.lengths), reference, paths.labels)
     if (guess == reference).all():
         return Loss(0.0, _nothing(potentials))
     of_guess, of_reference = _counts(potentials, guess, reference)
@@ -110,13 +101,13 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, allowed: Op
 
 def _nothing(potentials: Potentials) -> PotentialsGradient:
     """The gradient where nothing is to be learnt."""
-    scores, trans, _, patterns, configurations, edge_scores = potentials[:6]
-    n_fired = 0 if patterns is None or patterns.fired is None else len(patterns.fired.tokens)
+    scores, trans, edge_scores = potentials.scores, potentials.trans, potentials.edge_scores
+    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
     return PotentialsGradient(
         np.zeros(scores.shape, scores.dtype),
         np.zeros(trans.shape),
-        np.zeros(0 if patterns is None else len(patterns.trie)),
-        np.zeros(n_fired),
+        np.zeros(len(weights.trie) if weights.has_patterns else 0),
+        np.zeros(0 if fired is None else len(fired.tokens)),
         np.zeros(0 if configurations is None else len(configurations.first)),
         None if edge_scores is None else np.zeros(edge_scores.shape, edge_scores.dtype),
     )
@@ -124,16 +115,15 @@ def _nothing(potentials: Potentials) -> PotentialsGradient:
 
 def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
     """The score that these feature counts have."""
-    scores, trans, _, patterns, configurations, edge_scores = potentials[:6]
-    total = _sum_product(counts.scores, scores) + _sum_product(counts.trans, trans)
-    if patterns is not None:
-        total += _sum_product(counts.node_weights, patterns.weights)
-        if patterns.fired is not None:
-            total += _sum_product(counts.fired_weights, patterns.fired.weights)
-    if configurations is not None:
-        total += _sum_product(counts.configuration_weights, configurations.weights)
-    if edge_scores is not None and counts.edge_scores is not None:
-        total += _sum_product(counts.edge_scores, edge_scores)
+    total = _sum_product(counts.scores, potentials.scores) + _sum_product(counts.trans, potentials.trans)
+    if potentials.weights.has_patterns:
+        total += _sum_product(counts.node_weights, potentials.weights.node_weights)
+    if potentials.fired is not None:
+        total += _sum_product(counts.fired_weights, potentials.fired.weights)
+    if potentials.configurations is not None:
+        total += _sum_product(counts.configuration_weights, potentials.configurations.weights)
+    if potentials.edge_scores is not None and counts.edge_scores is not None:
+        total += _sum_product(counts.edge_scores, potentials.edge_scores)
     return total
 
 
@@ -147,7 +137,7 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     """The gold labelling, or where the mask leaves a choice the best one that it permits. RETURNS (N,) int32."""
     only = only_labels(gold)
     if only is None:
-        return exact_labels(potentials, allowed=gold)
+        return exact_labels(potentials._replace(allowed=gold))
     check_possible(potentials, only)
     return only
 
@@ -172,16 +162,9 @@ def check_possible(potentials: Potentials, labels: Labels) -> None:
         raise NoPath(int(np.searchsorted(np.cumsum(potentials.lengths), closed[0], side="right")))
 
 
-def _score(potentials: Potentials, labels: Labels) -> Floats:
-    scores, trans, lengths, patterns, configurations, edge_scores = potentials[:6]
-    return path_score(
-        scores, trans, labels, lengths, patterns=patterns, configurations=configurations, edge_scores=edge_scores
-    )
-
-
-def _expected(found: Posterior, dtype: Any) -> PotentialsGradient:
+def _expected(posterior: Posterior, dtype: Any) -> PotentialsGradient:
     """Expected feature counts: the gradient of the summed log Z."""
-    _, marginals, transitions, nodes, fired, configurations, edge_scores = found
+    _, marginals, transitions, nodes, fired, configurations, edge_scores = posterior
     return PotentialsGradient(marginals.astype(dtype), transitions, nodes, fired, configurations, edge_scores)
 
 
@@ -191,10 +174,10 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
     n_tokens, n_labels = potentials.scores.shape
     sequence = np.repeat(np.arange(len(potentials.lengths)), potentials.lengths)
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
-    found = None
-    if potentials.patterns is not None:
+    weights, occurrences = potentials.weights, None
+    if weights.has_patterns:
         lengths = np.tile(potentials.lengths, len(labellings))
-        found = potentials.patterns.trie.occurrences(np.concatenate(labellings), lengths)
+        occurrences = weights.trie.occurrences(np.concatenate(labellings), lengths)
     result = []
     for i, labels in enumerate(labellings):
         scores = np.zeros((n_tokens, n_labels), potentials.scores.dtype)
@@ -208,12 +191,11 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
         nodes = present = matched = np.zeros(0)
         if potentials.configurations is not None:
             matched = potentials.configurations.matched(labels).astype(np.float64)
-        if potentials.patterns is not None and found is not None:
-            trie, _, fired = potentials.patterns
-            own = found.tokens // n_tokens == i
-            nodes = np.bincount(found.nodes[own], minlength=len(trie)).astype(np.float64)
-            if fired is not None:
-                present = matching(fired, trie, sequence, partial(_has_label, labels)).astype(np.float64)
+        if occurrences is not None:
+            of_labels = occurrences.tokens // n_tokens == i
+            nodes = np.bincount(occurrences.nodes[of_labels], minlength=len(weights.trie)).astype(np.float64)
+        if potentials.fired is not None:
+            present = matching(potentials.fired, weights.trie, sequence, partial(_has_label, labels)).astype(np.float64)
         result.append(PotentialsGradient(scores, trans, nodes, present, matched, edge_scores))
     return result
 

@@ -11,8 +11,8 @@ from thinc.api import ConfigValidationError
 
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
-from spacy_hoseq.decoders.choice import decode_longest_match
 from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.higher_order.longest_match import decode_any_sign
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
@@ -237,7 +237,7 @@ WIDTHS["dual_decomposition"] = {**DECODERS["dual_decomposition"], "max_iteration
 def assert_same_decoder(tagger, name):
     decoder = tagger.decoder
     assert (decoder is decode_exact) == (name == "exact")
-    assert (decoder is decode_longest_match) == (name == "any_sign")
+    assert (decoder is decode_any_sign) == (name == "any_sign")
     assert isinstance(decoder, BeamSearch) == (name == "beam")
     assert isinstance(decoder, DualDecomposition) == (name == "dual_decomposition")
     assert getattr(decoder, "width", 3) == 3 and getattr(decoder, "max_iterations", 4) == 4

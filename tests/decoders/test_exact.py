@@ -15,6 +15,7 @@ from spacy_hoseq.decoders import exact as module
 from spacy_hoseq.decoders.choice import exact_decoder
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
 from spacy_hoseq.decoders.problem.results import Posterior
+from spacy_hoseq.decoders.problem.tuning import TUNING
 
 from ..cases import Case
 from ..contract import DecoderContract
@@ -24,7 +25,7 @@ from .higher_order.test_configurations import assert_best
 from .higher_order.test_longest_match import is_feasible
 from .posterior.posteriors import assert_enumerated
 
-ALGORITHMS = ["pruned_labels", "decode_any_sign", "configuration_paths",
+ALGORITHMS = ["pruned_checked", "any_sign_checked", "configuration_paths",
               "forward_backward", "pattern_posterior", "any_sign_posterior", "configuration_posterior"]  # fmt: skip
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
@@ -33,8 +34,8 @@ SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two seq
 class TestExact(DecoderContract):
     """Weights are not negative; those of any sign are below."""
 
-    def decode(self, case):
-        return exact_decoder()(case.potentials(), allowed=case.allowed)
+    def decode(self, case, tuning=TUNING):
+        return exact_decoder()(case.potentials(), tuning=tuning)
 
 
 @given(case=cases(signed=True, configurations=3, max_sequences=5))
@@ -48,7 +49,7 @@ def test_posterior_is_the_enumerated_one(case, factor):
     """Also where inclusive messages would cancel, or transitions are forbidden."""
     case = case.scaled(factor)
     assume(is_feasible(case))
-    assert_enumerated(exact_posterior(case.potentials(), allowed=case.allowed), case, tolerance=1e-7)
+    assert_enumerated(exact_posterior(case.potentials()), case, tolerance=1e-7)
 
 
 @given(case=cases(signed=True, configurations=3, max_sequences=5, rounded=True), data=st.data(), positive=st.booleans())
@@ -58,8 +59,8 @@ def test_batch_is_the_singles_in_any_order(case, data, positive):
         case = replace(case, patterns=tuple((pattern, abs(weight)) for pattern, weight in case.patterns))
     assume(is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    got = decode_exact(batch.potentials(), allowed=batch.allowed)
-    alone = [decode_exact(single.potentials(), allowed=single.allowed) for single in batch.singles()]
+    got = decode_exact(batch.potentials())
+    alone = [decode_exact(single.potentials()) for single in batch.singles()]
     assert got.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
     assert got.scores.tolist() == [paths.scores[0] for paths in alone]
 
@@ -84,7 +85,7 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
     case = Case(np.zeros((8, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([2, 2, 2, 2]), (), fired, allowed)
     for function in (decode_exact, exact_posterior):
         with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
-            function(case.potentials(), allowed=allowed)
+            function(case.potentials())
 
 
 def called(function, case):
@@ -95,22 +96,22 @@ def called(function, case):
 
 
 @pytest.mark.parametrize("change, decoder, summer", [
-    ({}, ["pruned_labels"], ["forward_backward"]),
-    ({"patterns": (((0, 1), 1.0),)}, ["pruned_labels"], ["pattern_posterior"]),
-    ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["decode_any_sign"], ["pattern_posterior"]),
+    ({}, ["pruned_checked"], ["forward_backward"]),
+    ({"patterns": (((0, 1), 1.0),)}, ["pruned_checked"], ["pattern_posterior"]),
+    ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["any_sign_checked"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)},
-     ["pruned_labels", "decode_any_sign"], ["pattern_posterior"]),
-    ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["decode_any_sign"], ["pattern_posterior"]),
-    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_labels"], ["pattern_posterior"]),
-    ({"patterns": (((0, 1), -16.0),)}, ["decode_any_sign"], ["any_sign_posterior"]),
-    ({"patterns": (((0, 1), 300.0),)}, ["pruned_labels"], ["any_sign_posterior"]),
+     ["pruned_checked", "any_sign_checked"], ["pattern_posterior"]),
+    ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["any_sign_checked"], ["pattern_posterior"]),
+    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_checked"], ["pattern_posterior"]),
+    ({"patterns": (((0, 1), -16.0),)}, ["any_sign_checked"], ["any_sign_posterior"]),
+    ({"patterns": (((0, 1), 300.0),)}, ["pruned_checked"], ["any_sign_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
-     ["pruned_labels"], ["pattern_posterior"]),
+     ["pruned_checked"], ["pattern_posterior"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]]), "scores": VANISHING},
-     ["pruned_labels"], ["pattern_posterior", "any_sign_posterior"]),
+     ["pruned_checked"], ["pattern_posterior", "any_sign_posterior"]),
     ({"configurations": (SPAN,)},
-     ["pruned_labels", "configuration_paths"], ["forward_backward", "configuration_posterior"]),
-    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_labels"], ["forward_backward", "configuration_posterior"]),
+     ["pruned_checked", "configuration_paths"], ["forward_backward", "configuration_posterior"]),
+    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_checked"], ["forward_backward", "configuration_posterior"]),
     ({"lengths": np.array([5]), "patterns": (((0, 1), 1.0),), "configurations": (SPAN,)},
      ["configuration_paths"], ["configuration_posterior"]),
 ])  # fmt: skip
@@ -132,7 +133,7 @@ def test_message_names_the_sequence_of_the_whole_batch(spans, closed):
     case = replace(case, configurations=tuple((first, (frozenset([1]),), 1.0) for first in spans))
     for function in (decode_exact, exact_posterior):
         with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
-            function(case.potentials(), allowed=allowed)
+            function(case.potentials())
 
 
 @pytest.mark.parametrize("patterns", [(), (((0, 1), -1.0),)])
@@ -178,7 +179,7 @@ def test_input_that_is_refused(function, message, change, span):
     if span is not None:
         case = replace(case, configurations=((span, (frozenset([1]),), 1.0),))
     with pytest.raises(ValueError, match=rf"\[{message}"):
-        function(case.potentials(), allowed=case.allowed)
+        function(case.potentials())
 
 
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])

@@ -15,10 +15,7 @@ from ..strategies import cases
 
 
 def sample_of(case, n_samples, seed):
-    patterns, configurations = case.pattern_scores(), case.label_sets()
-    rng = np.random.default_rng(seed)
-    return sample(case.scores, case.trans, n_samples, rng,
-                  patterns=patterns, configurations=configurations, allowed=case.allowed)  # fmt: skip
+    return sample(case.potentials(), n_samples, np.random.default_rng(seed))
 
 
 def example(seed, *, configurations):
@@ -108,7 +105,8 @@ class Lowest:
 
 def test_lowest_random_number_draws_nothing_forbidden():
     allowed = np.array([[False, True], [True, True], [False, True]])
-    drawn = sample(np.zeros((3, 2)), np.array([[0, 0], [-np.inf, 0]]), 2, Lowest(), allowed=allowed)
+    case = Case(np.zeros((3, 2)), np.array([[0, 0], [-np.inf, 0]]), np.array([3]), allowed=allowed)
+    drawn = sample(case.potentials(), 2, Lowest())
     assert drawn.tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
@@ -121,7 +119,7 @@ def test_nothing_global_is_touched():
 def test_no_patterns_given_as_none():
     """Independent tokens: p(1) = 1/4 and 3/4."""
     scores = np.log([[3.0, 1.0], [1.0, 3.0]])
-    drawn = sample(scores, np.zeros((2, 2)), 20_000, np.random.default_rng(2))
+    drawn = sample_of(Case(scores, np.zeros((2, 2)), np.array([2])), 20_000, 2)
     np.testing.assert_allclose(drawn.mean(axis=0), [0.25, 0.75], atol=0.015)
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(0, abs=0.03)
 

@@ -174,7 +174,7 @@ def test_prediction_does_without_features_of_weight_0(source):
         both = nonzero, _ = model.predict(docs), model.begin_update(docs)[0]
         for _ in range(20):
             labels = rng.integers(0, L, len(nonzero.scores))
-            scores = [path_score(p.scores, p.trans, labels, p.lengths, patterns=p.patterns) for p in both]
+            scores = [path_score(p, labels) for p in both]
             assert scores[0] == pytest.approx(scores[1], abs=1e-9)
         n_nodes.append(len(nonzero.patterns.trie) if nonzero.patterns else 0)
     assert n_nodes[0] <= n_nodes[3] <= n_nodes[2] and n_nodes[0] < n_nodes[2]
@@ -192,18 +192,17 @@ def train_a_little(model, docs):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_is_kept_of_finished_weights_is_theirs(source):
-    """The same record for all batches until the weights change; then a new one; none while learning."""
+    """The same object for all batches until the weights change, or while learning; then a new one."""
     model, docs = tagger(source), docs_of()
     first, other = model.predict(docs), model.predict(docs[:1])
-    assert first.limits is other.limits and first.limits.belong_to(first.trans, first.patterns)
-    assert other.limits.belong_to(other.trans, other.patterns)
+    assert first.weights is other.weights
     before = decode_exact(first)
-    assert model.begin_update(docs)[0].limits is None
+    assert model.begin_update(docs)[0].weights is not model.begin_update(docs)[0].weights
     for _ in range(3):
         train_a_little(model, docs)
         now = model.predict(docs)
-        assert now.limits is not first.limits and now.limits.belong_to(now.trans, now.patterns)
-        fresh = decode_exact(model.copy().predict(docs)._replace(limits=None))
+        assert now.weights is not first.weights and now.weights is model.predict(docs).weights
+        fresh = decode_exact(model.copy().predict(docs))
         got = decode_exact(now)
         assert got.labels.tolist() == fresh.labels.tolist() and got.scores.tolist() == fresh.scores.tolist()
     assert got.scores.tolist() != before.scores.tolist()
@@ -211,13 +210,14 @@ def test_what_is_kept_of_finished_weights_is_theirs(source):
     assert again.labels.tolist() == before.labels.tolist() and again.scores.tolist() == before.scores.tolist()
     model.from_bytes(tagger(source, seed=5).to_bytes())
     loaded = model.predict(docs)
-    assert loaded.limits.belong_to(loaded.trans, loaded.patterns) and not now.limits.belong_to(*loaded[1:4:2])
+    assert loaded.weights is not now.weights
+    assert loaded.trans.tolist() == tagger(source, seed=5).predict(docs).trans.tolist() != now.trans.tolist()
 
 
 def test_finished_weights_cannot_be_changed_in_place():
     model = tagger()
     potentials = model.predict(docs_of())
-    for array in (potentials.trans, potentials.patterns.weights):
+    for array in (potentials.trans, potentials.weights.node_weights):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     raw_trans = model.begin_update(docs_of())[0].trans
@@ -230,7 +230,7 @@ def test_kept_limits_stay_behind_when_a_model_is_pickled():
     decode_exact(model.predict(docs))
     copied = pickle.loads(pickle.dumps(model))
     potentials = copied.predict(docs)
-    assert potentials.limits.belong_to(potentials.trans, potentials.patterns)
+    assert potentials.weights is not model.predict(docs).weights
     assert decode_exact(potentials).labels.tolist() == decode_exact(model.predict(docs)).labels.tolist()
 
 

@@ -86,11 +86,10 @@ def matched(labels, first, sets):
     return int(all(labels[first + i] in allowed for i, allowed in enumerate(sets)))
 
 
-def decode_label_0(potentials, *, allowed=None):
+def decode_label_0(potentials):
     """A decoder that finds label 0 everywhere."""
-    scores, trans, lengths, patterns, configurations = potentials[:5]
-    labels = np.zeros(len(scores), np.int32)
-    return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations))
+    labels = np.zeros(len(potentials.scores), np.int32)
+    return Paths(labels, path_score(potentials, labels))
 
 
 @pytest.mark.parametrize("decode", [BeamSearch(1), decode_label_0])
@@ -265,7 +264,7 @@ def test_only_allowed_labellings_compete(objective, margin, kind, case, seed):
     """Value and gradient, with forbidden transitions too."""
     gold = possible(case, kind, seed)
     pairs = list(tables(case, gold, margin))
-    got = objective(case.potentials(), gold, allowed=case.allowed)
+    got = objective(case.potentials(), gold)
     assert got.value == pytest.approx(sum(free.best - permitted.best for free, permitted in pairs), abs=1e-4)
     assert got.value >= 0
     assume(all(free.is_unique and permitted.is_unique for free, permitted in pairs))
@@ -285,7 +284,7 @@ def test_log_likelihood_is_of_all_allowed_labellings(kind, case, seed):
     case = case.doubles()
     gold = possible(case, kind, seed)
     pairs = list(tables(case, gold))
-    got = log_likelihood(case.potentials(), gold, allowed=case.allowed)
+    got = log_likelihood(case.potentials(), gold)
     expected = sum(free.log_z - permitted.log_z for free, permitted in pairs)
     assert got.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
     marginals = np.concatenate([free.marginals - permitted.marginals for free, permitted in pairs])
@@ -300,10 +299,11 @@ def test_allowed_labels_worked_out_by_hand():
     allowed = np.ones((4, 3), bool)
     allowed[1, 1] = False
     potentials, gold = four_token_case().potentials(), mask_of([0, 2, 1, 2])
+    some = potentials._replace(allowed=allowed)
     assert perceptron(potentials, gold).value == pytest.approx(1.25)
-    assert perceptron(potentials, gold, allowed=allowed).value == 0
+    assert perceptron(some, gold).value == 0
     assert max_margin(potentials, gold).value == pytest.approx(9.5 + 0.75 - 7.25)  # 0, 1, 1, 1: 7.75 + 0.5 + 2
-    assert max_margin(potentials, gold, allowed=allowed).value == pytest.approx(0.75)  # 0, 2, 1, 1: 6.5 + 0.5 + 1
+    assert max_margin(some, gold).value == pytest.approx(0.75)  # 0, 2, 1, 1: 6.5 + 0.5 + 1
 
 
 @pytest.mark.parametrize("objective", [perceptron, max_margin, log_likelihood])

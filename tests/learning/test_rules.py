@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.objectives import log_likelihood
@@ -104,7 +105,8 @@ def test_full_batch_objective_does_not_rise(l1, l2):
     emit, trans = Parameter("emit", np.zeros((8, 3))), Parameter("trans", np.zeros((3, 3)))
     rule, objective = AdaGrad(0.05, l1=l1, l2=l2), []
     for _ in range(150):
-        loss = log_likelihood(Potentials(emit.values[features], trans.values, lengths), np.eye(3, dtype=bool)[gold])
+        potentials = Potentials(emit.values[features], Weights(trans.values), lengths)
+        loss = log_likelihood(potentials, np.eye(3, dtype=bool)[gold])
         weights = np.concatenate([emit.values, trans.values])
         objective.append(loss.value + l1 * np.abs(weights).sum() + l2 * (weights**2).sum() / 2)
         d_emit = np.zeros((8, 3))

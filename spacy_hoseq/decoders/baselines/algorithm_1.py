@@ -14,14 +14,11 @@ from typing import List, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Mask
 from ..higher_order.nonnegative import check_weights
 from ..problem.instances import Instances, make_instances
-from ..problem.layout import check_lengths, check_scores
 from ..problem.path_score import path_score
-from ..problem.potentials import OneSequence, Potentials
+from ..problem.potentials import Potentials
 from ..problem.results import NoPath, Paths
-from ..problem.trie import no_patterns
 
 
 class Partial(NamedTuple):
@@ -32,7 +29,7 @@ class Partial(NamedTuple):
     before: "Optional[Partial]"
 
 
-def algorithm_1(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
+def algorithm_1(potentials: Potentials) -> Paths:
     """The label sequences that Algorithm 1 finds, one sequence after the other.
 
     Aims to maximise the objective of `decode_nonnegative`. RETURNS (Paths): true scores of the labellings found, not
@@ -41,59 +38,54 @@ def algorithm_1(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Pa
 
     Time O(M^2 + T L^2) for a sequence with M patterns written out at their positions.
     """
-    check_scores(potentials.scores, potentials.trans, allowed)
-    check_lengths(potentials.lengths, len(potentials.scores))
     potentials.refuse_configurations("algorithm_1_decoder")
-    if potentials.patterns is not None:
-        check_weights(potentials.patterns)
+    check_weights(potentials)
     parts = [np.zeros(0, np.int32)]
-    for i, one in enumerate(potentials.sequences(allowed)):
-        found = search(one)
-        if found.score == -np.inf:
+    for i, part in enumerate(potentials.check().one_by_one()):
+        best = search(part.potentials)
+        if best.score == -np.inf:
             raise NoPath(i)
-        parts.append(_labels(found))
-    scores, trans, lengths, patterns = potentials[:4]
+        parts.append(_labels(best))
     labels = np.concatenate(parts)
-    return Paths(labels, path_score(scores, trans, labels, lengths, patterns=patterns))
+    return Paths(labels, path_score(potentials, labels))
 
 
-def search(one: OneSequence) -> Partial:
-    """Algorithm 1 for one sequence. RETURNS the best y*[y_T] with the score that the algorithm gives it."""
+def search(one: Potentials) -> Partial:
+    """Algorithm 1 for one sequence, checked. RETURNS the best y*[y_T] with the score that the algorithm gives it."""
     n_tokens, n_labels = one.scores.shape
-    patterns = one.patterns or no_patterns(n_labels)
-    z = _Patterns(make_instances(patterns, np.array([n_tokens])))
+    z = _Patterns(make_instances(one))
     emissions = one.scores.astype(np.float64)
     if one.allowed is not None:
         emissions = np.where(one.allowed, emissions, -np.inf)
-    trans = one.trans.astype(np.float64)
+    trans = one.weights.precise_trans
 
     def extended(partial: Partial, label: int, t: int, phi: float = 0.0) -> Partial:
         cost = trans[partial.label, label] + emissions[t, label]  # cost(x, y_{t-1:t})
         return Partial(float(partial.score + cost + phi), label, partial)
 
     best = [Partial(float(score), y, None) for y, score in enumerate(emissions[0])]  # y*[y_t]
-    inside = {i: best[z.label(i, 0)] for i in z.starting(0)}  # y*[z^i_{s_i:t}], s_i <= t < t_i
+    begun = {i: best[z.label(i, 0)] for i in z.starting(0)}  # y*[z^i_{s_i:t}], s_i <= t < t_i
     for t in range(1, n_tokens):
         now = []
         for y in range(n_labels):  # steps 11-12
             a = int(np.argmax([partial.score + trans[partial.label, y] for partial in best]))
             now.append(extended(best[a], y, t))
         for i in z.ending(t):  # steps 13-18
-            candidate = extended(inside[i], z.label(i, t), t, z.phi[i])
+            candidate = extended(begun[i], z.label(i, t), t, z.phi[i])
             if now[candidate.label].score < candidate.score:
                 now[candidate.label] = candidate
         later = {}
-        for i in inside:  # steps 20-27
+        for i in begun:  # steps 20-27
             if z.last[i] <= t:
                 continue
-            later[i] = extended(inside[i], z.label(i, t), t)
-            q = [extended(inside[j], z.label(j, t), t, z.phi[j]) for j in z.pre[i] if z.last[j] == t]
+            later[i] = extended(begun[i], z.label(i, t), t)
+            q = [extended(begun[j], z.label(j, t), t, z.phi[j]) for j in z.pre[i] if z.last[j] == t]
             k = max(q, key=lambda partial: partial.score, default=later[i])
             if k.score > later[i].score:
                 later[i] = k
-        inside = later
+        begun = later
         best = now
-        inside.update({i: best[z.label(i, t)] for i in z.starting(t)})
+        begun.update({i: best[z.label(i, t)] for i in z.starting(t)})
     return max(best, key=lambda partial: partial.score)
 
 
@@ -128,18 +120,18 @@ class _Patterns:
         return int(self._labels[i][t - self.first[i]])
 
     def starting(self, t: int) -> List[int]:
-        found: List[int] = np.flatnonzero(self.first == t).tolist()
-        return found
+        numbers: List[int] = np.flatnonzero(self.first == t).tolist()
+        return numbers
 
     def ending(self, t: int) -> List[int]:
-        found: List[int] = np.flatnonzero(self.last == t).tolist()
-        return found
+        numbers: List[int] = np.flatnonzero(self.last == t).tolist()
+        return numbers
 
 
 def _labels(partial: Partial) -> NDArray[np.int32]:
-    found = []
+    labels = []
     at: Optional[Partial] = partial
     while at is not None:
-        found.append(at.label)
+        labels.append(at.label)
         at = at.before
-    return np.array(found[::-1], np.int32)
+    return np.array(labels[::-1], np.int32)

@@ -4,20 +4,19 @@ States are the longest matches of `longest_match.py`, and of all partial labelli
 with `width` >= the number of nodes the result is exact. Weights of any sign.
 """
 
-from typing import List, Optional, Tuple
+from typing import List, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints, Mask
+from ...arrays import Floats, Ints
 from ...errors import Errors
 from ..exact import decode_exact
-from ..higher_order.longest_match import check_finite
 from ..problem.firing import expand_fired
-from ..problem.layout import Layout, check_scores, make_layout, packed_scores
+from ..problem.layout import Layout, make_layout, packed_scores
 from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths
-from ..problem.trie import PatternScores, PatternTrie, no_patterns
+from ..problem.results import Paths
+from ..problem.trie import PatternTrie
 
 
 class BeamSearch:
@@ -29,7 +28,7 @@ class BeamSearch:
             raise ValueError(message)
         self.width = width
 
-    def __call__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
+    def __call__(self, potentials: Potentials) -> Paths:
         """Labellings of high score; not always the highest. RETURNS (Paths): true scores.
 
         Sequences in which the beam runs into forbidden transitions are decoded exactly.
@@ -38,29 +37,21 @@ class BeamSearch:
         Time O(N width L log(width L)), memory O(N width).
         """
         potentials.refuse_configurations("beam_decoder")
-        scores, trans, lengths, patterns = potentials[:4]
-        check_scores(scores, trans, allowed)
-        layout = make_layout(lengths, len(scores))
-        patterns = patterns or no_patterns(scores.shape[1])
-        check_finite(patterns)
-        labels, best = _search(potentials, patterns, layout, allowed, min(self.width, len(patterns.trie)))
+        potentials.check()
+        layout = make_layout(potentials.lengths, len(potentials.scores))
+        labels, best = _search(potentials, layout, min(self.width, len(potentials.weights.trie)))
         lost = np.flatnonzero(best == -np.inf)
         if len(lost):
-            part, tokens, _ = potentials.chain_of(lost)
-            try:
-                labels[tokens], best[lost] = decode_exact(part, allowed=None if allowed is None else allowed[tokens])
-            except NoPath as no_path:
-                raise NoPath(int(lost[no_path.sequence])) from None
+            part = potentials.select(lost)
+            with part.numbered() as some:
+                labels[part.tokens], best[lost] = decode_exact(some)
         return Paths(labels, best)
 
 
-def _search(
-    potentials: Potentials, patterns: PatternScores, layout: Layout, allowed: Optional[Mask], width: int
-) -> Tuple[NDArray[np.int32], Floats]:
-    trie, weights, fired = patterns
-    emissions = packed_scores(potentials.scores, allowed, layout).T  # (N, L)
-    trans = potentials.trans.astype(np.float64)
-    psi = trie.suffix_sums(weights)
+def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray[np.int32], Floats]:
+    trie, psi, trans = potentials.weights.trie, potentials.weights.psi, potentials.weights.precise_trans
+    fired = potentials.fired
+    emissions = packed_scores(potentials.scores, potentials.allowed, layout).T  # (N, L)
     extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
     history: List[Tuple[Ints, Ints]] = []  # node and place before of each kept state, (n, width)
     v, node = np.zeros((len(layout.lengths), 1)), np.zeros((len(layout.lengths), 1), np.intp)

@@ -13,7 +13,7 @@ labels that minimise the multipliers one by one. The step is Polyak's: (D(u) - b
 Checked against enumeration in tests/decoders/baselines/test_dual_decomposition.py.
 """
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,14 @@ from numpy.typing import NDArray
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..exact import decode_exact
-from ..higher_order.longest_match import check_finite
 from ..problem.instances import Instances, make_instances
-from ..problem.layout import check_lengths, check_scores
 from ..problem.path_score import path_score
 from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths
-from ..problem.trie import PatternScores
-from ..pruning.limits import Limits
-from ..pruning.pruned import pruned_labels
+from ..problem.results import Paths
+from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
+from ..pruning.pruned import pruned_checked
 
-MULTIPLIER_CELLS = 4_000_000  # multipliers kept at once: longer batches are solved part by part
 TOLERANCE = 1e-9  # relative: a gap this small is rounding
 
 
@@ -50,53 +47,47 @@ class Certified(NamedTuple):
 
 
 class DualDecomposition:
-    """A decoder. max_iterations (int): >= 1, steps after which the best labelling so far is taken.
+    """A decoder. max_iterations (int): >= 1, steps after which the best labelling so far is taken. tuning: how a batch
+    is cut.
 
     RAISES ValueError [HS027].
     """
 
-    def __init__(self, max_iterations: int = 10) -> None:
+    def __init__(self, max_iterations: int = 10, *, tuning: Tuning = TUNING) -> None:
         if max_iterations < 1:
             which = {"name": "max_iterations", "decoder": "dual_decomposition_decoder"}
             raise ValueError(Errors.HS027.format(**which, value=max_iterations, expected="1 or more"))
-        self.max_iterations = max_iterations
+        self.max_iterations, self.tuning = max_iterations, tuning
 
-    def __call__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Paths:
+    def __call__(self, potentials: Potentials) -> Paths:
         """The best labellings found. RETURNS (Paths): scores are true scores, of labellings that may not be the best.
 
         RAISES ValueError [HS020-HS025, HS036]; [HS039]: general configurations.
         """
-        found = self.solve(potentials, allowed=allowed)
-        return Paths(found.labels, found.scores)
+        certified = self.solve(potentials)
+        return Paths(certified.labels, certified.scores)
 
-    def solve(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> Certified:
+    def solve(self, potentials: Potentials) -> Certified:
         """The same, with bounds and certificates.
 
         Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their positions.
         """
         potentials.refuse_configurations("dual_decomposition_decoder")
-        scores, trans, lengths, patterns = potentials[:4]
-        check_scores(scores, trans, allowed)
-        check_lengths(lengths, len(scores))
+        weights, lengths = potentials.check().weights, potentials.lengths
         n = len(lengths)
-        if patterns is None:
-            paths = decode_exact(potentials, allowed=allowed)
+        if not weights.has_patterns:
+            paths = decode_exact(potentials)
             return Certified(*paths, paths.scores.copy(), np.ones(n, bool), np.zeros(n, np.intp))
-        check_finite(patterns)
-        result = Certified(
-            np.zeros(len(scores), np.int32), np.zeros(n), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.intp)
-        )
-        cells = (np.count_nonzero(patterns.weights) + 1) * patterns.trie.max_length * patterns.trie.n_labels
-        for part in _parts(lengths, max(1, MULTIPLIER_CELLS // cells)):
-            chain, tokens, _ = potentials.chain_of(part)
-            inside, _ = patterns.among(tokens, len(scores))
-            try:
-                solved = _solve(chain, inside, None if allowed is None else allowed[tokens], self.max_iterations)
-            except NoPath as no_path:
-                raise NoPath(int(part[no_path.sequence])) from None
-            result.labels[tokens] = solved.labels
+        labels = np.zeros(len(potentials.scores), np.int32)
+        result = Certified(labels, np.zeros(n), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.intp))
+        cells = (np.count_nonzero(weights.node_weights) + 1) * weights.trie.max_length * weights.n_labels
+        for sequences in _parts(lengths, max(1, self.tuning.multiplier_cells // cells)):
+            part = potentials.select(sequences)
+            with part.numbered() as some:
+                solved = _solve(some, self.max_iterations)
+            result.labels[part.tokens] = solved.labels
             for whole, piece in zip(result[1:], solved[1:], strict=True):
-                whole[part] = piece
+                whole[sequences] = piece
         return result
 
 
@@ -106,11 +97,11 @@ def _parts(lengths: AnyInts, max_tokens: int) -> "list[Ints]":
     return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(group)) + 1)
 
 
-def _solve(potentials: Potentials, patterns: PatternScores, allowed: Optional[Mask], max_iterations: int) -> Certified:
-    scores, trans, lengths = potentials[:3]
+def _solve(potentials: Potentials, max_iterations: int) -> Certified:
+    scores, lengths = potentials.scores, potentials.lengths
     n_tokens, n_labels = scores.shape
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    z = make_instances(patterns, lengths)
+    z = make_instances(potentials)
     best = np.full(len(lengths), -np.inf)
     bounds = np.full(len(lengths), np.inf)
     labels = np.zeros(n_tokens, np.int32)
@@ -119,15 +110,15 @@ def _solve(potentials: Potentials, patterns: PatternScores, allowed: Optional[Ma
     multipliers = np.zeros((len(z.tokens), n_labels))  # u_p(t, label)
     of_pair = sequence[z.tokens]
     pairs = np.arange(len(z.tokens))
-    limits = Limits(trans, None)  # multipliers change the scores only
+    chain = potentials._replace(weights=Weights(potentials.trans), fired=None)
     for _ in range(max_iterations):
-        total = scores + _sum_rows(z.tokens, multipliers, n_tokens)
-        guess = pruned_labels(total, trans, lengths, allowed=allowed, limits=limits)
+        chain = chain._replace(scores=scores + _sum_rows(z.tokens, multipliers, n_tokens))
+        guess = pruned_checked(chain)
         slaves, value = _slaves(z, multipliers)
-        dual = path_score(total, trans, guess, lengths)
+        dual = path_score(chain, guess)
         dual += np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
         bounds = np.where(certified, bounds, np.minimum(bounds, dual))
-        primal = path_score(scores, trans, guess, lengths, patterns=patterns)
+        primal = path_score(potentials, guess)
         better = (primal > best) & ~certified
         best = np.where(better, primal, best)
         labels = np.where(better[sequence], guess, labels).astype(np.int32)
@@ -140,9 +131,9 @@ def _solve(potentials: Potentials, patterns: PatternScores, allowed: Optional[Ma
             break
         norm = 2.0 * np.bincount(of_pair, weights=differ, minlength=len(lengths))
         rate = np.where(certified, 0.0, (dual - best) / np.maximum(norm, 1.0))
-        move = rate[of_pair[differ]]
-        multipliers[pairs[differ], chosen[differ]] -= move
-        multipliers[pairs[differ], slaves[differ]] += move
+        step = rate[of_pair[differ]]
+        multipliers[pairs[differ], chosen[differ]] -= step
+        multipliers[pairs[differ], slaves[differ]] += step
     return Certified(labels, best, bounds, certified, iterations)
 
 

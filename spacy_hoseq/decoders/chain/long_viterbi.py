@@ -1,7 +1,7 @@
 """The best labels of one long sequence, from pieces of it that are decoded together: a step then serves all of them,
 and no lattice is as long as the sequence.
 
-As in `pieces.py`, each piece looks at WARM_UP more tokens on both sides, and what it finds is compared with its
+As in `pieces.py`, each piece looks at some more tokens on both sides, and what it finds is compared with its
 neighbours. With V_t(y) of `viterbi.py`, and d(V, V') = max_y (V(y) - V'(y)) - min_y (V(y) - V'(y)), no step makes d
 larger (a maximum of sums is monotone, and adding a constant to V adds it to the next one). So the V of a piece differ
 from those of the sequence, but for a constant, by at most the sum of the distances that are measured where pieces
@@ -15,41 +15,41 @@ from typing import List, Optional
 
 import numpy as np
 
-from ...arrays import AnyFloats, Labels, Mask
+from ...arrays import Labels
 from ..problem.layout import make_layout, packed_scores, ranges
+from ..problem.potentials import Potentials
 from ..problem.results import NoPath
-from .pieces import PIECE, TOLERANCE, WARM_UP, distances
+from ..problem.tuning import TUNING, Tuning
+from .pieces import TOLERANCE, distances
 from .viterbi import unpack_paths, way_back, way_forward
 
-TOGETHER = 32  # pieces
 
-
-def long_viterbi(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -> Optional[Labels]:
-    """The labels of one sequence of a chain. Arguments as of `viterbi`. RETURNS (T,) int32, or None if pieces do not
-    agree. Time O(T L^2), memory O(T)."""
-    end, precise = len(scores), trans.astype(np.float64)
-    firsts = np.arange(0, end, PIECE)
+def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional[Labels]:
+    """The labels of one sequence of a chain. RETURNS (T,) int32, or None if pieces do not agree. Time O(T L^2), memory
+    O(T)."""
+    scores, allowed, precise = potentials.scores, potentials.allowed, potentials.weights.precise_trans
+    end = len(scores)
+    firsts = np.arange(0, end, tuning.piece_tokens)
     labels: List[Labels] = []
     agreed: List[Labels] = []  # the label of the first token of each next piece
     before, behind = [], []  # V at the last token before each piece, and at its own last token
-    for i in range(0, len(firsts), TOGETHER):
-        first = firsts[i : i + TOGETHER]
-        last = np.minimum(first + PIECE, end)
-        left, right = np.maximum(first - WARM_UP, 0), np.minimum(last + WARM_UP, end)
+    for i in range(0, len(firsts), tuning.pieces_together):
+        first = firsts[i : i + tuning.pieces_together]
+        last = np.minimum(first + tuning.piece_tokens, end)
+        left, right = np.maximum(first - tuning.warm_up, 0), np.minimum(last + tuning.warm_up, end)
         sizes = right - left
         tokens, start = ranges(left, sizes), np.cumsum(sizes) - sizes
-        mask = None if allowed is None else allowed[tokens]
         layout = make_layout(sizes, len(tokens))
-        packed = packed_scores(scores[tokens], mask, layout)
-        history = way_forward(packed, precise, layout, 0, len(layout.size_at_t), None)
+        packed = packed_scores(scores, allowed, layout, tokens)
+        history = way_forward(packed, precise, layout, 0, len(layout.size_at_t), None, tuning)
         best_packed, best = np.zeros(len(tokens), np.int32), np.zeros(len(sizes))
         way_back(history, precise, layout, 0, np.zeros(0, np.int32), best_packed, best)
         try:
-            found = unpack_paths(best_packed, best, layout).labels
+            best_labels = unpack_paths(best_packed, best, layout).labels
         except NoPath:
             return None
-        labels.append(found[ranges(first - left + start, last - first)])
-        agreed.append(found[np.minimum(last, end - 1) - left + start])
+        labels.append(best_labels[ranges(first - left + start, last - first)])
+        agreed.append(best_labels[np.minimum(last, end - 1) - left + start])
         rank = np.argsort(layout.order)
         at = np.maximum(first - 1, 0) - left, last - 1 - left
         rows = [np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)]) for side in at]

@@ -67,7 +67,7 @@ class Chain(NamedTuple):
     most: float
 
     def marginals(self, tokens: Ints, lengths: AnyInts) -> ChainMarginals:
-        scores, trans = self.potentials[:2]
+        scores, trans = self.potentials.scores, self.potentials.trans
         return ChainMarginals.of_some(scores, trans, lengths, tokens, self.allowed, self.most)
 
 

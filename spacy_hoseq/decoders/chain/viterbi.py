@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyFloats, AnyInts, Floats, Mask
 from ..problem.layout import Layout, check_scores, make_layout, packed_scores
 from ..problem.results import NoPath, Paths
-
-CUBE_CELLS = 500_000  # (earlier label, label, column) triples that stay in the processor's cache
+from ..problem.tuning import TUNING, Tuning
 
 
 def viterbi(
@@ -23,6 +22,7 @@ def viterbi(
     lengths: AnyInts,
     *,
     allowed: Optional[Mask] = None,
+    tuning: Tuning = TUNING,
 ) -> Paths:
     """Best label sequence of a first-order chain, for a batch of sequences.
 
@@ -35,7 +35,7 @@ def viterbi(
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: lowest label id, decided right to left.
     RAISES ValueError [HS020, HS021, HS022, HS023, HS024, HS025].
 
-    Time O(N L^2); memory O(N L), of which the lattice takes at most BLOCK_CELLS cells at once (longer batches are
+    Time O(N L^2); memory O(N L), of which the lattice takes at most `tuning.history_cells` at once (longer batches are
     walked in blocks of steps, each computed a second time on the way back).
     """
     check_scores(scores, trans, allowed)
@@ -44,20 +44,20 @@ def viterbi(
     precise: Floats = trans.astype(np.float64)
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
-    blocks = list(layout.blocks(scores.shape[1]))
+    blocks = list(layout.blocks(scores.shape[1], tuning.history_cells))
     entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
-        entries.append(way_forward(emissions, precise, layout, first, last, entries[-1])[-1])
+        entries.append(way_forward(emissions, precise, layout, first, last, entries[-1], tuning)[-1])
     following = np.zeros(0, np.int32)  # labels at t + 1
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
-        history = way_forward(emissions, precise, layout, first, last, entry)
+        history = way_forward(emissions, precise, layout, first, last, entry, tuning)
         following = way_back(history, precise, layout, first, following, labels, best)
     return unpack_paths(labels, best, layout)
 
 
-def max_plus(v: Floats, trans: Floats) -> Floats:
+def max_plus(v: Floats, trans: Floats, tuning: Tuning = TUNING) -> Floats:
     """max_a (v[a, n] + trans[a, y]). v (L, n). RETURNS (L, n)."""
-    if trans.size * v.shape[1] <= CUBE_CELLS:  # one call on a cube is then cheaper than 2 L calls
+    if trans.size * v.shape[1] <= tuning.step_cells:  # one call on a cube is then cheaper than 2 L calls
         cube: Floats = (v[:, None, :] + trans[:, :, None]).max(axis=0)
         return cube
     result: Floats = v[0] + trans[0][:, None]  # (L, n)
@@ -75,13 +75,14 @@ def way_forward(
     first: int,
     last: int,
     entry: Optional[Floats],
+    tuning: Tuning,
 ) -> List[Floats]:
     """V_t (L, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
     history = []
     v = entry
     for t in range(first, last):
         here = emissions[:, layout.step(t)]  # (L, n)
-        v = here if v is None else max_plus(v[:, : here.shape[1]], trans) + here
+        v = here if v is None else max_plus(v[:, : here.shape[1]], trans, tuning) + here
         history.append(v)
     return history
 

@@ -15,7 +15,7 @@ from ...arrays import AnyInts, Floats, Ints, Mask
 from ..posterior.marginals import Marginals, marginals_of
 from ..problem.configurations import Configurations
 from ..problem.layout import check_segments
-from ..problem.potentials import OneSequence, Potentials
+from ..problem.potentials import Potentials
 from .configurations import ConfigurationLattice, configuration_posterior
 
 
@@ -26,21 +26,23 @@ class ConfigurationMarginals:
     """
 
     def __init__(self, potentials: Potentials, *, allowed: Optional[Mask] = None) -> None:
-        self._potentials, self._allowed = potentials, allowed
+        potentials = potentials if allowed is None else potentials._replace(allowed=allowed)
+        self._potentials = potentials
         lengths = potentials.lengths
         first = np.zeros(0, np.intp) if potentials.configurations is None else potentials.configurations.first
         self._spanned = np.unique(np.searchsorted(np.cumsum(lengths), first, side="right"))
         rest = np.setdiff1d(np.arange(len(lengths)), self._spanned, assume_unique=True)
         self.log_z, self.nodes = np.zeros(len(lengths)), np.zeros(potentials.scores.shape)
-        chain, tokens, _ = potentials.chain_of(rest)
-        self._rest = marginals_of(chain, allowed=None if allowed is None else allowed[tokens])
+        part = potentials.select(rest)
+        tokens = part.tokens
+        self._rest = marginals_of(part.potentials._replace(configurations=None), allowed=part.potentials.allowed)
         self.log_z[rest], self.nodes[tokens] = self._rest.log_z, self._rest.nodes
         self._place = np.full(len(potentials.scores), -1)  # of each token among those of the rest
         self._place[tokens] = np.arange(len(tokens))
         for i in self._spanned.tolist():
-            one = potentials.one(i, allowed)
-            found = configuration_posterior(_lattice(one, cast(Configurations, one.configurations)), one.patterns)
-            self.log_z[i], self.nodes[potentials.tokens_of(i)] = found.log_z[0], found.marginals
+            part = potentials.select(np.array([i]))
+            found = configuration_posterior(ConfigurationLattice(part.potentials), part.potentials.patterns)
+            self.log_z[i], self.nodes[part.tokens] = found.log_z[0], found.marginals
 
     def segments(
         self,
@@ -61,13 +63,12 @@ class ConfigurationMarginals:
             which = np.flatnonzero(sequence == number)
             if len(which):
                 strings = [labels[bounds[i] : bounds[i] + sizes[i]].astype(np.intp) for i in which.tolist()]
-                start = self._potentials.tokens_of(number).start
-                result[which] = self._inside(number, first[which] - start, strings, goes_on)
+                part = self._potentials.select(np.array([number]))
+                result[which] = self._inside(part.potentials, first[which] - part.tokens[0], strings, goes_on)
         return result
 
-    def _inside(self, number: int, first: AnyInts, strings: List[Ints], goes_on: Optional[Mask]) -> Floats:
+    def _inside(self, one: Potentials, first: AnyInts, strings: List[Ints], goes_on: Optional[Mask]) -> Floats:
         """Segments of one sequence. first (n,): their first tokens within it."""
-        one = self._potentials.one(number, self._allowed)
         n_tokens, n_labels = one.scores.shape
         known = cast(Configurations, one.configurations)
         sets = [known.sets, np.eye(n_labels, dtype=bool)]
@@ -90,7 +91,7 @@ class ConfigurationMarginals:
             np.concatenate([known.weights, np.zeros(len(slots))]),
             known.max_states,
         )
-        found = configuration_posterior(_lattice(one, added), one.patterns)
+        found = configuration_posterior(ConfigurationLattice(one._replace(configurations=added)), one.patterns)
         counts = found.configuration_counts[len(known.first) :] * np.array(signs)
         return np.asarray(np.bincount(which, counts, minlength=len(first)), np.float64)
 
@@ -104,7 +105,3 @@ def span_marginals(potentials: Potentials, *, allowed: Optional[Mask] = None) ->
         return marginals_of(potentials, allowed=allowed)
     potentials.refuse_edge_scores("marginals")
     return ConfigurationMarginals(potentials, allowed=allowed)
-
-
-def _lattice(one: OneSequence, configurations: Configurations) -> ConfigurationLattice:
-    return ConfigurationLattice(one.scores, one.trans, one.patterns, configurations, one.allowed)

@@ -25,14 +25,15 @@ from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, Floats, Ints, Mask
+from ...arrays import Ints, Mask
 from ...errors import Errors
-from ..problem.configurations import Configurations, check_configurations
-from ..problem.layout import check_scores, make_layout
+from ..problem.configurations import no_configurations
+from ..problem.layout import make_layout
+from ..problem.potentials import Potentials
 from ..problem.results import NoPath, Paths, Posterior
-from ..problem.trie import PatternScores, no_patterns
+from ..problem.trie import PatternScores
 from .lattice import Lattice, Step, best_paths, posterior
-from .longest_match import LongestMatch, check_finite, push_down
+from .longest_match import LongestMatch, push_down
 
 
 class ConfigurationLattice:
@@ -40,38 +41,28 @@ class ConfigurationLattice:
 
     n_states (T,): states of each token. completed: for each token, the configurations that end there, and for each
     arc (at the first token: each state) whether it completes them, (E, m) bool.
-    RAISES ValueError [HS020-HS024, HS036, HS037]: bad input; [HS038]: more than `max_states` states at a token.
+    potentials: of the sequence, checked. RAISES ValueError [HS038]: more than `max_states` states at a token.
     """
 
-    def __init__(
-        self,
-        scores: AnyFloats,
-        trans: AnyFloats,
-        patterns: Optional[PatternScores],
-        configurations: Configurations,
-        allowed: Optional[Mask],
-    ) -> None:
-        n_tokens, n_labels = scores.shape
-        check_scores(scores, trans, allowed)
-        patterns = patterns or no_patterns(n_labels)
-        check_finite(patterns)
-        check_configurations(configurations, np.array([n_tokens]), n_labels)
-        self.size_at_t = np.ones(n_tokens, np.int64)
+    def __init__(self, potentials: Potentials) -> None:
+        configurations = potentials.configurations
+        if configurations is None:
+            configurations = no_configurations(potentials.weights.n_labels)
+        self.size_at_t = np.ones(len(potentials.scores), np.int64)
         self.completed: List[Tuple[Ints, Mask]] = []
         self.node: List[Ints] = []  # longest match of each state, for each token
-        self._edge_scores: Floats = trans.astype(np.float64)
-        self.trie, self.n_configurations = patterns.trie, len(configurations.first)
-        self._patterns, self._configurations = patterns, configurations
+        self.trie, self.n_configurations = potentials.weights.trie, len(configurations.first)
+        self._configurations = configurations
         self._starts = np.cumsum(configurations.sizes) - configurations.sizes
-        self._steps = self._build(scores, allowed)
+        self._steps = self._build(potentials)
         self.n_states = np.array([len(step.label) for step in self._steps], np.intp)
 
     def step(self, t: int) -> Step:
         return self._steps[t]
 
-    def _build(self, scores: AnyFloats, allowed: Optional[Mask]) -> List[Step]:
-        trie, weights, fired = self._patterns
-        psi = trie.suffix_sums(weights)
+    def _build(self, potentials: Potentials) -> List[Step]:
+        trie, psi, trans = self.trie, potentials.weights.psi, potentials.weights.precise_trans
+        scores, allowed, fired = potentials.scores, potentials.allowed, potentials.fired
         steps: List[Step] = []
         states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
         for t in range(len(scores)):
@@ -85,7 +76,7 @@ class ConfigurationLattice:
                 label = np.tile(labels, len(states.node))
                 node = trie.after[states.node[source], label].astype(np.intp)
                 live = states.live[source]
-            arc = self._edge_scores[trie.label[states.node[source]], label] if t else np.zeros(len(label))
+            arc = trans[trie.label[states.node[source]], label] if t else np.zeros(len(label))
             live, open_ = self._extend(t, label, live, states.open)
             ends = self._configurations.last[open_] == t
             done = live[:, ends]
@@ -142,27 +133,19 @@ def _merge(node: Ints, live: Mask, open_: Ints) -> Tuple[_States, Ints, Ints]:
     return _States(node[chosen], live[chosen], open_), np.append(first, len(order)), order
 
 
-def lattice_of(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: Optional[PatternScores],
-    configurations: Optional[Configurations],
-    allowed: Optional[Mask],
-) -> Lattice:
-    """The lattice of one sequence of at least one token, with states as simple as its features permit."""
-    if configurations is not None and len(configurations.first):
-        return ConfigurationLattice(scores, trans, patterns, configurations, allowed)
-    n_tokens, n_labels = scores.shape
-    patterns = patterns or no_patterns(n_labels)
-    return LongestMatch(scores, trans, patterns, make_layout(np.array([n_tokens]), n_tokens), allowed)
+def lattice_of(potentials: Potentials) -> Lattice:
+    """The lattice of one sequence of at least one token, checked, with states as simple as its features permit."""
+    if potentials.configurations is not None and len(potentials.configurations.first):
+        return ConfigurationLattice(potentials)
+    return LongestMatch(potentials, make_layout(potentials.lengths, len(potentials.scores)))
 
 
 def configuration_paths(lattice: ConfigurationLattice) -> Paths:
     """The best label sequence of one sequence. RETURNS (Paths): labels (T,), scores (1,). RAISES NoPath."""
-    found = best_paths(lattice)
-    if found.scores[0] == -np.inf:
+    best = best_paths(lattice)
+    if best.scores[0] == -np.inf:
         raise NoPath(0)
-    return Paths(found.labels, found.scores)
+    return Paths(best.labels, best.scores)
 
 
 def configuration_posterior(lattice: ConfigurationLattice, patterns: Optional[PatternScores]) -> Posterior:

@@ -28,15 +28,16 @@ from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ...arrays import Floats, Ints
 from ..chain.viterbi import max_plus
 from ..problem.firing import expand_fired
 from ..problem.layout import Layout, make_layout, packed_scores, ranges
+from ..problem.potentials import Potentials
 from ..problem.results import Paths
-from ..problem.trie import Fired, PatternScores, PatternTrie
+from ..problem.trie import Fired, PatternTrie
+from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
 
-COLUMN_CELLS = 4_000_000  # cells of one step of the sequences walked together
-HISTORY_CELLS = 20_000_000  # nodes remembered; then a stretch of steps is forgotten, and walked again on the way back
 ROUNDING = 1e-9  # relative
 
 
@@ -62,19 +63,13 @@ class Record(NamedTuple):
     kept: List[Ints]
 
 
-def decode_columns(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-    allowed: Optional[Mask],
-) -> Paths:
+def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
     """Best label sequences of a few sequences, as `decode_nonnegative`; scores are -inf where there is none.
 
     Time and memory are linear in the nodes that are kept, at most U a token, on top of 28 U bytes a sequence.
     """
-    layout = make_layout(lengths, len(scores))
-    walk = _Walk(scores, trans, patterns, layout, allowed)
+    layout = make_layout(potentials.lengths, len(potentials.scores))
+    walk = _Walk(potentials, layout, tuning)
     n_steps = len(layout.size_at_t)
     blocks: List[Tuple[int, Optional[Record]]] = [(0, None)]  # first step, and what was known before it
     records: List[Record] = []
@@ -82,10 +77,10 @@ def decode_columns(
     for t in range(n_steps):
         records.append(walk.step(t, records[-1] if records else blocks[-1][1]))
         cells += len(records[-1].keys) + records[-1].singles.size
-        if cells > HISTORY_CELLS and t + 1 < n_steps:
+        if cells > tuning.dominance_history and t + 1 < n_steps:
             blocks.append((t + 1, records[-1]))
             records, cells = [], 0
-    labels = np.zeros(len(scores), np.int32)  # packed
+    labels = np.zeros(len(potentials.scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     node = np.zeros(0, np.intp)  # on the path of each column, at t + 1
     last = n_steps
@@ -100,42 +95,45 @@ def decode_columns(
             best[n_on : singles.shape[1]] = singles[:, n_on:].max(axis=0)  # sequences whose last token is t
             ended = singles[:, n_on:].argmax(axis=0)
             node = walk.source(record, np.concatenate([walk.before(record, node), ended]))
-            labels[layout.step(t)] = patterns.trie.label[node]
+            labels[layout.step(t)] = potentials.weights.trie.label[node]
         last = first
     flat, ordered = np.empty_like(labels), np.empty_like(best)
     flat[layout.tokens], ordered[layout.order] = labels, best
     return Paths(flat, ordered)
 
 
-class _Walk:
-    """Values lie in flat arrays, column * U + node; only those written at the step before and at this one are read."""
+class _Tables:
+    """What the walk needs of the weights alone. gain, all_gain, bonus (U,). children: nodes by parent, those of node u
+    from first_child[u] to first_child[u + 1]."""
 
-    def __init__(
-        self,
-        scores: AnyFloats,
-        trans: AnyFloats,
-        patterns: PatternScores,
-        layout: Layout,
-        allowed: Optional[Mask],
-    ) -> None:
-        trie, weights, fired = patterns
-        self.trie, self.layout = trie, layout
-        self.emissions = packed_scores(scores, allowed, layout)  # (L, N)
-        self.trans = trans.astype(np.float64)
-        psi = trie.suffix_sums(weights)
+    def __init__(self, weights: Weights) -> None:
+        trie, psi = weights.trie, weights.psi
         self.gain, self.all_gain = future_gain(trie, psi)
         self.bonus = np.zeros(len(trie))
         deep = slice(trie.n_labels, len(trie))
-        self.bonus[deep] = self.trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep]
-        by_parent = np.argsort(trie.parent[deep], kind="stable") + trie.n_labels
-        self.children = by_parent
-        self.first_child = np.searchsorted(trie.parent[by_parent], np.arange(len(trie) + 1))
+        self.bonus[deep] = weights.precise_trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep]
+        self.children = np.argsort(trie.parent[deep], kind="stable") + trie.n_labels
+        self.first_child = np.searchsorted(trie.parent[self.children], np.arange(len(trie) + 1))
         self.has_child = np.diff(self.first_child) > 0
+
+
+class _Walk:
+    """Values lie in flat arrays, column * U + node; only those written at the step before and at this one are read."""
+
+    def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
+        weights, fired = potentials.weights, potentials.fired
+        tables, trie = weights.prepared(_Tables), weights.trie
+        self.trie, self.layout, self.tuning = trie, layout, tuning
+        self.emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
+        self.trans, self.bonus = weights.precise_trans, tables.bonus
+        self.gain, self.all_gain = tables.gain, tables.all_gain
+        self.children, self.first_child, self.has_child = tables.children, tables.first_child, tables.has_child
         self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
         self.still_to_fire: Optional[Floats] = None
         if self.extra and fired is not None:
             self.still_to_fire = _still_to_fire(fired, trie, layout)
-            self.fires = np.bincount(fired.tokens, fired.weights, minlength=len(scores))[layout.tokens]  # (N,) packed
+            fires = np.bincount(fired.tokens, fired.weights, minlength=len(layout.tokens))
+            self.fires = fires[layout.tokens]  # (N,) packed
         n_cells = len(layout.lengths) * len(trie)
         self.value, self.previous = np.zeros(n_cells), np.zeros(n_cells)
         self.longest = np.empty(n_cells, np.intp)  # node whose own value it is
@@ -154,7 +152,7 @@ class _Walk:
         levels: List[Seen] = []
         singles = emissions
         if before is not None:
-            singles = max_plus(before.singles[:, :n], self.trans) + emissions
+            singles = max_plus(before.singles[:, :n], self.trans, self.tuning) + emissions
             levels = self._look_at(t, before, singles, emissions)
         self.value[single_keys] = singles
         self.longest[single_keys] = np.arange(n_labels)[:, None]
@@ -204,9 +202,9 @@ class _Walk:
             from_single = np.flatnonzero(parent < trie.n_labels)
             base[from_single] = best_before[parent[from_single], column[from_single]]
             own = base + self.bonus.take(suffix) + emissions[trie.label.take(suffix), column]
-            found = trie.depth.take(suffix)
+            depths = trie.depth.take(suffix)
             for shallower in range(2, depth):
-                some = np.flatnonzero(found == shallower)
+                some = np.flatnonzero(depths == shallower)
                 if len(some):
                     parts[shallower - 2].append(self._write(suffix[some], column[some], own[some]))
         return [self._joined(part) for part in parts]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints, Labels
-from ..problem.layout import BLOCK_CELLS
 from ..problem.results import KBest, NoPath
+from ..problem.tuning import TUNING, Tuning
 
 
 class Step(NamedTuple):
@@ -58,7 +58,7 @@ class StatePaths(NamedTuple):
     states: List[Ints]
 
 
-def best_paths(lattice: Lattice) -> StatePaths:
+def best_paths(lattice: Lattice, *, tuning: Tuning = TUNING) -> StatePaths:
     """The path of highest score of each column. Ties: the lowest state. A score is -inf where there is no path.
 
     Time O(E) a token, memory O(S) a token, in blocks of steps that are walked a second time on the way back.
@@ -67,7 +67,7 @@ def best_paths(lattice: Lattice) -> StatePaths:
     n_steps = len(sizes)
     if not n_steps:
         return StatePaths(np.zeros(0, np.int32), np.zeros(0), [])
-    blocks = _blocks(lattice)
+    blocks = _blocks(lattice, tuning.history_cells)
     entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
         entries.append(_max_forward(lattice, first, last, entries[-1])[-1])
@@ -87,12 +87,12 @@ def best_paths(lattice: Lattice) -> StatePaths:
     return StatePaths(np.concatenate(labels), scores, states)
 
 
-def _blocks(lattice: Lattice) -> List[Tuple[int, int]]:
-    """Ranges of steps of at most about BLOCK_CELLS cells, by the size of each step."""
+def _blocks(lattice: Lattice, max_cells: int) -> List[Tuple[int, int]]:
+    """Ranges of steps of at most about `max_cells` cells, by the size of each step."""
     blocks, first, cells = [], 0, 0
     for t, size in enumerate(lattice.size_at_t.tolist()):
         more = size * len(lattice.step(t).label)
-        if t > first and cells + more > BLOCK_CELLS:
+        if t > first and cells + more > max_cells:
             blocks.append((first, t))
             first, cells = t, 0
         cells += more

@@ -13,44 +13,32 @@ in Qian et al. (2009, section 3.3). A step costs O(U L) arcs, where inclusive me
 Checked against enumeration in tests/decoders/higher_order/test_longest_match.py.
 """
 
-from typing import Optional, Tuple
+from typing import Optional
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ...errors import Errors
 from ..problem.firing import expand_fired
-from ..problem.layout import Layout, check_scores, make_layout, packed_scores, parts_of
+from ..problem.layout import Layout, make_layout, packed_scores
+from ..problem.potentials import Potentials
 from ..problem.results import NoPath, Paths, Posterior
 from ..problem.trie import PatternScores, PatternTrie
+from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
 from .lattice import Step, best_paths, posterior
-
-STEP_CELLS = 2_000_000  # arcs of one token of all sequences that are walked together
-SUM_CELLS = 4_000_000  # states of all tokens that are kept at once for sums
 
 
 class LongestMatch:
-    """Lattice over the nodes of a trie, for sequences walked together. Arguments as in `viterbi`, with their layout."""
+    """Lattice over the nodes of a trie, for sequences that are walked together. layout: of their lengths."""
 
-    def __init__(
-        self,
-        scores: AnyFloats,
-        trans: AnyFloats,
-        patterns: PatternScores,
-        layout: Layout,
-        allowed: Optional[Mask],
-    ) -> None:
-        trie, weights, fired = patterns
-        check_finite(patterns)
-        self.trie, self.layout = trie, layout
+    def __init__(self, potentials: Potentials, layout: Layout) -> None:
+        weights, fired = potentials.weights, potentials.fired
+        self.trie, self.layout = weights.trie, layout
         self.size_at_t = layout.size_at_t
-        self._emissions = packed_scores(scores, allowed, layout)  # (L, N)
-        self._psi = trie.suffix_sums(weights)[:, None]  # (U, 1)
-        self._extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
-        self._source, self._first, forced = arcs_between(trie)
-        target = np.repeat(np.arange(len(trie)), np.diff(self._first))
-        self._move = trans.astype(np.float64)[trie.label[self._source], trie.label[target]]
-        self._move[forced] = -np.inf
+        self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
+        self._psi = weights.psi[:, None]  # (U, 1)
+        self._extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
+        self._arcs = weights.prepared(Arcs)
 
     def step(self, t: int) -> Step:
         gain = self._emissions[:, self.layout.step(t)][self.trie.label] + self._psi  # (U, n)
@@ -61,63 +49,51 @@ class LongestMatch:
             gain[self.trie.n_labels :] = -np.inf  # one label cannot end with two
             nothing = np.zeros(0, np.intp)
             return Step(self.trie.label, gain, nothing, nothing, np.zeros(0))
-        return Step(self.trie.label, gain, self._source, self._first, self._move)
+        return Step(self.trie.label, gain, self._arcs.source, self._arcs.first, self._arcs.scores)
 
 
-def arcs_between(trie: PatternTrie) -> Tuple[Ints, Ints, Ints]:
-    """All arcs u -> after(u, y), sorted by target. RETURNS source (E,), first (U + 1,), and arcs that are none.
+class Arcs:
+    """All arcs u -> after(u, y) of the weights' trie, sorted by target. source (E,), first (U + 1,), scores (E,): as in
+    `Step`. A node that no arc leads to (a single label all of whose pairs are nodes) gets one, which is forbidden."""
 
-    A node that no arc leads to (a single label all of whose pairs are nodes) gets one, listed in the third array (F,).
-    """
-    target = trie.after.reshape(-1).astype(np.intp)
-    source = np.repeat(np.arange(len(trie)), trie.n_labels)
-    counts = np.bincount(target, minlength=len(trie))
-    unreached = np.flatnonzero(counts == 0)
-    target = np.concatenate([target, unreached])
-    source = np.concatenate([source, np.zeros(len(unreached), np.intp)])
-    order = np.argsort(target, kind="stable")
-    first = np.searchsorted(target[order], np.arange(len(trie) + 1))
-    return source[order], first, first[unreached]
-
-
-def check_finite(patterns: PatternScores) -> None:
-    """RAISES ValueError [HS036]: a weight is NaN or infinite."""
-    nodes, weights = np.arange(len(patterns.trie)), patterns.weights
-    if patterns.fired is not None:
-        nodes = np.concatenate([nodes, patterns.fired.nodes])
-        weights = np.concatenate([weights, patterns.fired.weights])
-    bad = np.flatnonzero(~np.isfinite(weights))
-    if len(bad):
-        raise ValueError(Errors.HS036.format(pattern=patterns.trie.string(int(nodes[bad[0]])), weight=weights[bad[0]]))
+    def __init__(self, weights: Weights) -> None:
+        trie = weights.trie
+        target = trie.after.reshape(-1).astype(np.intp)
+        source = np.repeat(np.arange(len(trie)), trie.n_labels)
+        unreached = np.flatnonzero(np.bincount(target, minlength=len(trie)) == 0)
+        target = np.concatenate([target, unreached])
+        source = np.concatenate([source, np.zeros(len(unreached), np.intp)])
+        order = np.argsort(target, kind="stable")
+        self.source, target = source[order], target[order]
+        self.first: Ints = np.searchsorted(target, np.arange(len(trie) + 1))
+        self.scores: Floats = weights.precise_trans[trie.label[self.source], trie.label[target]]
+        self.scores[self.first[unreached]] = -np.inf
 
 
-def decode_any_sign(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-    *,
-    allowed: Optional[Mask] = None,
-) -> Paths:
+def decode_any_sign(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     """Best label sequence of a chain with label patterns of any sign, for a batch of sequences.
 
-    Maximises the objective of `decode_nonnegative`. Arguments as there; weights may be negative.
+    Maximises the objective of `decode_nonnegative`; weights may be negative.
     RETURNS (Paths). Ties: the lowest node, decided right to left.
-    RAISES ValueError [HS020-HS025]; [HS036]: a weight is NaN or infinite.
+    RAISES ValueError [HS020-HS025]; [HS036]: a weight is NaN or infinite; [HS039], [HS099]: there are general
+    configurations, or scores of label pairs at each token.
 
     Time O(N U L) for U nodes, memory O(U) a token, in blocks as in `viterbi`.
     """
-    check_scores(scores, trans, allowed)
-    layout = make_layout(lengths, len(scores))
-    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(layout.lengths))
-    columns = max(1, STEP_CELLS // (len(patterns.trie) * patterns.trie.n_labels))
-    for sequences, tokens in parts_of(layout.lengths, columns):
-        part = make_layout(layout.lengths[sequences], len(tokens))
-        inside, _ = patterns.among(tokens, len(scores))
-        mask = None if allowed is None else allowed[tokens]
-        found = best_paths(LongestMatch(scores[tokens], trans, inside, part, mask))
-        labels[tokens[part.tokens]] = found.labels
-        best[sequences[part.order]] = found.scores
+    potentials.refuse_configurations("any_sign_decoder")
+    return any_sign_checked(potentials.check(), tuning=tuning)
+
+
+def any_sign_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
+    """`decode_any_sign` of a batch that has been checked. RAISES ValueError [HS023]."""
+    trie = potentials.weights.trie
+    labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
+    columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
+    for part in potentials.parts(columns, tuning.history_cells):
+        layout = make_layout(part.potentials.lengths, len(part.tokens))
+        paths = best_paths(LongestMatch(part.potentials, layout), tuning=tuning)
+        labels[part.tokens[layout.tokens]] = paths.labels
+        best[part.sequences[layout.order]] = paths.scores
     if len(best) and best.min() == -np.inf:
         raise NoPath(int(best.argmin()))
     return Paths(labels, best)
@@ -130,15 +106,16 @@ def any_sign_posterior(
     lengths: AnyInts,
     *,
     allowed: Optional[Mask] = None,
+    tuning: Tuning = TUNING,
 ) -> Posterior:
     """log Z, marginals and expected counts, as `pattern_posterior`, for weights of any size and sign.
 
     Sums of exclusive states do not cancel, and logarithms do not underflow: this is what to use where
     `pattern_posterior` refuses, at O(U L) instead of O(U + L^2) a token.
     """
-    check_scores(scores, trans, allowed)
-    layout = make_layout(lengths, len(scores))
     trie, fired = patterns.trie, patterns.fired
+    potentials = Potentials(scores, Weights(trans, trie, patterns.weights), lengths, fired, allowed=allowed).check()
+    layout = make_layout(lengths, len(scores))
     total = Posterior(
         np.zeros(len(layout.lengths)),
         np.zeros(scores.shape),
@@ -146,12 +123,11 @@ def any_sign_posterior(
         np.zeros(len(trie)),
         np.zeros(0 if fired is None else len(fired.tokens)),
     )
-    columns = max(1, STEP_CELLS // (len(trie) * trie.n_labels))
-    for sequences, tokens in parts_of(layout.lengths, columns, SUM_CELLS // len(trie)):
-        part = make_layout(layout.lengths[sequences], len(tokens))
-        inside, entries = patterns.among(tokens, len(scores))
-        mask = None if allowed is None else allowed[tokens]
-        lattice = LongestMatch(scores[tokens], trans, inside, part, mask)
+    columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
+    for selection in potentials.parts(columns, tuning.sum_cells // len(trie)):
+        inside, sequences, tokens, entries, _ = selection
+        part = make_layout(inside.lengths, len(tokens))
+        lattice = LongestMatch(inside, part)
         found = posterior(lattice, with_edge_scores=True)
         total.log_z[sequences[part.order]] = found.log_z
         longest = np.concatenate(found.states, axis=1) if found.states else np.zeros((len(trie), 0))  # (U, n) packed

@@ -22,83 +22,60 @@ from typing import List, Optional
 
 import numpy as np
 
-from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ...arrays import Floats, Ints
 from ...errors import Errors
 from ..chain.viterbi import max_plus
 from ..problem.firing import expand_fired
-from ..problem.layout import Layout, check_lengths, check_scores, make_layout, packed_scores, parts_of
+from ..problem.layout import Layout, make_layout, packed_scores
+from ..problem.potentials import Potentials
 from ..problem.results import NoPath, Paths
-from ..problem.trie import PatternScores
+from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
 from . import dominance
 
-COLUMN_CELLS = 65_536  # cells of one step of the sequences walked together: half a megabyte
-MIN_COLUMNS = 16
-MANY_NODES = 4_000  # from here on `dominance.py` is faster
 
-
-def decode_nonnegative(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-    *,
-    allowed: Optional[Mask] = None,
-) -> Paths:
+def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     """Best label sequence of a chain with non-negative label patterns, for a batch of sequences.
 
     Maximises  sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + sum_t psi_t(longest node that y_1..y_t ends with).
 
-    scores (N, L), trans (L, L), lengths (S,), allowed (N, L) bool: as in `viterbi`; these may have any sign.
-    patterns: the trie and the weights of its nodes, all >= 0.
+    potentials: scores and trans may have any sign, weights of patterns must be >= 0.
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: the longer match, of several the first in the trie's
         preorder; then the lowest label. That depends on the sequence alone, not on the rest of the batch.
-    RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite.
+    RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite; [HS039], [HS099]: there
+        are general configurations, or scores of label pairs at each token.
 
     Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries less
     (`dominance.py`). Qian & Liu, "Decoding Algorithm"; messages and failure links after Takhanov & Kolmogorov (2013),
     whose subtraction max does not need.
     """
-    check_scores(scores, trans, allowed)
-    check_weights(patterns)
-    check_lengths(lengths, len(scores))
-    return decode_checked(scores, trans, patterns, lengths, allowed)
+    potentials.refuse_configurations("decode_nonnegative")
+    check_weights(potentials)
+    return decode_checked(potentials.check(), tuning=tuning)
 
 
-def decode_checked(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-    allowed: Optional[Mask],
-) -> Paths:
+def decode_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
-    trie = patterns.trie
-    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(lengths))
-    is_large = len(trie) > MANY_NODES
-    columns = dominance.COLUMN_CELLS // len(trie) if is_large else max(MIN_COLUMNS, COLUMN_CELLS // len(trie))
+    n_nodes = len(potentials.weights.trie)
+    labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
+    is_large = n_nodes > tuning.many_nodes
+    columns = tuning.dominance_cells if is_large else max(tuning.min_columns * n_nodes, tuning.column_cells)
     decode = dominance.decode_columns if is_large else _decode
-    for sequences, tokens in parts_of(lengths, max(1, columns)):
-        mask = None if allowed is None else allowed[tokens]
-        inside, _ = patterns.among(tokens, len(scores))
-        labels[tokens], best[sequences] = decode(scores[tokens], trans, inside, lengths[sequences], mask)
+    for part in potentials.parts(max(1, columns // n_nodes), tuning.history_cells):
+        labels[part.tokens], best[part.sequences] = decode(part.potentials, tuning)
     if len(best) and best.min() == -np.inf:
         raise NoPath(int(best.argmin()))
     return Paths(labels, best)
 
 
-def _decode(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-    allowed: Optional[Mask],
-) -> Paths:
+def _decode(potentials: Potentials, tuning: Tuning) -> Paths:
     """The same for sequences that are walked together; scores are -inf where there is no path."""
-    layout = make_layout(lengths, len(scores))
-    lattice = _Lattice(scores, trans, patterns, layout, allowed)
-    labels = np.zeros(len(scores), np.int32)  # packed
+    n_tokens = len(potentials.scores)
+    layout = make_layout(potentials.lengths, n_tokens)
+    lattice = _Lattice(potentials, layout, tuning)
+    labels = np.zeros(n_tokens, np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
-    blocks = list(layout.blocks(len(patterns.trie)))
+    blocks = list(layout.blocks(len(potentials.weights.trie), tuning.history_cells))
     entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
         entries.append(lattice.forward(first, last, entries[-1])[-1])
@@ -121,6 +98,23 @@ def _decode(
     return Paths(flat, scores_of)
 
 
+class _Rows:
+    """What the walk needs of the weights alone, by rows of the trie's preorder. label, parent, first, end (U,); parent
+    -1 of single labels. bonus (U - L, 1): trans and psi of the nodes of two or more labels."""
+
+    def __init__(self, weights: Weights) -> None:
+        trie, n_labels = weights.trie, weights.n_labels
+        row, node, first, end = trie.preorder
+        deep = node[n_labels:]  # node of each row behind the single labels
+        bonus = weights.precise_trans[trie.label[trie.parent[deep]], trie.label[deep]] + weights.psi[deep]
+        self.bonus = bonus[:, None]
+        self.label = trie.label[node]
+        self.parent = np.where(trie.parent[node] >= 0, row[trie.parent[node]], -1)
+        self.ending = np.flatnonzero((end > first)[:n_labels])  # single labels that longer nodes end with
+        self.starts = first[self.ending] - n_labels
+        self.first, self.end = first[node], end[node]
+
+
 class _Lattice:
     """Scores in the order the walk needs them: (U, n) at each step, rows in the trie's preorder.
 
@@ -128,30 +122,16 @@ class _Lattice:
     group and column, so it is used for the few large groups, the single labels; all other links are taken in rounds.
     """
 
-    def __init__(
-        self,
-        scores: AnyFloats,
-        trans: AnyFloats,
-        patterns: PatternScores,
-        layout: Layout,
-        allowed: Optional[Mask],
-    ) -> None:
-        trie, fired = patterns.trie, patterns.fired
-        self.trie, self.layout, self.n_labels = trie, layout, trie.n_labels
-        self.emissions = packed_scores(scores, allowed, layout)  # (L, N)
-        self.trans = trans.astype(np.float64)
-        self.row, node, self.first, self.end = trie.preorder
-        deep = node[trie.n_labels :]  # node of each row behind the single labels
-        psi = trie.suffix_sums(patterns.weights)
-        self.bonus = (self.trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep])[:, None]  # (U - L, 1)
-        self.label = trie.label[node]
-        self.parent = np.where(trie.parent[node] >= 0, self.row[trie.parent[node]], -1)  # row of the parent, by row
-        self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
-        self.rounds = trie.row_rounds
-        grows = self.end > self.first
-        self.ending = np.flatnonzero(grows[: trie.n_labels])  # single labels that longer nodes end with
-        self.starts = self.first[self.ending] - trie.n_labels
-        self.first, self.end = self.first[node], self.end[node]
+    def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
+        weights, fired = potentials.weights, potentials.fired
+        rows, self.trie = weights.prepared(_Rows), weights.trie
+        self.layout, self.n_labels, self.tuning = layout, weights.n_labels, tuning
+        self.emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
+        self.trans, self.bonus = weights.precise_trans, rows.bonus
+        self.row, self.label, self.parent = self.trie.preorder.row, rows.label, rows.parent
+        self.ending, self.starts, self.first, self.end = rows.ending, rows.starts, rows.first, rows.end
+        self.extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
+        self.rounds = self.trie.row_rounds
 
     def forward(self, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
         """V_t (U, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
@@ -169,7 +149,7 @@ class _Lattice:
                 previous = v
                 continue
             previous = previous[:, :n]
-            v[:n_labels] = max_plus(previous[:n_labels], self.trans) + emissions
+            v[:n_labels] = max_plus(previous[:n_labels], self.trans, self.tuning) + emissions
             deep = v[n_labels:]
             np.take(previous, self.parent[n_labels:], axis=0, out=deep, mode="clip")
             deep += self.bonus
@@ -217,13 +197,14 @@ class _Lattice:
         return result
 
 
-def check_weights(patterns: PatternScores) -> None:
+def check_weights(potentials: Potentials) -> None:
     """RAISES ValueError [HS032]: a weight is negative or not finite; here alone exactness depends on their sign."""
-    nodes, weights = np.arange(len(patterns.trie)), patterns.weights
-    if patterns.fired is not None:
-        nodes = np.concatenate([nodes, patterns.fired.nodes])
-        weights = np.concatenate([weights, patterns.fired.weights])
-    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
-    if len(bad):
-        string = patterns.trie.string(int(nodes[bad[0]]))
-        raise ValueError(Errors.HS032.format(pattern=string, weight=weights[bad[0]]))
+    weights, fired = potentials.weights, potentials.fired
+    entries = [(np.arange(len(weights.trie)), weights.node_weights)]
+    if fired is not None:
+        entries.append((fired.nodes, fired.weights))
+    for nodes, of_nodes in entries:
+        bad = np.flatnonzero(~((of_nodes >= 0) & np.isfinite(of_nodes)))
+        if len(bad):
+            pattern = weights.trie.string(int(nodes[bad[0]]))
+            raise ValueError(Errors.HS032.format(pattern=pattern, weight=of_nodes[bad[0]]))

@@ -19,7 +19,8 @@ Marginals = Union[ChainMarginals, LogMarginals, PatternMarginals]
 def marginals_of(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Marginals:
     """allowed (N, L). RAISES ValueError as the classes; [HS039]: general configurations; [HS099]: scores
     of label pairs at each token beside label patterns."""
-    scores, trans, lengths, patterns = potentials[:4]
+    scores, trans, lengths, patterns = potentials.scores, potentials.trans, potentials.lengths, potentials.patterns
+    allowed = potentials.allowed if allowed is None else allowed
     if potentials.edge_scores is not None:
         check_chain(potentials)
         patterns = None

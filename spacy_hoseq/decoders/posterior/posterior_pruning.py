@@ -55,7 +55,7 @@ def decode_probable(potentials: Potentials, marginals: SpanMarginals, *, allowed
         or potentials.patterns is not None
         or potentials.edge_scores is not None
     ):
-        return exact_labels(potentials, allowed=allowed)
+        return exact_labels(potentials if allowed is None else potentials._replace(allowed=allowed))
     cells = np.flatnonzero(marginals.nodes >= least_likely(len(potentials.trans)))
     tokens, own = np.divmod(cells, len(potentials.trans))
     labels, undecided = likely_labels(potentials, Cells(tokens, own, marginals.nodes.take(cells)), marginals.log_z)
@@ -66,9 +66,9 @@ def decode_some(potentials: Potentials, allowed: Optional[Mask], sequences: Ints
     """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS (N,)."""
     if not len(sequences):
         return labels
-    chain, tokens, _ = potentials.chain_of(sequences)
+    part = (potentials if allowed is None else potentials._replace(allowed=allowed)).select(sequences)
     labels = labels.copy()
-    labels[tokens] = exact_labels(chain, allowed=None if allowed is None else allowed[tokens])
+    labels[part.tokens] = exact_labels(part.potentials)
     return labels
 
 
@@ -80,7 +80,7 @@ def least_likely(n_labels: int) -> float:
 def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats) -> LikelyLabels:
     """What marginals say of the best labels of a chain. cells: all that are not below `least_likely`. log_z (S,): of
     the same potentials and mask; NaN = the sequence is not looked at, and what it gets are its most probable labels."""
-    scores, trans, lengths = potentials[:3]
+    scores, trans, lengths = potentials.scores, potentials.trans, potentials.lengths
     rows = np.arange(len(scores)) * scores.shape[1]
     first = np.concatenate([[0], np.cumsum(np.bincount(cells.tokens, minlength=len(scores)))])
     best = first_best(cells.p, first) if len(scores) else np.zeros(0, np.intp)

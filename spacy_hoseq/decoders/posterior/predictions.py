@@ -78,6 +78,7 @@ def labels_and_segments(
 
     RAISES ValueError as `span_marginals`.
     """
+    allowed = potentials.allowed if allowed is None else allowed
     if _is_chain(potentials):
         with suppress(LostDigits):
             return _labelled(potentials, goes_on, allowed, with_nodes)
@@ -93,6 +94,7 @@ def labels_and_probable(
     RAISES ValueError as `marginals_of`; [HS027]: the threshold.
     """
     check_threshold(threshold)
+    allowed = potentials.allowed if allowed is None else allowed
     if _is_chain(potentials) and len(potentials.lengths):
         with suppress(LostDigits):
             return _probable(potentials, threshold, allowed)
@@ -137,7 +139,8 @@ def _labelled(potentials: Potentials, goes_on: Mask, allowed: Optional[Mask], wi
     labels, rest = _best_labels(potentials, allowed, found, labels)
     _factors_of_cells(found, labels, potentials.lengths, factors)
     if len(rest):  # their marginals are made once more: that costs less than to keep all
-        chain, tokens, _ = potentials.chain_of(rest)
+        selection = potentials.select(rest)
+        chain, tokens = selection.potentials, selection.tokens
         own = tuple(np.empty(len(tokens)) for _ in factors)
         mask = None if allowed is None else allowed[tokens]
         read_parts(chain, mask, lambda part: _write_factors(part, labels[tokens], goes_on, own))
@@ -240,10 +243,10 @@ def _long_labels(potentials: Potentials, allowed: Optional[Mask]) -> Labels:
     if np.isfinite(potentials.trans).all():
         return decode_some(potentials, allowed, long, labels)
     for sequence in long.tolist():
-        at = potentials.tokens_of(sequence)
-        found = long_viterbi(potentials.scores[at], potentials.trans, None if allowed is None else allowed[at])
-        if found is None:
+        part = potentials._replace(allowed=allowed).select(np.array([sequence]))
+        long_labels = long_viterbi(part.potentials)
+        if long_labels is None:
             labels = decode_some(potentials, allowed, np.array([sequence]), labels)
         else:
-            labels[at] = found
+            labels[part.tokens] = long_labels
     return labels

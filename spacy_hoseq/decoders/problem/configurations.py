@@ -36,12 +36,12 @@ class Configurations(NamedTuple):
         result: Ints = self.first + self.sizes - 1
         return result
 
-    def chosen(self, which: Ints, shift: int) -> "Configurations":
-        """Some of them, with tokens counted from `shift`."""
+    def chosen(self, which: Ints, moved_by: AnyInts) -> "Configurations":
+        """Some of them (M',), with tokens moved by so many places, (M',)."""
         starts = np.cumsum(self.sizes) - self.sizes
         slots = self.slots[ranges(starts[which], self.sizes[which])]
         return self._replace(
-            first=self.first[which] - shift, sizes=self.sizes[which], slots=slots, weights=self.weights[which]
+            first=self.first[which] + moved_by, sizes=self.sizes[which], slots=slots, weights=self.weights[which]
         )
 
     def matched(self, labels: AnyInts) -> Mask:
@@ -51,6 +51,12 @@ class Configurations(NamedTuple):
         inside = self.sets[self.slots, labels[ranges(self.first, self.sizes)]]
         starts = np.cumsum(self.sizes) - self.sizes
         return np.asarray(np.logical_and.reduceat(inside, starts), bool)
+
+
+def no_configurations(n_labels: int) -> Configurations:
+    """None of them."""
+    nothing = np.zeros(0, np.intp)
+    return Configurations(nothing, nothing, nothing, np.zeros((0, n_labels), bool), np.zeros(0))
 
 
 def check_configurations(configurations: Configurations, lengths: AnyInts, n_labels: int) -> None:

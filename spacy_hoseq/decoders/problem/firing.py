@@ -7,8 +7,7 @@ import numpy as np
 from ...arrays import AnyInts, Floats, Ints, Mask
 from .layout import Layout, ranges
 from .trie import Fired, PatternTrie
-
-MAX_CELLS = 16_000_000  # of a table of all keys
+from .tuning import TUNING, Tuning
 
 
 def matching(
@@ -57,9 +56,9 @@ def expand_fired(fired: Fired, trie: PatternTrie, layout: Layout) -> Dict[int, T
     }
 
 
-def added_up(keys: Ints, weights: Floats, n: int) -> Tuple[Ints, Floats]:
+def added_up(keys: Ints, weights: Floats, n: int, *, tuning: Tuning = TUNING) -> Tuple[Ints, Floats]:
     """Distinct keys, 0 <= key < n, and the sums of their weights, real or complex. Without sorting if n is moderate."""
-    if n > MAX_CELLS:
+    if n > tuning.key_cells:
         distinct, keys = np.unique(keys, return_inverse=True)
         keys, n = keys.reshape(-1), len(distinct)
     else:

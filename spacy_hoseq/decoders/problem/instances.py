@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import AnyInts, Floats, Ints
+from ...arrays import Floats, Ints
 from .layout import ranges
-from .trie import PatternScores
+from .potentials import Potentials
 
 
 class Instances(NamedTuple):
@@ -29,9 +29,10 @@ class Instances(NamedTuple):
         return np.diff(np.append(self.starts, len(self.tokens)))
 
 
-def make_instances(patterns: PatternScores, lengths: AnyInts) -> Instances:
-    """All places of all patterns whose weight is not 0, within sequences of the given lengths (S,)."""
-    trie, weights, fired = patterns
+def make_instances(potentials: Potentials) -> Instances:
+    """All places of all patterns whose weight is not 0, within the sequences of a batch."""
+    trie, weights = potentials.weights.trie, potentials.weights.node_weights
+    fired, lengths = potentials.fired, potentials.lengths
     starts = np.cumsum(lengths) - lengths
     time = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)  # (N,) position in the own sequence
     everywhere = np.flatnonzero(weights)

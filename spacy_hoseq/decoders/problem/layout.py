@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 
-BLOCK_CELLS = 4_000_000  # lattice cells kept at once on the way back; longer batches are walked in blocks
-
 
 class Layout(NamedTuple):
     """lengths (S,): as given. order (S,): sequence at each rank, longest first, ties in the given order.
@@ -31,11 +29,11 @@ class Layout(NamedTuple):
     def step(self, t: int) -> slice:
         return slice(int(self.offset[t]), int(self.offset[t + 1]))
 
-    def blocks(self, cells_per_token: int) -> Iterator[Tuple[int, int]]:
-        """Ranges of steps [first, last) of at most about BLOCK_CELLS cells, in order."""
+    def blocks(self, cells_per_token: int, max_cells: int) -> Iterator[Tuple[int, int]]:
+        """Ranges of steps [first, last) of at most about `max_cells` cells, in order."""
         first, n_steps = 0, len(self.size_at_t)
         while first < n_steps:
-            room = self.offset[first] + BLOCK_CELLS // max(1, cells_per_token)
+            room = self.offset[first] + max_cells // max(1, cells_per_token)
             last = max(first + 1, int(np.searchsorted(self.offset, room, side="right")) - 1)
             yield first, last
             first = last
@@ -72,7 +70,7 @@ class Part(NamedTuple):
     tokens: Ints
 
 
-def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int = BLOCK_CELLS) -> Iterator[Part]:
+def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[Part]:
     """The batch in parts of at most `max_columns` sequences and about `max_tokens` tokens, those of like length
     together: lattices of few columns stay in the processor's cache."""
     sizes = lengths.astype(np.intp)
@@ -114,11 +112,13 @@ def largest(scores: AnyFloats) -> float:
     return float(np.maximum(top, -bottom))
 
 
-def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) -> Floats:
-    """Emission scores in packed order, label-major. RETURNS (L, N) float64, -inf where a label is not allowed."""
-    packed: Floats = scores[layout.tokens].T.astype(np.float64, order="C")
+def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout, tokens: Optional[Ints] = None) -> Floats:
+    """Emission scores in packed order, label-major. tokens (n,): of the layout, if it is not of all; it may have some
+    twice. RETURNS (L, n) float64, -inf where a label is not allowed."""
+    rows = layout.tokens if tokens is None else tokens[layout.tokens]
+    packed: Floats = scores[rows].T.astype(np.float64, order="C")
     if allowed is not None:
-        packed[~allowed[layout.tokens].T] = -np.inf
+        packed[~allowed[rows].T] = -np.inf
     return packed
 
 

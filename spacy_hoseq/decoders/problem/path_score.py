@@ -8,29 +8,34 @@ from ...arrays import AnyFloats, AnyInts, Floats
 from .configurations import Configurations
 from .firing import matching
 from .layout import check_lengths, check_scores
+from .potentials import Potentials
 from .trie import PatternScores
 
 
-def path_score(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    labels: AnyInts,
-    lengths: AnyInts,
-    *,
-    patterns: Optional[PatternScores] = None,
-    configurations: Optional[Configurations] = None,
-    edge_scores: Optional[AnyFloats] = None,
-) -> Floats:
+def path_score(potentials: Potentials, labels: AnyInts) -> Floats:
     """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all features matched by y.
 
-    scores (N, L), trans (L, L), labels (N,) int, lengths (S,): sequences end to end. patterns, configurations: weights
-    of any sign. edge_scores (N, L, L): scores of label pairs at each token. RETURNS (S,) float64.
-    RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
+    labels (N,) int: of all sequences, end to end; which labels are allowed does not matter. Weights of any sign.
+    RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
     """
-    check_scores(scores, trans, None)
-    check_lengths(lengths, len(scores))
+    check_scores(potentials.scores, potentials.trans, None)
+    check_lengths(potentials.lengths, len(potentials.scores))
+    return score_of_checked(potentials, labels)
+
+
+def score_of_checked(potentials: Potentials, labels: AnyInts) -> Floats:
+    """`path_score` of a batch that has been checked."""
+    scores, patterns = potentials.scores, potentials.patterns
     emissions = scores[np.arange(len(labels)), labels].astype(np.float64)
-    return sum_score(emissions, trans, labels, lengths, patterns, configurations, edge_scores)
+    return sum_score(
+        emissions,
+        potentials.trans,
+        labels,
+        potentials.lengths,
+        patterns,
+        potentials.configurations,
+        potentials.edge_scores,
+    )
 
 
 def sum_score(

@@ -1,51 +1,59 @@
 """Everything a batch is decoded from, and the gradient of a loss with respect to it."""
 
-from typing import Iterator, NamedTuple, Optional, Tuple
+from contextlib import contextmanager
+from typing import Iterator, NamedTuple, Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import AnyFloats, Floats, Floats32, Ints, Mask
+from ...arrays import AnyFloats, AnyInts, Floats, Floats32, Ints, Mask
 from ...errors import Errors
-from ..pruning.limits import Limits
-from .configurations import Configurations
-from .layout import ranges
-from .trie import PatternScores
-
-
-class OneSequence(NamedTuple):
-    """One sequence of a batch. scores (T, L), trans (L, L), allowed (T, L) bool or None; features as in `Potentials`.
-
-    entries: which of the batch's fired patterns, and which of its configurations, these are.
-    """
-
-    scores: Floats32
-    trans: AnyFloats
-    patterns: Optional[PatternScores]
-    configurations: Optional[Configurations]
-    allowed: Optional[Mask]
-    entries: Tuple[Ints, Ints]
+from .configurations import Configurations, check_configurations
+from .layout import check_lengths, check_scores, parts_of, ranges
+from .results import NoPath
+from .trie import Fired, PatternScores
+from .weights import Weights
 
 
 class Potentials(NamedTuple):
-    """The terms of score(x, y) for all sequences of a batch.
+    """The terms of score(x, y) for all sequences of a batch, and which labels are permitted: all that is decoded.
 
-    scores (N, L) float32: emissions. trans (L, L): first index is the earlier token. lengths (S,) int.
-    patterns: higher-order features of single labels, None for a plain chain. configurations: those with label sets and
-    gaps, None if there are none. edge_scores (N, L, L): what the text says of pairs of labels, the one before each
-    token and the one at it, on top of trans; None if nothing. limits: what pruning has found out about trans and the
-    weights of the patterns in other batches; None where weights change. It is used only with the very arrays it
-    belongs to. allowed (N, L): labels permitted at each token; None = all.
+    scores (N, L) float32 or float64: emissions of all sequences end to end. weights: what scores every text alike,
+    pairs of labels and label patterns. lengths (S,) int: tokens of each sequence.
+    fired: label patterns at given positions, on top of those of `weights`; None = none.
+    configurations: features with label sets and gaps; None = none.
+    edge_scores (N, L, L): what the text says of pairs of labels, the one before each token and the one at it, on top of
+    trans; None = nothing.
+    allowed (N, L) bool: labels permitted at each token; None = all.
     """
 
-    scores: Floats32
-    trans: AnyFloats
-    lengths: NDArray[np.int32]
-    patterns: Optional[PatternScores] = None
+    scores: AnyFloats
+    weights: Weights
+    lengths: AnyInts
+    fired: Optional[Fired] = None
     configurations: Optional[Configurations] = None
     edge_scores: Optional[AnyFloats] = None
-    limits: Optional[Limits] = None
     allowed: Optional[Mask] = None
+
+    @property
+    def trans(self) -> AnyFloats:
+        """(L, L), of the weights."""
+        return self.weights.trans
+
+    @property
+    def patterns(self) -> Optional[PatternScores]:
+        """All label patterns; None if there are none."""
+        weights = self.weights
+        return PatternScores(weights.trie, weights.node_weights, self.fired) if weights.has_patterns else None
+
+    def check(self) -> "Potentials":
+        """RETURNS itself. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]: no decoder can work with it."""
+        check_scores(self.scores, self.trans, self.allowed)
+        check_lengths(self.lengths, len(self.scores))
+        if self.weights.has_patterns:
+            check_finite(self.weights, self.fired)
+        if self.configurations is not None:
+            check_configurations(self.configurations, self.lengths, self.scores.shape[1])
+        return self
 
     def refuse_configurations(self, decoder: str) -> None:
         """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations; as
@@ -59,43 +67,81 @@ class Potentials(NamedTuple):
         if self.edge_scores is not None:
             raise ValueError(Errors.HS099.format(decoder=decoder))
 
-    def tokens_of(self, sequence: int) -> slice:
-        """Where one sequence lies among the tokens."""
-        start = int(self.lengths[:sequence].sum())
-        return slice(start, start + int(self.lengths[sequence]))
-
-    def one(self, sequence: int, allowed: Optional[Mask] = None) -> OneSequence:
-        """One sequence, for inference that is not batched. allowed (N, L): of the batch."""
-        at = self.tokens_of(sequence)
-        patterns, configurations = self.patterns, self.configurations
-        fired_entries = spans = np.zeros(0, np.intp)
-        if patterns is not None and patterns.fired is not None:
-            inside = (patterns.fired.tokens >= at.start) & (patterns.fired.tokens < at.stop)
-            fired, fired_entries = patterns.fired.where(inside), np.flatnonzero(inside)
-            fired = fired._replace(tokens=fired.tokens - at.start)
-            patterns = patterns._replace(fired=fired)
+    def select(self, sequences: Ints) -> "Selection":
+        """Some sequences (S',), in their order, as a batch of their own. Time O(what they hold + M)."""
+        sizes = self.lengths.astype(np.intp)
+        if len(sequences) == len(sizes) and (sequences[:-1] < sequences[1:]).all():
+            every = [np.arange(0 if part is None else len(part[0])) for part in (self.fired, self.configurations)]
+            return Selection(self, sequences, np.arange(len(self.scores)), *every)
+        ends = np.cumsum(sizes)
+        tokens = ranges((ends - sizes)[sequences], sizes[sequences])
+        fired, configurations = self.fired, self.configurations
+        fired_entries = configuration_entries = np.zeros(0, np.intp)
+        if fired is not None or configurations is not None:
+            moved_by = np.zeros(len(sizes), np.intp)  # how far the tokens of each sequence move
+            moved_by[sequences] = np.cumsum(sizes[sequences]) - ends[sequences]
+            is_chosen = np.zeros(len(sizes), bool)
+            is_chosen[sequences] = True
+        if fired is not None:
+            sequence = np.searchsorted(ends, fired.tokens, side="right")
+            fired_entries = np.flatnonzero(is_chosen[sequence])
+            fired = fired.chosen(fired_entries, moved_by[sequence[fired_entries]])
         if configurations is not None:
-            spans = np.flatnonzero((configurations.first >= at.start) & (configurations.first < at.stop))
-            configurations = configurations.chosen(spans, at.start)
-        mask = None if allowed is None else allowed[at]
-        return OneSequence(self.scores[at], self.trans, patterns, configurations, mask, (fired_entries, spans))
+            sequence = np.searchsorted(ends, configurations.first, side="right")
+            configuration_entries = np.flatnonzero(is_chosen[sequence])
+            configurations = configurations.chosen(configuration_entries, moved_by[sequence[configuration_entries]])
+        potentials = self._replace(
+            scores=self.scores[tokens],
+            lengths=self.lengths[sequences],
+            fired=fired,
+            configurations=configurations,
+            edge_scores=None if self.edge_scores is None else self.edge_scores[tokens],
+            allowed=None if self.allowed is None else self.allowed[tokens],
+        )
+        return Selection(potentials, sequences, tokens, fired_entries, configuration_entries)
 
-    def sequences(self, allowed: Optional[Mask] = None) -> Iterator[OneSequence]:
-        """All sequences, one by one. RAISES as `refuse_edge_scores`."""
-        self.refuse_edge_scores("one sequence at a time")
+    def parts(self, max_sequences: int, max_tokens: int) -> "Iterator[Selection]":
+        """The batch in parts of at most so many sequences and about so many tokens, those of like length together."""
+        for part in parts_of(self.lengths, max_sequences, max_tokens):
+            yield self.select(part.sequences)
+
+    def one_by_one(self) -> "Iterator[Selection]":
+        """Each sequence as a batch of its own, in order."""
         for i in range(len(self.lengths)):
-            yield self.one(i, allowed)
+            yield self.select(np.array([i]))
 
-    def chain_of(self, sequences: Ints) -> "Tuple[Potentials, Ints, Ints]":
-        """Some sequences, without configurations. RETURNS them, their tokens, and which fired patterns these are."""
-        sizes = self.lengths[sequences].astype(np.intp)
-        tokens = ranges((np.cumsum(self.lengths) - self.lengths)[sequences].astype(np.intp), sizes)
-        patterns, entries = self.patterns, np.zeros(0, np.intp)
-        if patterns is not None:
-            patterns, entries = patterns.among(tokens, len(self.scores))
-        lengths = self.lengths[sequences]
-        chain = Potentials(self.scores[tokens], self.trans, lengths, patterns, limits=self.limits)
-        return chain, tokens, entries
+
+class Selection(NamedTuple):
+    """Some sequences of a batch as a batch of their own, and where they come from.
+
+    sequences (S',), tokens (N',), fired (M',), configurations (M',): which of the whole batch's these are.
+    """
+
+    potentials: Potentials
+    sequences: Ints
+    tokens: Ints
+    fired: Ints
+    configurations: Ints
+
+    @contextmanager
+    def numbered(self) -> Iterator[Potentials]:
+        """The potentials; messages name a sequence by its number in the whole batch."""
+        try:
+            yield self.potentials
+        except NoPath as no_path:
+            raise NoPath(int(self.sequences[no_path.sequence])) from None
+
+
+def check_finite(weights: Weights, fired: Optional[Fired]) -> None:
+    """RAISES ValueError [HS036]: a weight of a label pattern is NaN or infinite."""
+    entries = [(np.arange(len(weights.trie)), weights.node_weights)]
+    if fired is not None:
+        entries.append((fired.nodes, fired.weights))
+    for nodes, of_nodes in entries:
+        bad = np.flatnonzero(~np.isfinite(of_nodes))
+        if len(bad):
+            pattern = weights.trie.string(int(nodes[bad[0]]))
+            raise ValueError(Errors.HS036.format(pattern=pattern, weight=of_nodes[bad[0]]))
 
 
 class PotentialsGradient(NamedTuple):

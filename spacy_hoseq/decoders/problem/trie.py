@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-
-TABLE_CELLS = 8_000_000  # (node, label) pairs up to which children are looked up in a table, beyond by search
+from .tuning import TUNING, Tuning
 
 Pattern = Tuple[int, ...]  # label ids, oldest first
 
@@ -72,7 +71,7 @@ class PatternTrie:
     RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label id.
     """
 
-    def __init__(self, patterns: Sequence[Pattern], n_labels: int) -> None:
+    def __init__(self, patterns: Sequence[Pattern], n_labels: int, *, tuning: Tuning = TUNING) -> None:
         self.n_labels = n_labels
         by_depth: Dict[int, Dict[Pattern, None]] = {}
         for pattern in patterns:
@@ -98,7 +97,7 @@ class PatternTrie:
         self._children = np.argsort(keys) + n_labels  # nodes below depth 1 by (parent, label)
         self._child_keys = keys[self._children - n_labels]
         self._child_table: Optional[NDArray[np.int32]] = None
-        if len(ids) * n_labels <= TABLE_CELLS:
+        if len(ids) * n_labels <= tuning.table_cells:
             self._child_table = np.full(len(ids) * n_labels, -1, np.int32)
             self._child_table[keys] = np.arange(n_labels, len(ids))
 
@@ -297,9 +296,13 @@ class Fired(NamedTuple):
     nodes: Ints
     weights: Floats
 
-    def where(self, chosen: Mask) -> "Fired":
-        """Some of the entries. chosen (M,)."""
-        return self if chosen.all() else Fired(self.tokens[chosen], self.nodes[chosen], self.weights[chosen])
+    def where(self, kept: Mask) -> "Fired":
+        """Some of the entries. kept (M,)."""
+        return self if kept.all() else Fired(self.tokens[kept], self.nodes[kept], self.weights[kept])
+
+    def chosen(self, which: Ints, moved_by: Ints) -> "Fired":
+        """Some of the entries (M',), with tokens moved by so many places, (M',)."""
+        return Fired(self.tokens[which] + moved_by, self.nodes[which], self.weights[which])
 
     def among(self, tokens: Ints, n_tokens: int) -> "Tuple[Fired, Ints]":
         """Entries whose last token is one of `tokens`, numbered as there. RETURNS them, and which they are.

@@ -25,14 +25,13 @@ import numpy as np
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem.firing import added_up
 from ..problem.layout import ranges
-from ..problem.trie import PatternScores
+from ..problem.trie import Fired, PatternTrie
+from ..problem.tuning import TUNING, Tuning
 from .candidates import Candidates, first_best
 from .limits import Limits
 
 ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
 SINGLE_ROUNDING = 1e-6  # the same where they are in single precision
-BLOCK_CELLS = 180_000  # (token, label) pairs compared at once: they stay in the processor's cache
-BLOCK_CANDIDATES = 100_000  # candidates compared at once by the later tests
 
 
 class FiredLoss(NamedTuple):
@@ -54,14 +53,15 @@ def candidate_labels(
     *,
     allowed: Optional[Mask] = None,
     fired_loss: Optional[FiredLoss] = None,
+    tuning: Tuning = TUNING,
 ) -> Candidates:
     """Labels that cannot be excluded in favour of the token's best-scoring allowed label, whatever its neighbours have.
 
     scores (N, L), allowed (N, L). RETURNS (Candidates): at least one label a token.
     """
     n_tokens, n_labels = scores.shape
-    size = max(1, BLOCK_CELLS // max(1, n_labels))
-    found = [np.zeros(0, np.intp)]
+    size = max(1, tuning.bound_cells // max(1, n_labels))
+    parts = [np.zeros(0, np.intp)]
     for start in range(0, n_tokens, size):
         block = slice(start, start + size)
         here = scores[block]  # (n, L)
@@ -76,8 +76,8 @@ def candidate_labels(
         kept = reach >= least[:, None]
         if allowed is not None:
             kept &= allowed[block]
-        found.append(np.flatnonzero(kept) + start * n_labels)
-    cells = np.concatenate(found)
+        parts.append(np.flatnonzero(kept) + start * n_labels)
+    cells = np.concatenate(parts)
     counts = np.bincount(cells // max(1, n_labels), minlength=n_tokens)
     first = np.concatenate([[0], np.cumsum(counts)])
     labels = cells - np.repeat(np.arange(n_tokens) * n_labels, counts)
@@ -114,7 +114,7 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> 
     return candidates.chosen(kept)
 
 
-def refine(candidates: Candidates, limits: Limits, lengths: AnyInts) -> Candidates:
+def refine(candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: Tuning = TUNING) -> Candidates:
     """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
     then those before. The second round works with what the first has left, and takes for the other side the limit that
     the first has found (which takes that of all labels)."""
@@ -124,7 +124,7 @@ def refine(candidates: Candidates, limits: Limits, lengths: AnyInts) -> Candidat
     kept = np.ones(len(candidates.labels), bool)
     for step in (1, -1):
         j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
-        lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept)
+        lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept, tuning.bound_candidates)
         limit = lost + candidates.loss.take(tested)
         limit += np.where(lost > -np.inf, beside, 0.0)
         gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
@@ -154,18 +154,19 @@ def _lost_beside(
     limits: Limits,
     sequence: Ints,
     kept: Mask,
+    max_candidates: int,
 ) -> Floats:
     """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence
     (N,): of each token. kept (C,): the candidates that count, at least one a token. RETURNS (n,)."""
     earned, instead = limits.sides[0 if step < 0 else 1]
     first, n_labels = candidates.first, len(limits.trans)
     neighbour = token + step
-    inside = (neighbour >= 0) & (neighbour < len(sequence))
-    inside &= sequence.take(neighbour, mode="clip") == sequence.take(token)
+    is_one = (neighbour >= 0) & (neighbour < len(sequence))
+    is_one &= sequence.take(neighbour, mode="clip") == sequence.take(token)
     most = np.zeros(len(token))
-    every = np.flatnonzero(inside)
-    for start in range(0, len(every), BLOCK_CANDIDATES):
-        at = every[start : start + BLOCK_CANDIDATES]
+    every = np.flatnonzero(is_one)
+    for start in range(0, len(every), max_candidates):
+        at = every[start : start + max_candidates]
         begin = first.take(neighbour.take(at))
         counts = first.take(neighbour.take(at) + 1) - begin
         cells = ranges(begin, counts)
@@ -195,9 +196,8 @@ def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Int
     return rivals.take(others), cells.take(others), token.take(others)
 
 
-def fired_loss_of(patterns: PatternScores, shape: Tuple[int, ...]) -> Optional[FiredLoss]:
-    """The weight that a change of label loses in patterns that fire at positions. None if nothing fires."""
-    fired, trie = patterns.fired, patterns.trie
+def fired_loss_of(fired: Optional[Fired], trie: PatternTrie, shape: Tuple[int, ...]) -> Optional[FiredLoss]:
+    """The weight that a change of label loses in patterns that fire at positions; None if nothing fires."""
     if fired is None or not len(fired.tokens):
         return None
     cells, weights = [], []

@@ -38,6 +38,8 @@ class Candidates(NamedTuple):
 
     def of(self, tokens: Ints) -> "Candidates":
         """Those of some tokens, in their order."""
+        if len(tokens) == len(self.first) - 1 and (tokens[:-1] < tokens[1:]).all():
+            return self  # all of them
         sizes = self.counts[tokens]
         at = ranges(self.first[tokens], sizes)
         first = np.concatenate([[0], np.cumsum(sizes)])

@@ -14,14 +14,14 @@ Checked against the formulas in tests/decoders/pruning/test_bounds.py.
 """
 
 from functools import cached_property
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Tuple
 
 import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints
-from ..problem.trie import PatternScores
+from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
 
-CUBE_CELLS = 200_000  # (neighbour, j, k) triples compared at once: they stay in the processor's cache
 LARGE = 1e18  # numbers up to which single precision will do
 
 
@@ -33,27 +33,13 @@ class Side(NamedTuple):
 
 
 class Limits:
-    """Limits of one set of weights, filled while they are used, perhaps by several threads at once.
+    """Limits of one set of weights (`weights.prepared(Limits)`), filled while they are used, perhaps by several threads
+    at once. Patterns that fire at positions have no part in it."""
 
-    trans (L, L), and the weights of `patterns`: must not change afterwards. Patterns that fire at positions have no
-    part in it.
-    """
-
-    def __init__(self, trans: AnyFloats, patterns: Optional[PatternScores]) -> None:
-        self._made_from = trans, None if patterns is None else patterns._replace(fired=None)
-        self._known = np.zeros(len(trans), bool)
-
-    def belong_to(self, trans: AnyFloats, patterns: Optional[PatternScores]) -> bool:
-        """Whether they were made from these very arrays."""
-        own, own_patterns = self._made_from
-        if own_patterns is None or patterns is None:
-            return own is trans and own_patterns is patterns
-        return own is trans and own_patterns.trie is patterns.trie and own_patterns.weights is patterns.weights
-
-    @cached_property
-    def trans(self) -> Floats:
-        """(L, L), in double precision."""
-        return self._made_from[0].astype(np.float64, copy=False)
+    def __init__(self, weights: Weights, *, tuning: Tuning = TUNING) -> None:
+        self._weights, self._tuning = weights, tuning
+        self.trans = weights.precise_trans  # (L, L)
+        self._known = np.zeros(len(self.trans), bool)
 
     @property
     def after(self) -> Floats:
@@ -80,12 +66,11 @@ class Limits:
 
     @cached_property
     def _earned(self) -> Tuple[Floats, Floats]:
-        patterns = self._made_from[1]
-        if patterns is None:
+        if not self._weights.has_patterns:
             return self.trans, self.trans
         after, before = self.trans.copy(), self.trans.copy()
-        psi = patterns.trie.suffix_sums(patterns.weights)
-        for j, (nodes, shorter, pairs, starts) in enumerate(patterns.trie.covers):
+        psi = self._weights.psi
+        for j, (nodes, shorter, pairs, starts) in enumerate(self._weights.trie.covers):
             if len(nodes):
                 covered = psi[nodes] - np.where(shorter >= 0, psi[shorter], 0.0)  # patterns in u longer than j labels
                 (before if j else after).reshape(-1)[pairs] += np.maximum.reduceat(covered, starts)
@@ -95,16 +80,16 @@ class Limits:
     def _largest(self) -> float:
         return max((float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._earned)), default=0.0)
 
+    @property
+    def are_finite(self) -> bool:
+        """Whether no transition is forbidden."""
+        return self._weights.permit_all
+
     @cached_property
     def sides(self) -> Tuple[Side, Side]:
         """What k earns and what j earns instead beside a label before, and beside one after."""
         after, trans = np.ascontiguousarray(self.after.T), np.ascontiguousarray(self.trans.T)
         return Side(after, trans), Side(self.before, self.trans)
-
-    @cached_property
-    def are_finite(self) -> bool:
-        """Whether no transition is forbidden."""
-        return bool(np.isfinite(self.trans).all())
 
     @cached_property
     def _tables(self) -> AnyFloats:
@@ -121,22 +106,19 @@ class Limits:
         if known.all():
             return
         missing = np.unique(labels[~known])
-        before, after = (most_lost(earned, instead, missing) for earned, instead in self._rounded)
+        before, after = (most_lost(earned, instead, missing, self._tuning) for earned, instead in self._rounded)
         margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
         for table, rows in zip(self._tables, (before + after, after, before), strict=True):
             table[missing] = rows + margin
         self._known[missing] = True  # after the rows: other threads may be reading
 
-    def __getstate__(self) -> Any:
-        return {"_made_from": self._made_from, "_known": np.zeros_like(self._known)}
 
-
-def most_lost(earned: AnyFloats, instead: AnyFloats, labels: Ints) -> AnyFloats:
+def most_lost(earned: AnyFloats, instead: AnyFloats, labels: Ints, tuning: Tuning = TUNING) -> AnyFloats:
     """max(0, max_a (earned[a, k] - instead[a, j])) for j in `labels`. Tables [neighbour, label]. RETURNS (n, L)."""
     n_labels = len(earned)
     result = np.zeros((len(labels), n_labels), earned.dtype)
-    together = max(1, CUBE_CELLS // max(1, n_labels**2))
-    depth = max(1, CUBE_CELLS // max(1, n_labels * together))
+    together = max(1, tuning.limit_cells // max(1, n_labels**2))
+    depth = max(1, tuning.limit_cells // max(1, n_labels * together))
     # -inf - -inf = nan: both are forbidden there, nothing can be lost, and fmax leaves nan out; maximum is faster
     largest = np.maximum if np.isfinite(earned).all() and np.isfinite(instead).all() else np.fmax
     with np.errstate(invalid="ignore"):

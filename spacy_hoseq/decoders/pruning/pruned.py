@@ -14,27 +14,22 @@ Checked label by label against the unpruned decoders in tests/decoders/pruning/t
 from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import AnyFloats, AnyInts, Ints, Mask
+from ...arrays import AnyInts, Ints, Labels, Mask
 from ..chain.viterbi import viterbi
-from ..higher_order.nonnegative import MANY_NODES, check_weights, decode_checked
+from ..higher_order.nonnegative import check_weights, decode_checked
 from ..problem.firing import matching
-from ..problem.layout import check_lengths, check_scores, ranges
+from ..problem.layout import ranges
+from ..problem.potentials import Potentials
 from ..problem.results import NoPath
-from ..problem.trie import Fired, PatternScores
+from ..problem.trie import Fired
+from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
 from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from .candidates import Candidates
 from .limits import Limits
 from .sparse import decode_sparse
 from .sparse_viterbi import sparse_viterbi
-
-NODE_COST = 8  # time of a node in the decoder of all labels, over that of a transition
-STEP_COST = 4_000  # the same for the calls that a step of a chain takes, which sequences of a batch share
-PAIR_COST = 32  # the same for two candidates to compare and decode
-SPARSE_COST = 64  # the same for two candidates in `decode_sparse`
-WINDOW_TOKENS = 100_000  # tokens of windows that are decoded together
-MAX_PAIRS = 1_000_000  # pairs of candidates at neighbouring tokens that are looked at together
 
 
 class Windows(NamedTuple):
@@ -44,69 +39,59 @@ class Windows(NamedTuple):
     lengths: Ints
 
 
-def pruned_labels(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    lengths: AnyInts,
-    *,
-    patterns: Optional[PatternScores] = None,
-    allowed: Optional[Mask] = None,
-    limits: Optional[Limits] = None,
-) -> NDArray[np.int32]:
+def pruned_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
     """The labels y* = argmax_y score(x, y) (N,), as `viterbi` (no patterns) or `decode_nonnegative` give them, for less
     work.
 
-    limits: of these weights, to be kept for other batches; None = made for this one. Those of other arrays are not
-    used. Other arguments and errors as there. Where two labellings have exactly the same
-    score, the chosen one may differ from the unpruned decoder's with patterns (never without); it does not depend on
-    the rest of the batch.
+    RAISES ValueError as `decode_nonnegative`. Where two labellings have exactly the same score, the chosen one may
+    differ from the unpruned decoder's with patterns (never without); it does not depend on the rest of the batch.
 
-    Time O(N L) plus that of the limits, and of the decoder on the windows that stay open.
+    Time O(N L) plus that of the limits, which are kept with the weights, and of the decoder on the windows that stay
+    open.
     """
-    check_scores(scores, trans, allowed)
-    sizes: Ints = check_lengths(lengths, len(scores)).astype(np.intp, copy=False)
-    if patterns is not None:
-        check_weights(patterns)
+    potentials.refuse_configurations("pruned_labels")
+    check_weights(potentials)
+    return pruned_checked(potentials.check(), tuning)
+
+
+def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
+    """`pruned_labels` of a batch that has been checked. RAISES ValueError [HS023]."""
+    scores, sizes = potentials.scores, potentials.lengths.astype(np.intp, copy=False)
     if not len(scores):
         return np.zeros(0, np.int32)
-    if limits is None or not limits.belong_to(trans, patterns):
-        limits = Limits(trans, patterns)
-    if patterns is not None and patterns.fired is not None:
-        patterns = patterns._replace(fired=patterns.fired.where(patterns.fired.weights > 0))
-    fired_loss = None if patterns is None else fired_loss_of(patterns, scores.shape)
-    candidates = candidate_labels(scores, limits, allowed=allowed, fired_loss=fired_loss)
+    limits, fired = potentials.weights.prepared(Limits), potentials.fired
+    if fired is not None:
+        potentials = potentials._replace(fired=fired.where(fired.weights > 0))
+    fired_loss = fired_loss_of(potentials.fired, potentials.weights.trie, scores.shape)
+    candidates = candidate_labels(scores, limits, allowed=potentials.allowed, fired_loss=fired_loss, tuning=tuning)
     candidates = beside_decided(candidates, limits, sizes)
-    patterns = _possible(patterns, candidates, scores.shape, np.repeat(np.arange(len(sizes)), sizes))
-    few = is_few(candidates.counts, sizes, trans, patterns)  # (S,)
+    potentials = _possible(potentials, candidates)
+    few = is_few(candidates.counts, sizes, potentials.weights, tuning)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
+    bare = potentials._replace(scores=scores[:, :0], allowed=None)  # what the candidates say need not be copied
     labels = np.zeros(len(scores), np.int32)
-    for chosen in (*_parts(np.flatnonzero(few), pairs), np.flatnonzero(~few)):
-        if not len(chosen):
-            continue
-        at = ranges((np.cumsum(sizes) - sizes)[chosen], sizes[chosen])
-        inside = None if patterns is None else patterns.among(at, len(scores))[0]
-        try:
-            if few[chosen[0]]:
-                part = candidates if len(chosen) == len(sizes) else candidates.of(at)
-                labels[at] = _decode_open(part, limits, sizes[chosen], inside)
-            else:
-                mask = None if allowed is None else allowed[at]
-                labels[at] = _decode_all(scores[at], trans, sizes[chosen], inside, mask)
-        except NoPath as no_path:
-            raise NoPath(int(chosen[no_path.sequence])) from None
+    for sequences in _parts(np.flatnonzero(few), pairs, tuning.pair_cells):
+        part = bare.select(sequences)
+        with part.numbered() as some:
+            labels[part.tokens] = _decode_open(candidates.of(part.tokens), limits, some, tuning)
+    many = np.flatnonzero(~few)
+    if len(many):
+        part = potentials.select(many)
+        with part.numbered() as some:
+            labels[part.tokens] = _decode_all(some, tuning)
     return labels
 
 
-def _possible(
-    patterns: Optional[PatternScores], candidates: Candidates, shape: Tuple[int, ...], sequence: Ints
-) -> Optional[PatternScores]:
-    """Without the fired patterns that need a label which is no candidate. shape: (N, L). sequence (N,)."""
-    if patterns is None or patterns.fired is None:
-        return patterns
-    mask = np.zeros(shape, bool)
+def _possible(potentials: Potentials, candidates: Candidates) -> Potentials:
+    """Without the fired patterns that need a label which is no candidate."""
+    if potentials.fired is None or not len(potentials.fired.tokens):
+        return potentials
+    trie, lengths = potentials.weights.trie, potentials.lengths
+    mask = np.zeros((len(candidates.counts), trie.n_labels), bool)
     mask[candidates.tokens, candidates.labels] = True
-    matched = matching(patterns.fired, patterns.trie, sequence, lambda token, label: mask[token, label])
-    return patterns._replace(fired=patterns.fired.where(matched))
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    matched = matching(potentials.fired, trie, sequence, lambda token, label: mask[token, label])
+    return potentials._replace(fired=potentials.fired.where(matched))
 
 
 def _pairs(counts: Ints, lengths: Ints) -> Ints:
@@ -119,58 +104,54 @@ def _pairs(counts: Ints, lengths: Ints) -> Ints:
 
 
 def is_few(
-    counts: Ints,
-    lengths: Ints,
-    trans: AnyFloats,
-    patterns: Optional[PatternScores],
-    pair_cost: int = PAIR_COST,
+    counts: Ints, lengths: Ints, weights: Weights, tuning: Tuning = TUNING, pair_cost: Optional[int] = None
 ) -> Mask:
     """Sequences for which it pays to look at pairs of candidates only: a property of the sequence, not of the batch.
 
-    counts (N,): candidates. pair_cost: of looking at one. RETURNS (S,).
+    counts (N,): candidates. pair_cost: of looking at one, instead of the tuning's. RETURNS (S,).
     """
-    rest = STEP_COST if patterns is None else NODE_COST * min(len(patterns.trie), MANY_NODES)
-    dense = len(trans) ** 2 + rest
+    pair_cost = tuning.pair_cost if pair_cost is None else pair_cost
+    rest = tuning.step_cost
+    if weights.has_patterns:
+        rest = tuning.node_cost * min(len(weights.trie), tuning.many_nodes)
+    dense = weights.n_labels**2 + rest
     return np.asarray(_pairs(counts, lengths) * pair_cost <= lengths * dense, bool)
 
 
-def _parts(sequences: Ints, pairs: Ints) -> Iterator[Ints]:
-    """These sequences, in parts of about MAX_PAIRS pairs."""
+def _parts(sequences: Ints, pairs: Ints, max_pairs: int) -> Iterator[Ints]:
+    """These sequences, in parts of about so many pairs."""
     before = np.cumsum(pairs[sequences]) - pairs[sequences]
-    yield from np.split(sequences, np.flatnonzero(np.diff(before // MAX_PAIRS)) + 1)
+    parts = np.split(sequences, np.flatnonzero(np.diff(before // max_pairs)) + 1)
+    yield from (part for part in parts if len(part))
 
 
-def _decode_all(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    lengths: Ints,
-    patterns: Optional[PatternScores],
-    allowed: Optional[Mask],
-) -> NDArray[np.int32]:
+def _decode_all(potentials: Potentials, tuning: Tuning) -> Labels:
     """Sequences with many candidates, decoded as they are."""
-    if patterns is None:
-        return viterbi(scores, trans, lengths, allowed=allowed).labels
-    return decode_checked(scores, trans, patterns, lengths, allowed).labels
+    if potentials.weights.has_patterns:
+        return decode_checked(potentials, tuning=tuning).labels
+    scores, trans, lengths = potentials.scores, potentials.trans, potentials.lengths
+    return viterbi(scores, trans, lengths, allowed=potentials.allowed, tuning=tuning).labels
 
 
-def _decode_open(
-    candidates: Candidates, limits: Limits, lengths: Ints, patterns: Optional[PatternScores]
-) -> NDArray[np.int32]:
-    """Sequences with few candidates: fewer still by the later tests, then window by window."""
-    if patterns is not None:  # the windows of a chain are decoded in less time than this takes
-        candidates = refine(candidates, limits, lengths)
+def _decode_open(candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning) -> Labels:
+    """Sequences with few candidates: fewer still by the later tests, then window by window. potentials: their features
+    and lengths, without their scores."""
+    weights, lengths = potentials.weights, potentials.lengths.astype(np.intp, copy=False)
+    deciding: Optional[Potentials] = None
+    if weights.has_patterns:  # the windows of a chain are decoded in less time than this takes
+        candidates = refine(candidates, limits, lengths, tuning=tuning)
+        potentials = _possible(potentials, candidates)
+        deciding = _deciding(potentials, candidates.counts > 1)
     labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    patterns = _possible(patterns, candidates, (len(labels), len(limits.trans)), sequence)
     is_open, reach = candidates.counts > 1, 1
-    deciding = None if patterns is None else _deciding(patterns, is_open)
     if deciding is not None:
         is_open = is_open | _covered(deciding, len(labels))
-        reach = deciding.trie.max_length - 1 if deciding.weights.any() else 1
+        reach = weights.trie.max_length - 1 if weights.node_weights.any() else 1
     windows = open_windows(is_open, lengths, max(1, reach))
-    for inside, some in _by_decoder(windows, candidates.counts, limits.trans, deciding):
+    for with_patterns, some in _by_decoder(windows, candidates.counts, deciding, tuning):
         try:
-            labels[some.tokens] = _decode_windows(candidates.of(some.tokens), limits.trans, inside, some)
+            labels[some.tokens] = _decode_windows(candidates.of(some.tokens), weights, with_patterns, some, tuning)
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
@@ -183,16 +164,17 @@ def _decode_open(
 
 
 def _decode_windows(
-    candidates: Candidates, trans: AnyFloats, patterns: Optional[PatternScores], windows: Windows
-) -> NDArray[np.int32]:
-    """Labels of the window tokens, by the decoder that fits. candidates: of the window tokens."""
-    if patterns is None:
-        return sparse_viterbi(candidates, trans, windows.lengths).labels
-    inside = patterns._replace(fired=_fired_in(patterns.fired, windows))
-    if is_few(candidates.counts, windows.lengths, trans, patterns, SPARSE_COST).all():
-        return decode_sparse(candidates, trans, inside, windows.lengths).labels
-    scores, mask = candidates.dense(len(trans))
-    return decode_checked(scores, trans, inside, windows.lengths, mask).labels
+    candidates: Candidates, weights: Weights, potentials: Optional[Potentials], windows: Windows, tuning: Tuning
+) -> Labels:
+    """Labels of the window tokens, by the decoder that fits. candidates: of the window tokens. potentials: with the
+    patterns that matter, if any do."""
+    if potentials is None:
+        return sparse_viterbi(candidates, weights.precise_trans, windows.lengths).labels
+    fired = _fired_in(potentials.fired, windows)
+    if is_few(candidates.counts, windows.lengths, weights, tuning, tuning.sparse_cost).all():
+        return decode_sparse(candidates, weights, fired, windows.lengths).labels
+    scores, mask = candidates.dense(weights.n_labels)
+    return decode_checked(Potentials(scores, weights, windows.lengths, fired, allowed=mask), tuning=tuning).labels
 
 
 def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
@@ -215,56 +197,60 @@ def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
     return Windows(ranges(begin, sizes), sizes)
 
 
-def _deciding(patterns: PatternScores, is_open: Mask) -> Optional[PatternScores]:
-    """The patterns that what is open depends on: not those that fire where every token is decided. None if no such."""
-    fired = patterns.fired
+def _deciding(potentials: Potentials, is_open: Mask) -> Optional[Potentials]:
+    """With the patterns that what is open depends on: not those that fire where every token is decided. None if there
+    are no such."""
+    weights, fired = potentials.weights, potentials.fired
     if fired is not None:
         n_open = np.concatenate([[0], np.cumsum(is_open)])
-        first = fired.tokens - patterns.trie.depth[fired.nodes] + 1
+        first = fired.tokens - weights.trie.depth[fired.nodes] + 1
         fired = fired.where(n_open[fired.tokens + 1] > n_open[first])
-    if patterns.weights.any() or (fired is not None and len(fired.tokens)):
-        return patterns._replace(fired=fired)
+    if weights.node_weights.any() or (fired is not None and len(fired.tokens)):
+        return potentials._replace(fired=fired)
     return None
 
 
-def _covered(patterns: PatternScores, n_tokens: int) -> Mask:
+def _covered(potentials: Potentials, n_tokens: int) -> Mask:
     """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as open. (N,)"""
-    if patterns.fired is None:
+    fired = potentials.fired
+    if fired is None:
         return np.zeros(n_tokens, bool)
-    first = patterns.fired.tokens - patterns.trie.depth[patterns.fired.nodes] + 1
+    first = fired.tokens - potentials.weights.trie.depth[fired.nodes] + 1
     begun = np.bincount(first, minlength=n_tokens + 1)
-    ended = np.bincount(patterns.fired.tokens + 1, minlength=n_tokens + 1)
+    ended = np.bincount(fired.tokens + 1, minlength=n_tokens + 1)
     return np.asarray(np.cumsum(begun - ended)[:-1] > 0)
 
 
 def _by_decoder(
-    windows: Windows, counts: Ints, trans: AnyFloats, patterns: Optional[PatternScores]
-) -> Iterator[Tuple[Optional[PatternScores], Windows]]:
+    windows: Windows, counts: Ints, potentials: Optional[Potentials], tuning: Tuning
+) -> Iterator[Tuple[Optional[Potentials], Windows]]:
     """Windows without patterns as chains; of the others, those with few candidates apart from those with many.
-    counts (N,): candidates."""
+    counts (N,): candidates. potentials: with the patterns that matter, if any do."""
     if not len(windows.lengths):
         return
-    if patterns is None:
-        yield from ((None, part) for part in _in_parts(windows, np.ones(len(windows.lengths), bool)))
+    chain = np.ones(len(windows.lengths), bool)
+    if potentials is None:
+        yield from ((None, part) for part in _in_parts(windows, chain, tuning.window_tokens))
         return
-    chain = np.zeros(len(windows.lengths), bool)
-    if patterns.fired is not None and not patterns.weights.any():
+    if potentials.fired is None or potentials.weights.node_weights.any():
+        chain[:] = False
+    else:
         fires = np.zeros(len(counts), bool)
-        fires[patterns.fired.tokens] = True
+        fires[potentials.fired.tokens] = True
         starts = np.cumsum(windows.lengths) - windows.lengths
         chain = ~np.logical_or.reduceat(fires[windows.tokens], starts)
-    few = is_few(counts[windows.tokens], windows.lengths, trans, patterns, SPARSE_COST)
-    for inside, chosen in ((None, chain), (patterns, few & ~chain), (patterns, ~few & ~chain)):
-        yield from ((inside, part) for part in _in_parts(windows, chosen))
+    few = is_few(counts[windows.tokens], windows.lengths, potentials.weights, tuning, tuning.sparse_cost)
+    for of_windows, chosen in ((None, chain), (potentials, few & ~chain), (potentials, ~few & ~chain)):
+        yield from ((of_windows, part) for part in _in_parts(windows, chosen, tuning.window_tokens))
 
 
-def _in_parts(windows: Windows, chosen: Mask) -> Iterator[Windows]:
-    """The chosen windows, in parts of about WINDOW_TOKENS tokens. chosen (W,)."""
+def _in_parts(windows: Windows, chosen: Mask, max_tokens: int) -> Iterator[Windows]:
+    """The chosen windows, in parts of about so many tokens. chosen (W,)."""
     tokens, lengths = windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen]
     if not len(lengths):
         return
     ends = np.cumsum(lengths)
-    breaks = np.flatnonzero(np.diff(ends // WINDOW_TOKENS)) + 1
+    breaks = np.flatnonzero(np.diff(ends // max_tokens)) + 1
     for sizes, some in zip(np.split(lengths, breaks), np.split(tokens, ends[breaks - 1]), strict=True):
         yield Windows(some, sizes)
 

@@ -12,15 +12,15 @@ Then one pass in time order computes own(c) and V(c), a second one backwards rea
 Checked label by label against `decode_nonnegative` and against enumeration in tests/decoders/pruning/test_sparse.py.
 """
 
-from typing import List, NamedTuple, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, AnyInts, Floats, Ints
-from ..higher_order.nonnegative import check_weights
+from ...arrays import AnyInts, Floats, Ints
 from ..problem.layout import Layout, make_layout, ranges
 from ..problem.results import Paths
-from ..problem.trie import Fired, PatternScores, PatternTrie
+from ..problem.trie import Fired, PatternTrie
+from ..problem.weights import Weights
 from .candidates import Candidates
 from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
 
@@ -40,31 +40,27 @@ class Cells(NamedTuple):
     levels: List[slice]
 
 
-def decode_sparse(
-    candidates: Candidates,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-) -> Paths:
+def decode_sparse(candidates: Candidates, weights: Weights, fired: Optional[Fired], lengths: AnyInts) -> Paths:
     """Best label sequence among the candidates, for a batch of sequences.
 
-    As `decode_nonnegative` with the candidates as `allowed`; meant for few candidates a token. Of labellings with the
-    same score another may be chosen than there; which one does not depend on the rest of the batch.
+    As `decode_nonnegative` with the candidates as `allowed`; meant for few candidates a token. No weight of a pattern
+    may be negative. Of labellings with the same score another may be chosen than there; which one does not depend on
+    the rest of the batch.
 
     Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
     """
-    check_weights(patterns)
+    trie, trans = weights.trie, weights.precise_trans
     layout = make_layout(lengths, len(candidates.first) - 1)
     packed = candidates.of(layout.tokens)
     before = tokens_before(layout)
-    cells = _make_cells(packed, before, patterns.trie)
+    cells = _make_cells(packed, before, trie)
     edges = edges_between(packed, before, trans)
-    label = patterns.trie.label[cells.node]
+    label = trie.label[cells.node]
     gain = np.empty(len(cells.node))  # (C,)
     singles, deep = cells.levels[0], slice(cells.levels[0].stop, len(cells.node))
     gain[singles] = packed.scores
     gain[deep] = packed.scores[cells.single[deep]]
-    gain[deep] += trans[label[cells.parent[deep]], label[deep]] + _psi(cells, patterns, layout)[deep]
+    gain[deep] += trans[label[cells.parent[deep]], label[deep]] + _psi(cells, weights, fired, layout)[deep]
     own, v, via = _forward(cells, gain, edges, layout)
     previous = _before(cells, own, v, via, gain, edges)
     return read_back(packed.first, v, label, previous, layout)
@@ -118,20 +114,19 @@ def _find_fails(parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension
         at = fail_of[at]
         going_on = at >= 0
         open_, at = open_[going_on], at[going_on]
-        found = extension[first_extension[at] + rank[open_]]
-        hit = found >= 0
-        result[open_[hit]] = found[hit]
+        extended = extension[first_extension[at] + rank[open_]]
+        hit = extended >= 0
+        result[open_[hit]] = extended[hit]
         open_, at = open_[~hit], at[~hit]
     return result
 
 
-def _psi(cells: Cells, patterns: PatternScores, layout: Layout) -> Floats:
+def _psi(cells: Cells, weights: Weights, fired: Optional[Fired], layout: Layout) -> Floats:
     """Weights of all patterns that end at each cell. RETURNS (C,)."""
-    trie, weights, fired = patterns
-    psi = trie.suffix_sums(weights)[cells.node]
+    psi = weights.psi[cells.node]
     if fired is None or not len(fired.tokens):
         return psi
-    extra = _fired_at(cells, fired, trie, layout)
+    extra = _fired_at(cells, fired, weights.trie, layout)
     for level in cells.levels[1:]:
         extra[level] += extra[cells.fail[level]]
     result: Floats = psi + extra

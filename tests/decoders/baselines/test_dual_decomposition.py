@@ -1,7 +1,6 @@
 """Dual decomposition: bounds always hold, certificates are never wrong."""
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.baselines import dual_decomposition as module
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -19,17 +19,18 @@ from ..chain.test_viterbi import decode_viterbi
 from ..higher_order.test_longest_match import is_feasible
 
 
-def solve(case, max_iterations):
-    return DualDecomposition(max_iterations).solve(case.potentials(), allowed=case.allowed)
+def solve(case, max_iterations, tuning=TUNING):
+    return DualDecomposition(max_iterations, tuning=tuning).solve(case.potentials())
 
 
 class TestDualDecompositionOfAChain(DecoderContract):
     """Without patterns the chain is all there is."""
 
     takes_patterns = False
+    test_blocks_change_nothing = None  # nothing is cut
 
     def decode(self, case):
-        return DualDecomposition()(case.potentials(), allowed=case.allowed)
+        return DualDecomposition()(case.potentials())
 
 
 @pytest.mark.parametrize("max_iterations", [1, 10, 60])
@@ -48,7 +49,7 @@ def test_bounds_and_certificates(max_iterations, data):
         if certified:
             assert score == pytest.approx(table.best) == pytest.approx(bound)
             assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
-    paths = DualDecomposition(max_iterations)(case.potentials(), allowed=case.allowed)
+    paths = DualDecomposition(max_iterations)(case.potentials())
     assert paths.labels.tolist() == got.labels.tolist() and paths.scores.tolist() == got.scores.tolist()
 
 
@@ -138,8 +139,7 @@ def test_results_do_not_depend_on_the_rest_of_the_batch(case, data, cells):
     """In any order, and solved in parts."""
     assume(is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    with mock.patch.object(module, "MULTIPLIER_CELLS", cells):
-        in_parts = solve(batch, 8)
+    in_parts = solve(batch, 8, Tuning(multiplier_cells=cells))
     alone = [solve(single, 8) for single in batch.singles()]
     for got in (in_parts, solve(batch, 8)):
         assert got.labels.tolist() == np.concatenate([part.labels for part in alone]).tolist()
@@ -164,9 +164,8 @@ def test_no_patterns_is_viterbi(case):
 def test_no_permitted_labelling(cells):
     allowed = np.array([[True, True], [True, False], [False, True]])
     case = Case(np.zeros((3, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),), allowed=allowed)
-    with mock.patch.object(module, "MULTIPLIER_CELLS", cells):
-        with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
-            solve(case, 3)
+    with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
+        solve(case, 3, Tuning(multiplier_cells=cells))
 
 
 def test_empty_batch():

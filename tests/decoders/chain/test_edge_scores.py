@@ -12,11 +12,11 @@ from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.chain.chain_marginals import Arcs, ChainMarginals
 from spacy_hoseq.decoders.choice import algorithm_1_decoder, any_sign_decoder, max_marginal_decoder
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
-from spacy_hoseq.decoders.kbest import k_best_of
+from spacy_hoseq.decoders.kbest import k_best
 from spacy_hoseq.decoders.posterior.marginals import marginals_of
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import NoPath
-from spacy_hoseq.decoders.sampling import samples_of
+from spacy_hoseq.decoders.sampling import sample
 
 from ... import oracle
 from ...cases import Case
@@ -33,15 +33,15 @@ from ..posterior.posteriors import (
 
 
 def decode(case):
-    return decode_exact(case.potentials(), allowed=case.allowed)
+    return decode_exact(case.potentials())
 
 
 def posterior(case):
-    return exact_posterior(case.potentials(), allowed=case.allowed)
+    return exact_posterior(case.potentials())
 
 
 def marginals(case):
-    return marginals_of(case.potentials(), allowed=case.allowed)
+    return marginals_of(case.potentials())
 
 
 def fit(case):
@@ -143,7 +143,7 @@ def test_nodes_arcs_and_segments_are_the_enumerated_ones(case, seed, restricted)
 @given(case=cases_with_edge_scores(max_tokens=5), seed=st.integers(0, 99))
 def test_path_score_is_the_definition(case, seed):
     labels = np.random.default_rng(seed).integers(0, case.n_labels, len(case.scores))
-    got = path_score(case.scores, case.trans, labels, case.lengths, edge_scores=case.edge_scores)
+    got = path_score(case.potentials(), labels)
     parts = zip(case.singles(), np.split(labels, case.starts[1:]), strict=True)
     assert got == pytest.approx([oracle.score_of_one(replace(one, allowed=None), part) for one, part in parts])
 
@@ -300,15 +300,15 @@ OTHERS = {
     "algorithm_1_decoder": algorithm_1_decoder(),
     "beam_decoder": BeamSearch(),
     "dual_decomposition_decoder": DualDecomposition(),
-    "one sequence at a time": lambda potentials, allowed=None: k_best_of(potentials, allowed, 2),
-    "one sequence": lambda potentials, allowed=None: samples_of(potentials, allowed, 2, np.random.default_rng(0)),
+    "one sequence at a time": lambda potentials: k_best(potentials, 2),
+    "one sequence": lambda potentials: sample(potentials, 2, np.random.default_rng(0)),
 }
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_decoders_refuse_them(name):
     with pytest.raises(ValueError, match=rf"\[HS099\].*cannot be used with {name}"):
-        OTHERS[name](small().potentials(), allowed=None)
+        OTHERS[name](small().potentials())
 
 
 def test_no_way_back_through_marginals():
@@ -323,7 +323,7 @@ def test_no_way_back_through_marginals():
 def test_most_probable_labels(case):
     """The other decoder that can use them: its labels, and the scores of these."""
     case = fit(case.doubles())
-    got, expected = max_marginal_decoder()(case.potentials(), allowed=case.allowed), posterior(case)
+    got, expected = max_marginal_decoder()(case.potentials()), posterior(case)
     assert got.labels.tolist() == expected.marginals.argmax(axis=1).tolist()
     parts = zip(case.singles(), np.split(got.labels, case.starts[1:]), strict=True)
     assert got.scores == pytest.approx([oracle.score_of_one(*part) for part in parts])

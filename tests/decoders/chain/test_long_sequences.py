@@ -5,9 +5,8 @@ import pytest
 
 from spacy_hoseq.decoders.chain.forward_backward import forward_backward
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.problem import layout
 from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.pruning import bounds
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
@@ -51,39 +50,36 @@ def test_crowded_chain(monkeypatch):
 
     monkeypatch.setattr(pruning, "sparse_viterbi", watched)
     scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
-    labels = pruning.pruned_labels(scores, trans, np.array([n_tokens]))
+    labels = pruning.pruned_labels(Case(scores, trans, np.array([n_tokens])).potentials())
     assert labels.tolist() == viterbi(scores, trans, np.array([n_tokens])).labels.tolist()
     assert len(decoded) > 10 and max(decoded) < 1100
 
 
-def test_parts_of_windows(monkeypatch):
+def test_parts_of_windows():
     """However many windows are decoded together, and candidates compared, the labels are the same."""
     rng = np.random.default_rng(0)
     scores, trans = rng.normal(0, 8, (3000, 10)).astype("f4"), rng.normal(0, 1, (10, 10))
-    patterns = Case(scores, trans, np.array([3000]), (((0, 1, 2), 1.0), ((3, 3), 2.0))).pattern_scores()
-    expected = pruning.pruned_labels(scores, trans, np.array([3000]), patterns=patterns)
-    monkeypatch.setattr(pruning, "WINDOW_TOKENS", 50)
-    monkeypatch.setattr(bounds, "BLOCK_CANDIDATES", 70)
-    labels = pruning.pruned_labels(scores, trans, np.array([3000]), patterns=patterns)
+    case = Case(scores, trans, np.array([3000]), (((0, 1, 2), 1.0), ((3, 3), 2.0)))
+    expected = pruning.pruned_labels(case.potentials())
+    labels = pruning.pruned_labels(case.potentials(), tuning=Tuning(window_tokens=50, bound_candidates=70))
     assert labels.tolist() == expected.tolist()
 
 
 @pytest.mark.long
-def test_patterns(n_slow, monkeypatch):
-    check_patterns(test_nonnegative.decode_with_patterns, n_slow, monkeypatch)
+def test_patterns(n_slow):
+    check_patterns(test_nonnegative.decode_with_patterns, n_slow)
 
 
 @pytest.mark.long
-def test_pruned_patterns(monkeypatch):
-    check_patterns(test_pruning.decode, 100_000, monkeypatch)
+def test_pruned_patterns():
+    check_patterns(test_pruning.decode, 100_000)
 
 
-def check_patterns(decoder, n_tokens, monkeypatch):
+def check_patterns(decoder, n_tokens, tuning=TUNING):
     """The pattern 0,0,0,0 is worth 1 at every token but the first three: label 0 everywhere is best, with 1.25 + 4 a
     period. Blocks of 1,000 steps."""
     case = long_case(n_tokens, (((0, 0, 0, 0), 1.0), ((1, 0, 1), 0.125)))
-    monkeypatch.setattr(layout, "BLOCK_CELLS", 1000 * len(case.pattern_scores().trie))
-    paths = decoder(case)
+    paths = decoder(case, tuning._replace(history_cells=1000 * len(case.weights().trie)))
     assert paths.labels.tolist() == [0] * n_tokens
     assert paths.scores.tolist() == [1.25 * n_tokens / 4 + n_tokens - 3]
 
@@ -111,5 +107,5 @@ def check_posterior(n_tokens, change):
 def test_path_score():
     labels = np.tile(np.array([0, 1, 1, 0], np.int32), 25_000)
     case = long_case(100_000, (((1, 1), 0.5), ((0, 1, 1, 0), 1.0)))
-    got = path_score(case.scores, case.trans, labels, case.lengths, patterns=case.pattern_scores())
+    got = path_score(case.potentials(), labels)
     assert got.tolist() == [(1.5 + 0.5 + 1.0) * 25_000]

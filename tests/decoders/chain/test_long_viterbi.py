@@ -1,17 +1,15 @@
 """The best labels of a long sequence from its pieces, against those of `viterbi`, and by enumeration."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain import long_viterbi as module
 from spacy_hoseq.decoders.chain.long_viterbi import long_viterbi
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import NoPath
+from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -20,16 +18,16 @@ from ...strategies import cases
 NEVER = -np.inf
 
 
-def sizes(piece=4, warm_up=3, together=2):
-    return mock.patch.multiple(module, PIECE=piece, WARM_UP=warm_up, TOGETHER=together)
+def decode(scores, trans, allowed=None, *, piece=4, warm_up=3, together=2):
+    tuning = Tuning(piece_tokens=piece, warm_up=warm_up, pieces_together=together)
+    return long_viterbi(Case(scores, trans, np.array([len(scores)]), allowed=allowed).potentials(), tuning=tuning)
 
 
 @given(case=cases(max_sequences=1), piece=st.sampled_from([1, 2]), warm_up=st.sampled_from([1, 3]))
 def test_best_of_all_labellings(case, piece, warm_up):
     case = case.doubles().without_patterns()
     table = oracle.joint_table(case)
-    with sizes(piece, warm_up):
-        labels = long_viterbi(case.scores, case.trans, case.allowed)
+    labels = decode(case.scores, case.trans, case.allowed, piece=piece, warm_up=warm_up)
     if labels is not None:
         assert labels.dtype == np.int32
         assert oracle.score_of(case, labels[None])[0] == pytest.approx(table.best)
@@ -47,8 +45,7 @@ def test_labels_of_the_whole_sequence(spread, warm_up, share):
         trans[rng.random(trans.shape) < 0.1] = NEVER
         allowed = rng.random(scores.shape) < 0.9
         allowed[np.arange(200), rng.integers(0, 4, 200)] = True
-        with sizes(warm_up=warm_up):
-            found = long_viterbi(scores, trans, allowed)
+        found = decode(scores, trans, allowed, warm_up=warm_up)
         if found is not None:
             agreed += 1
             assert found.tolist() == viterbi(scores, trans, np.array([200]), allowed=allowed).labels.tolist()
@@ -59,8 +56,7 @@ def test_what_is_heard_everywhere():
     """Only the first token says something, and a change of label costs more than that: no piece can know."""
     scores, trans = np.zeros((40, 2)), np.array([[0.0, -5], [-5, 0.0]])
     scores[0, 1] = 3.0
-    with sizes():
-        assert long_viterbi(scores, trans, None) is None
+    assert decode(scores, trans) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -69,8 +65,7 @@ def test_pieces_that_agree_by_chance(seed):
     rng = np.random.default_rng(seed)
     scores = rng.integers(-2, 3, (12, 2)) + rng.normal(0, 0.01, (12, 2))
     trans = np.array([[0, -3.0], [-3, 0]])
-    with sizes(piece=3, warm_up=2):
-        found = long_viterbi(scores, trans, None)
+    found = decode(scores, trans, piece=3, warm_up=2)
     best = viterbi(scores, trans, np.array([12])).labels
     assert found is None or found.tolist() == best.tolist()
 
@@ -79,16 +74,14 @@ def test_labels_that_do_not_meet():
     """The messages agree, but the last token decides between two labellings of all tokens."""
     scores, trans = np.zeros((40, 2)), np.array([[0.0, -5], [-5, 0.0]])
     scores[-1, 1] = 3.0
-    with sizes():
-        assert long_viterbi(scores, trans, None) is None
+    assert decode(scores, trans) is None
 
 
 def test_no_path():
     allowed = np.ones((20, 2), bool)
     allowed[10, 0] = allowed[11, 1] = False
     trans = np.array([[0.0, 0], [NEVER, 0]])
-    with sizes():
-        assert long_viterbi(np.zeros((20, 2)), trans, allowed) is None
+    assert decode(np.zeros((20, 2)), trans, allowed) is None
     with pytest.raises(NoPath):
         viterbi(np.zeros((20, 2)), trans, np.array([20]), allowed=allowed)
 
@@ -98,8 +91,7 @@ def test_score_is_the_best(seed):
     """Ties: another labelling may be found, but none that is worse."""
     rng = np.random.default_rng(seed)
     case = Case(rng.integers(0, 3, (60, 3)).astype(float), -rng.integers(0, 2, (3, 3)).astype(float), np.array([60]))
-    with sizes(warm_up=8):
-        found = long_viterbi(case.scores, case.trans, None)
+    found = decode(case.scores, case.trans, warm_up=8)
     assume(found is not None)
     best = viterbi(case.scores, case.trans, case.lengths).scores
-    assert path_score(case.scores, case.trans, found, case.lengths) == pytest.approx(best)
+    assert path_score(case.potentials(), found) == pytest.approx(best)

@@ -11,6 +11,7 @@ from spacy_hoseq.decoders.chain import pieces as module
 from spacy_hoseq.decoders.chain.pieces import distances, read_parts
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.results import LostDigits, NoPath
+from spacy_hoseq.decoders.problem.weights import Weights
 
 NEVER = -np.inf
 
@@ -40,7 +41,7 @@ def sizes(part_tokens=12, long=10, piece=6, warm_up=4):
 
 def read(scores, trans, lengths, allowed=None):
     """Marginals of all tokens, and for each part how many tokens it answers for, and whether it is a piece."""
-    potentials = Potentials(scores, trans, np.asarray(lengths, np.int32))
+    potentials = Potentials(scores, Weights(trans), np.asarray(lengths, np.int32))
     parts = read_parts(potentials, allowed, lambda part: (part.answered, part.inner_of(part.marginals.nodes), part))
     answered = np.concatenate([tokens for tokens, _, _ in parts])
     assert sorted(answered) == list(range(len(scores))), "each token once"

@@ -6,24 +6,25 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from spacy_hoseq.decoders.chain import viterbi as viterbi_module
 from spacy_hoseq.decoders.chain.viterbi import max_plus, viterbi
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
 from ... import oracle
+from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
 
 
-def decode_viterbi(case):
-    return viterbi(case.scores, case.trans, case.lengths, allowed=case.allowed)
+def decode_viterbi(case, tuning=TUNING):
+    return viterbi(case.scores, case.trans, case.lengths, allowed=case.allowed, tuning=tuning)
 
 
 class TestViterbi(DecoderContract):
     takes_patterns = False
 
-    def decode(self, case):
-        return decode_viterbi(case)
+    def decode(self, case, tuning=TUNING):
+        return decode_viterbi(case, tuning)
 
 
 def lowest_right_to_left(table):
@@ -32,43 +33,41 @@ def lowest_right_to_left(table):
     return best[np.lexsort(best.T)[0]].tolist()  # lexsort: the last column decides first
 
 
-def viterbi_labels(scores, trans, lengths, *, allowed=None):
-    return viterbi(scores, trans, lengths, allowed=allowed).labels
+def viterbi_labels(potentials):
+    return viterbi(potentials.scores, potentials.trans, potentials.lengths, allowed=potentials.allowed).labels
 
 
 @pytest.mark.parametrize("labels_of", [viterbi_labels, pruned_labels])
 @given(case=cases(rounded=True, forbidden=False))
 def test_ties_go_to_the_lowest_label_right_to_left(labels_of, case):
     case = replace(case.without_patterns(), scores=np.clip(case.scores, -1, 1), trans=np.clip(case.trans, -1, 0))
-    labels = labels_of(case.scores, case.trans, case.lengths, allowed=case.allowed)
+    labels = labels_of(case.potentials())
     expected = [lowest_right_to_left(oracle.joint_table(single)) for single in case.singles()]
     assert labels.tolist() == sum(expected, [])
 
 
 @pytest.mark.parametrize("labels_of", [viterbi_labels, pruned_labels])
 def test_all_labels_equal_gives_label_zero(labels_of):
-    assert labels_of(np.zeros((7, 5)), np.zeros((5, 5)), np.array([3, 4])).tolist() == [0] * 7
+    assert labels_of(Case(np.zeros((7, 5)), np.zeros((5, 5)), np.array([3, 4])).potentials()).tolist() == [0] * 7
 
 
 @pytest.mark.parametrize("n_columns", [1, 32, 33, 200])
 @pytest.mark.parametrize("cells", [0, 10**9])
-def test_max_plus_is_its_formula(n_columns, cells, monkeypatch):
+def test_max_plus_is_its_formula(n_columns, cells):
     """Few columns and many go different ways."""
-    monkeypatch.setattr(viterbi_module, "CUBE_CELLS", cells)
     rng = np.random.default_rng(n_columns)
     v, trans = rng.normal(size=(6, n_columns)), rng.normal(size=(6, 6))
     trans[2, 4] = -np.inf
     expected = [[max(v[a, n] + trans[a, y] for a in range(6)) for n in range(n_columns)] for y in range(6)]
-    assert max_plus(v, trans).tolist() == expected
+    assert max_plus(v, trans, Tuning(step_cells=cells)).tolist() == expected
 
 
-def test_many_sequences_at_once_as_one_by_one(monkeypatch):
+def test_many_sequences_at_once_as_one_by_one():
     """More than 32 sequences take the other way through `max_plus`."""
-    monkeypatch.setattr(viterbi_module, "CUBE_CELLS", 4 * 4 * 32)
     rng = np.random.default_rng(5)
     lengths = rng.integers(1, 9, 100)
     scores, trans = rng.integers(-2, 3, (lengths.sum(), 4)).astype(float), rng.integers(-1, 2, (4, 4)).astype(float)
-    batch = viterbi(scores, trans, lengths)
+    batch = viterbi(scores, trans, lengths, tuning=Tuning(step_cells=4 * 4 * 32))
     parts = [viterbi(s, trans, np.array([len(s)])) for s in np.split(scores, np.cumsum(lengths)[:-1])]
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
     assert batch.scores.tolist() == [part.scores[0] for part in parts]

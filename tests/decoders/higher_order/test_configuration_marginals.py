@@ -22,7 +22,7 @@ def draw_case(data, **options):
 
 
 def marginals(case):
-    return ConfigurationMarginals(case.potentials(), allowed=case.allowed)
+    return ConfigurationMarginals(case.potentials())
 
 
 @given(data=st.data())
@@ -47,13 +47,13 @@ def test_segments_are_the_enumerated_ones(restricted, data, seed):
 def test_best_labels_where_marginals_are_known(data):
     case = draw_case(data)
     found = decode_probable(case.potentials(), marginals(case), allowed=case.allowed)
-    assert found.tolist() == decode_exact(case.potentials(), allowed=case.allowed).labels.tolist()
+    assert found.tolist() == decode_exact(case.potentials()).labels.tolist()
 
 
 @given(data=st.data())
 def test_without_configurations_the_faster_classes_are_taken(data):
     case = data.draw(cases(signed=True, strong=False, max_tokens=4))
     assume(has_path(case) and case.patterns)
-    found = span_marginals(case.potentials(), allowed=case.allowed)
+    found = span_marginals(case.potentials())
     assert isinstance(found, PatternMarginals)
     assert_close([found.nodes], [marginals(case).nodes])

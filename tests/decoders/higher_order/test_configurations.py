@@ -30,8 +30,7 @@ NONE = Configurations(*(np.zeros(0, np.intp),) * 3, np.zeros((0, 0), bool), np.z
 
 
 def lattice_of(single):
-    configurations = single.label_sets() or NONE._replace(sets=np.zeros((0, single.n_labels), bool))
-    return ConfigurationLattice(single.scores, single.trans, single.pattern_scores(), configurations, single.allowed)
+    return ConfigurationLattice(single.potentials().check())
 
 
 class TestConfigurations(DecoderContract):
@@ -40,6 +39,7 @@ class TestConfigurations(DecoderContract):
     takes_negative = True
     takes_batches = False
     test_lengths_do_not_add_up = None  # takes one sequence
+    test_blocks_change_nothing = None  # nothing is cut
 
     def fit(self, case):
         rng = np.random.default_rng(int(case.lengths.sum()) + case.n_labels)
@@ -54,7 +54,7 @@ class TestConfigurations(DecoderContract):
 
 
 def assert_best(case):
-    paths = decode_exact(case.potentials(), allowed=case.allowed)
+    paths = decode_exact(case.potentials())
     parts = np.split(paths.labels, case.starts[1:])
     for single, labels, score in zip(case.singles(), parts, paths.scores, strict=True):
         table = oracle.joint_table(single)
@@ -76,7 +76,7 @@ def test_batch_is_decoded_as_enumerated(factor, data):
 def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
     case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
     assume(is_feasible(case))
-    got = exact_posterior(case.potentials(), allowed=case.allowed)
+    got = exact_posterior(case.potentials())
     assert_enumerated(got, case)
 
 
@@ -84,19 +84,19 @@ def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
 def test_results_are_finite_differences_of_log_z(case):
     case = case.doubles()
     potentials = case.potentials()
-    assert_finite_differences(lambda moved: exact_posterior(moved, allowed=case.allowed), potentials)
+    assert_finite_differences(lambda moved: exact_posterior(moved), potentials)
 
 
 @given(case=cases(signed=True, configurations=5, max_sequences=4), data=st.data())
 def test_batch_is_the_singles_in_any_order(case, data):
     assume(is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    paths = decode_exact(batch.potentials(), allowed=batch.allowed)
-    got = exact_posterior(batch.potentials(), allowed=batch.allowed)
+    paths = decode_exact(batch.potentials())
+    got = exact_posterior(batch.potentials())
     singles = batch.singles()
-    alone = [decode_exact(single.potentials(), allowed=single.allowed) for single in singles]
+    alone = [decode_exact(single.potentials()) for single in singles]
     np.testing.assert_allclose(paths.scores, [part.scores[0] for part in alone], rtol=1e-12, atol=1e-12)
-    parts = [exact_posterior(single.potentials(), allowed=single.allowed) for single in singles]
+    parts = [exact_posterior(single.potentials()) for single in singles]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(got.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-9)
     in_order = [parts[i].configuration_counts[single.configurations.index(entry)]
@@ -175,7 +175,7 @@ def test_configurations_that_nest_and_cross():
     for labels in weights:
         a, b, c, d = labels
         weights[labels] = a * d + 0.5 * b * c + 0.25 * a * b * c + 0.125 * b * c * d + 0.125 * c + 3.0 * (1 - d)
-        got = path_score(case.scores, case.trans, np.array(labels), case.lengths, configurations=case.label_sets())
+        got = path_score(case.potentials(), np.array(labels))
         assert got.tolist() == [weights[labels]]
     assert decode_exact(case.potentials()).labels.tolist() == [1, 1, 1, 0]
     assert decode_exact(case.potentials()).scores.tolist() == [max(weights.values())] == [3.875]
@@ -281,11 +281,10 @@ def test_matched_and_chosen_are_their_definitions(case, data):
     assert spans.matched(labels).tolist() == expected
     assert spans.last.tolist() == [first + len(sets) - 1 for first, sets, _ in case.configurations]
     which = np.flatnonzero(rng.random(len(expected)) < 0.5)
-    chosen = spans.chosen(which, -7)
+    chosen = spans.chosen(which, np.full(len(which), 7))
     assert chosen.matched(np.concatenate([np.zeros(7, int), labels])).tolist() == [expected[i] for i in which]
     assert chosen.weights.tolist() == [case.configurations[i][2] for i in which]
-    got = path_score(case.scores, case.trans, labels, case.lengths,
-                     patterns=case.pattern_scores(), configurations=spans)  # fmt: skip
+    got = path_score(case.potentials(), labels)
     parts = zip(replace(case, allowed=None).singles(), np.split(labels, case.starts[1:]), strict=True)
     np.testing.assert_allclose(got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9)
 
@@ -298,7 +297,7 @@ def test_patterns_written_as_configurations(case):
         for token, pattern, weight in case.fired
         if token - len(pattern) + 1 >= 0
     )
-    got = decode_exact(replace(case, fired=(), configurations=spans).potentials(), allowed=case.allowed)
+    got = decode_exact(replace(case, fired=(), configurations=spans).potentials())
     expected = decode_any_sign_of(case)
     np.testing.assert_allclose(got.scores, expected.scores, rtol=1e-9, atol=1e-9)
     if oracle.joint_table(case).is_unique:

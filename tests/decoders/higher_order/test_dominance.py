@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.higher_order import dominance, nonnegative
+from spacy_hoseq.decoders.higher_order import dominance
 from spacy_hoseq.decoders.higher_order.dominance import decode_columns, future_gain
 from spacy_hoseq.decoders.problem.trie import PatternTrie
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -24,31 +25,28 @@ from .test_nonnegative import decode_with_patterns
 NO_LIMIT = 10**9
 
 
-def decode(case):
+def decode(case, tuning=TUNING):
     """As the public function decodes with a large trie."""
-    with mock.patch.object(nonnegative, "MANY_NODES", 0):
-        return decode_with_patterns(case)
+    return decode_with_patterns(case, tuning._replace(many_nodes=0))
 
 
-def columns_of(case):
+def columns_of(case, tuning=TUNING):
     """As `decode`, all sequences together, without its checks."""
-    return decode_columns(case.scores, case.trans, case.pattern_scores(), case.lengths, case.allowed)
+    return decode_columns(case.potentials(), tuning)
 
 
 def plain_walk(case):
-    with mock.patch.object(nonnegative, "MANY_NODES", NO_LIMIT):
-        return decode_with_patterns(case)
+    return decode_with_patterns(case, Tuning(many_nodes=NO_LIMIT))
 
 
 class TestDominance(DecoderContract):
-    def decode(self, case):
-        return decode(case)
+    def decode(self, case, tuning=TUNING):
+        return decode(case, tuning)
 
 
 class TestOneSequenceAtATime(DecoderContract):
-    def decode(self, case):
-        with mock.patch.object(dominance, "COLUMN_CELLS", 1):
-            return decode(case)
+    def decode(self, case, tuning=TUNING):
+        return decode(case, tuning._replace(dominance_cells=1))
 
 
 def random_single(rng):
@@ -191,8 +189,7 @@ def test_weak_patterns_leave_few_nodes(fired, most_seen, most_kept):
 def test_history_in_stretches_changes_nothing(cells, data):
     case = data.draw(cases(max_sequences=6, rounded=data.draw(st.booleans())))
     whole = columns_of(case)
-    with mock.patch.object(dominance, "HISTORY_CELLS", cells):
-        in_stretches = columns_of(case)
+    in_stretches = columns_of(case, Tuning(dominance_history=cells))
     assert in_stretches.labels.tolist() == whole.labels.tolist()
     assert in_stretches.scores.tolist() == whole.scores.tolist()
 
@@ -201,8 +198,8 @@ def test_history_in_stretches_changes_nothing(cells, data):
 def test_history_of_a_large_trie_in_stretches(cells):
     case = large_case(3, 1000, strength=1.0, fired=100)
     whole = decode(case)
-    with mock.patch.object(dominance, "HISTORY_CELLS", cells), recorded() as records:
-        in_stretches = decode(case)
+    with recorded() as records:
+        in_stretches = decode(case, Tuning(dominance_history=cells))
     assert len(records) > 20, "some steps are walked twice"
     assert in_stretches.labels.tolist() == whole.labels.tolist()
     assert in_stretches.scores.tolist() == whole.scores.tolist()
@@ -212,8 +209,7 @@ def test_history_of_a_large_trie_in_stretches(cells):
 def test_sequences_of_a_large_trie_in_parts(columns):
     case = large_case(4, 1000, strength=1.0, fired=100)
     whole = decode(case)
-    with mock.patch.object(dominance, "COLUMN_CELLS", columns * len(case.pattern_scores().trie)):
-        in_parts = decode(case)
+    in_parts = decode(case, Tuning(dominance_cells=columns * len(case.weights().trie)))
     assert in_parts.labels.tolist() == whole.labels.tolist()
     assert in_parts.scores.tolist() == whole.scores.tolist()
 
@@ -227,9 +223,8 @@ def test_no_step_has_more_levels_than_the_trie():
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_tokens", [100, 4000])
-def test_long_sequence(n_tokens, monkeypatch):
-    monkeypatch.setattr(dominance, "HISTORY_CELLS", n_tokens // 2)
-    check_patterns(decode, n_tokens, monkeypatch)
+def test_long_sequence(n_tokens):
+    check_patterns(decode, n_tokens, Tuning(dominance_history=n_tokens // 2))
 
 
 class Poisoned:
@@ -269,11 +264,8 @@ def test_only_large_tries_are_decoded_so():
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1, 1), 1.0),))
     n_nodes = len(case.pattern_scores().trie)
     for limit, n_calls in ((n_nodes, 0), (n_nodes - 1, 1)):
-        with (
-            mock.patch.object(nonnegative, "MANY_NODES", limit),
-            mock.patch.object(dominance, "decode_columns", wraps=decode_columns) as used,
-        ):
-            assert decode_with_patterns(case).labels.tolist() == [0, 1, 1]
+        with mock.patch.object(dominance, "decode_columns", wraps=decode_columns) as used:
+            assert decode_with_patterns(case, Tuning(many_nodes=limit)).labels.tolist() == [0, 1, 1]
         assert used.call_count == n_calls
 
 

@@ -1,14 +1,12 @@
 """Walks over exclusive states against the enumeration of all paths, on lattices made up at random."""
 
 from itertools import product
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.higher_order import lattice as module
 from spacy_hoseq.decoders.higher_order.lattice import (
     Step,
     best_paths,
@@ -18,6 +16,7 @@ from spacy_hoseq.decoders.higher_order.lattice import (
     sample_paths,
 )
 from spacy_hoseq.decoders.problem.results import NoPath
+from spacy_hoseq.decoders.problem.tuning import Tuning
 
 
 class MadeUp:
@@ -86,8 +85,7 @@ def column_of(lattice, flat, column):
 
 @given(lattice=lattices(), cells=st.sampled_from([1, 7, 10**6]))
 def test_best_paths_are_the_enumerated_ones(lattice, cells):
-    with mock.patch.object(module, "BLOCK_CELLS", cells):
-        got = best_paths(lattice)
+    got = best_paths(lattice, tuning=Tuning(history_cells=cells))
     assert got.labels.dtype == np.int32
     for column in range(lattice.size_at_t[0]):
         score, states = max(lattice.paths(column), default=(-np.inf, ()))

@@ -1,20 +1,19 @@
 """Exclusive states: decoding and sums with weights of any sign and size, against enumeration."""
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.choice import decode_longest_match
-from spacy_hoseq.decoders.higher_order import longest_match as module
-from spacy_hoseq.decoders.higher_order.longest_match import any_sign_posterior, arcs_between, decode_any_sign
+from spacy_hoseq.decoders.higher_order.longest_match import Arcs, any_sign_posterior, decode_any_sign
 from spacy_hoseq.decoders.problem.trie import PatternTrie
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
-from ...cases import Case
+from ...cases import Case, with_a_trie
 from ...contract import DecoderContract
 from ...strategies import cases
 from ..chain.test_forward_backward import posterior as chain_posterior
@@ -22,12 +21,13 @@ from ..chain.test_viterbi import decode_viterbi
 from ..posterior.posteriors import assert_enumerated, assert_finite_differences
 
 
-def decode(case):
-    return decode_any_sign(case.scores, case.trans, case.pattern_scores(), case.lengths, allowed=case.allowed)
+def decode(case, tuning=TUNING):
+    return decode_any_sign(case.potentials(), tuning=tuning)
 
 
-def posterior(case):
-    return any_sign_posterior(case.scores, case.trans, case.pattern_scores(), case.lengths, allowed=case.allowed)
+def posterior(case, tuning=TUNING):
+    patterns, allowed = case.pattern_scores(), case.allowed
+    return any_sign_posterior(case.scores, case.trans, patterns, case.lengths, allowed=allowed, tuning=tuning)
 
 
 def is_feasible(case):
@@ -37,8 +37,8 @@ def is_feasible(case):
 class TestAnySign(DecoderContract):
     takes_negative = True
 
-    def decode(self, case):
-        return decode(case)
+    def decode(self, case, tuning=TUNING):
+        return decode(case, tuning)
 
 
 @pytest.mark.parametrize("factor", [1.0, -50.0, 1000.0])
@@ -85,11 +85,11 @@ def test_pattern_of_large_weight_in_every_labelling(weight):
 @given(case=cases(signed=True, forbidden=False, max_labels=3, max_tokens=3, max_sequences=2))
 def test_results_are_finite_differences_of_log_z(case):
     def posterior_of(potentials):
-        scores, trans, lengths, patterns = potentials[:4]
-        return any_sign_posterior(scores, trans, patterns, lengths, allowed=case.allowed)
+        scores, trans, patterns = potentials.scores, potentials.trans, potentials.patterns
+        return any_sign_posterior(scores, trans, patterns, potentials.lengths, allowed=case.allowed)
 
     case = case.doubles()
-    assert_finite_differences(posterior_of, case.potentials()._replace(patterns=case.pattern_scores()))
+    assert_finite_differences(posterior_of, with_a_trie(case))
 
 
 @given(case=cases(rounded=True, forbidden=False))
@@ -98,7 +98,7 @@ def test_no_patterns_is_the_chain(case):
     case = case.without_patterns()
     got, expected = decode(case), decode_viterbi(case)
     assert got.labels.tolist() == expected.labels.tolist() and got.scores.tolist() == expected.scores.tolist()
-    assert decode_longest_match(case.potentials(), allowed=case.allowed).labels.tolist() == expected.labels.tolist()
+    assert decode_any_sign(case.potentials()).labels.tolist() == expected.labels.tolist()
     sums, of_chain = posterior(case), chain_posterior(case)
     np.testing.assert_allclose(sums.log_z, of_chain.log_z, rtol=1e-12)
     np.testing.assert_allclose(sums.transitions, of_chain.transitions, atol=1e-12)
@@ -109,8 +109,8 @@ def test_posterior_of_a_batch_is_that_of_its_sequences(case, data, cells):
     """In any order, and walked in parts."""
     assume(is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
-    with mock.patch.object(module, "STEP_CELLS", 3 * cells), mock.patch.object(module, "SUM_CELLS", cells):
-        got, labels = posterior(batch), decode(batch).labels
+    tuning = Tuning(arc_cells=3 * cells, sum_cells=cells)
+    got, labels = posterior(batch, tuning), decode(batch, tuning).labels
     parts = [posterior(single) for single in batch.singles()]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12)
     np.testing.assert_allclose(got.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-12)
@@ -128,7 +128,8 @@ def test_edge_scores_are_the_automaton_sorted_by_target(patterns):
     """With all pairs known nothing leads to a single label: such a state gets one move that is none."""
     trie = PatternTrie(patterns, 2)
     strings = [trie.string(u) for u in range(len(trie))]
-    source, first, forced = arcs_between(trie)
+    arcs = Arcs(Weights(np.zeros((2, 2)), trie, np.zeros(len(trie))))
+    source, first, forced = arcs.source, arcs.first, np.flatnonzero(arcs.scores == -np.inf)
     got = {
         (strings[u], strings[v])
         for v in range(len(trie))
@@ -199,4 +200,4 @@ def test_input_that_the_posterior_refuses(code, change):
 def test_configurations_are_refused():
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), configurations=((0, (frozenset([1]),), 1.0),))
     with pytest.raises(ValueError, match=r"\[HS039\] The decoder any_sign_decoder cannot use general configurations"):
-        decode_longest_match(case.potentials())
+        decode_any_sign(case.potentials())

@@ -1,6 +1,5 @@
 """Decoding with non-negative patterns: the contract, reductions to simpler decoders, refusal of negative weights."""
 
-from contextlib import contextmanager
 from dataclasses import replace
 from unittest import mock
 
@@ -13,6 +12,7 @@ from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.higher_order import nonnegative
 from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.problem.results import NoPath
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -21,13 +21,14 @@ from ...strategies import cases
 from ..chain.test_viterbi import decode_viterbi
 
 
-def decode_with_patterns(case):
-    return decode_nonnegative(case.scores, case.trans, case.pattern_scores(), case.lengths, allowed=case.allowed)
+def decode_with_patterns(case, tuning=TUNING):
+    potentials = case.potentials()._replace(configurations=None, edge_scores=None)
+    return decode_nonnegative(potentials, tuning=tuning)
 
 
 class TestNonnegative(DecoderContract):
-    def decode(self, case):
-        return decode_with_patterns(case)
+    def decode(self, case, tuning=TUNING):
+        return decode_with_patterns(case, tuning)
 
 
 @given(case=cases(rounded=True, forbidden=False))
@@ -99,7 +100,7 @@ def test_negative_weight_would_give_a_wrong_answer(monkeypatch):
     case = Case(np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros((2, 2)), np.array([2]), (((0, 1), -5.0),))
     with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -5\.0; exact decoding"):
         decode_with_patterns(case)
-    monkeypatch.setattr(nonnegative, "check_weights", lambda patterns: None)
+    monkeypatch.setattr(nonnegative, "check_weights", lambda potentials: None)
     ignored = decode_with_patterns(case)
     assert ignored.labels.tolist() == [0, 1] and oracle.score_of_one(case, ignored.labels) == -3
     assert oracle.joint_table(case).best == 1
@@ -115,11 +116,9 @@ def test_weights_that_are_refused(weight):
             decode_with_patterns(case)
 
 
-@contextmanager
 def columns(cells, least):
     """At most `cells` cells of a step, but at least so many sequences."""
-    with mock.patch.object(nonnegative, "COLUMN_CELLS", cells), mock.patch.object(nonnegative, "MIN_COLUMNS", least):
-        yield
+    return Tuning(column_cells=cells, min_columns=least)
 
 
 @pytest.mark.parametrize("cells, least", [(0, 1), (0, 2), (40, 1), (200, 3)])
@@ -130,12 +129,11 @@ def test_parts_of_a_batch_change_nothing(cells, least, data):
     try:
         whole = decode_with_patterns(case)
     except NoPath as no_path:
-        with pytest.raises(NoPath) as info, columns(cells, least):
-            decode_with_patterns(case)
+        with pytest.raises(NoPath) as info:
+            decode_with_patterns(case, columns(cells, least))
         assert info.value.sequence == no_path.sequence
         return
-    with columns(cells, least):
-        in_parts = decode_with_patterns(case)
+    in_parts = decode_with_patterns(case, columns(cells, least))
     assert in_parts.labels.tolist() == whole.labels.tolist() and in_parts.scores.tolist() == whole.scores.tolist()
 
 
@@ -144,9 +142,9 @@ def test_at_most_so_many_sequences_at_once(cells, least, sizes):
     """Six nodes: 0, 1, 01, 10, 011, 0110."""
     case = Case(np.zeros((10, 2)), np.zeros((2, 2)), np.full(5, 2), (((0, 1, 1, 0), 1.0), ((1, 0), 1.0)))
     assert len(case.pattern_scores().trie) == 6
-    with columns(cells, least), mock.patch.object(nonnegative, "_decode", wraps=nonnegative._decode) as walk:
-        assert decode_with_patterns(case).labels.tolist() == [1, 0] * 5
-    assert [len(call.args[3]) for call in walk.call_args_list] == sizes
+    with mock.patch.object(nonnegative, "_decode", wraps=nonnegative._decode) as walk:
+        assert decode_with_patterns(case, columns(cells, least)).labels.tolist() == [1, 0] * 5
+    assert [len(call.args[0].lengths) for call in walk.call_args_list] == sizes
 
 
 @given(case=cases(max_sequences=6, max_tokens=30, rounded=True, forbidden=False), data=st.data())

@@ -16,7 +16,7 @@ from spacy_hoseq.decoders.exact import exact_posterior
 from spacy_hoseq.decoders.higher_order import pattern_posterior as module
 from spacy_hoseq.decoders.problem.results import LostDigits, NoPath
 
-from ...cases import Case
+from ...cases import Case, with_a_trie
 from ...strategies import cases, random_mask
 from ..chain.test_forward_backward import NEVER, only_way_on
 from ..chain.test_forward_backward import posterior_with_patterns as posterior
@@ -97,11 +97,11 @@ def test_long_pattern_that_cannot_match_yet(n_tokens):
 @given(case=cases(forbidden=False, max_labels=3, max_tokens=4, max_sequences=2, signed=True, strong=False))
 def test_results_are_finite_differences_of_log_z(case):
     def posterior_of(potentials):
-        scores, trans, lengths, patterns = potentials[:4]
-        return module.pattern_posterior(scores, trans, patterns, lengths, allowed=case.allowed)
+        scores, trans, patterns = potentials.scores, potentials.trans, potentials.patterns
+        return module.pattern_posterior(scores, trans, patterns, potentials.lengths, allowed=case.allowed)
 
     case = case.doubles()
-    assert_finite_differences(posterior_of, case.potentials()._replace(patterns=case.pattern_scores()))
+    assert_finite_differences(posterior_of, with_a_trie(case))
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -115,13 +115,14 @@ def test_results_are_finite_differences_of_log_z_with_forbidden_transitions(mask
     case = Case(rng.normal(size=(9, 3)), trans, np.array([5, 1, 3]), patterns, fired, allowed)
 
     def posterior_of(potentials):
-        scores, own_trans, lengths, patterns = potentials[:4]
-        own_trans = np.where(trans == NEVER, NEVER, own_trans)
+        scores, lengths, patterns = potentials.scores, potentials.lengths, potentials.patterns
+        own_trans = np.where(trans == NEVER, NEVER, potentials.trans)
         got = module.pattern_posterior(scores, own_trans, patterns, lengths, allowed=allowed)
         assert (got.transitions[trans == NEVER] == 0).all()
         return got
 
-    assert_finite_differences(posterior_of, case.potentials()._replace(trans=np.where(trans == NEVER, 0.0, trans)))
+    possible = replace(case, trans=np.where(trans == NEVER, 0.0, trans))
+    assert_finite_differences(posterior_of, with_a_trie(possible))
 
 
 @given(case=cases(signed=True, strong=False, min_labels=2), masked=st.booleans())
@@ -147,7 +148,7 @@ def test_share_that_vanishes_is_refused(score):
     case = with_pattern(only_way_on(score))
     with pytest.raises(LostDigits, match=r"\[HS097\].*they differ by 1\)"):
         posterior(case)
-    assert_enumerated(exact_posterior(case.potentials(), allowed=case.allowed), case)
+    assert_enumerated(exact_posterior(case.potentials()), case)
 
 
 def test_no_permitted_labelling():
@@ -157,7 +158,7 @@ def test_no_permitted_labelling():
     with pytest.raises(LostDigits, match=r"\[HS097\]"):
         posterior(case)
     with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1"):
-        exact_posterior(case.potentials(), allowed=case.allowed)
+        exact_posterior(case.potentials())
 
 
 def test_string_whose_share_vanishes_and_whose_pattern_makes_up_for_it():

@@ -3,6 +3,7 @@
 import numpy as np
 
 from spacy_hoseq.decoders.chain.chain_marginals import Arcs
+from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 
@@ -40,29 +41,31 @@ def sequence_of(case, token):
 
 def assert_finite_differences(posterior_of, potentials):
     """`posterior_of(potentials)` holds the derivatives of the summed log Z by every field of the potentials."""
-    scores, trans, _, patterns, configurations = potentials[:5]
+    scores, trans, configurations = potentials.scores, potentials.trans, potentials.configurations
+    weights, fired = potentials.weights, potentials.fired
     got = posterior_of(potentials)
 
     def assert_derivative(mine, given, changed):
         numeric = oracle.central_differences(lambda moved: posterior_of(changed(moved)).log_z.sum(), given)
         assert oracle.relative_error(mine, numeric) < 1e-6, (mine, numeric)
 
+    features = (weights.trie, weights.node_weights) if weights.has_patterns else ()
     assert_derivative(got.marginals, scores, lambda moved: potentials._replace(scores=moved))
-    assert_derivative(got.transitions, trans, lambda moved: potentials._replace(trans=moved))
-    if patterns is not None:
-        n_labels, fired = patterns.trie.n_labels, patterns.fired
+    assert_derivative(got.transitions, trans, lambda moved: potentials._replace(weights=Weights(moved, *features)))
+    if weights.has_patterns:
+        n_labels = weights.n_labels
 
         def with_nodes(deep):
-            weights = np.concatenate([patterns.weights[:n_labels], deep])
-            return potentials._replace(patterns=patterns._replace(weights=weights))
+            moved = np.concatenate([weights.node_weights[:n_labels], deep])
+            return potentials._replace(weights=Weights(trans, weights.trie, moved))
 
-        assert_derivative(got.node_counts[n_labels:], patterns.weights[n_labels:], with_nodes)
-        if fired is not None:
-            assert_derivative(
-                got.fired_counts,
-                fired.weights,
-                lambda moved: potentials._replace(patterns=patterns._replace(fired=fired._replace(weights=moved))),
-            )
+        assert_derivative(got.node_counts[n_labels:], weights.node_weights[n_labels:], with_nodes)
+    if fired is not None:
+        assert_derivative(
+            got.fired_counts,
+            fired.weights,
+            lambda moved: potentials._replace(fired=fired._replace(weights=moved)),
+        )
     if configurations is not None:
         assert_derivative(
             got.configuration_counts,

@@ -28,7 +28,7 @@ def random_case(patterns=(), fired=(), **fields):
 @pytest.mark.parametrize("patterns, fired", [((), ()), (PATTERNS, ()), ((), FIRED), (PATTERNS, FIRED)])
 def test_potentials_have_the_enumerated_marginals_and_gradient(patterns, fired):
     case, rng = random_case(patterns, fired), np.random.default_rng(1)
-    found = marginals_of(case.potentials(), allowed=case.allowed)
+    found = marginals_of(case.potentials())
     assert type(found) is (PatternMarginals if patterns or fired else ChainMarginals)
     arcs, tables = random_arcs(case, rng), [oracle.joint_table(single) for single in case.singles()]
     assert_close([found.log_z], [np.array([table.log_z for table in tables])])
@@ -51,7 +51,7 @@ def test_gradient_of_scores_has_the_type_of_what_it_is_computed_from(dtype, patt
     case, rng = random_case(patterns), np.random.default_rng(1)
     arcs, d_nodes = random_arcs(case, rng), rng.normal(size=(6, 3)).astype(dtype)
     d_arcs = rng.normal(size=len(arcs.tokens)).astype(dtype)
-    got = backpropagated(marginals_of(case.potentials(), allowed=case.allowed), d_nodes, arcs, d_arcs)
+    got = backpropagated(marginals_of(case.potentials()), d_nodes, arcs, d_arcs)
     assert got.scores.dtype == dtype
     assert {part.dtype for part in got[1:5]} == {np.dtype(np.float64)}
     assert_close(got[:2], enumerated_gradient(case, d_nodes, arcs, d_arcs)[:2], 1e-6)
@@ -82,7 +82,7 @@ def test_general_configurations_are_refused(patterns):
 @pytest.mark.parametrize("patterns, code", [((), "HS097"), (PATTERNS, "HS028")])
 def test_large_weights_have_marginals_but_no_way_back(patterns, code):
     case = replace(random_case(patterns), trans=np.diag([0.0, 400, 0]))
-    found = marginals_of(case.potentials(), allowed=case.allowed)
+    found = marginals_of(case.potentials())
     tables = [oracle.joint_table(single) for single in case.singles()]
     assert_close([found.log_z, found.nodes], [[t.log_z for t in tables], np.concatenate([t.marginals for t in tables])])
     arcs = random_arcs(case, np.random.default_rng(1))

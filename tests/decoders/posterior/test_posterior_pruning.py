@@ -85,7 +85,7 @@ def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
     scores, trans = np.array([[3.0, 0, 0, 50], [3, 0, 0.1, 50]]), np.zeros((4, 4))
     trans[0, 0] = -np.inf
     case = Case(scores, trans, np.array([2]), allowed=np.array([[True, True, True, False]] * 2))
-    assert marginals_of(case.potentials(), allowed=case.allowed).nodes.argmax(axis=1).tolist() == [0, 0]
+    assert marginals_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 0]
     with mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode:
         assert labels_of(case).tolist() == [0, 2]
     assert not decode.called, "the best of the labels that are left is probable enough"

@@ -38,7 +38,7 @@ def as_tables(found):
 
 
 def assert_enumerated(case, threshold):
-    found = probable_labels(marginals_of(case.potentials(), allowed=case.allowed), case.lengths, threshold)
+    found = probable_labels(marginals_of(case.potentials()), case.lengths, threshold)
     for got, expected in zip(as_tables(found), enumerated(case, threshold), strict=True):
         assert got.keys() == expected.keys()
         assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=1e-9)
@@ -66,7 +66,7 @@ def test_order_and_sequences(case, threshold):
     """Entries by token, then by label; pairs by their later entry, then by the earlier one; none across sequences."""
     case = case.doubles().without_patterns()
     assume(has_path(case))
-    found = probable_labels(marginals_of(case.potentials(), allowed=case.allowed), case.lengths, threshold)
+    found = probable_labels(marginals_of(case.potentials()), case.lengths, threshold)
     entries = list(zip(found.tokens.tolist(), found.labels.tolist(), strict=True))
     pairs = list(zip(found.later.tolist(), found.earlier.tolist(), strict=True))
     assert entries == sorted(entries) and pairs == sorted(pairs)

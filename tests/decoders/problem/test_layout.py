@@ -1,13 +1,10 @@
 """Where tokens lie in memory."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem import layout as module
 from spacy_hoseq.decoders.problem.layout import make_layout, packed_scores, parts_of, ranges
 
 
@@ -35,8 +32,7 @@ def test_every_token_is_at_its_step_in_the_row_of_its_sequence(lengths):
 @given(lengths=st.lists(st.integers(1, 12), max_size=12), cells=st.integers(0, 9), room=st.integers(0, 99))
 def test_blocks_cover_all_steps_and_hold_no_more_than_they_may(lengths, cells, room):
     layout = make_layout(np.array(lengths, np.int64), sum(lengths))
-    with mock.patch.object(module, "BLOCK_CELLS", room):
-        blocks = list(layout.blocks(cells))
+    blocks = list(layout.blocks(cells, room))
     steps = [t for first, last in blocks for t in range(first, last)]
     assert steps == list(range(len(layout.size_at_t)))
     for first, last in blocks:
@@ -87,7 +83,7 @@ def test_parts_are_as_few_as_may_be_in_their_order(lengths, columns, room):
 
 def test_parts_worked_out_by_hand():
     """Sequences a, b, c, d of 1, 3, 2, 3 tokens, two at a time: b and d, then a and c."""
-    found = [(part.sequences.tolist(), part.tokens.tolist()) for part in parts_of(np.array([1, 3, 2, 3]), 2)]
+    found = [(part.sequences.tolist(), part.tokens.tolist()) for part in parts_of(np.array([1, 3, 2, 3]), 2, 99)]
     assert found == [([1, 3], [1, 2, 3, 6, 7, 8]), ([0, 2], [0, 4, 5])]
 
 

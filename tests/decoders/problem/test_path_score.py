@@ -13,7 +13,7 @@ from ...strategies import cases
 
 
 def path_score_of(case, labels):
-    return path_score(case.scores, case.trans, labels, case.lengths, patterns=case.pattern_scores())
+    return path_score(case.potentials(), labels)
 
 
 @given(case=cases(signed=True, masks=False, max_sequences=5), data=st.data())
@@ -64,4 +64,5 @@ def test_empty_batch():
 ])  # fmt: skip
 def test_input_that_is_refused(code, arguments):
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
-        path_score(*arguments)
+        scores, trans, labels, lengths = arguments
+        path_score(Case(scores, trans, lengths).potentials(), labels)

@@ -1,57 +1,138 @@
 """All the terms of a batch together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.kbest import combine, k_best, k_best_of
+from spacy_hoseq.decoders.kbest import k_best
 from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem.results import NoPath
 
 from ... import oracle
-from ...strategies import cases
+from ...cases import Case
+from ...strategies import cases, cases_with_edge_scores
 
 
 @given(case=cases(max_sequences=5))
 def test_decode_finds_the_best_labellings(case):
     tables = [oracle.joint_table(single) for single in case.singles()]
     assume(all(table.best > -np.inf for table in tables))
-    paths = decode_exact(case.potentials(), allowed=case.allowed)
+    paths = decode_exact(case.potentials())
     assert paths.scores == pytest.approx([table.best for table in tables])
     for table, labels in zip(tables, np.split(paths.labels, case.starts[1:]), strict=True):
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
-@given(case=cases(max_sequences=5))
-def test_sequences_are_the_batch_cut_up(case):
-    got = list(case.potentials().sequences(case.allowed))
-    assert len(got) == len(case.lengths)
-    for sequence, single in zip(got, case.singles(), strict=True):
-        assert sequence.scores.tolist() == single.scores.tolist() and sequence.trans.tolist() == case.trans.tolist()
-        assert (sequence.allowed is None) == (case.allowed is None)
-        if case.allowed is not None:
-            assert sequence.allowed.tolist() == single.allowed.tolist()
-        fired = [] if sequence.patterns is None or sequence.patterns.fired is None else sequence.patterns.fired
-        found = [
-            (token, sequence.patterns.trie.string(node), weight) for token, node, weight in zip(*fired, strict=True)
-        ]
-        assert found == list(single.fired)
+def as_case(potentials):
+    """Read back: what a batch says, pattern by pattern."""
+    trie, fired, spans = potentials.weights.trie, potentials.fired, potentials.configurations
+    entries = [] if fired is None else zip(fired.tokens, fired.nodes, fired.weights, strict=True)
+    starts = [] if spans is None else (np.cumsum(spans.sizes) - spans.sizes).tolist()
+    slots = [] if spans is None else [spans.slots[a : a + n] for a, n in zip(starts, spans.sizes, strict=True)]
+    return Case(
+        potentials.scores,
+        potentials.trans,
+        potentials.lengths,
+        fired=tuple((int(token), trie.string(node), float(weight)) for token, node, weight in entries),
+        allowed=potentials.allowed,
+        configurations=tuple(
+            (int(first), tuple(frozenset(np.flatnonzero(spans.sets[slot]).tolist()) for slot in rows), float(weight))
+            for first, rows, weight in (zip(spans.first, slots, spans.weights, strict=True) if slots else ())
+        ),
+        edge_scores=potentials.edge_scores,
+    )
+
+
+def assert_same_case(got, expected):
+    for name in ("scores", "lengths", "allowed", "edge_scores"):
+        mine, theirs = getattr(got, name), getattr(expected, name)
+        assert (mine is None) == (theirs is None)
+        assert mine is None or mine.tolist() == theirs.tolist()
+    assert sorted(got.fired) == sorted(expected.fired)
+    assert [list(map(str, span)) for span in got.configurations] == [
+        list(map(str, span)) for span in expected.configurations
+    ]
+
+
+@given(case=st.one_of(cases(max_sequences=6, configurations=4), cases_with_edge_scores()), data=st.data())
+def test_selection_is_the_batch_cut_up(case, data):
+    """Some sequences in any order, with what fires in them; and which of the batch's these are."""
+    some = data.draw(st.lists(st.sampled_from(range(len(case.lengths))), unique=True))
+    potentials = case.potentials()
+    part = potentials.select(np.array(some, np.intp))
+    expected = case.take(some)
+    assert_same_case(as_case(part.potentials), replace(expected, configurations=in_order(case, some)))
+    assert part.potentials.weights is potentials.weights
+    assert part.tokens.tolist() == [t for i in some for t in range(case.starts[i], case.starts[i] + case.lengths[i])]
+    inside = set(part.tokens.tolist())
+    assert part.fired.tolist() == [i for i, (token, *_) in enumerate(case.fired) if token in inside]
+    assert part.configurations.tolist() == [i for i, (first, *_) in enumerate(case.configurations) if first in inside]
+
+
+def in_order(case, some):
+    """Configurations of a selection stay in the batch's order."""
+    moved = {}
+    place = 0
+    for i in some:
+        for t in range(case.starts[i], case.starts[i] + case.lengths[i]):
+            moved[int(t)] = place
+            place += 1
+    return tuple((moved[first], *rest) for first, *rest in case.configurations if first in moved)
+
+
+@given(case=cases(max_sequences=6), columns=st.integers(1, 4), tokens=st.integers(1, 30))
+def test_parts_and_single_sequences_are_all_of_the_batch(case, columns, tokens):
+    potentials = case.potentials()
+    parts = list(potentials.parts(columns, tokens))
+    assert sorted(i for part in parts for i in part.sequences.tolist()) == list(range(len(case.lengths)))
+    assert all(len(part.sequences) <= columns for part in parts)
+    for i, part in enumerate(potentials.one_by_one()):
+        assert part.sequences.tolist() == [i]
+        assert_same_case(as_case(part.potentials), case.take([i]))
+
+
+def test_messages_name_the_sequence_of_the_whole_batch():
+    case = Case(np.zeros((6, 2)), np.zeros((2, 2)), np.array([1, 2, 3]))
+    part = case.potentials().select(np.array([2, 0]))
+    for sequence, number in ((0, 2), (1, 0)):
+        with pytest.raises(NoPath) as info, part.numbered():
+            raise NoPath(sequence)
+        assert info.value.sequence == number
+
+
+@pytest.mark.parametrize("code, change", [
+    ("HS020", {"scores": np.array([[0, np.nan], [0, 0]])}),
+    ("HS021", {"trans": np.array([[0, np.inf], [0, 0]])}),
+    ("HS022", {"allowed": np.array([[True, True], [False, False]])}),
+    ("HS024", {"trans": np.zeros((2, 3))}),
+    ("HS025", {"lengths": np.array([1])}),
+    ("HS036", {"fired": ((1, (0, 1), np.nan),)}),
+    ("HS036", {"patterns": (((0, 1), np.inf),)}),
+    ("HS037", {"configurations": ((1, (frozenset([0]), frozenset([1])), 1.0),)}),
+])  # fmt: skip
+def test_what_no_decoder_can_work_with(code, change):
+    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]))
+    assert case.potentials().check().weights.trans.tolist() == [[0, 0], [0, 0]]
+    with pytest.raises(ValueError, match=rf"\[{code}\]"):
+        replace(case, **change).potentials().check()
 
 
 @given(case=cases(max_tokens=4, max_labels=3, forbidden=False))
 def test_k_best_of_the_sequences_combined(case):
     """The way from a batch to the k best labellings of a Doc."""
-    parts = [k_best(s.scores, s.trans, 4, patterns=s.patterns, allowed=s.allowed) for s in
-             case.potentials().sequences(case.allowed)]  # fmt: skip
     best = sum(oracle.joint_table(single).best for single in case.singles())
-    assert combine(parts, 4).scores[0] == pytest.approx(best)
+    assert k_best(case.potentials(), 4).scores[0] == pytest.approx(best)
 
 
 @given(case=cases(max_tokens=4, max_labels=3, forbidden=False))
 def test_the_single_best_is_decoded(case):
     """Also for a whole batch, with masks and patterns."""
-    found = k_best_of(case.potentials(), case.allowed, 1)
-    assert found.labels.shape == (1, len(case.scores)) and found.labels.dtype == np.int32
-    assert found.scores == pytest.approx([sum(oracle.joint_table(single).best for single in case.singles())])
-    own = path_score(case.scores, case.trans, found.labels[0], case.lengths, patterns=case.pattern_scores())
-    assert own.sum() == pytest.approx(found.scores[0])
+    potentials = case.potentials()
+    best = k_best(potentials, 1)
+    assert best.labels.shape == (1, len(case.scores)) and best.labels.dtype == np.int32
+    assert best.scores == pytest.approx([sum(oracle.joint_table(single).best for single in case.singles())])
+    assert path_score(potentials, best.labels[0]).sum() == pytest.approx(best.scores[0])

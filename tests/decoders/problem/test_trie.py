@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem import trie as module
 from spacy_hoseq.decoders.problem.trie import Fired, PatternScores, PatternTrie
+from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ...strategies import random_patterns
 
@@ -63,9 +63,7 @@ def test_levels_are_the_depths_sorted_by_failure_link(drawn):
 @pytest.mark.parametrize("table_cells", [0, 10**6])  # children are searched for, or looked up in a table
 @given(drawn=pattern_sets())
 def test_child_is_the_node_with_one_label_more(table_cells, drawn):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "TABLE_CELLS", table_cells)
-        trie = PatternTrie(*drawn)
+    trie = PatternTrie(*drawn, tuning=Tuning(table_cells=table_cells))
     node = {trie.string(u): u for u in range(len(trie))}
     pairs = [(u, y) for u in range(len(trie)) for y in range(trie.n_labels)]
     got = trie.child(np.array([u for u, _ in pairs]), np.array([y for _, y in pairs]))
@@ -155,9 +153,7 @@ def test_pattern_of_an_unknown_label(pattern, label):
 @pytest.mark.parametrize("table_cells", [0, 10**6])
 @given(drawn=pattern_sets())
 def test_after_is_the_longest_match_after_one_more_label(table_cells, drawn):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "TABLE_CELLS", table_cells)
-        trie = PatternTrie(*drawn)
+    trie = PatternTrie(*drawn, tuning=Tuning(table_cells=table_cells))
     node = {trie.string(u): u for u in range(len(trie))}
     for u in range(len(trie)):
         for y in range(trie.n_labels):

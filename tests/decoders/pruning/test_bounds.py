@@ -1,12 +1,11 @@
 """Labels that stay candidates, against all labellings that have them."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from spacy_hoseq.decoders.pruning import bounds
+from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
 
@@ -15,16 +14,19 @@ from ...strategies import cases
 from .test_limits import plain_tables
 
 
+def loss_of(case):
+    return fired_loss_of(case.potentials().fired, case.weights().trie, case.scores.shape)
+
+
 @pytest.mark.parametrize("block", [1, 9, 180_000])
 @given(case=cases())
 def test_labels_of_best_labellings_stay(block, case):
     """All tests, against the most that any labelling with the label scores. The earlier keep what the later do."""
-    patterns = case.pattern_scores()
-    limits, loss = Limits(case.trans, patterns), fired_loss_of(patterns, case.scores.shape)
-    with mock.patch.object(bounds, "BLOCK_CELLS", block):
-        found = candidate_labels(case.scores, limits, allowed=case.allowed, fired_loss=loss)
+    limits, loss = Limits(case.weights()), loss_of(case)
+    tuning = Tuning(bound_cells=block, bound_candidates=block)
+    found = candidate_labels(case.scores, limits, allowed=case.allowed, fired_loss=loss, tuning=tuning)
     decided = beside_decided(found, limits, case.lengths)
-    lists = (found, decided, refine(decided, limits, case.lengths))
+    lists = (found, decided, refine(decided, limits, case.lengths, tuning=tuning))
     assert all(some.scores.tolist() == case.scores[some.tokens, some.labels].tolist() for some in lists)
     candidates, fewer, fewest = (some.dense(case.n_labels)[1] for some in lists)
     assert (candidates >= fewer).all() and (fewer >= fewest).all() and fewest.any(axis=1).all()
@@ -42,8 +44,7 @@ def test_labels_of_best_labellings_stay(block, case):
 @given(case=cases(max_tokens=10))
 def test_beside_decided_is_its_definition(case):
     """Also with patterns and forbidden transitions; what stands in other sequences has no part in it."""
-    patterns = case.pattern_scores()
-    limits, loss = Limits(case.trans, patterns), fired_loss_of(patterns, case.scores.shape)
+    limits, loss = Limits(case.weights()), loss_of(case)
     found = candidate_labels(case.scores, limits, allowed=case.allowed, fired_loss=loss)
     mask, got = (some.dense(case.n_labels)[1] for some in (found, beside_decided(found, limits, case.lengths)))
     fired = np.zeros(case.scores.shape) if loss is None else loss.at(np.arange(mask.size)).reshape(mask.shape)
@@ -66,8 +67,7 @@ def test_beside_decided_is_its_definition(case):
 @given(case=cases(max_tokens=10))
 def test_refine_is_its_definition(case):
     """The neighbours after first; then those before, over what that has left, with what it has found for the others."""
-    patterns = case.pattern_scores()
-    limits, loss = Limits(case.trans, patterns), fired_loss_of(patterns, case.scores.shape)
+    limits, loss = Limits(case.weights()), loss_of(case)
     found = candidate_labels(case.scores, limits, allowed=case.allowed, fired_loss=loss)
     got = refine(found, limits, case.lengths).dense(case.n_labels)[1]
     mask = found.dense(case.n_labels)[1]
@@ -100,7 +100,7 @@ def test_second_round_works_with_what_the_first_has_left():
     has 6.5 less than label 0, and can have 3 + 3 more, now that label 2 (worth 4 after it) cannot follow."""
     scores, trans = np.array([[6.5, 0, -100], [2, 0, -100]]), np.zeros((3, 3))
     trans[1, 1:] = 3, 4
-    limits = Limits(trans, None)
+    limits = Limits(Weights(trans))
     found = candidate_labels(scores, limits)
     assert found.labels.tolist() == [0, 1, 0, 1]
     assert refine(found, limits, np.array([2])).labels.tolist() == [0, 0]
@@ -131,7 +131,7 @@ def plain_loss(instead, earned, labels):
 @given(case=cases())
 def test_fired_loss_is_the_weight_of_patterns_that_need_the_label(case):
     """Also of those that begin before the sequence: they never match, and more is lost at most."""
-    got = fired_loss_of(case.pattern_scores(), case.scores.shape)
+    got = loss_of(case)
     if not case.fired:
         assert got is None
         return

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.pruning import limits as limits_module
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
@@ -95,35 +96,27 @@ def test_scores_that_exclude_little_or_nothing(scale, n_patterns):
 
 def test_few_candidates_are_left_of_450():
     case = fine_case(0, 450, lengths=[30] * 20)
-    limits = Limits(case.trans, None)
+    potentials = case.potentials()
+    limits = potentials.weights.prepared(Limits)
     first = candidate_labels(case.scores, limits)
     second = refine(beside_decided(first, limits, case.lengths), limits, case.lengths)
     assert len(first.labels) < 12 * len(case.scores) and len(second.labels) < 1.7 * len(case.scores)
     with mock.patch.object(pruning, "viterbi", None):
-        pruned_labels(case.scores, case.trans, case.lengths, limits=limits)
+        pruned_labels(potentials)
 
 
 def test_limits_are_made_for_the_best_scoring_labels_and_once():
     """Also with other scores, of other sequences; a batch of few tokens needs few rows, whatever L is."""
     case = fine_case(0, 300)
-    limits = Limits(case.trans, None)
-    potentials = case.potentials()._replace(limits=limits)
+    potentials = case.potentials()
     with mock.patch.object(limits_module, "most_lost", wraps=limits_module.most_lost) as made:
         decode_exact(potentials)
         rows = np.concatenate([call.args[2] for call in made.call_args_list[::2]])
         assert sorted(rows.tolist()) == np.unique(case.scores.argmax(axis=1)).tolist()
         made.reset_mock()
         decode_exact(potentials)
-        decode_exact(case.take([1, 2]).potentials()._replace(limits=limits, trans=case.trans))
+        decode_exact(case.take([1, 2]).potentials()._replace(weights=potentials.weights))
         assert not made.called
-
-
-def test_limits_of_other_weights_are_not_used():
-    case = fine_case(0, 20)
-    wrong = Limits(np.zeros((20, 20)), None)
-    changed = case.potentials()._replace(limits=Limits(case.trans, None))._replace(trans=5 * case.trans)
-    assert_same(decode_exact(case.potentials()._replace(limits=wrong)), decode_viterbi(case))
-    assert_same(decode_exact(changed), decode_viterbi(replace(case, trans=changed.trans)))
 
 
 @pytest.mark.parametrize("n_patterns", [0, 30])
@@ -131,12 +124,11 @@ def test_parts_of_a_batch_with_many_pairs(n_patterns):
     case = fine_case(4, 60, lengths=[9, 1, 30, 14, 2], n_patterns=n_patterns)
     expected = decode(case) if n_patterns else decode_chain(case)
     for pairs in (1, 40, 200):
-        with mock.patch.object(pruning, "MAX_PAIRS", pairs):
-            assert_same(decode(case) if n_patterns else decode_chain(case), expected)
-    parts = list(pruning._parts(np.array([0, 2, 3, 5]), np.array([5, 99, 4, 2, 0, 9])))
+        tuning = Tuning(pair_cells=pairs)
+        assert_same(decode(case, tuning) if n_patterns else decode_chain(case, tuning), expected)
+    parts = list(pruning._parts(np.array([0, 2, 3, 5]), np.array([5, 99, 4, 2, 0, 9]), 1_000_000))
     assert [part.tolist() for part in parts] == [[0, 2, 3, 5]]
-    with mock.patch.object(pruning, "MAX_PAIRS", 6):
-        parts = list(pruning._parts(np.array([0, 2, 3, 5]), np.array([5, 99, 4, 2, 0, 9])))
+    parts = list(pruning._parts(np.array([0, 2, 3, 5]), np.array([5, 99, 4, 2, 0, 9]), 6))
     assert [part.tolist() for part in parts] == [[0, 2], [3, 5]]
 
 

@@ -1,13 +1,14 @@
 """The tables that pruning rests on, against the formulas of the module, over all strings of labels and not a trie."""
 
 import itertools
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import numpy as np
 import pytest
 
+from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import limits as module
 from spacy_hoseq.decoders.pruning.limits import Limits
 
@@ -75,9 +76,8 @@ def test_limits_are_their_formulas(seed, cells):
     trans, patterns = random_features(seed)
     given_trans = trans.copy()
     case = Case(np.zeros((1, len(trans))), trans, np.array([1]), patterns)
-    with mock.patch.object(module, "CUBE_CELLS", cells):
-        got = Limits(trans, case.pattern_scores())
-        everywhere = table_of(got)
+    got = Limits(case.weights(), tuning=Tuning(limit_cells=cells))
+    everywhere = table_of(got)
     after, before = plain_tables(trans, patterns)
     np.testing.assert_array_equal(got.trans, given_trans)
     np.testing.assert_allclose(got.after, after, rtol=1e-12)
@@ -88,21 +88,21 @@ def test_limits_are_their_formulas(seed, cells):
 
 def test_limits_of_a_chain():
     trans = np.array([[0.0, -1.0], [1.0, 0.5]], np.float32)
-    got = Limits(trans, None)
+    got = Limits(Weights(trans))
     assert got.trans.dtype == np.float64
     assert got.after.tolist() == got.before.tolist() == trans.tolist()
     assert plain_everywhere(trans, trans, trans).tolist() == [[0.0, 1.5], [1.0, 0.0]]
     assert_just_above(table_of(got), [[0.0, 1.5], [1.0, 0.0]])
-    closed = Limits(np.array([[0.0, -np.inf], [1.0, 0.5]]), None)
+    closed = Limits(Weights(np.array([[0.0, -np.inf], [1.0, 0.5]])))
     assert_just_above(table_of(closed), [[0.0, np.inf], [np.inf, 0.0]])
-    assert table_of(Limits(np.zeros((2, 2)), None)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert table_of(Limits(Weights(np.zeros((2, 2))))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_limits_worked_out_by_hand():
     """Pattern 0,1,0 of weight 2 and 1,0 of weight 1. Labels 1, 0 earn 3 where they end; 0, 1 earn nothing there, but 2
     at the next token. Label 0 in place of 1: at most 2 + 0 is lost; 1 in place of 0: 3 before it, and after it 2."""
     case = Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1]), (((0, 1, 0), 2.0), ((1, 0), 1.0)))
-    got = Limits(case.trans, case.pattern_scores())
+    got = Limits(case.weights())
     assert got.after.tolist() == [[0.0, 0.0], [3.0, 0.0]]
     assert got.before.tolist() == [[0.0, 2.0], [3.0, 0.0]]
     assert_just_above(table_of(got), [[0.0 + 3.0 + 2.0, 0.0 + 3.0], [3.0 + 2.0, 0.0 + 3.0]])
@@ -114,7 +114,7 @@ def test_no_replacement_loses_more_than_the_limit(seed):
     trans, patterns = random_features(seed)
     n_labels = len(trans)
     case = Case(np.zeros((5, n_labels)), trans, np.array([5]), patterns)
-    limits = table_of(Limits(trans, case.pattern_scores()))
+    limits = table_of(Limits(case.weights()))
     labellings = all_labellings(5, n_labels)
     for t, j in itertools.product(range(5), range(n_labels)):
         replaced = labellings.copy()
@@ -130,7 +130,7 @@ def test_limits_of_any_size_are_not_below_the_formula(size):
     """Beyond 1e18 in double precision: single precision ends at 3e38."""
     rng = np.random.default_rng(0)
     trans = np.round(rng.normal(size=(7, 7)), 2) * size
-    got = table_of(Limits(trans, None))
+    got = table_of(Limits(Weights(trans)))
     exact = plain_everywhere(trans, trans, trans)
     assert got.dtype == (np.float32 if size < 1e18 else np.float64)
     assert (got >= exact).all()
@@ -139,8 +139,8 @@ def test_limits_of_any_size_are_not_below_the_formula(size):
 
 def test_rows_are_made_once_and_only_those_asked_for():
     trans = np.random.default_rng(0).normal(size=(9, 9))
-    whole = table_of(Limits(trans, None))
-    limits = Limits(trans, None)
+    whole = table_of(Limits(Weights(trans)))
+    limits = Limits(Weights(trans))
     with mock.patch.object(module, "most_lost", wraps=module.most_lost) as made:
         for labels in ([4, 1, 4], [1, 4], [8, 0, 1]):
             assert limits.everywhere(np.array(labels)).tolist() == whole[labels].tolist()
@@ -148,32 +148,13 @@ def test_rows_are_made_once_and_only_those_asked_for():
     assert asked == [[1, 4], [1, 4], [0, 8], [0, 8]], "one call for each side"
 
 
-def test_limits_belong_to_arrays_and_not_to_numbers():
-    case = Case(np.zeros((1, 2)), np.eye(2), np.array([1]), (((0, 1), 2.0),))
-    trans, patterns = case.trans, case.pattern_scores()
-    limits, chain = Limits(trans, patterns), Limits(trans, None)
-    assert limits.belong_to(trans, patterns) and limits.belong_to(trans, patterns._replace(fired=None))
-    assert chain.belong_to(trans, None)
-    assert not limits.belong_to(trans, None) and not chain.belong_to(trans, patterns)
-    assert not limits.belong_to(trans.copy(), patterns) and not chain.belong_to(trans.copy(), None)
-    assert not limits.belong_to(trans, patterns._replace(weights=patterns.weights.copy()))
-    assert not limits.belong_to(trans, case.pattern_scores()._replace(weights=patterns.weights))
-
-
 def test_threads_may_fill_the_same_limits():
     trans = np.random.default_rng(0).normal(size=(60, 60))
-    whole = table_of(Limits(trans, None))
+    whole = table_of(Limits(Weights(trans)))
     for seed in range(5):
-        limits = Limits(trans, None)
+        limits = Limits(Weights(trans))
         asked = [np.random.default_rng([seed, i]).integers(0, 60, 8) for i in range(40)]
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(limits.everywhere, asked))
         for labels, rows in zip(asked, found, strict=True):
             assert rows.tolist() == whole[labels].tolist()
-
-
-def test_copies_for_other_processes_are_filled_again():
-    trans = np.random.default_rng(0).normal(size=(5, 5))
-    limits = Limits(trans, None)
-    whole = table_of(limits)
-    assert table_of(pickle.loads(pickle.dumps(limits))).tolist() == whole.tolist()

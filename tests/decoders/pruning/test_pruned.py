@@ -10,39 +10,38 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import Paths
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows, pruned_labels
 
-from ...cases import Case
+from ...cases import Case, with_a_trie
 from ...contract import DecoderContract
 from ...strategies import cases, peaked_case
 from ..chain.test_viterbi import decode_viterbi
 from ..higher_order.test_nonnegative import decode_with_patterns
 
 
-def pruned(case, patterns):
-    labels = pruned_labels(case.scores, case.trans, case.lengths, patterns=patterns, allowed=case.allowed)
-    return Paths(labels, path_score(case.scores, case.trans, labels, case.lengths, patterns=patterns))
+def decode(case, tuning=TUNING):
+    potentials = case.potentials()
+    labels = pruned_labels(potentials, tuning=tuning)
+    return Paths(labels, path_score(potentials, labels))
 
 
-def decode_chain(case):
-    return pruned(case, None)
-
-
-def decode(case):
-    return pruned(case, case.pattern_scores())
+def decode_chain(case, tuning=TUNING):
+    return decode(case.without_patterns(), tuning)
 
 
 class TestPrunedChain(DecoderContract):
     takes_patterns = False
 
-    def decode(self, case):
-        return decode_chain(case)
+    def decode(self, case, tuning=TUNING):
+        return decode_chain(case, tuning)
 
 
 class TestPruned(DecoderContract):
-    def decode(self, case):
-        return decode(case)
+    def decode(self, case, tuning=TUNING):
+        return decode(case, tuning)
 
 
 def assert_same(got, expected):
@@ -62,8 +61,7 @@ def unpruned(case, decoder):
 def test_chain_is_viterbi(case, step_cost):
     """With sequences of few labels that are decoded as they are, and without."""
     expected = unpruned(case, decode_viterbi)
-    with mock.patch.object(pruning, "STEP_COST", step_cost):
-        assert_same(decode_chain(case), expected)
+    assert_same(decode_chain(case, Tuning(step_cost=step_cost)), expected)
 
 
 @given(case=cases(max_labels=7, max_tokens=40, max_sequences=4))
@@ -184,9 +182,9 @@ def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     """Also where one window among others is dense: few and many candidates take different decoders."""
     case = replace(case, trans=np.nan_to_num(case.trans, neginf=-2.0))
     cost = data.draw(st.sampled_from([0, 5, 20, 10**9]))
-    with mock.patch.object(pruning, "SPARSE_COST", cost):
-        batch = decode(case)
-        parts = [decode(case.take([i])) for i in range(len(case.lengths))]
+    tuning = Tuning(sparse_cost=cost)
+    batch = decode(case, tuning)
+    parts = [decode(case.take([i]), tuning) for i in range(len(case.lengths))]
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
     np.testing.assert_array_equal(batch.scores, [part.scores[0] for part in parts])
     np.testing.assert_array_equal(batch.scores, decode_with_patterns(case).scores)
@@ -209,15 +207,14 @@ def routed(case, decode_case):
     lengths = {"_decode_open": [], "_decode_all": []}
 
     def noting(name, original):
-        def wrapper(scores, trans, own, *args):
-            lengths[name].extend(own.tolist())
-            return original(scores, trans, own, *args)
+        def wrapper(*args):
+            lengths[name].extend(args[-2].lengths.tolist())
+            return original(*args)
 
         return mock.patch.object(pruning, name, wrapper)
 
-    cheap = mock.patch.object(pruning, "STEP_COST", 100)
-    with cheap, noting("_decode_open", pruning._decode_open), noting("_decode_all", pruning._decode_all):
-        result = decode_case(case)
+    with noting("_decode_open", pruning._decode_open), noting("_decode_all", pruning._decode_all):
+        result = decode_case(case, Tuning(step_cost=100))
     return result, lengths["_decode_open"], lengths["_decode_all"]
 
 
@@ -260,9 +257,8 @@ def test_message_names_the_sequence_among_few_and_many(closed, n_patterns):
     allowed[first : first + 2, 1:] = False
     case.trans[0, 0] = -np.inf
     case = replace(case, allowed=allowed)
-    cheap = mock.patch.object(pruning, "STEP_COST", 100)
-    with cheap, pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
-        decode(case) if n_patterns else decode_chain(case.without_patterns())
+    with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
+        (decode if n_patterns else decode_chain)(case, Tuning(step_cost=100))
 
 
 def plain_is_few(counts, n_labels, rest, cost):
@@ -275,12 +271,11 @@ def plain_is_few(counts, n_labels, rest, cost):
 @given(case=cases(min_labels=3, max_sequences=5), seed=st.integers(0, 10**6), limit=st.sampled_from([0, 5, 4000]))
 def test_what_few_candidates_are(case, seed, limit):
     counts = np.random.default_rng(seed).integers(1, 9, len(case.scores))
-    patterns, trans, lengths = case.pattern_scores(), case.trans, case.lengths
-    with mock.patch.object(pruning, "MANY_NODES", limit):
-        chain = pruning.is_few(counts, lengths, trans, None)
-        first = pruning.is_few(counts, lengths, trans, patterns)
-        second = pruning.is_few(counts, lengths, trans, patterns, pruning.SPARSE_COST)
-    nodes = 8 * min(limit, len(patterns.trie))
+    weights, lengths, tuning = with_a_trie(case).weights, case.lengths, Tuning(many_nodes=limit)
+    chain = pruning.is_few(counts, lengths, Weights(case.trans), tuning)
+    first = pruning.is_few(counts, lengths, weights, tuning)
+    second = pruning.is_few(counts, lengths, weights, tuning, tuning.sparse_cost)
+    nodes = 8 * min(limit, len(weights.trie))
     settings = (chain, 4000, 32), (first, nodes, 32), (second, nodes, 64)
     for got, rest, cost in settings:
         parts = np.split(counts, case.starts[1:])

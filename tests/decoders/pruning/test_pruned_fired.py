@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.problem.firing import matching
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows
 
 from ... import oracle
-from ...cases import Case
+from ...cases import Case, with_a_trie
 from ...strategies import random_mask
 from ..higher_order.test_nonnegative import decode_with_patterns
 from .test_pruned import assert_same, decode
@@ -45,21 +47,20 @@ def fired_case(seed, lengths, n_labels, *, n_patterns, masked=False, open_share=
     return Case(scores, rng.normal(0, 0.7, (n_labels, n_labels)), np.array(lengths), (), tuple(fired), allowed)
 
 
-def decode_by_windows(case, sparse_cost=pruning.SPARSE_COST, together=pruning.WINDOW_TOKENS):
+def decode_by_windows(case, sparse_cost=TUNING.sparse_cost, together=TUNING.window_tokens):
     """Every sequence counts as one with few candidates. RETURNS paths, tokens decoded as chains, and with patterns."""
     tokens = {"chain": 0, "patterns": 0}
 
     def counting(original):
-        def wrapper(candidates, trans, patterns, windows):
-            tokens["chain" if patterns is None else "patterns"] += len(windows.tokens)
-            return original(candidates, trans, patterns, windows)
+        def wrapper(candidates, weights, potentials, windows, tuning):
+            tokens["chain" if potentials is None else "patterns"] += len(windows.tokens)
+            return original(candidates, weights, potentials, windows, tuning)
 
         return wrapper
 
-    settings = {"PAIR_COST": 0, "SPARSE_COST": sparse_cost, "WINDOW_TOKENS": together}
-    with mock.patch.multiple(pruning, **settings):
-        with mock.patch.object(pruning, "_decode_windows", counting(pruning._decode_windows)):
-            paths = decode(case)
+    tuning = Tuning(pair_cost=0, sparse_cost=sparse_cost, window_tokens=together)
+    with mock.patch.object(pruning, "_decode_windows", counting(pruning._decode_windows)):
+        paths = decode(case, tuning)
     return paths, tokens["chain"], tokens["patterns"]
 
 
@@ -158,19 +159,20 @@ def test_what_is_deciding_and_covered(seed, lengths, n_patterns):
     """By their definitions, token by token."""
     case = fired_case(seed, lengths, 3, n_patterns=n_patterns * (sum(lengths) > 1))
     is_open = np.random.default_rng(seed).random(len(case.scores)) < 0.2
-    patterns = case.pattern_scores()
+    potentials = with_a_trie(case)
     deciding = [span for span in spans(case) if is_open[span[0] : span[1] + 1].any()]
-    got = pruning._deciding(patterns, is_open)
+    got = pruning._deciding(potentials, is_open)
     assert (got is None) == (not deciding)
     if got is not None:
-        depth = got.trie.depth[got.fired.nodes]
+        depth = got.weights.trie.depth[got.fired.nodes]
         assert list(zip((got.fired.tokens - depth + 1).tolist(), got.fired.tokens.tolist(), strict=True)) == deciding
     covered = [any(first <= t <= last for first, last in spans(case)) for t in range(len(case.scores))]
-    assert pruning._covered(patterns, len(case.scores)).tolist() == covered
-    weights = np.zeros(len(patterns.trie))
-    assert pruning._deciding(patterns._replace(fired=None, weights=weights), is_open) is None
+    assert pruning._covered(potentials, len(case.scores)).tolist() == covered
+    trie = potentials.weights.trie
+    assert pruning._deciding(potentials._replace(fired=None), is_open) is None
+    weights = np.zeros(len(trie))
     weights[-1:] = 1.0
-    everywhere = patterns._replace(fired=None, weights=weights)
+    everywhere = potentials._replace(fired=None, weights=Weights(case.trans, trie, weights))
     assert pruning._deciding(everywhere, is_open) == everywhere
     assert not pruning._covered(everywhere, 4).any()
 
@@ -179,18 +181,17 @@ def test_what_is_deciding_and_covered(seed, lengths, n_patterns):
 def test_windows_by_decoder(seed, lengths, n_patterns, together):
     """Each window once: as a chain if no pattern ends in it."""
     case = fired_case(seed, [*lengths, 5], 3, n_patterns=n_patterns)
-    patterns, n = case.pattern_scores(), len(case.scores)
+    potentials, n = case.potentials(), len(case.scores)
     rng = np.random.default_rng(seed)
-    is_open = (rng.random(n) < 0.2) | pruning._covered(patterns, n)
+    is_open = (rng.random(n) < 0.2) | pruning._covered(potentials, n)
     windows = open_windows(is_open, case.lengths, 1)
     found = []
-    with mock.patch.object(pruning, "WINDOW_TOKENS", together):
-        parts = list(pruning._by_decoder(windows, rng.integers(1, 4, n), case.trans, patterns))
-    for inside, some in parts:
+    parts = pruning._by_decoder(windows, rng.integers(1, 4, n), potentials, Tuning(window_tokens=together))
+    for of_windows, some in parts:
         assert 0 < len(some.tokens) == some.lengths.sum() < together + 2 * some.lengths.max()
         for tokens in np.split(some.tokens, np.cumsum(some.lengths)[:-1]):
-            found.append((tokens.tolist(), inside is not None))
-            assert inside is None or inside is patterns
+            found.append((tokens.tolist(), of_windows is not None))
+            assert of_windows is None or of_windows is potentials
     every = [tokens.tolist() for tokens in np.split(windows.tokens, np.cumsum(windows.lengths)[:-1])]
     ends = {token for token, _, _ in case.fired}
     assert sorted(found) == sorted((tokens, bool(ends.intersection(tokens))) for tokens in every)

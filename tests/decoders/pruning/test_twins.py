@@ -118,10 +118,10 @@ def test_patterns_are_their_plain_twin(seed, scale):
 def test_k_best_and_path_score_with_weights_of_any_sign(seed):
     for single in random_case(seed, signed=True).singles():
         score, labels = plain_decode(single)
-        patterns = single.pattern_scores()
-        best = k_best(single.scores, single.trans, 5, patterns=patterns, allowed=single.allowed)
+        potentials = single.potentials()
+        best = k_best(potentials, 5)
         assert best.labels[0].tolist() == list(labels) and best.scores[0] == pytest.approx(score)
-        again = [path_score(single.scores, single.trans, y, single.lengths, patterns=patterns)[0] for y in best.labels]
+        again = [path_score(potentials, y)[0] for y in best.labels]
         assert best.scores == pytest.approx(again) and (np.diff(best.scores) < 0).all()
 
 

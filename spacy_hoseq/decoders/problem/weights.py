@@ -1,0 +1,83 @@
+"""What scores every text in the same way: pairs of labels, and label patterns wherever they occur."""
+
+from functools import cached_property
+from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
+
+import numpy as np
+
+from ...arrays import AnyFloats, Floats, Mask
+from .trie import PatternTrie
+
+Prepared = TypeVar("Prepared")
+
+
+class Weights:
+    """The weights of a model, and what decoders have made of them.
+
+    trans (L, L): first index is the earlier token; -inf forbids a transition.
+    trie: all label patterns, those that fire at positions included; None = there are none.
+    node_weights (U,) float64: weight of each node's string wherever it occurs; 0 for mere prefixes and single labels.
+
+    Make them once and decode many batches with them: tables such as the limits of pruning are made when first needed,
+    and kept. The arrays must not change afterwards; other weights are another object. Threads may share it. A pickle
+    holds the weights alone.
+    """
+
+    def __init__(
+        self, trans: AnyFloats, trie: Optional[PatternTrie] = None, node_weights: Optional[Floats] = None
+    ) -> None:
+        self.trans = trans
+        self._trie, self._node_weights = trie, node_weights
+        self._prepared: Dict[Callable[[Weights], Any], Any] = {}
+        self._permitting: Optional[Tuple[Mask, Weights]] = None
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.trans)
+
+    @property
+    def has_patterns(self) -> bool:
+        return self._trie is not None
+
+    @cached_property
+    def trie(self) -> PatternTrie:
+        """All label patterns; without any its nodes are the single labels."""
+        return PatternTrie([], self.n_labels) if self._trie is None else self._trie
+
+    @cached_property
+    def node_weights(self) -> Floats:
+        """RETURNS (U,)."""
+        return np.zeros(len(self.trie)) if self._node_weights is None else self._node_weights
+
+    @cached_property
+    def psi(self) -> Floats:
+        """psi(u): what a match of node u earns, the weights of all its suffixes. RETURNS (U,)."""
+        return self.trie.suffix_sums(self.node_weights)
+
+    @cached_property
+    def precise_trans(self) -> Floats:
+        """trans (L, L) in double precision."""
+        return np.ascontiguousarray(self.trans, np.float64)
+
+    @cached_property
+    def permit_all(self) -> bool:
+        """Whether no transition is forbidden."""
+        return bool(np.isfinite(self.trans).all())
+
+    def prepared(self, make: Callable[["Weights"], Prepared]) -> Prepared:
+        """What `make` makes of these weights, made once. make: a class or function of a module, not a closure."""
+        if make not in self._prepared:
+            self._prepared.setdefault(make, make(self))  # of two threads that make it, one wins
+        return cast(Prepared, self._prepared[make])
+
+    def permitting(self, pairs: Mask) -> "Weights":
+        """The same with transitions between some pairs of labels only. pairs (L, L) bool: the last one asked for is
+        remembered by identity, with what is prepared for it."""
+        known = self._permitting
+        if known is None or known[0] is not pairs:
+            trans = np.where(pairs, self.trans, -np.inf)
+            known = self._permitting = pairs, Weights(trans, self._trie, self._node_weights)
+        return known[1]
+
+    def __reduce__(self) -> Any:
+        return Weights, (self.trans, self._trie, self._node_weights)
