@@ -29,12 +29,12 @@ from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.choice import decode_longest_match
 from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.higher_order.longest_match import decode_any_sign
 from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.problem.potentials import Potentials
-from spacy_hoseq.decoders.problem.trie import PatternScores, PatternTrie
-from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.problem.trie import PatternTrie
+from spacy_hoseq.decoders.problem.weights import Weights
 
 from .page import write_table
 
@@ -75,7 +75,7 @@ def make_problem(
     n_sentences = max(1, n_tokens // length)
     lengths = np.full(n_sentences, length, np.int32)
     scores = rng.normal(size=(n_sentences * length, labels)).astype(np.float32) * 2
-    potentials = Potentials(scores, rng.normal(size=(labels, labels)), lengths, PatternScores(trie, weights))
+    potentials = Potentials(scores, Weights(rng.normal(size=(labels, labels)), trie, weights), lengths)
     one = potentials._replace(scores=scores[:length], lengths=lengths[:1])
     return Problem(len(chosen), labels, order, length, potentials, one)
 
@@ -97,9 +97,9 @@ def decoders() -> Dict[str, Callable[[Potentials], object]]:
     dual, beam = DualDecomposition(max_iterations=10), BeamSearch(width=8)
     return {
         "Viterbi (no patterns)": lambda p: viterbi(p.scores, p.trans, p.lengths),
-        "trie": lambda p: decode_nonnegative(p.scores, p.trans, p.patterns, p.lengths),
+        "trie": decode_nonnegative,
         "exact (pruned)": decode_exact,
-        "any sign": decode_longest_match,
+        "any sign": decode_any_sign,
         "pattern CRF (sums)": exact_posterior,
         "beam search, 8": beam,
         "dual decomposition, 10": dual,
@@ -208,16 +208,15 @@ def trained_like(n_labels: int, *, patterns: int, n_sentences: int = 50, length:
     scores[unsure, likely[1, unsure]] += rng.normal(7, 1.5, len(unsure))
     trans = 0.5 * rng.normal(size=(n_labels, n_labels)) * (rng.random((n_labels, n_labels)) < 10 / n_labels)
     lengths = np.full(n_sentences, length, np.int32)
-    potentials = Potentials(scores.astype(np.float32), trans, lengths)
     if not patterns:
-        return potentials
+        return Potentials(scores.astype(np.float32), Weights(trans), lengths)
     rows = np.lib.stride_tricks.sliding_window_view(likely[0], 3).tolist()
     found = sorted({tuple(row[: 2 + i % 2]) for i, row in enumerate(rows)})
     chosen = [found[i] for i in rng.permutation(len(found))[:patterns].tolist()]
     trie = PatternTrie(chosen, n_labels)
     weights = np.zeros(len(trie))
     weights[trie.node_of] = np.abs(rng.normal(size=len(chosen))) * 0.5
-    return potentials._replace(patterns=PatternScores(trie, weights))
+    return Potentials(scores.astype(np.float32), Weights(trans, trie, weights), lengths)
 
 
 def label_sets(page: Optional[Path]) -> None:
@@ -226,10 +225,9 @@ def label_sets(page: Optional[Path]) -> None:
     for patterns in (0, 300):
         per_label: Dict[int, List[float]] = {}
         for n_labels in LABEL_SETS:
-            fresh = trained_like(n_labels, patterns=patterns)
-            kept = fresh._replace(limits=Limits(fresh.trans, fresh.patterns))
-            runs = [lambda: decode_exact(kept), lambda: decode_exact(fresh), lambda: unpruned(fresh)]  # noqa: B023
-            per_label[n_labels] = medians(runs, len(fresh.scores))
+            kept = trained_like(n_labels, patterns=patterns)
+            runs = [lambda: decode_exact(kept), lambda: decode_exact(fresh(kept)), lambda: unpruned(kept)]  # noqa: B023
+            per_label[n_labels] = medians(runs, len(kept.scores))
         for n_labels, times in per_label.items():
             cells = [f"{own:.2f} us ({own / base:.1f})" for own, base in zip(times, per_label[44], strict=True)]
             rows.append((f"{n_labels:,}", str(patterns), *cells))
@@ -239,9 +237,17 @@ def label_sets(page: Optional[Path]) -> None:
         write_table(page, "decoding-label-sets", header, rows)
 
 
+def fresh(potentials: Potentials) -> Potentials:
+    """With weights of which nothing is prepared."""
+    weights = potentials.weights
+    features = (weights.trie, weights.node_weights) if weights.has_patterns else ()
+    return potentials._replace(weights=Weights(weights.trans, *features))
+
+
 def unpruned(potentials: Potentials) -> object:
-    scores, trans, lengths, patterns = potentials[:4]
-    return viterbi(scores, trans, lengths) if patterns is None else decode_nonnegative(scores, trans, patterns, lengths)
+    if potentials.weights.has_patterns:
+        return decode_nonnegative(potentials)
+    return viterbi(potentials.scores, potentials.trans, potentials.lengths)
 
 
 def medians(runs: List[Callable[[], object]], n_tokens: int) -> List[float]:

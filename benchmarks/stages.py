@@ -61,18 +61,17 @@ def stages(model: Path, text: Path) -> Column:
     docs = [Doc(nlp.vocab, words=sentence) for sentence in words]
     emissions = pipe.model.layers[0]
     extractor = emissions.attrs["features"].extractor
-    scores, trans, lengths, patterns = pipe.model.predict(docs)[:4]
-    limits = Limits(trans, patterns)  # kept, as the model does
+    potentials = pipe.model.predict(docs)
+    scores, weights, lengths = potentials[:3]
+    limits = weights.prepared(Limits)
     first = candidate_labels(scores, limits)
     second = beside_decided(first, limits, lengths)
-    if patterns is not None:
+    if weights.has_patterns:
         second = refine(second, limits, lengths)
     guesses = pipe.predict(docs)
 
     def unpruned() -> Any:
-        if patterns is None:
-            return viterbi(scores, trans, lengths)
-        return decode_nonnegative(scores, trans, patterns, lengths)
+        return decode_nonnegative(potentials) if weights.has_patterns else viterbi(scores, weights.trans, lengths)
 
     def untagged() -> List[Doc]:
         return [Doc(nlp.vocab, words=sentence) for sentence in words]
@@ -81,13 +80,13 @@ def stages(model: Path, text: Path) -> Column:
     timed = {
         "attribute values of all tokens": timer(lambda: extractor.columns(docs)),
         "emission scores, these included": timer(lambda: emissions.predict(docs)),
-        "decoding": timer(lambda: pruned_labels(scores, trans, lengths, patterns=patterns, limits=limits)),
+        "decoding": timer(lambda: pruned_labels(potentials)),
         "(decoding without pruning)": timer(unpruned),
         "writing tags": timer(lambda docs: pipe.set_annotations(docs, guesses), untagged),
         "all, through nlp.pipe": timer(lambda docs: list(nlp.pipe(docs)), untagged),
     }
     counted = {
-        "label patterns": str(0 if patterns is None else int((patterns.weights > 0).sum())),
+        "label patterns": str(int((weights.node_weights > 0).sum())),
         "candidates a token, first bound": f"{len(first.labels) / n:.2f}",
         "candidates a token, later rounds": f"{len(second.labels) / n:.2f}",
         "tokens left open": f"{np.mean(second.counts > 1):.1%}",

@@ -32,10 +32,9 @@ L = len(LABELS)
 
 def enumerated(nlp, doc):
     """Score of every labelling of a Doc."""
-    scores, trans, lengths, *features = tagger_of(nlp).model.predict([doc])
-    features = dict(zip(("patterns", "configurations", "edge_scores"), features[:3], strict=True))
+    potentials = tagger_of(nlp).model.predict([doc])
     return {
-        y: float(path_score(scores, trans, np.array(y, np.int32), lengths, **features).sum())
+        y: float(path_score(potentials, np.array(y, np.int32)).sum())
         for y in itertools.product(range(L), repeat=len(doc))
     }
 

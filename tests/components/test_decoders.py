@@ -74,8 +74,7 @@ def from_text(decoder):
 
 
 def score_of(potentials, labels):
-    scores, trans, lengths, patterns, configurations = potentials[:5]
-    return path_score(scores, trans, labels, lengths, patterns=patterns, configurations=configurations)
+    return path_score(potentials, labels)
 
 
 @pytest.mark.parametrize("name", DECODERS)

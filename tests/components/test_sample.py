@@ -25,13 +25,11 @@ def ready(kind="spans", n_updates=2, **settings):
 
 def probabilities(nlp, doc, keep=lambda labels: True):
     """p(labels | doc), of the labellings that may be, by enumeration."""
-    scores, trans, lengths, patterns, configurations = tagger_of(nlp).model.predict([doc])[:5]
+    potentials = tagger_of(nlp).model.predict([doc])
     table = {}
     for y in itertools.product(range(L), repeat=len(doc)):
         if keep(tuple(LABELS[label] for label in y)):
-            score = path_score(
-                scores, trans, np.array(y, np.int32), lengths, patterns=patterns, configurations=configurations
-            )
+            score = path_score(potentials, np.array(y, np.int32))
             table[tuple(LABELS[label] for label in y)] = float(np.exp(score.sum()))
     total = sum(table.values())
     return {labels: p / total for labels, p in table.items()}

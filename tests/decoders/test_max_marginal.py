@@ -58,4 +58,4 @@ def test_no_permitted_labelling():
     allowed = np.array([[True, False], [False, True]])
     case = Case(np.zeros((2, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([2]), (((1, 0), 1.0),), allowed=allowed)
     with pytest.raises(ValueError, match=r"\[HS023\] Sequence 0 has no permitted label sequence"):
-        max_marginal(case.potentials(), allowed=allowed)
+        max_marginal(case.potentials())

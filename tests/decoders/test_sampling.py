@@ -125,13 +125,13 @@ def test_no_patterns_given_as_none():
 
 
 def test_empty_sequence():
-    assert sample(np.zeros((0, 3)), np.zeros((3, 3)), 4, np.random.default_rng(0)).shape == (4, 0)
+    assert sample_of(Case(np.zeros((0, 3)), np.zeros((3, 3)), np.zeros(0, int)), 4, 0).shape == (4, 0)
 
 
 @pytest.mark.parametrize("n_samples", [0, -2])
 def test_number_of_samples_must_be_positive(n_samples):
     with pytest.raises(ValueError, match=rf"\[HS029\] Asked for {n_samples} samples; .* must be at least 1"):
-        sample(np.zeros((2, 2)), np.zeros((2, 2)), n_samples, np.random.default_rng(0))
+        sample_of(Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2])), n_samples, 0)
 
 
 @pytest.mark.parametrize("code, arguments", [
@@ -141,4 +141,4 @@ def test_number_of_samples_must_be_positive(n_samples):
 ])  # fmt: skip
 def test_input_that_is_refused(code, arguments):
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
-        sample(*arguments, 3, np.random.default_rng(0))
+        sample_of(Case(*arguments, np.array([1])), 3, 0)
