@@ -47,17 +47,16 @@ class Certified(NamedTuple):
 
 
 class DualDecomposition:
-    """A decoder. max_iterations (int): >= 1, steps after which the best labelling so far is taken. tuning: how a batch
-    is cut.
+    """A decoder. max_iterations (int): >= 1, steps after which the best labelling so far is taken.
 
     RAISES ValueError [HS027].
     """
 
-    def __init__(self, max_iterations: int = 10, *, tuning: Tuning = TUNING) -> None:
+    def __init__(self, max_iterations: int = 10) -> None:
         if max_iterations < 1:
             which = {"name": "max_iterations", "decoder": "dual_decomposition_decoder"}
             raise ValueError(Errors.HS027.format(**which, value=max_iterations, expected="1 or more"))
-        self.max_iterations, self.tuning = max_iterations, tuning
+        self.max_iterations = max_iterations
 
     def __call__(self, potentials: Potentials) -> Paths:
         """The best labellings found. RETURNS (Paths): scores are true scores, of labellings that may not be the best.
@@ -67,7 +66,7 @@ class DualDecomposition:
         certified = self.solve(potentials)
         return Paths(certified.labels, certified.scores)
 
-    def solve(self, potentials: Potentials) -> Certified:
+    def solve(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> Certified:
         """The same, with bounds and certificates.
 
         Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their positions.
@@ -81,7 +80,7 @@ class DualDecomposition:
         labels = np.zeros(len(potentials.scores), np.int32)
         result = Certified(labels, np.zeros(n), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.intp))
         cells = (np.count_nonzero(weights.node_weights) + 1) * weights.trie.max_length * weights.n_labels
-        for sequences in _parts(lengths, max(1, self.tuning.multiplier_cells // cells)):
+        for sequences in _parts(lengths, max(1, tuning.multiplier_cells // cells)):
             part = potentials.select(sequences)
             with part.numbered() as some:
                 solved = _solve(some, self.max_iterations)

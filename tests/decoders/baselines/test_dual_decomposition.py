@@ -20,7 +20,7 @@ from ..higher_order.test_longest_match import is_feasible
 
 
 def solve(case, max_iterations, tuning=TUNING):
-    return DualDecomposition(max_iterations, tuning=tuning).solve(case.potentials())
+    return DualDecomposition(max_iterations).solve(case.potentials(), tuning=tuning)
 
 
 class TestDualDecompositionOfAChain(DecoderContract):
