@@ -229,7 +229,6 @@ class HoseqChunker(StructuredComponent):
     def _potentials(self, docs: List[Doc]) -> Potentials:
         self._require_labels()
         potentials = self._possible(self.model.predict(docs))
-        if not self.cfg["annotate_ents"] or self.cfg["overwrite"]:
-            return potentials
-        preset = preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first)
-        return potentials if preset is None else potentials._replace(allowed=potentials.allowed & preset)
+        if self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
+            return potentials.permitting(preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first))
+        return potentials

@@ -237,7 +237,7 @@ class HoseqTagger(StructuredComponent):
         self._require_labels()
         preset = None if self.cfg["overwrite"] else self._annotation
         potentials: Potentials = self.model.predict(docs)
-        return potentials._replace(allowed=allowed_labels(docs, self._label_table, self._dictionary, preset))
+        return potentials.permitting(allowed_labels(docs, self._label_table, self._dictionary, preset))
 
     def _hand_over(
         self, docs: List[Doc], potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]

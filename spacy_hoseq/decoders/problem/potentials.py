@@ -45,6 +45,12 @@ class Potentials(NamedTuple):
         weights = self.weights
         return PatternScores(weights.trie, weights.node_weights, self.fired) if weights.has_patterns else None
 
+    def permitting(self, labels: Optional[Mask]) -> "Potentials":
+        """With these labels at each token, of those that are permitted. labels (N, L); None = all of them."""
+        if labels is None:
+            return self
+        return self._replace(allowed=labels if self.allowed is None else self.allowed & labels)
+
     def check(self) -> "Potentials":
         """RETURNS itself. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]: no decoder can work with it."""
         check_scores(self.scores, self.trans, self.allowed)

@@ -95,6 +95,14 @@ def test_parts_and_single_sequences_are_all_of_the_batch(case, columns, tokens):
         assert_same_case(as_case(part.potentials), case.take([i]))
 
 
+def test_labels_permitted_on_top_of_others():
+    potentials = Case(np.zeros((1, 3)), np.zeros((3, 3)), np.array([1])).potentials()
+    one, two = np.array([[True, True, False]]), np.array([[False, True, True]])
+    assert potentials.permitting(None).allowed is None and potentials.permitting(one).allowed.tolist() == one.tolist()
+    assert potentials.permitting(one).permitting(two).allowed.tolist() == [[False, True, False]]
+    assert potentials.permitting(one).permitting(None).allowed.tolist() == one.tolist()
+
+
 def test_messages_name_the_sequence_of_the_whole_batch():
     case = Case(np.zeros((6, 2)), np.zeros((2, 2)), np.array([1, 2, 3]))
     part = case.potentials().select(np.array([2, 0]))
