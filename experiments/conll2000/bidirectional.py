@@ -50,6 +50,7 @@ def main(model: Path, test: Path, output: Path) -> None:
         scores = nlp.get_pipe(NAME).score([Example(d, g) for d, g in zip(docs[-1], gold, strict=True)])
         n_tokens = sum(map(len, gold))
         measured = {key: value for key, value in scores.items() if not key.endswith("per_type")}
+        measured["sentences"] = [counts(doc, reference) for doc, reference in zip(docs[-1], gold, strict=True)]
         if strategy in EXACT and component.model.attrs["order"] == 1:
             exact = spacy.load(model, config={"components": {NAME: {"strategy": strategy, "prune": 0.0}}})
             measured["changed_by_pruning"] = differences(docs[-1], timed(exact, gold, makes_chunks)[1])
@@ -78,6 +79,13 @@ def differences(docs: List[Doc], others: List[Doc]) -> int:
         chunks = [{(s.start, s.end, s.label_) for s in d.spans.get("chunks", [])} for d in (doc, other)]
         n += len(chunks[0] ^ chunks[1]) + sum(t.tag_ != o.tag_ for t, o in zip(doc, other, strict=True))
     return n
+
+
+def counts(doc: Doc, reference: Doc) -> List[int]:
+    """Of a sentence: right chunks, chunks found, gold chunks, right tags, tokens."""
+    chunks, right_chunks = ({(s.start, s.end, s.label_) for s in d.spans.get("chunks", [])} for d in (doc, reference))
+    right_tags = sum(t.tag == r.tag for t, r in zip(doc, reference, strict=True))
+    return [len(chunks & right_chunks), len(chunks), len(right_chunks), right_tags, len(doc)]
 
 
 def given(doc: Doc, with_tags: bool) -> Doc:
