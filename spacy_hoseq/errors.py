@@ -127,10 +127,6 @@ class Errors(metaclass=_WithCodes):
     HS054 = 'The weights hold NaN or infinite values in "{name}". The file is damaged; load an earlier model.'
     HS055 = 'The layer "{name}" has no update rule. Train it through a component of spacy_hoseq, which sets one.'
     HS056 = "`max_states` must be at least 1, got {max_states}."
-    HS057 = (
-        'The token "{word}" is no image: expected 16 Braille characters, one for each 4 x 2 pixels. Read the corpus '
-        "with `spacy_hoseq.letter_corpus.v1`, or use emissions made for words."
-    )
     HS058 = (
         "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "
         "training, or train again."
@@ -155,8 +151,6 @@ class Errors(metaclass=_WithCodes):
         "saved by `nlp.to_disk` or `spacy train`, with a component of that name."
     )
 
-    HS070 = "Cannot read line {line} of {path}: {problem}."
-    HS071 = "There are no words in {folds} of {path}. Give folds that the file has, or another file."
     HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
     HS073 = (
         "Cannot read {path}, line {line}: found {found}, expected {expected}. Mend the file, or convert it with "

@@ -21,14 +21,13 @@ from typing import AbstractSet, Annotated, Any, Dict, List, Optional
 import spacy
 import srsly
 import typer
+from handwriting import letter_corpus, read_letters
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import fix_random_seed, load_config, minibatch, registry
 from tqdm import tqdm
 from wasabi import msg, table
-
-from spacy_hoseq.readers.formats.letters import letter_corpus, read_letters
 
 PASSES = 3  # over the test folds, for the time; one if that takes long
 LONG = 10.0  # seconds

@@ -10,9 +10,8 @@ import gzip
 from pathlib import Path
 
 import typer
+from handwriting import read_letters
 from wasabi import msg
-
-from spacy_hoseq.readers.formats.letters import read_letters
 
 PLACES = ("letter.data.gz", "letter.data", "ocr/letter.data.gz", "ocr/letter.data")
 

@@ -1,6 +1,6 @@
 """What is seen of a text: templates of attributes -> keys of features -> rows of weights."""
 
-from . import known_tags, pixels, word_attributes  # they register their attributes
+from . import known_tags, word_attributes  # they register their attributes
 from .attributes import register_attribute
 from .extract import FeatureExtractor
 from .templates import Template, parse_templates
@@ -10,7 +10,6 @@ __all__ = [
     "Template",
     "known_tags",
     "parse_templates",
-    "pixels",
     "register_attribute",
     "word_attributes",
 ]

@@ -2,8 +2,6 @@
 
 from typing import List
 
-from .pixels import COLUMNS, ROWS
-
 LABEL_NGRAMS = [
     "label[-2]",
     "label[-1]",
@@ -287,17 +285,3 @@ def multilayer_templates(n_tags: int = 45) -> List[str]:
         "has_digit[-2..2]",
         f"known_tag0..{n_tags - 1}[-2..2]",
     ]
-
-
-def pixel_templates() -> List[str]:
-    """Handwritten letters (features/pixels.py): black pixels, and pairs of black pixels beside or above each other
-    (Qian & Liu, "Optical Character Recognition")."""
-    pairs = []
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            here = row * COLUMNS + column
-            if column + 1 < COLUMNS:
-                pairs.append(f"pixel{here}[0]+pixel{here + 1}[0]")
-            if row + 1 < ROWS:
-                pairs.append(f"pixel{here}[0]+pixel{here + COLUMNS}[0]")
-    return ["bias", f"pixel0..{ROWS * COLUMNS - 1}[0]", *pairs]

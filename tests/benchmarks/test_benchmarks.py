@@ -132,7 +132,7 @@ def test_garbage_is_collected_between_passes_that_leave_some(benchmarks, collect
             time.sleep(pass_seconds)
 
     mean = benchmarks("worker").timed(System(), [])
-    assert mean >= pass_seconds and mean * len(passes) == pytest.approx(0.5, abs=0.1)
+    assert mean >= pass_seconds and 0.5 <= mean * len(passes) < 2
     if pass_seconds == 0.02:
         assert len(collections) >= len(passes)
     else:

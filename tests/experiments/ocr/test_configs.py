@@ -1,15 +1,21 @@
 """The configs of handwriting: complete, and they learn."""
 
+import inspect
+import re
 from io import StringIO
 
 import pytest
 import spacy
+from catalogue import RegistryError
+from handwriting import PixelConvolutions, letter_corpus
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
-from ...readers.formats.toy import toy_file
+from spacy_hoseq.features.attributes import check_attribute
+
 from ...repository import ROOT
+from .toy import toy_file
 
 CONFIGS = ROOT / "experiments" / "ocr" / "configs"
 OCR = {"ocr.cfg": "max_margin", "ocr_neural.cfg": "log_likelihood"}
@@ -61,6 +67,30 @@ def test_handwriting_is_learnt(name, tmp_path):
     loaded = spacy.load(tmp_path / "output" / "model-last")
     assert loaded.get_pipe("hoseq_tagger").labels == tuple("abcde")
     assert trained.config["components"] == loaded.config["components"]
+
+
+def test_settings_and_defaults_of_the_readme():
+    page = (CONFIGS.parent / "README.md").read_text(encoding="utf8")
+    tables = re.findall(r"\| Name \| Type \| Default \|.*\n\|[- |:]+\n((?:\|.*\n)+)", page)
+    for table, function in zip(tables, (letter_corpus, PixelConvolutions), strict=True):
+        rows = [[cell.strip(" `") for cell in row.split("|")[1:4]] for row in table.splitlines()]
+        parameters = inspect.signature(function).parameters
+        assert [name for name, _, _ in rows] == list(parameters)
+        for name, _, default in rows:
+            expected = {"required": inspect.Parameter.empty, "null": None}
+            assert parameters[name].default == (expected[default] if default in expected else int(default))
+
+
+@pytest.mark.parametrize("name", OCR)
+def test_without_the_code_names_are_not_known(name, without_code):
+    """The messages have the names."""
+    config = load_config(CONFIGS / name, interpolate=True)
+    with pytest.raises(RegistryError, match=r"spacy_hoseq\.(pixel_templates|PixelConvolutions)\.v1"):
+        load_model_from_config(config, auto_fill=True)
+    with pytest.raises(RegistryError, match=r"spacy_hoseq\.letter_corpus\.v1"):
+        spacy.registry.resolve({"corpora": config["corpora"]})
+    with pytest.raises(ValueError, match=r"\[HS013\].*\"pixel0\".*--code"):
+        check_attribute("pixel0")
 
 
 def test_handwriting_without_a_file():

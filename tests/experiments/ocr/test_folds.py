@@ -7,8 +7,8 @@ from typing import Any, Dict
 import pytest
 import srsly
 
-from ...readers.formats.toy import WORDS, file_fields, toy_file, write
 from ...repository import ROOT, run, script
+from .toy import WORDS, file_fields, toy_file, write
 
 SCRIPT = ROOT / "experiments" / "ocr" / "folds.py"
 DEFAULTS: Dict[str, Any] = dict(

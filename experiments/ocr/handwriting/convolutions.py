@@ -4,25 +4,30 @@ from typing import Any, Callable, List, Optional, Tuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.util import registry
 from thinc.api import Linear, Maxout, Model, Relu, chain, zero_init
 from thinc.types import Floats2d
 
-from ...errors import Errors
-from ...features.pixels import COLUMNS, ROWS, is_image, words_to_images
+from .pixels import COLUMNS, ROWS, is_image, words_to_images
 
 SIZE = 3  # pixels on a side of what a convolution sees
+NO_IMAGE = (
+    'The token "{word}" is no image: expected 16 Braille characters, one for each 4 x 2 pixels. Read the corpus '
+    "with `spacy_hoseq.letter_corpus.v1`, or use emissions made for words."
+)
 
 
+@registry.architectures("spacy_hoseq.PixelConvolutions.v1")
 def PixelConvolutions(
     maps: int = 16, deeper_maps: int = 32, width: int = 256, nO: Optional[int] = None
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Label scores of tokens that are images (features/pixels.py), trained by `[training.optimizer]`.
+    """Label scores of tokens that are images (pixels.py), trained by `[training.optimizer]`.
 
     Two convolutions over 3 x 3 pixels with the largest of 2 x 2 kept after each, then one hidden layer and a linear
     one (LeCun, Bottou, Bengio & Haffner 1998). The dropout of `[training]` is that of the hidden layer.
 
     maps, deeper_maps (int): feature maps of the convolutions. width (int): of the hidden layer.
-    RAISES ValueError [HS057]: a token that is no image.
+    RAISES ValueError: a token that is no image.
     """
     half = (ROWS // 2, COLUMNS // 2)
     features = half[0] // 2 * (half[1] // 2) * deeper_maps
@@ -59,7 +64,7 @@ def _forward(
     words = [token.text for doc in docs for token in doc]
     for word in words:
         if not is_image(word):
-            raise ValueError(Errors.HS057.format(word=word))
+            raise ValueError(NO_IMAGE.format(word=word))
     pixels = model.ops.asarray2f(cast(Floats2d, words_to_images(words).reshape(len(words), ROWS * COLUMNS)))
     ends = np.cumsum([len(doc) for doc in docs])[:-1].tolist()
     if not words:

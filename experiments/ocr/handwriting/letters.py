@@ -16,21 +16,22 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.util import registry
 
-from ...errors import Errors
-from ...features.pixels import COLUMNS, ROWS, image_to_word
+from .pixels import COLUMNS, ROWS, image_to_word
 
 FIELDS = 6  # before the pixels
-Letter = Tuple[str, str]  # image as a word (features/pixels.py), and what it shows
+Letter = Tuple[str, str]  # image as a word (pixels.py), and what it shows
 
 
+@registry.readers("spacy_hoseq.letter_corpus.v1")
 def letter_corpus(
     path: Optional[Union[str, Path]], folds: Optional[List[int]] = None
 ) -> Callable[[Language], Iterator[Example]]:
     """Words as Docs, their letters as tokens whose text is the image, and what they show as `token.tag`.
 
-    path: plain or gzipped. folds: of which folds; None = all. RAISES ValueError [HS070]: a line that cannot be read, by
-    its number; [HS071]: no words in these folds; spaCy's E913: no path.
+    path: plain or gzipped. folds: of which folds; None = all. RAISES ValueError: a line that cannot be read, by its
+    number; no words in these folds; spaCy's E913: no path.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
@@ -48,13 +49,13 @@ def letter_corpus(
             yield Example(doc, gold)
         if not n_words:
             wanted = "any fold" if folds is None else f"the folds {folds}"
-            raise ValueError(Errors.HS071.format(path=path, folds=wanted))
+            raise ValueError(f"There are no words in {wanted} of {path}. Give folds that it has, or another file.")
 
     return read
 
 
 def read_letters(path: Union[str, Path]) -> Iterator[Tuple[List[Letter], int]]:
-    """All words, letter by letter, each with its fold. RAISES ValueError [HS070]: a line that cannot be read."""
+    """All words, letter by letter, each with its fold. RAISES ValueError: a line that cannot be read."""
     word: List[Letter] = []
     before: List[str] = []  # fields of the letter before, in the same word
     number = 0
@@ -66,7 +67,7 @@ def read_letters(path: Union[str, Path]) -> Iterator[Tuple[List[Letter], int]]:
             fields = line.decode("utf-8", errors="replace").rstrip("\r\n").rstrip("\t").split("\t")
             problem = _problem(fields, before)
             if problem:
-                raise ValueError(Errors.HS070.format(path=path, line=number, problem=problem))
+                raise ValueError(f"Cannot read line {number} of {path}: {problem}.")
             pixels = np.array(fields[FIELDS:]) == "1"
             word.append((image_to_word(pixels.reshape(ROWS, COLUMNS)), fields[1]))
             before = fields
@@ -74,7 +75,7 @@ def read_letters(path: Union[str, Path]) -> Iterator[Tuple[List[Letter], int]]:
                 yield word, int(fields[5])
                 word, before = [], []
     if word:
-        raise ValueError(Errors.HS070.format(path=path, line=number, problem="the file ends within a word"))
+        raise ValueError(f"Cannot read line {number} of {path}: the file ends within a word.")
 
 
 def _problem(fields: List[str], before: List[str]) -> str:

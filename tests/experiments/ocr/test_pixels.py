@@ -5,16 +5,15 @@ import unicodedata
 import numpy as np
 import pytest
 import spacy
+from handwriting.pixels import image_to_word, is_image, pixel_templates, words_to_images
 from spacy.tokens import Doc
 
 from spacy_hoseq.features.attributes import check_attribute, lexical_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.pixels import image_to_word, is_image, words_to_images
-from spacy_hoseq.features.template_sets import pixel_templates
 from spacy_hoseq.features.templates import Part, parse_templates
 
-from .test_extract import hash_string, plain_mix
-from .values import value_of
+from ...features.test_extract import hash_string, plain_mix
+from ...features.values import value_of
 
 DOTS = {(0, 0): 1, (1, 0): 2, (2, 0): 3, (3, 0): 7, (0, 1): 4, (1, 1): 5, (2, 1): 6, (3, 1): 8}  # (row, column)
 BLANK = unicodedata.lookup("BRAILLE PATTERN BLANK")

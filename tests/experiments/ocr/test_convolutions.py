@@ -9,18 +9,18 @@ import pickle
 import numpy as np
 import pytest
 import spacy
+from handwriting.convolutions import PixelConvolutions, largest_of_four, patches
+from handwriting.pixels import image_to_word
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import fix_random_seed
 from thinc.api import set_dropout_rate
 
-from spacy_hoseq.features.pixels import image_to_word
-from spacy_hoseq.layers.emissions.pixels import PixelConvolutions, largest_of_four, patches
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.objectives import objective_named
 
-from ...readers.formats.toy import WORDS, image_of
-from ..helpers import VOCAB, zeros
+from ...layers.helpers import VOCAB, zeros
+from .toy import WORDS, image_of
 
 L = 3
 SHAPES = [(4, 2, 1), (2, 6, 3), (6, 4, 2)]
@@ -252,7 +252,7 @@ def test_gradients_add_up_over_docs():
 def test_token_that_is_no_image(word):
     doc = Doc(VOCAB, words=[image_to_word(image_of("a")), word])
     for use in (network().predict, network().begin_update):
-        with pytest.raises(ValueError, match=rf"\[HS057\] The token \"{word}\" is no image: expected 16 Braille"):
+        with pytest.raises(ValueError, match=rf"The token \"{word}\" is no image: expected 16 Braille"):
             use([DOCS[0], doc])
 
 

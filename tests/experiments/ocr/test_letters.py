@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import spacy
+from handwriting.letters import letter_corpus, read_letters
+from handwriting.pixels import words_to_images
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import Config
-
-from spacy_hoseq.features.pixels import words_to_images
-from spacy_hoseq.readers.formats.letters import letter_corpus, read_letters
 
 from .toy import fields_of, file_fields, image_of, text_of, word_fields, write
 
@@ -36,9 +35,9 @@ def texts_of(examples):
 
 def assert_refused(path, line, problem):
     """The message has the file, the number of the line and what was expected."""
-    with pytest.raises(ValueError, match=r"\[HS070\]") as error:
+    with pytest.raises(ValueError, match="Cannot read line") as error:
         list(read_letters(path))
-    assert str(error.value) == f"[HS070] Cannot read line {line} of {path}: {problem}."
+    assert str(error.value) == f"Cannot read line {line} of {path}: {problem}."
 
 
 @pytest.mark.parametrize("end", ["\t\n", "\n", "\t\r\n", "\r\n", "\t\t\n"])
@@ -132,7 +131,7 @@ def test_words_before_a_bad_line_are_read(tmp_path):
     path = write(tmp_path / "letter.data", [*file_fields([("bead", 3)]), ["x"]])
     words = read_letters(path)
     assert names_of([next(words)]) == [("bead", 3)]
-    with pytest.raises(ValueError, match="HS070.*line 5"):
+    with pytest.raises(ValueError, match="line 5 of"):
         next(words)
 
 
@@ -193,18 +192,18 @@ def test_folds_that_the_file_does_not_have(folds, nlp, tmp_path):
     read = letter_corpus(path, folds)
     with pytest.raises(ValueError) as error:
         list(read(nlp))
-    assert str(error.value).startswith(f"[HS071] There are no words in the folds {folds} of {path}. Give folds")
+    assert str(error.value).startswith(f"There are no words in the folds {folds} of {path}. Give folds")
 
 
 def test_file_without_words(nlp, tmp_path):
     (tmp_path / "letter.data").write_text("\n")
-    with pytest.raises(ValueError, match=r"\[HS071\] There are no words in any fold of .*letter\.data\. Give folds"):
+    with pytest.raises(ValueError, match=r"There are no words in any fold of .*letter\.data\. Give folds"):
         list(letter_corpus(tmp_path / "letter.data")(nlp))
 
 
 def test_bad_lines_are_found_in_all_folds(nlp, tmp_path):
     path = write(tmp_path / "letter.data", [*file_fields([("bead", 0)]), changed(_4="1", _5="1", _6="x")])
-    with pytest.raises(ValueError, match=r"\[HS070\] Cannot read line 5 .*pixels must be 0 or 1, got \"x\""):
+    with pytest.raises(ValueError, match=r"Cannot read line 5 .*pixels must be 0 or 1, got \"x\""):
         list(letter_corpus(path, [0])(nlp))
 
 

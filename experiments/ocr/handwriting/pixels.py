@@ -5,13 +5,13 @@ that keeps words, lexical features can read it, and printed in rows of four it c
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, List
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.util import registry
 
-from ..arrays import Floats32
-from .attributes import register_attribute
+from spacy_hoseq.features import register_attribute
 
 ROWS, COLUMNS = 16, 8  # pixels
 CELL_ROWS, CELL_COLUMNS = 4, 2  # pixels of one character
@@ -27,7 +27,7 @@ def image_to_word(pixels: NDArray[Any]) -> str:
     return "".join(chr(BLANK + int(dot)) for dot in dots.reshape(-1))
 
 
-def words_to_images(words: "list[str]") -> Floats32:
+def words_to_images(words: List[str]) -> NDArray[np.float32]:
     """RETURNS (n, 16, 8) float32, 1 = black. All words must be images (`is_image`)."""
     codes = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32) - BLANK
     cells = codes.reshape(len(words), ROWS // CELL_ROWS, 1, COLUMNS // CELL_COLUMNS, 1)
@@ -48,3 +48,18 @@ def pixel(number: int, word: str) -> int:
 @lru_cache(maxsize=1)  # all pixels of a word are asked for one after the other
 def _pixels(word: str) -> bytes:
     return words_to_images([word]).astype(np.uint8).tobytes() if is_image(word) else bytes(ROWS * COLUMNS)
+
+
+@registry.misc("spacy_hoseq.pixel_templates.v1")
+def pixel_templates() -> List[str]:
+    """Templates of handwritten letters: black pixels, and pairs of black pixels beside or above each other
+    (Qian & Liu, "Optical Character Recognition")."""
+    pairs = []
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            here = row * COLUMNS + column
+            if column + 1 < COLUMNS:
+                pairs.append(f"pixel{here}[0]+pixel{here + 1}[0]")
+            if row + 1 < ROWS:
+                pairs.append(f"pixel{here}[0]+pixel{here + COLUMNS}[0]")
+    return ["bias", f"pixel0..{ROWS * COLUMNS - 1}[0]", *pairs]
