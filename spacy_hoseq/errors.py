@@ -123,7 +123,10 @@ class Errors(metaclass=_WithCodes):
         "The component has no features yet: {problem}. Call `nlp.initialize(get_examples)` with annotated examples, or "
         "load a trained model."
     )
-    HS053 = "The {name} have {got} columns, but there are {expected} {columns}, each of which needs a score."
+    HS053 = (
+        "The {name} have {got} columns, but {expected} are needed: one for each label, or for each pair of labels in "
+        "transitions."
+    )
     HS054 = 'The weights hold NaN or infinite values in "{name}". The file is damaged; load an earlier model.'
     HS055 = 'The layer "{name}" has no update rule. Train it through a component of spacy_hoseq, which sets one.'
     HS056 = "`max_states` must be at least 1, got {max_states}."

@@ -8,9 +8,9 @@ from typing import Iterator, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Keys, Rows
 from .extract import Columns, FeatureExtractor
-from .index import Index, Rows
-from .keys import Keys
+from .index import Index
 
 
 class Counted(NamedTuple):

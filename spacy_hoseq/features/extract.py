@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from ..arrays import Ints
+from ..arrays import Ints, Keys, Lengths, Rows
 from .attributes import check_attribute, lexical_attribute, token_values
-from .keys import ABSENT, AFTER, BEFORE, Keys, mix
+from .keys import ABSENT, AFTER, BEFORE, mix
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
 from .sequences import vocab_of, words_and_lengths
 from .templates import Part, Template
+from .word_types import MAX_WORD_TYPES
 
 
 class Columns(NamedTuple):
@@ -25,9 +26,9 @@ class Columns(NamedTuple):
     """
 
     n_tokens: int
-    lengths: NDArray[np.int32]
+    lengths: Lengths
     positions: Ints
-    types: NDArray[np.int32]
+    types: Rows
     numbering: object
     lexical: Dict[str, Keys]
     padded: Dict[str, Keys]
@@ -37,10 +38,11 @@ class FeatureExtractor:
     """Computes, for every token of a batch, the key of every template.
 
     templates: parsed templates; row k of every result belongs to templates[k].
+    most_types (int): word types that are remembered.
     RAISES ValueError [HS013]: a template names an unknown attribute.
     """
 
-    def __init__(self, templates: Sequence[Template]) -> None:
+    def __init__(self, templates: Sequence[Template], most_types: int = MAX_WORD_TYPES) -> None:
         self.templates = list(templates)
         names = dict.fromkeys(p.attribute for t in templates for p in t.parts if p.attribute != "bias")
         for name in names:
@@ -48,7 +50,7 @@ class FeatureExtractor:
         self._lexical = [name for name in names if lexical_attribute(name)]
         self._contextual = [name for name in names if not lexical_attribute(name)]
         self._margin = max((abs(p.offset) for t in templates for p in t.parts), default=0)
-        self._lexicon = Lexicon(self._lexical)
+        self._lexicon = Lexicon(self._lexical, most_types)
         self.of_one_word: Dict[int, List[int]] = {}  # place of the word -> templates about it alone
         self.of_more: List[int] = []  # all other templates
         for k, template in enumerate(self.templates):
@@ -77,14 +79,14 @@ class FeatureExtractor:
         positions = _positions(lengths, self._margin)
         if not len(orths):
             return Columns(0, lengths, positions, np.zeros(0, np.int32), object(), {}, {})
-        found = self._lexicon.of(vocab_of(docs), orths)
-        types = self._pad(found.rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
-        lexical = dict(zip(self._lexical, found.table.T, strict=True))
+        rows, table, numbering = self._lexicon.of(vocab_of(docs), orths)
+        types = self._pad(rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
+        lexical = dict(zip(self._lexical, table.T, strict=True))
         padded = {name: lexical[name][types] for name in self._paired}
         for name in self._contextual:
             column = np.concatenate([token_values(doc, name) for doc in docs])
             padded[name] = self._pad(column, positions, lengths, (BEFORE, AFTER))
-        return Columns(len(orths), lengths, positions, types, found.numbering, lexical, padded)
+        return Columns(len(orths), lengths, positions, types, numbering, lexical, padded)
 
     def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
@@ -99,7 +101,7 @@ class FeatureExtractor:
         chosen = self.templates if templates is None else [self.templates[k] for k in templates]
         return self._keys(chosen, value, len(places))
 
-    def type_keys(self, columns: Columns, templates: List[int], types: NDArray[np.int32]) -> Keys:
+    def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n) uint64."""
         chosen = [self.templates[k] for k in templates]
         return self._keys(chosen, lambda part: columns.lexical[part.attribute][types], len(types))
@@ -112,9 +114,7 @@ class FeatureExtractor:
         """Drop all cached word types (at the end of a memory zone)."""
         self._lexicon.clear()
 
-    def _pad(
-        self, values: NDArray[Any], positions: Ints, lengths: NDArray[np.int32], outside: Tuple[Any, Any]
-    ) -> NDArray[Any]:
+    def _pad(self, values: NDArray[Any], positions: Ints, lengths: Lengths, outside: Tuple[Any, Any]) -> NDArray[Any]:
         """Lay sentences apart by `margin` places that hold what stands before and after them."""
         margin = self._margin
         padded = np.full(len(values) + 2 * margin * len(lengths), outside[1], values.dtype)
@@ -138,7 +138,7 @@ class FeatureExtractor:
         return keys
 
 
-def _positions(lengths: NDArray[np.int32], margin: int) -> Ints:
+def _positions(lengths: Lengths, margin: int) -> Ints:
     """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,) intp."""
     sentence = np.repeat(np.arange(len(lengths)), lengths)  # (N,)
     return np.arange(len(sentence)) + margin * (2 * sentence + 1)

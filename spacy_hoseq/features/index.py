@@ -10,10 +10,10 @@ from typing import List, Literal, Optional, Protocol, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyInts
-from .keys import ABSENT, Keys
+from ..arrays import AnyInts, Keys, Rows
+from .keys import ABSENT
 
-Rows = NDArray[np.int32]
+NO_ROW = np.int32(2**31 - 1)
 
 
 class Index(Protocol):
@@ -34,46 +34,45 @@ class ExactIndex:
     """
 
     def __init__(self, keys: Keys) -> None:
-        self.n_rows = 0
         self._make_room(len(keys))
+        self.n_rows = self._n_keys = 0
         self.add(keys)
 
-    def add(self, keys: Keys) -> None:
-        """More keys, none of them known; they get the next rows."""
-        if 4 * (self.n_rows + len(keys)) > len(self._slot_keys):
+    def add(self, keys: Keys, rows: Optional[Rows] = None) -> None:
+        """More keys, none of them known, and their rows; None = the next ones."""
+        rows = np.arange(self.n_rows, self.n_rows + len(keys), dtype=np.int32) if rows is None else rows
+        self._n_keys += len(keys)
+        self.n_rows = max(self.n_rows, int(rows.max(initial=-1)) + 1)
+        if 4 * self._n_keys > len(self._slot_keys):
             used = np.flatnonzero(self._slot_keys)
-            known = np.zeros(self.n_rows, np.uint64)
-            known[self._slot_rows[used]] = self._slot_keys[used]
-            keys = np.concatenate([known, keys])
+            keys = np.concatenate([self._slot_keys[used], keys])
+            rows = np.concatenate([self._slot_rows[used], rows])
             self._make_room(len(keys))
-        last = self.n_rows + len(keys)
-        self._fill(keys, np.arange(self.n_rows, last, dtype=np.int32))
-        self.n_rows = last
+        self._fill(keys, rows)
 
     def lookup(self, keys: Keys) -> Rows:
         """Most time is spent in waiting for memory: each array is read only where it matters."""
         flat = keys.reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
-        exists, found = flat != ABSENT, self._slot_keys.take(slots)
-        hits = np.flatnonzero((found == flat) & exists)
+        exists, at_home = flat != ABSENT, self._slot_keys.take(slots)
+        hits = np.flatnonzero((at_home == flat) & exists)
         rows = np.full(len(flat), self.n_rows, np.int32)
         rows[hits] = self._slot_rows.take(slots.take(hits))
-        taken = np.flatnonzero((found != flat) & (found != ABSENT) & exists)
+        taken = np.flatnonzero((at_home != flat) & (at_home != ABSENT) & exists)
         open_ = taken[self._crowded.take(slots.take(taken))]
         slots, wanted = slots.take(open_), flat.take(open_)
         while len(open_):  # the few whose key may lie further on
             slots = (slots + 1) & int(self._mask)
-            found = self._slot_keys.take(slots)
-            hit = found == wanted
+            there = self._slot_keys.take(slots)
+            hit = there == wanted
             rows[open_[hit]] = self._slot_rows.take(slots[hit])
-            going_on = ~hit & (found != ABSENT)
+            going_on = ~hit & (there != ABSENT)
             open_, slots, wanted = open_[going_on], slots[going_on], wanted[going_on]
         result: Rows = rows.reshape(keys.shape)
         return result
 
     def _make_room(self, n_keys: int) -> None:
         size = 1 << max(4, int(4 * n_keys - 1).bit_length())
-        self.n_rows = 0
         self._mask = np.uint64(size - 1)
         self._slot_keys = np.zeros(size, np.uint64)
         self._slot_rows = np.zeros(size, np.int32)
@@ -88,6 +87,25 @@ class ExactIndex:
             left = self._slot_keys[slots] != keys
             keys, rows, home, slots = keys[left], rows[left], home[left], (slots[left] + 1) & int(self._mask)
             self._crowded[home] = True
+
+
+class DenseIndex:
+    """Rows for whole numbers from 0: a table of all numbers up to the largest. `n_rows` or more = no row."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self._row_of = np.full(1, NO_ROW)  # the last one stands for all larger numbers
+
+    def add(self, keys: AnyInts, rows: Rows) -> None:
+        """More keys, and their rows."""
+        n_more = int(keys.max(initial=0)) + 2 - len(self._row_of)
+        if n_more > 0:
+            more = np.full(max(n_more, len(self._row_of)), NO_ROW)
+            self._row_of = np.concatenate([self._row_of, more])
+        self._row_of[keys] = rows
+
+    def lookup(self, keys: AnyInts) -> Rows:
+        return self._row_of.take(keys, mode="clip")
 
 
 class HashedIndex:

@@ -1,6 +1,6 @@
 """Lexical attribute values, computed once per word type."""
 
-from typing import Any, List, Sequence
+from typing import List, Sequence
 
 import numpy as np
 from spacy.vocab import Vocab
@@ -8,7 +8,7 @@ from spacy.vocab import Vocab
 from ..arrays import Keys
 from .attributes import as_keys, lexical_attribute
 from .keys import AFTER, BEFORE
-from .word_types import TypesOf, WordTypes
+from .word_types import MAX_WORD_TYPES, TypesOf, WordTypes
 
 TYPE_BEFORE, TYPE_AFTER = 0, 1  # rows that stand for what is before and after a sentence
 
@@ -17,25 +17,21 @@ class Lexicon:
     """Table of (word types, attributes) uint64. Values depend on the word alone, some also on a table of the
     vocabulary's lookups.
 
-    attributes: names of lexical attributes; column a of every result belongs to attributes[a].
+    attributes: names of lexical attributes; column a of every result belongs to attributes[a]. most (int): word types
+    that are remembered.
     """
 
-    def __init__(self, attributes: Sequence[str]) -> None:
+    def __init__(self, attributes: Sequence[str], most: int = MAX_WORD_TYPES) -> None:
         chosen = {a: known for a, known in enumerate(map(lexical_attribute, attributes)) if known is not None}
         self._of_text = {a: known.function for a, known in chosen.items() if known.word == "text"}
         self._of_lexeme = {a: known.function for a, known in chosen.items() if known.word == "lexeme"}
         self._reads = sorted({known.table for known in chosen.values() if known.table is not None})
-        self._tables: List[Any] = []
         outside = np.array([[BEFORE], [AFTER]], np.uint64).repeat(len(attributes), axis=1)
-        self._types = WordTypes(self._values_of, len(attributes), outside)
+        self._types = WordTypes(self._values_of, outside, most)
 
     def of(self, vocab: Vocab, orths: Keys) -> TypesOf:
         """Where the attribute values of each token are. orths (N,) uint64."""
-        tables = [vocab.lookups.get_table(name, None) for name in self._reads]
-        if len(tables) != len(self._tables) or any(a is not b for a, b in zip(tables, self._tables, strict=True)):
-            self.clear()
-            self._tables = tables
-        return self._types.of(vocab, orths)
+        return self._types.of(vocab, orths, *(vocab.lookups.get_table(name, None) for name in self._reads))
 
     def clear(self) -> None:
         self._types.clear()

@@ -1,7 +1,7 @@
 """Where one sequence ends and the next begins: sentences where the Doc has them, else the whole Doc."""
 
 from functools import cached_property
-from typing import Any, List, Sequence, Tuple
+from typing import Any, List, Sequence, Sized, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,9 @@ from spacy.attrs import ORTH, SENT_START
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..arrays import Mask
+from ..arrays import Keys, Lengths, Mask
 from ..errors import Errors
-from .keys import Keys
 
-Lengths = NDArray[np.int32]
 WORDS_AND_STARTS = [ORTH, SENT_START]
 
 
@@ -68,7 +66,7 @@ def sentence_starts(doc: Doc) -> Mask:
     return _starts(doc.to_array(SENT_START), [doc])
 
 
-def by_doc(array: NDArray[Any], docs: Sequence[Doc]) -> List[NDArray[Any]]:
+def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
     """What belongs to each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three times as long.)"""
     ends = np.cumsum([len(doc) for doc in docs]).tolist()
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]

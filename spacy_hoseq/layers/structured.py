@@ -5,18 +5,17 @@ from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, cas
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
-from thinc.api import Model, Ops
+from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..arrays import Floats32
+from ..arrays import AnyFloats
 from ..decoders.problem.configurations import MAX_STATES
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..decoders.problem.trie import PatternTrie
 from ..errors import Errors
-from ..features.sequences import sequence_lengths
 from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
-from .emissions.scores_by_doc import ScoresByDoc, whole
+from .emissions.flat import Backprop, flat_scores, no_backprop
 from .listening.listener import replace_listener
 from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient, weights_in_use
 from .weights.shim import WeightsShim, weights_of
@@ -116,44 +115,34 @@ def forward(
     trans = shim.values("trans", is_train=is_train)
     if is_train:
         trans = trans.copy()  # listeners read the potentials after the weights have changed
-    emissions, backprop_emissions = model.layers[0](docs, is_train)
-    scores = _concatenate(emissions, model.layers[0].ops, len(trans), "emissions", "labels")
+    emissions = flat_scores(model.layers[0], docs, is_train, len(trans))
+    scores = _in_floats(emissions.scores)
     structure: Structure = model.attrs["structure"]
     higher_order = no_features()
     if model.attrs["source"] is not None and "patterns" in shim.extra:
         weights = shim.values("patterns", is_train=is_train)
         in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=is_train)
         higher_order = features_of(docs, model.attrs["source"], in_use, weights, structure.max_states)
-    edge_scores, backprop_edge_scores = None, None
+    edge_scores: Optional[AnyFloats] = None
+    backprop_pairs: Backprop = no_backprop
     for layer in model.layers[1:]:
-        pairs, backprop_edge_scores = layer(docs, is_train)
-        flat = _concatenate(pairs, layer.ops, len(trans) ** 2, "transitions", "pairs of labels")
-        edge_scores = flat.reshape(len(scores), len(trans), len(trans))
-    make = weights_in_use if is_train else structure.prepared
-    lengths = emissions.lengths if isinstance(emissions, ScoresByDoc) else sequence_lengths(docs)
-    potentials = Potentials(
-        scores, make(trans, higher_order.in_use), lengths, higher_order.fired, higher_order.configurations, edge_scores
-    )
+        pairs = flat_scores(layer, docs, is_train, len(trans) ** 2, "transitions")
+        edge_scores = _in_floats(pairs.scores).reshape(len(scores), len(trans), len(trans))
+        backprop_pairs = pairs.backprop
+    prepared = (weights_in_use if is_train else structure.prepared)(trans, higher_order.in_use)
+    fired, configurations = higher_order.fired, higher_order.configurations
+    potentials = Potentials(scores, prepared, emissions.lengths, fired, configurations, edge_scores)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         pairs = len(trans) if structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(pairs), gradient.trans[:pairs]))
         if "patterns" in shim.parameters:
             shim.add_gradient("patterns", weight_gradient(higher_order, gradient))
-        ends = np.cumsum([len(e) for e in emissions])[:-1]
-        if backprop_edge_scores is not None and gradient.edge_scores is not None and edge_scores is not None:
-            d_edge_scores = gradient.edge_scores.reshape(len(scores), len(trans) ** 2).astype(
-                edge_scores.dtype, copy=False
-            )
-            ops = model.layers[1].ops
-            backprop_edge_scores(
-                [cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_edge_scores, ends)]
-            )
-        ops = model.layers[0].ops
-        d_scores = gradient.scores.astype(scores.dtype, copy=False)
-        d_emissions = [cast(Floats2d, ops.asarray(cast(Any, part))) for part in np.split(d_scores, ends)]
-        result: List[Doc] = backprop_emissions(d_emissions)
-        return result
+        if gradient.edge_scores is not None and edge_scores is not None:
+            d_pairs = gradient.edge_scores.reshape(len(scores), len(trans) ** 2)
+            backprop_pairs(d_pairs.astype(edge_scores.dtype, copy=False))
+        emissions.backprop(gradient.scores.astype(scores.dtype, copy=False))
+        return docs
 
     return potentials, backprop
 
@@ -175,15 +164,6 @@ def _problem(shim: WeightsShim) -> str:
     return "a pattern weight is negative" if parameter.nonnegative and (parameter.values < 0).any() else ""
 
 
-def _concatenate(parts: List[Floats2d], ops: Ops, n_columns: int, name: str, columns: str) -> Floats32:
-    """RETURNS (N, n_columns) float32, or float64 if that is what they are. RAISES ValueError [HS053]: another width."""
-    arrays: List[NDArray[Any]]
-    together = whole(parts)
-    arrays = [ops.to_numpy(part) for part in parts] if together is None else [together.flat]
-    for array in arrays:
-        if array.shape[1] != n_columns:
-            raise ValueError(Errors.HS053.format(name=name, got=array.shape[1], expected=n_columns, columns=columns))
-    if not arrays:
-        return np.zeros((0, n_columns), np.float32)
-    scores = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)  # one long Doc is not copied
+def _in_floats(scores: AnyFloats) -> AnyFloats:
+    """Half precision as single."""
     return scores if scores.dtype == np.float64 else scores.astype(np.float32, copy=False)

@@ -5,14 +5,12 @@ from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, U
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyFloats, Ints, Mask
+from ..arrays import AnyFloats, AnyInts, Ints, Mask
 from ..errors import Errors
 from .gradients import CellGradient, Gradient, summed
 from .sparse_state import TouchedCells, TouchedRows
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
-
-Rows = NDArray[np.integer]
 
 
 @runtime_checkable
@@ -180,7 +178,7 @@ class Parameter:
         """Mean of the weights over all updates; the weights themselves before the first."""
         return self._mean_of_rows(np.arange(self.shape[0]))
 
-    def _mean_of_rows(self, rows: Rows) -> AnyFloats:
+    def _mean_of_rows(self, rows: AnyInts) -> AnyFloats:
         values: AnyFloats = self.values.take(rows, axis=0)
         return values if self._touched is None else self._mean(values, self._touched.sums_of_rows(rows))
 

@@ -20,7 +20,7 @@ from spacy.vocab import Vocab
 
 from ..arrays import Ints, Keys, Mask
 from ..features.sequences import vocab_of, words_and_lengths
-from ..features.word_types import WordTypes
+from ..features.word_types import MAX_WORD_TYPES, WordTypes
 
 TESTS = frozenset([
     "orth", "text", "lower", "length", "shape", "is_alpha", "is_ascii", "is_digit", "is_lower", "is_upper", "is_title",
@@ -38,9 +38,10 @@ def looks_at_words(tokens: List[Description]) -> bool:
 
 
 class WordRules:
-    """tokens: descriptions of each rule's words, oldest first; at least one rule, of at least one word."""
+    """tokens: descriptions of each rule's words, oldest first; at least one rule, of at least one word.
+    most_types (int): word types that are remembered."""
 
-    def __init__(self, tokens: List[List[Description]]) -> None:
+    def __init__(self, tokens: List[List[Description]], most_types: int = MAX_WORD_TYPES) -> None:
         self._n_rules = len(tokens)
         self._longest = max(map(len, tokens))
         self._n_words = -(-self._n_rules // BITS)  # machine words for the bits of all rules
@@ -51,7 +52,8 @@ class WordRules:
             for j, description in enumerate(reversed(descriptions)):
                 self._bits_of(description)[j, rule] = True
         self._shorter = _pack(shorter)  # (m, W)
-        self._types = WordTypes(self._accepts, self._longest * self._n_words)
+        nothing = np.zeros((0, self._longest * self._n_words), np.uint64)
+        self._types = WordTypes(self._accepts, nothing, most_types)
 
     def _bits_of(self, description: Description) -> Mask:
         for known, bits in self._tests:
@@ -65,8 +67,8 @@ class WordRules:
         orths, lengths = words_and_lengths(docs)
         if not len(orths):
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
-        found = self._types.of(vocab_of(docs), orths)
-        accepts = found.table[found.rows].reshape(len(orths), self._longest, self._n_words)
+        types, table, _ = self._types.of(vocab_of(docs), orths)
+        accepts = table[types].reshape(len(orths), self._longest, self._n_words)
         place = np.arange(len(orths)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # (N,) in its sequence
         matched = accepts[:, 0].copy()  # (N, W)
         for j in range(1, self._longest):

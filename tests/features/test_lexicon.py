@@ -8,7 +8,6 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features import word_types
 from spacy_hoseq.features.attributes import ATTRIBUTES, register_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.lexicon import Lexicon
@@ -69,9 +68,8 @@ def test_the_empty_word_and_the_largest_number(vocab):
     assert found.rows[0] == found.rows[2] and len(set(found.rows.tolist())) == 3
 
 
-def test_another_numbering_when_a_row_may_stand_for_another_word(vocab, monkeypatch):
-    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 10)
-    lex, seen = Lexicon(["lower"]), {}
+def test_another_numbering_when_a_row_may_stand_for_another_word(vocab):
+    lex, seen = Lexicon(["lower"], most=10), {}
     for first, last in ((0, 5), (3, 9), (9, 12), (0, 30), (0, 2), (0, 4)):
         words = words_of(first, last)
         found = lex.of(vocab, orths_of(vocab, words))
@@ -134,21 +132,19 @@ def test_each_type_is_worked_out_once(vocab, calls):
     assert sorted(calls) == ["a", "b", "c", "c"]
 
 
-def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls, monkeypatch):
-    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 10)
-    lex = Lexicon(["counting"])
+def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls):
+    lex = Lexicon(["counting"], most=10)
     values_of(lex, vocab, words_of(0, 8))
     values_of(lex, vocab, words_of(0, 2))
     assert len(calls) == 8
-    values_of(lex, vocab, words_of(8, 12))  # 8 + 4 > 10
+    values_of(lex, vocab, words_of(8, 12))
     assert len(calls) == 12
     values_of(lex, vocab, words_of(0, 1))
     assert len(calls) == 13, "the first words had been forgotten"
 
 
-def test_values_are_the_same_with_and_without_eviction(vocab, monkeypatch):
-    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 6)
-    lex = Lexicon(NAMES)
+def test_values_are_the_same_with_and_without_eviction(vocab):
+    lex = Lexicon(NAMES, most=6)
     rng = np.random.default_rng(3)
     for size in (1, 5, 6, 7, 30, 3, 2, 6):  # also more types in one batch than may be kept
         words = [f"W{i}x" for i in rng.integers(0, 40, size=size)]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from spacy.matcher import Matcher
 from spacy.tokens import Doc
 
-from spacy_hoseq.features import word_types
 from spacy_hoseq.patterns.rules import RulePatterns
 from spacy_hoseq.patterns.word_rules import WordRules, looks_at_words
 
@@ -87,12 +86,11 @@ def test_no_docs_and_no_tokens(vocab):
         assert tokens.dtype == numbers.dtype == np.intp and not len(tokens) and not len(numbers)
 
 
-def test_forgetting_words_changes_nothing(vocab, monkeypatch):
+def test_forgetting_words_changes_nothing(vocab):
     docs = [doc_of(vocab, [[f"w{i}", "a", "the"]]) for i in range(30)]
     tokens = [[{"TEXT": {"REGEX": "[13579]$"}}, {}], [{"LOWER": "the"}]]
     expected = fired(WordRules(tokens), docs)
-    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 5)
-    rules = WordRules(tokens)
+    rules = WordRules(tokens, most_types=5)
     one_by_one = [(3 * i + token, rule) for i, doc in enumerate(docs) for token, rule in fired(rules, [doc])]
     odd_and_the = [match for i in range(30) for match in [*[(3 * i + 1, 0)] * (i % 2), (3 * i + 2, 1)]]
     assert expected == one_by_one == odd_and_the

@@ -1,15 +1,14 @@
 """Emissions that are learnt by a network, and sums of emissions."""
 
-from typing import Callable, List, Optional, Tuple
+from typing import List, Optional
 
 from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
+from ...arrays import AnyFloats
 from ...features.sequences import ReadOnce
-from .scores_by_doc import whole
-
-Emissions = Model[List[Doc], List[Floats2d]]
+from .flat import Emissions, FlatScores, flat_scores, forward_by_doc
 
 
 def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] = None) -> Emissions:
@@ -28,7 +27,8 @@ def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] =
 
 def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:
     """scores = first(docs) + second(docs); both get the decoder's gradient."""
-    return Model("sum_emissions", _forward, init=_init, layers=[first, second], dims={"nO": nO})
+    attrs = {"flat": _flat}
+    return Model("sum_emissions", forward_by_doc, init=_init, layers=[first, second], dims={"nO": nO}, attrs=attrs)
 
 
 def _init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
@@ -38,20 +38,12 @@ def _init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floa
         model.set_dim("nO", Y[0].shape[1])
 
 
-def _forward(
-    model: Emissions, docs: List[Doc], is_train: bool
-) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
+def _flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
     docs = ReadOnce(docs)
-    first, backprop_first = model.layers[0](docs, is_train)
-    second, backprop_second = model.layers[1](docs, is_train)
+    first, second = (flat_scores(layer, docs, is_train) for layer in model.layers)
 
-    def backprop(d_scores: List[Floats2d]) -> List[Doc]:
-        backprop_first(d_scores)
-        backprop_second(d_scores)
-        return docs
+    def backprop(d_scores: AnyFloats) -> None:
+        first.backprop(d_scores)
+        second.backprop(d_scores)
 
-    one, other = whole(first), whole(second)
-    if one is not None and other is not None and one.flat.dtype == other.flat.dtype:
-        one.flat += other.flat
-        return one, backprop
-    return [a + b for a, b in zip(first, second, strict=True)], backprop
+    return FlatScores(first.scores + second.scores, first.lengths, backprop)

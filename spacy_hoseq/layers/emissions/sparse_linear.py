@@ -1,6 +1,6 @@
 """Emission scores from sparse features: scores[n] = sum over templates k of the weight row of feature k at token n."""
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, cast
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,32 +8,29 @@ from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 from thinc.types import Floats2d
 
-from ...arrays import Floats32
+from ...arrays import Floats32, Keys, Lengths, Rows
 from ...errors import Errors
 from ...features.by_type import counted_keys, rows_of
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
-from ...features.sequences import Lengths, names_and_lengths
-from ...features.templates import parse_templates
+from ...features.sequences import names_and_lengths
+from ...features.templates import Template, parse_templates
 from ...learning.gradients import Gradient, added_cells, are_few
 from ...learning.parameter import Parameter, UsedRows
+from ..tuning import TUNING, Tuning
 from ..weights.row_sums import add_rows, sum_rows
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
-from .scores_by_doc import ScoresByDoc
+from .flat import Emissions, FlatScores, forward_by_doc, no_backprop
 from .type_scores import TypeScores
 from .used_features import UsedFeatures
 
-BLOCK_TOKENS = 32_768  # tokens whose keys are made and looked up together
-CACHE_BYTES = 512 * 1024 * 1024  # feature rows of training texts kept between epochs
 ROW_BYTES = 4  # int32
-
-Rows = NDArray[np.int32]  # (K, n): weight row of each template at each token
 
 
 def SparseLinear(
     templates: List[str], min_count: int = 1, hash_rows: Optional[int] = None, nO: Optional[int] = None
-) -> Model[List[Doc], List[Floats2d]]:
+) -> Emissions:
     """Linear emission scores over binary features.
 
     templates: feature templates (see features/templates.py).
@@ -47,13 +44,14 @@ def SparseLinear(
         raise ValueError(Errors.HS016.format(n_rows=hash_rows))
     if min_count < 1:
         raise ValueError(Errors.HS017.format(min_count=min_count))
-    features = Features(FeatureExtractor(parse_templates(templates)))
+    features = Features(parse_templates(templates))
     return Model(
         "sparse_linear",
-        forward,
+        forward_by_doc,
         init=init,
         dims={"nO": nO},
         attrs={
+            "flat": flat,
             "features": features,
             "min_count": min_count,
             "hash_rows": hash_rows,
@@ -73,9 +71,10 @@ class Features:
     needed, and again when other weights were loaded. Rows of training texts are kept, since they come back every epoch.
     """
 
-    def __init__(self, extractor: FeatureExtractor) -> None:
-        self.extractor = extractor
-        self.type_scores = TypeScores()
+    def __init__(self, templates: List[Template], tuning: Tuning = TUNING) -> None:
+        self.tuning = tuning
+        self.extractor = FeatureExtractor(templates, tuning.word_types)
+        self.forget_scores()
         self._known: Dict[str, Any] = {}
         self._index: Optional[Index] = None
         self._used: Optional[UsedFeatures] = None
@@ -108,8 +107,8 @@ class Features:
         fresh: Dict[bytes, Rows] = {}
         if unknown:
             fresh = self.remember(known, list(unknown.values()), self.extractor.columns(list(unknown.values())))
-        found = [fresh[name] if name in fresh else self._cache[name] for name in names]
-        return np.concatenate(found, axis=1), lengths
+        rows = [fresh[name] if name in fresh else self._cache[name] for name in names]
+        return np.concatenate(rows, axis=1), lengths
 
     def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> Dict[bytes, Rows]:
         """Keep the rows of training texts, as long as there is room: the rest is extracted each time.
@@ -119,18 +118,19 @@ class Features:
         ends = np.cumsum([len(doc) for doc in docs])
         parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
         fresh = dict(zip(names, parts, strict=True))
-        if self._cached_bytes + rows.nbytes <= CACHE_BYTES:
+        if self._cached_bytes + rows.nbytes <= self.tuning.cache_bytes:
             self._cache.update(fresh)
             self._cached_bytes += rows.nbytes
         return fresh
+
+    def forget_scores(self) -> None:
+        self.type_scores = TypeScores(self.tuning)
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_cache": {}, "_cached_bytes": 0, "_used": None}  # a worker process does not train
 
 
-def init(
-    model: Model[List[Doc], List[Floats2d]], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
-) -> None:
+def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
     """Zero weights for the features found by `index_features` before (in X itself if it was not called)."""
     if Y is not None:
         model.set_dim("nO", Y[0].shape[1])
@@ -144,7 +144,7 @@ def init(
         shim.set(Parameter("table", zeros))
 
 
-def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[Sequence[Doc]]) -> None:
+def index_features(model: Emissions, *versions: Iterable[Sequence[Doc]]) -> None:
     """Number the features of the training texts, batch by batch; nothing is read if rows are hashed.
 
     versions: the texts, perhaps with several annotations; features frequent enough in one of them have a row.
@@ -153,9 +153,10 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
     if model.attrs["hash_rows"] is not None:
         shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
         return
-    features, found = model.attrs["features"], []
+    features: Features = model.attrs["features"]
+    frequent: List[Keys] = []
     seen: List[Tuple[Sequence[Doc], Columns]] = []  # what the first epoch will ask for
-    room = CACHE_BYTES if features.extractor.is_lexical else 0
+    room = features.tuning.cache_bytes if features.extractor.is_lexical else 0
     for batches in versions:
         counter = KeyCounter()
         for docs in batches:
@@ -165,27 +166,25 @@ def index_features(model: Model[List[Doc], List[Floats2d]], *versions: Iterable[
             room -= ROW_BYTES * len(features.extractor.templates) * columns.n_tokens
             if room >= 0:
                 seen.append((docs, columns))
-        found.append(counter.frequent(model.attrs["min_count"]))
-    shim.extra = {"keys": found[0] if len(found) == 1 else np.unique(np.concatenate(found))}
+        frequent.append(counter.frequent(model.attrs["min_count"]))
+    shim.extra = {"keys": frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))}
     while seen:
         features.remember(shim.extra, *seen.pop())
 
 
-def forget_words(model: Model[List[Doc], List[Floats2d]]) -> None:
+def forget_words(model: Emissions) -> None:
     """Drop what is remembered of words (at the end of a memory zone)."""
     model.attrs["features"].extractor.forget_words()
-    model.attrs["features"].type_scores = TypeScores()
+    model.attrs["features"].forget_scores()
 
 
-def forward(
-    model: Model[List[Doc], List[Floats2d]], docs: List[Doc], is_train: bool
-) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
+def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
     """RAISES ValueError [HS052]: no features or weights yet."""
     shim, features = weights_of(model), model.attrs["features"]
     if not shim.extra:
         raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
     if not is_train or not any(map(len, docs)):
-        return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs), _no_backprop
+        return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs)
     table = shim.values("table", is_train=True)
     index: Index = features.index(shim.extra)
     rows, lengths = features.training_rows(shim.extra, docs)
@@ -197,25 +196,23 @@ def forward(
     scores = add_rows(table, rows)
     scores *= scale
 
-    def backprop(d_scores: List[Floats2d]) -> List[Doc]:
-        gradient: Floats32 = np.concatenate(cast(List[Any], d_scores))
-        shim.add_gradient("table", table_gradient(rows, gradient, scale, index.n_rows))
-        return docs
+    def backprop(d_scores: Floats32) -> None:
+        shim.add_gradient("table", table_gradient(rows, d_scores, scale, index.n_rows))
 
-    return ScoresByDoc(scores, lengths, docs), backprop
+    return FlatScores(scores, lengths, backprop)
 
 
 def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:
     """`row_gradient` of scale * gradient, by cells where few labels of a token have a gradient, as by a margin: two."""
-    found = np.flatnonzero(gradient != 0)
-    token, label = np.divmod(found, gradient.shape[1])
+    nonzero = np.flatnonzero(gradient != 0)
+    token, label = np.divmod(nonzero, gradient.shape[1])
     taught = token[np.diff(token, prepend=-1) != 0]
-    if not are_few(len(found), len(taught), gradient.shape[1]):
+    if not are_few(len(nonzero), len(taught), gradient.shape[1]):
         return row_gradient(rows[:, taught], gradient[taught] * scale, nothing)
     at = rows.take(token, axis=1)  # (K, n)
     there = at != nothing
     cells = at.astype(np.intp) * gradient.shape[1] + label
-    values = np.broadcast_to(gradient.reshape(-1).take(found) * scale, at.shape)
+    values = np.broadcast_to(gradient.reshape(-1).take(nonzero) * scale, at.shape)
     return added_cells(cells[there], values[there])
 
 
@@ -234,7 +231,7 @@ def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> Tuple[NDArray[
     return unique[keep], summed[keep]
 
 
-def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> ScoresByDoc:
+def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatScores:
     """Scores of all tokens of all docs.
 
     Templates about one word are added up once for each word type and place of the word, all others at each token, in
@@ -244,17 +241,18 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     columns = extractor.columns(docs)
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
-        return ScoresByDoc(scores, columns.lengths, docs)
+        return FlatScores(scores, columns.lengths, no_backprop)
+    block_tokens, sum_tokens = features.tuning.key_tokens, features.tuning.sum_tokens
     own, rows = features.type_scores.of(extractor, index, table, columns)
-    for start in range(0, columns.n_tokens, BLOCK_TOKENS):
-        stop = min(start + BLOCK_TOKENS, columns.n_tokens)
+    for start in range(0, columns.n_tokens, block_tokens):
+        stop = min(start + block_tokens, columns.n_tokens)
         places = columns.positions[start:stop]
         terms = [(of_words, rows.take(places + offset)) for offset, of_words in own.items()]
         if extractor.of_more:
-            found = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
-            terms += [(table, some) for some in found]
-        sum_rows(terms, scores[start:stop])
-    return ScoresByDoc(scores, columns.lengths, docs)
+            of_more = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
+            terms += [(table, some) for some in of_more]
+        sum_rows(terms, scores[start:stop], sum_tokens)
+    return FlatScores(scores, columns.lengths, no_backprop)
 
 
 def _problem(shim: WeightsShim) -> str:
@@ -269,7 +267,3 @@ def _problem(shim: WeightsShim) -> str:
     if shape is not None and (not isinstance(rows, int) or shape[:-1] != (rows + 1,)):
         return f"a table of shape {shape} does not fit {rows} features"
     return ""
-
-
-def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
-    return []

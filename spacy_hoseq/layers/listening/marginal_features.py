@@ -8,35 +8,32 @@ first, has its row in a table with a column for each template, and only what els
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from spacy.tokens import Doc
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats, Ints, Keys, Lengths, Rows
 from ...decoders.posterior.label_ngrams import LabelLattice, NGrams
 from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import ExactIndex
-from ...features.keys import Keys
 from ...features.label_templates import LabelTemplate, label_keys
 from ...features.sequences import sequence_lengths
 from ...features.templates import parse_templates
 from ...features.upstream_templates import Place, split_upstream
+from ..tuning import TUNING, Tuning
 from .pair_rows import PairRows
 from .upstream import UpstreamLabels
 
-MAX_CODES = 1 << 20  # strings of labels that a table is made for
 NO_LABEL = np.uint64(0)
 NO_WORDS = np.zeros((0, 0), np.uint64)
 ONE = (0,)  # the shape of a single label
-
-Rows = NDArray[np.int32]
 
 
 class Batch(NamedTuple):
     """What the features of a batch are made of. lengths (S,): of its sequences. columns: of its words, if there are
     templates about them. ids (C,): the labels of the lattice's cells, as numbers of `labels.keys`."""
 
-    lengths: NDArray[np.int32]
+    lengths: Lengths
     columns: Optional[Columns]
     labels: UpstreamLabels
     lattice: LabelLattice
@@ -83,9 +80,9 @@ class Strings(NamedTuple):
     value_at: Floats
 
     @classmethod
-    def of(cls, ngrams: NGrams, ids: Ints, n_labels: int, n_places: int) -> "Strings":
+    def of(cls, ngrams: NGrams, ids: Ints, n_labels: int, n_places: int, tuning: Tuning = TUNING) -> "Strings":
         """ids (C,): the label of each cell."""
-        distinct, which = distinct_strings([ids.take(cells) for cells in ngrams.cells], n_labels)
+        distinct, which = distinct_strings([ids.take(cells) for cells in ngrams.cells], n_labels, tuning)
         is_first = np.diff(ngrams.places, prepend=-1) > 0
         first = np.flatnonzero(is_first)
         first_at = np.full(n_places, len(which))
@@ -133,14 +130,16 @@ class Used(NamedTuple):
 class MarginalFeatures:
     """Extracts features, and holds the index that belongs to the weights in use."""
 
-    def __init__(self, templates: List[str]) -> None:
+    def __init__(self, templates: List[str], tuning: Tuning = TUNING) -> None:
+        self.tuning = tuning
         self.templates = split_upstream(parse_templates(templates))
-        self.words = FeatureExtractor(self.templates.words) if self.templates.words else None
+        words = self.templates.words
+        self.words = FeatureExtractor(words, tuning.word_types) if words else None
         places = self.words.of_one_word if self.words is not None else {}
         self._word_at = {word: offset for offset, words in places.items() for word in words}
         paired = [k for k, (of, at) in enumerate(self._placed()) if at.shape == ONE and of.word in self._word_at]
         self._pair_of = {k: pair for pair, k in enumerate(paired)}  # templates of one word and one label
-        self._pairs = PairRows(len(paired))
+        self._pairs = PairRows(len(paired), tuning)
         self._known: Dict[str, Any] = {}
         self._index: Optional[ExactIndex] = None
 
@@ -173,7 +172,7 @@ class MarginalFeatures:
         """Of each shape. lattice: that of the batch, or a part of it."""
         threshold, n_labels = batch.labels.threshold, len(batch.labels.keys)
         return {
-            shape: Strings.of(lattice.ngrams(shape, threshold), batch.ids, n_labels, lattice.n_places)
+            shape: Strings.of(lattice.ngrams(shape, threshold), batch.ids, n_labels, lattice.n_places, self.tuning)
             for shape in self.templates.shapes
         }
 
@@ -200,8 +199,7 @@ class MarginalFeatures:
             kept = np.flatnonzero(of_more < index.n_rows)
             again = again.take(kept)
             value = strings[at.shape].ngrams.values.take(again)
-            found = Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again)
-            others.append(found)
+            others.append(Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again))
         columns: Any = zip(*others, strict=True)
         return Active(rows, values, Others(*map(np.concatenate, columns)), strings)
 
@@ -220,13 +218,13 @@ class MarginalFeatures:
             if kept is None or k not in self._pair_of:
                 keys = words.keys_between(columns, start, stop, [template.word])[0].take(tokens)
                 return index.lookup(_keys(template, keys, of_labels, strings))
-            types = columns.types.take(columns.positions.take(tokens + start) + self._word_at[template.word])
+            places = columns.positions.take(tokens + start) + self._word_at[template.word]
 
             def find(some: Ints) -> Rows:
-                keys = words.type_keys(columns, [template.word], types.take(some))[0]
+                keys = words.type_keys(columns, [template.word], columns.types.take(places.take(some)))[0]
                 return index.lookup(_keys(template, keys, of_labels, strings.take(some)))
 
-            return kept.of(self._pair_of[k], types, strings, find)
+            return kept.of(self._pair_of[k], places, strings, find)
 
         return look_up
 
@@ -265,13 +263,13 @@ def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Int
     return label_keys(template._replace(word=0), words[None], [values.take(strings) for values in labels])
 
 
-def distinct_strings(labels: List[Ints], n: int) -> Tuple[List[Ints], Ints]:
+def distinct_strings(labels: List[Ints], n: int, tuning: Tuning = TUNING) -> Tuple[List[Ints], Ints]:
     """Strings of labels, each once: there are far fewer than tokens. labels: for each place (M,), from 0 to below n.
     RETURNS the same for the distinct ones, (U,) each, and which of these the M are; all as they are where the strings
     that there could be are too many.
     """
     n_codes = n ** len(labels)
-    if n_codes > MAX_CODES:
+    if n_codes > tuning.label_strings:
         return labels, np.arange(len(labels[0]))
     codes = labels[0]
     for at in labels[1:]:

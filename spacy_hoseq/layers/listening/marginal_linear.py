@@ -9,28 +9,21 @@ from functools import partial
 from typing import Any, Callable, Iterable, List, Optional, Tuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 from thinc.types import Floats2d
 
-from ...arrays import AnyFloats, Mask
+from ...arrays import AnyFloats, Mask, Rows
 from ...errors import Errors
-from ...features.index import ExactIndex, KeyCounter
+from ...features.index import KeyCounter
 from ...learning.parameter import Parameter
-from ..emissions.scores_by_doc import ScoresByDoc
+from ..emissions.flat import Emissions, FlatScores, forward_by_doc, no_backprop
+from ..tuning import Tuning
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
 from .listener import LabelsModel, own_labels
 from .marginal_features import Active, Batch, MarginalFeatures
 from .upstream import UpstreamLabels
-
-BLOCK_TOKENS = 32_768  # tokens whose features and scores are computed together: strings of labels are looked up once
-MULTIPLIED = 128  # tokens whose rows are gathered together: they stay in the processor's cache
-ADDED = 1024  # rows that are gathered together to be added one by one
-
-Rows = NDArray[np.int32]
-Emissions = Model[List[Doc], List[Floats2d]]
 
 
 def MarginalLinear(
@@ -49,11 +42,12 @@ def MarginalLinear(
     source = own_labels(cast(Any, upstream)) if upstream.name == "higher_order_tagger" else upstream
     return Model(
         "marginal_linear",
-        forward,
+        forward_by_doc,
         init=init,
         layers=[source],
         dims={"nO": nO},
         attrs={
+            "flat": flat,
             "features": MarginalFeatures(templates),
             "min_count": min_count,
             "dropout_rate": 0.0,
@@ -89,33 +83,28 @@ def forget_words(model: Emissions) -> None:
         model.attrs["features"].words.forget_words()
 
 
-def forward(
-    model: Emissions, docs: List[Doc], is_train: bool
-) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], List[Doc]]]:
-    shim, features = weights_of(model), model.attrs["features"]
-    index: ExactIndex = features.index(shim.extra)
+def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
+    shim = weights_of(model)
+    features: MarginalFeatures = model.attrs["features"]
+    tuning, index = features.tuning, features.index(shim.extra)
     table = shim.values("table", is_train=is_train)
     labels, backprop_upstream = model.layers[0](docs, is_train)
     n_tokens = sum(map(len, docs))
     batch = features.batch(docs, labels)
     if not is_train:
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
-        for start in range(0, n_tokens, BLOCK_TOKENS):
-            stop = min(start + BLOCK_TOKENS, n_tokens)
-            scores[start:stop] = _scores(table, features.active(batch, index, start, stop, table.dtype))
-        return ScoresByDoc(scores, batch.lengths, docs), _no_backprop
+        for start in range(0, n_tokens, tuning.key_tokens):
+            stop = min(start + tuning.key_tokens, n_tokens)
+            scores[start:stop] = _scores(table, features.active(batch, index, start, stop, table.dtype), tuning)
+        return FlatScores(scores, batch.lengths, no_backprop)
     drop, active = model.attrs["dropout_rate"], features.active(batch, index, 0, n_tokens, table.dtype)
     if drop:  # feature dropout: each template at each token is left out with probability `drop`
         active = _left_out(active, shim.rng.random(active.rows.shape, dtype=np.float32) < drop, index.n_rows)
     scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-    scores = _scores(table, active)
+    scores = _scores(table, active, tuning)
     scores *= scale
     backprop = partial(_backprop, shim, features, batch, active, table, scale, backprop_upstream)
-    return ScoresByDoc(scores, batch.lengths, docs), backprop
-
-
-def _no_backprop(d_scores: List[Floats2d]) -> List[Doc]:
-    return []
+    return FlatScores(scores, batch.lengths, backprop)
 
 
 def _left_out(active: Active, dropped: Mask, nothing: int) -> Active:
@@ -125,7 +114,7 @@ def _left_out(active: Active, dropped: Mask, nothing: int) -> Active:
     return active._replace(rows=rows, others=active.others.at(kept))
 
 
-def _scores(table: AnyFloats, active: Active) -> AnyFloats:
+def _scores(table: AnyFloats, active: Active, tuning: Tuning) -> AnyFloats:
     """RETURNS (n, L).
 
     Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
@@ -133,13 +122,13 @@ def _scores(table: AnyFloats, active: Active) -> AnyFloats:
     rows, values = active.rows.T.copy(), active.values.T.copy()
     values *= rows < len(table) - 1  # whatever the last row holds
     scores = np.empty((len(rows), table.shape[1]), table.dtype)
-    for first in range(0, len(rows), MULTIPLIED):
-        block = slice(first, first + MULTIPLIED)
+    for first in range(0, len(rows), tuning.product_tokens):
+        block = slice(first, first + tuning.product_tokens)
         scores[block] = _products(table, rows[block], values[block])
     others, ops = active.others, NumpyOps()
     tokens, weights = others.tokens.astype(np.int32), others.values.astype(table.dtype)
-    for first in range(0, len(tokens), ADDED):
-        block = slice(first, first + ADDED)
+    for first in range(0, len(tokens), tuning.added_rows):
+        block = slice(first, first + tuning.added_rows)
         more = table.take(others.rows[block], axis=0)
         more *= weights[block, None]
         ops.scatter_add(scores, tokens[block], more)
@@ -160,23 +149,22 @@ def _backprop(
     table: AnyFloats,
     scale: np.float32,
     backprop_upstream: Callable[..., Any],
-    d_scores: List[Floats2d],
-) -> List[Doc]:
-    gradient = np.concatenate(cast(List[Any], d_scores)) * scale
+    d_scores: AnyFloats,
+) -> None:
+    gradient = d_scores * scale
     taught = np.flatnonzero(gradient.any(axis=1))
     used = list(features.used(active, batch.lattice, taught, len(table) - 1))
-    unique, inverse = np.unique(np.concatenate([found.rows for found in used]), return_inverse=True)
-    summed = np.zeros((len(unique), gradient.shape[1]), gradient.dtype)
-    places = np.split(inverse.reshape(-1).astype(np.int32), np.cumsum([len(found.rows) for found in used])[:-1])
+    distinct, place = np.unique(np.concatenate([of_template.rows for of_template in used]), return_inverse=True)
+    summed = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
+    places = np.split(place.reshape(-1).astype(np.int32), np.cumsum([len(of_template.rows) for of_template in used]))
     d_values, ops = {shape: np.zeros(len(of.which)) for shape, of in active.strings.items()}, NumpyOps()
-    for found, place in zip(used, places, strict=True):
-        at_token = gradient.take(found.tokens, axis=0)
-        d_values[found.shape][found.ngrams] += np.einsum("ml,ml->m", table.take(found.rows, axis=0), at_token)
-        at_token *= found.values[:, None].astype(gradient.dtype)
-        ops.scatter_add(summed, place, at_token)
-    shim.add_gradient("table", (unique, summed))
+    for (shape, ngrams, tokens, rows, values), at in zip(used, places, strict=False):
+        at_token = gradient.take(tokens, axis=0)
+        d_values[shape][ngrams] += np.einsum("ml,ml->m", table.take(rows, axis=0), at_token)
+        at_token *= values[:, None].astype(gradient.dtype)
+        ops.scatter_add(summed, at, at_token)
+    shim.add_gradient("table", (distinct, summed))
     backprop_upstream(batch.lattice.backprop([(active.strings[shape].ngrams, d) for shape, d in d_values.items()]))
-    return []
 
 
 def _problem(shim: WeightsShim) -> str:

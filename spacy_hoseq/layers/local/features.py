@@ -9,23 +9,18 @@ indexes: of group 0, and of all label templates.
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ...arrays import Ints
+from ...arrays import Ints, Keys, Rows
 from ...decoders.bidirectional.local import OFFSETS
 from ...features.extract import FeatureExtractor
 from ...features.index import ExactIndex, KeyCounter
-from ...features.keys import ABSENT, Keys, mix
+from ...features.keys import ABSENT, mix
 from ...features.label_templates import LabelTemplate, label_keys, split_templates
 from ...features.sequences import sentence_starts
 from ...features.templates import parse_templates
-from ..emissions.sparse_linear import BLOCK_TOKENS
+from ..tuning import TUNING, Tuning
 from .type_scores import LocalTypeScores, StackedWeights
-
-CACHE_BYTES = 1024 * 1024 * 1024  # feature rows of training texts kept between epochs
-
-Rows = NDArray[np.int32]
 
 
 class TrainingRows(NamedTuple):
@@ -66,9 +61,11 @@ class LocalFeatures:
     templates: template strings. order (int): of inference; label templates that look further are not used.
     """
 
-    def __init__(self, templates: List[str], order: int) -> None:
+    def __init__(self, templates: List[str], order: int, tuning: Tuning = TUNING) -> None:
+        self.tuning = tuning
         split = split_templates(parse_templates(templates))
-        self._extractor = FeatureExtractor([*split.plain, *(word for word in split.words if word not in split.plain)])
+        distinct = [*split.plain, *(word for word in split.words if word not in split.plain)]
+        self._extractor = FeatureExtractor(distinct, tuning.word_types)
         self._n_plain = len(split.plain)
         self._of_more = [k for k in self._extractor.of_more if k < self._n_plain]
         self._word_at = [self._extractor.templates.index(word) for word in split.words]
@@ -130,14 +127,17 @@ class LocalFeatures:
         columns = extractor.columns(docs)
         own = self._types  # (other threads may put others in their place)
         if own is None or not own.are_of(weights, columns.numbering):
-            self._types = own = LocalTypeScores(weights, extractor, index, self._n_plain, columns.numbering)
+            self._types = own = self._type_scores(weights, index, columns.numbering)
         rows = np.empty((len(self._of_more), columns.n_tokens), np.int32)
         words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
-        for start in range(0, columns.n_tokens, BLOCK_TOKENS):
-            stop = start + BLOCK_TOKENS
+        for start in range(0, columns.n_tokens, self.tuning.key_tokens):
+            stop = start + self.tuning.key_tokens
             rows[:, start:stop] = index.lookup(extractor.keys_between(columns, start, stop, self._of_more))
             words[:, start:stop] = extractor.keys_between(columns, start, stop, self._word_at)
         return WordFeatures(own, own.codes(columns), rows, words)
+
+    def _type_scores(self, weights: StackedWeights, index: ExactIndex, numbering: object) -> LocalTypeScores:
+        return LocalTypeScores(weights, self._extractor, index, self._n_plain, numbering, self.tuning)
 
     def training_rows(self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]) -> TrainingRows:
         """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not known.
@@ -159,7 +159,7 @@ class LocalFeatures:
             pairs = zip(np.split(plain, cuts, axis=1), np.split(stacked, cuts, axis=1), strict=True)
             whole = (TrainingRows(*map(np.ascontiguousarray, pair)) for pair in pairs)
             fresh = dict(zip((names[i] for i in new), whole, strict=True))
-            if self._cached_bytes + plain.nbytes + stacked.nbytes <= CACHE_BYTES:
+            if self._cached_bytes + plain.nbytes + stacked.nbytes <= self.tuning.local_cache_bytes:
                 self._cache.update(fresh)
                 self._cached_bytes += plain.nbytes + stacked.nbytes
         rows = [fresh[name] if name in fresh else self._cache[name] for name in names]

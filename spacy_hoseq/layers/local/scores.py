@@ -5,16 +5,13 @@ from typing import Any, Dict, List, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Ints
+from ...arrays import Ints, Keys, Rows
 from ...decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
 from ...errors import Errors
 from ...features.index import ExactIndex
-from ...features.keys import Keys
 from .features import LabelGroup, WordFeatures
 from .training import SparseRows
 from .type_scores import StackedWeights, sum_rows
-
-Rows = NDArray[np.int32]
 
 
 def stack_weights(

@@ -6,15 +6,13 @@ from typing import Any, Sequence, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats32
-from ...features.index import Rows
-
-BLOCK_TOKENS = 1024
+from ...arrays import Floats32, Rows
+from ..tuning import TUNING
 
 Term = Tuple[Floats32, NDArray[Any]]
 
 
-def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
+def sum_rows(terms: Sequence[Term], sums: Floats32, block_tokens: int = TUNING.sum_tokens) -> None:
     """sums[n] = sum over (table, rows) of table[rows[n]], one after the other, whatever the block.
 
     terms: table (F, L), rows (n,). sums (n, L): what is written, 0 without terms.
@@ -22,9 +20,9 @@ def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
     if not terms:
         sums[:] = 0
         return
-    buffer = np.empty_like(sums[:BLOCK_TOKENS])
-    for start in range(0, len(sums), BLOCK_TOKENS):
-        block, some = sums[start : start + BLOCK_TOKENS], slice(start, start + BLOCK_TOKENS)
+    buffer = np.empty_like(sums[:block_tokens])
+    for start in range(0, len(sums), block_tokens):
+        block, some = sums[start : start + block_tokens], slice(start, start + block_tokens)
         (table, rows), *others = terms
         np.take(table, rows[some], axis=0, out=block, mode="clip")
         for table, rows in others:

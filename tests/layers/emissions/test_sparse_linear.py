@@ -8,10 +8,15 @@ from thinc.api import set_dropout_rate
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.emissions import sparse_linear
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features, row_gradient, table_gradient
+from spacy_hoseq.layers.emissions.sparse_linear import (
+    Features,
+    SparseLinear,
+    index_features,
+    row_gradient,
+    table_gradient,
+)
 from spacy_hoseq.layers.emissions.used_features import UsedFeatures
-from spacy_hoseq.layers.weights import row_sums
+from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.row_sums import add_rows
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
@@ -110,12 +115,11 @@ def test_features_are_counted_over_all_batches():
         assert weights_of(model).extra["keys"].tolist() == sorted(key for key, n in counts.items() if n >= 2)
 
 
-def test_scores_do_not_depend_on_batch_or_block(monkeypatch):
+def test_scores_do_not_depend_on_batch_or_block():
     model, docs = layer(), docs_of()
     whole = model.predict(docs)
     assert all(np.array_equal(model.predict([doc])[0], part) for doc, part in zip(docs, whole, strict=True))
-    monkeypatch.setattr(sparse_linear, "BLOCK_TOKENS", 5)
-    monkeypatch.setattr(row_sums, "BLOCK_TOKENS", 2)
+    model.attrs["features"].tuning = Tuning(key_tokens=5, sum_tokens=2)
     assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
 
 
@@ -257,9 +261,9 @@ def test_remembered_rows_are_not_changed_by_dropout():
 
 
 @pytest.mark.parametrize("n_bytes", [0, 100, 10**9])
-def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
-    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
+def test_remembered_rows_are_fresh_rows(n_bytes):
     model, docs = layer(), docs_of()
+    model.attrs["features"] = Features(parse_templates(TEMPLATES), Tuning(cache_bytes=n_bytes))
     for order in ([0, 1, 2], [3, 1, 4, 1], [4, 3, 2, 1, 0], [0, 0]):
         batch = [docs[i] for i in order]
         found, expected = model.begin_update(batch)[0], model.predict(batch)
@@ -270,9 +274,9 @@ def test_remembered_rows_are_fresh_rows(monkeypatch, n_bytes):
 @pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, [0, 0, 0]), (0, [5, 5, 5]), (4 * 5 * 9, [3, 3, 3])])
 def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypatch, n_bytes, n_extracted):
     """As long as there is room: two of five texts here, of four words, with five templates."""
-    monkeypatch.setattr(sparse_linear, "CACHE_BYTES", n_bytes)
     docs = [doc_of(text) for text in ("a b c d", "b c d e", "c d e f", "d e f g", "e f g h")]
     model = SparseLinear(["lower[-1..1]", "shape[0]", "bias"])
+    model.attrs["features"].tuning = Tuning(cache_bytes=n_bytes)
     model.attrs["index_features"](model, [docs[:1], docs[1:2], docs[2:]])
     model.initialize(Y=zeros(docs, 2))
     extracted = []

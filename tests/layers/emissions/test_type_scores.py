@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from spacy_hoseq.features import word_types
-from spacy_hoseq.layers.emissions import type_scores
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, forget_words, index_features
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.layers.emissions.sparse_linear import Features, SparseLinear, forget_words, index_features
+from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 
@@ -23,8 +23,9 @@ def texts(seed=0, n=40):
     return [doc_of(" ".join(rng.choice(words, rng.integers(1, 9)))) for _ in range(n)]
 
 
-def layer(docs, seed=1):
+def layer(docs, seed=1, **tuning):
     model = SparseLinear(TEMPLATES)
+    model.attrs["features"] = Features(parse_templates(TEMPLATES), Tuning(**tuning))
     index_features(model, [docs])
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
@@ -37,9 +38,7 @@ def fresh(model, docs):
 
 def kept(model):
     """How many word types."""
-    scores = model.attrs["features"].type_scores
-    assert (scores._row_of >= 0).sum() == scores._n_kept
-    return scores._n_kept
+    return len(model.attrs["features"].type_scores)
 
 
 def test_scores_do_not_depend_on_what_was_seen_before():
@@ -72,15 +71,14 @@ def test_other_weights_have_other_scores():
 
 
 @pytest.mark.parametrize("n_types", [0, 3, 12])
-def test_memory_is_bounded(monkeypatch, n_types):
+def test_memory_is_bounded(n_types):
+    """Scores are forgotten when they are too many, but never those that are asked for just now."""
     docs = texts()
-    model = layer(docs)
-    places = len(model.attrs["features"].extractor.of_one_word)
-    monkeypatch.setattr(type_scores, "MAX_BYTES", n_types * places * L * 4)
-    expected = fresh(model, docs)
-    got = np.concatenate([part for doc in docs for part in model.predict([doc])])
-    assert np.array_equal(got, expected)
-    assert kept(model) <= n_types
+    places = len(layer(docs).attrs["features"].extractor.of_one_word)
+    model = layer(docs, score_bytes=n_types * places * L * 4)
+    for doc in docs:
+        assert np.array_equal(model.predict([doc])[0], fresh(model, [doc]))
+        assert kept(model) <= n_types + len(doc) + 2
 
 
 def test_words_are_forgotten():
@@ -93,11 +91,10 @@ def test_words_are_forgotten():
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
 
 
-def test_words_that_are_numbered_anew(monkeypatch):
+def test_words_that_are_numbered_anew():
     """When too many words are known, all are forgotten, and their numbers stand for others."""
-    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 26)
     docs = texts()
-    model = layer(docs)
+    model = layer(docs, word_types=26)
     asked = [doc_of(f"{doc.text} new{i // 3}") for i, doc in enumerate(docs)]
     for doc, scores in [(doc, fresh(model, [doc])) for doc in asked]:
         assert np.array_equal(np.concatenate(model.predict([doc])), scores)

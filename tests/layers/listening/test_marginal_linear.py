@@ -13,10 +13,10 @@ from spacy_hoseq.decoders.posterior.label_ngrams import AFTER, BEFORE
 from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.listening import marginal_features, marginal_linear
 from spacy_hoseq.layers.listening.listener import make_marginal_listener, no_backprop
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear, index_upstream
 from spacy_hoseq.layers.listening.upstream import UpstreamLabels, write_upstream
+from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.parameter import Parameter
@@ -139,18 +139,18 @@ def test_features_of_all_batches_are_counted():
     assert set(weights_of(model).extra["keys"].tolist()) == {key for key, n in counts.items() if n >= 2}
 
 
-def test_training_scores_are_those_of_prediction(monkeypatch):
+def test_training_scores_are_those_of_prediction():
     model, docs = layer(), docs_of()
     predicted = np.concatenate(model.predict(docs))
     assert np.array_equal(np.concatenate(model.begin_update(docs)[0]), predicted)
-    monkeypatch.setattr(marginal_linear, "BLOCK_TOKENS", 2)
+    model.attrs["features"].tuning = Tuning(key_tokens=2, product_tokens=1, added_rows=1)
     assert np.concatenate(model.predict(docs)) == pytest.approx(predicted, abs=1e-6)
 
 
-def test_more_strings_than_a_table_could_hold(monkeypatch):
+def test_more_strings_than_a_table_could_hold():
     model, docs = layer(), docs_of()
     predicted = np.concatenate(model.predict(docs))
-    monkeypatch.setattr(marginal_features, "MAX_CODES", 1)
+    model.attrs["features"].tuning = Tuning(label_strings=1)
     assert np.array_equal(np.concatenate(model.predict(docs)), predicted)
 
 

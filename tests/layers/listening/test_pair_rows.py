@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from thinc.api import Model
 
-from spacy_hoseq.features import word_types
 from spacy_hoseq.features.label_templates import label_values
-from spacy_hoseq.layers.listening import pair_rows
 from spacy_hoseq.layers.listening.listener import no_backprop
+from spacy_hoseq.layers.listening.marginal_features import MarginalFeatures
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear, forget_words, index_upstream
+from spacy_hoseq.layers.listening.pair_rows import UNKNOWN
+from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import doc_of, in_threads, randomize, zeros
 from .test_marginal_linear import L, plain_scores
@@ -44,8 +45,9 @@ def heard(model, docs, is_train):
     return numbered(labels_of(docs, seed=len(docs)), ORDERS[len(docs) % 3]), no_backprop
 
 
-def layer(docs, seed=1, n_indexed=None):
+def layer(docs, seed=1, n_indexed=None, **tuning):
     model = MarginalLinear(Model("heard", heard), TEMPLATES)
+    model.attrs["features"] = MarginalFeatures(TEMPLATES, Tuning(**tuning))
     index_upstream(model, [(docs[:n_indexed], labels_of(docs[:n_indexed], seed=5))])
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
@@ -63,7 +65,12 @@ def fresh(model, docs):
 
 def kept(model):
     """How many rows."""
-    return int((model.attrs["features"]._pairs._rows != pair_rows.UNKNOWN).sum())
+    pairs = model.attrs["features"]._pairs
+    return int((pairs._tables[0].table[: len(pairs)] != UNKNOWN).sum())
+
+
+def n_columns(model):
+    return model.attrs["features"]._pairs._tables[0].table.shape[2]
 
 
 def parts_of(docs):
@@ -100,21 +107,21 @@ def test_other_features_have_other_rows():
 
 
 @pytest.mark.parametrize("n_types", [0, 1, 3, 12])
-def test_memory_is_bounded(monkeypatch, n_types):
+def test_memory_is_bounded(n_types):
+    """Rows are forgotten when they are too many, but never those that are asked for just now."""
     docs = texts()
-    model = layer(docs)
-    monkeypatch.setattr(pair_rows, "MAX_BYTES", n_types * 3 * 10 * 4)  # pairs of three templates, and up to ten labels
+    model = layer(docs, pair_bytes=n_types * 3 * 10 * 4)  # pairs of three templates, and up to ten labels
     for part in parts_of(docs):
         assert np.array_equal(np.concatenate(model.predict(part)), fresh(model, part))
-    assert model.attrs["features"]._pairs._rows.nbytes <= max(pair_rows.MAX_BYTES, 3 * 12 * 4)
-    assert kept(model) or n_types < 3
+        n_words = len({token.orth for doc in part for token in doc}) + 2
+        assert len(model.attrs["features"]._pairs) <= 3 * n_types + n_words  # fewer labels, more words
+    assert kept(model)
 
 
-def test_words_that_are_numbered_anew(monkeypatch):
+def test_words_that_are_numbered_anew():
     """When too many words are known, or a memory zone ends, numbers stand for other words."""
-    monkeypatch.setattr(word_types, "MAX_WORD_TYPES", 26)
     docs = texts()
-    model = layer(docs)
+    model = layer(docs, word_types=26)
     for i, doc in enumerate(docs):
         asked = [doc_of(f"{doc.text} new{i // 3}")]
         assert np.array_equal(np.concatenate(model.predict(asked)), fresh(model, asked))
@@ -128,10 +135,10 @@ def test_labels_that_come_later():
     model = layer(docs)
     model.layers[0]._func = lambda model, docs, is_train: (few(docs), no_backprop)
     before = np.concatenate(model.predict(docs[:4]))
-    columns = model.attrs["features"]._pairs._rows.shape[2]
+    columns = n_columns(model)
     model.layers[0]._func = heard
     assert np.array_equal(np.concatenate(model.predict(docs)), fresh(model, docs))
-    assert model.attrs["features"]._pairs._rows.shape[2] > columns
+    assert n_columns(model) > columns
     model.layers[0]._func = lambda model, docs, is_train: (few(docs), no_backprop)
     assert np.array_equal(np.concatenate(model.predict(docs[:4])), before)
 
@@ -154,10 +161,9 @@ def test_copies_have_rows_of_their_own():
 
 
 @pytest.mark.long
-def test_several_threads(monkeypatch):
+def test_several_threads():
     docs = texts(n=120)
-    model = layer(docs)
-    monkeypatch.setattr(pair_rows, "MAX_BYTES", 16 * 3 * 10 * 4)  # some words are kept, others are not
+    model = layer(docs, pair_bytes=16 * 3 * 10 * 4)  # words are forgotten again and again
     expected = [fresh(model, [doc]) for doc in docs]
     for scores, answers in zip(expected, in_threads(model, docs), strict=True):
         assert len(answers) == 4 and all(np.array_equal(answer, scores) for answer in answers)

@@ -8,10 +8,10 @@ import pytest
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.label_templates import label_keys, label_values
-from spacy_hoseq.layers.local import features as local_features
 from spacy_hoseq.layers.local.features import LocalFeatures
 from spacy_hoseq.layers.local.scores import stack_weights
 from spacy_hoseq.layers.local.training import SparseRows
+from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import doc_of
 from .models import LABELS, TEMPLATES, Problem, Text, feature, plain_templates, random_docs, ready
@@ -101,8 +101,7 @@ def test_min_count_in_one_of_the_versions(min_count):
 
 
 @pytest.mark.parametrize("n_bytes", [0, 4000, 10**9])
-def test_rows_from_the_cache_are_fresh_rows(monkeypatch, n_bytes):
-    monkeypatch.setattr(local_features, "CACHE_BYTES", n_bytes)
+def test_rows_from_the_cache_are_fresh_rows(n_bytes):
     rng = np.random.default_rng(3)
     docs = random_docs(rng)
     gold = [rng.integers(-1, 3, len(doc)) for doc in docs]
@@ -111,15 +110,16 @@ def test_rows_from_the_cache_are_fresh_rows(monkeypatch, n_bytes):
         for chosen in ([1, 2, 3], [3, 1], [0, 4, 2, 5, 2], [4, 4], [6, 5, 4, 3, 2, 1, 0], [0, 1])
     ]
     features, keys = counted(texts[4:])
+    features.tuning = Tuning(local_cache_bytes=n_bytes)
     for text in texts:
         assert rows_of(features, keys, text) == rows_of(LocalFeatures(TEMPLATES, 2), keys, text)
 
 
 @pytest.mark.parametrize("n_bytes, n_extracted", [(10**9, 1), (0, 3)])
 def test_cache_is_used_within_its_bounds(monkeypatch, n_bytes, n_extracted):
-    monkeypatch.setattr(local_features, "CACHE_BYTES", n_bytes)
     text, calls, extract = ready(2).text, [], FeatureExtractor.keys
     features, keys = counted([text])
+    features.tuning = Tuning(local_cache_bytes=n_bytes)
     monkeypatch.setattr(FeatureExtractor, "keys", lambda self, docs: calls.append(docs) or extract(self, docs))
     for _ in range(3):
         rows_of(features, keys, text)
@@ -131,12 +131,12 @@ def test_cache_is_full_at_some_time(monkeypatch):
     texts = [Text([doc_of(words)], [0, 1, 2, 0], 2) for words in ("cat Dog dog a", "a dog Dog cat")]
     features, keys = counted(texts)
     size = sum(part.nbytes for part in features.training_rows(texts[0].docs, texts[0].contexts, VALUES, keys))
-    monkeypatch.setattr(local_features, "CACHE_BYTES", size * 3 // 2)
     calls, extract = [], FeatureExtractor.keys
     monkeypatch.setattr(
         FeatureExtractor, "keys", lambda self, docs: calls.append(docs[0][0].text) or extract(self, docs)
     )
     features, keys = counted(texts)
+    features.tuning = Tuning(local_cache_bytes=size * 3 // 2)
     calls.clear()
     for text in texts * 3:
         rows_of(features, keys, text)
@@ -207,13 +207,13 @@ def word_features(features, keys, docs):
 
 
 @pytest.mark.parametrize("block", [1, 2, 5, 4096])
-def test_word_features_in_blocks(monkeypatch, block):
+def test_word_features_in_blocks(block):
     """Those of one word are asked for by word type; the rows of all others are those of training."""
     text, templates = ready(2).text, ["orth[-1]+orth[0]", *TEMPLATES, "orth[0]+orth[1]"]
     features, keys = counted([text], templates=templates)
     plain = rows_of(features, keys, text)[0]
     whole = word_features(features, keys, text.docs)
-    monkeypatch.setattr(local_features, "BLOCK_TOKENS", block)
+    features.tuning = Tuning(key_tokens=block)
     found = word_features(features, keys, text.docs)
     assert found.rows.tolist() == [plain[0], plain[-1]] and found.rows.min() < len(keys[0])
     assert np.array_equal(found.words, whole.words) and len(set(found.words.ravel().tolist())) > 10

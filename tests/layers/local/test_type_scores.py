@@ -8,6 +8,7 @@ import pytest
 
 from spacy_hoseq.layers.local import type_scores as local_type_scores
 from spacy_hoseq.layers.local.classifiers import forget_words, shim_of
+from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import doc_of
 from .models import LABELS, TEMPLATES, L, Problem
@@ -48,18 +49,18 @@ def test_scores_do_not_depend_on_what_was_asked_before(order):
     for seed, part in enumerate((docs[:1], docs[20:], docs[5:9], docs, docs[::-1], docs)):
         queries = asked(model, part, seed)
         assert model.predict(part)(*queries).tobytes() == fresh(model, part, queries)
-    assert kept(model)._n_known == len({token.orth for doc in docs for token in doc}) + 2
+    assert len(kept(model)._features) == len({token.orth for doc in docs for token in doc}) + 2
 
 
 def test_what_is_known_is_not_added_up_again(monkeypatch):
     docs, model = texts(), trained()
     queries, calls, sum_rows = asked(model, docs), [], local_type_scores.sum_rows
     model.predict(docs)(*queries)
-    n_scores = kept(model)._n_scores
+    n_scores = len(kept(model)._scores)
     monkeypatch.setattr(local_type_scores, "sum_rows", lambda *a: calls.append(a) or sum_rows(*a))
     for again in (docs, docs):
         model.predict(again)(*queries)
-    assert not calls and kept(model)._n_scores == n_scores > 20
+    assert not calls and len(kept(model)._scores) == n_scores > 20
     model.predict([doc_of("another word")])(*(q[:1] * 0 for q in queries[:3]), queries[3][:1])
     assert calls
 
@@ -84,28 +85,27 @@ def test_other_weights_and_forgotten_words():
 
 
 @pytest.mark.parametrize("n_bytes", [0, 4 * L * 7, 4 * L * 40])
-def test_bounded_memory(monkeypatch, n_bytes):
+def test_bounded_memory(n_bytes):
     """Scores are forgotten when they are too many, but never those that are asked for just now."""
-    monkeypatch.setattr(local_type_scores, "MAX_BYTES", n_bytes)
     docs, model = texts(), trained()
+    model.attrs["features"].tuning = Tuning(score_bytes=n_bytes)
     scores = model.predict(docs)
     for seed in range(30):
         queries = asked(model, docs, seed, n=1 + seed % 5)
         assert scores(*queries).tobytes() == fresh(model, docs, queries)
-        n_most = max(n_bytes // (4 * L), N_OFFSETS * len(queries[0]))
-        assert kept(model)._n_scores <= 1 + n_most
+        assert len(kept(model)._scores) <= n_bytes // (4 * L) + N_OFFSETS * len(queries[0])
 
 
-def test_bounded_number_of_types(monkeypatch):
-    monkeypatch.setattr(local_type_scores, "MAX_TYPES", 12)
+def test_bounded_number_of_types():
     docs, model = texts(), trained()
+    model.attrs["features"].tuning = Tuning(scored_types=12)
     first = model.predict(docs[:2])
     queries, stores = asked(model, docs[:2]), []
     was = first(*queries).tobytes()
     for doc in docs:
         assert model.predict([doc])(*asked(model, [doc])).tobytes() == fresh(model, [doc], asked(model, [doc]))
         stores.append(kept(model))
-        assert stores[-1]._n_known <= 12 + len(doc)
+        assert len(stores[-1]._features) <= 12 + len(doc) + 2
     assert len(set(map(id, stores))) > 3
     assert first(*queries).tobytes() == was, "those of a batch stay"
 

@@ -1,0 +1,86 @@
+"""Rows that are worked out when they are first asked for, and kept from batch to batch.
+
+Whatever is remembered of words is such a table: attributes of word types, rules that they pass, their scores, their
+features with labels. A row is the same whether it is kept or made anew, so a table may be dropped at any time, and
+results do not depend on what was asked before. Checked in tests/features/test_growing_table.py.
+"""
+
+from threading import Lock
+from typing import Any, Callable, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import AnyInts, Rows
+from .index import DenseIndex, ExactIndex
+
+Table = NDArray[Any]
+
+
+class GrowingTable:
+    """One row for each key. It only grows: who uses it begins another one when it is full, or made from other things.
+
+    made_from: objects that rows depend on and that never change.
+    first (n, ...): rows that are there before any key. All others have their shape and type.
+    hashed (bool): keys are any uint64 but 0; else whole numbers from 0, of which none may be much above the others.
+    merged_zeros (bool): keys whose rows are zero share the first row, which is zero.
+
+    Several threads may ask at once. A copy, or one in another process, begins empty and belongs to nothing.
+    """
+
+    def __init__(
+        self, made_from: Tuple[Any, ...], first: Table, *, hashed: bool = False, merged_zeros: bool = False
+    ) -> None:
+        self.made_from = made_from
+        self.first, self._hashed, self._merged_zeros = first, hashed, merged_zeros
+        self._lock = Lock()
+        self._index: Any = ExactIndex(np.zeros(0, np.uint64)) if hashed else DenseIndex()
+        self._table = first
+        self._n_rows = self._index.n_rows = len(first)
+
+    def __len__(self) -> int:
+        """Rows, without the first ones."""
+        return self._n_rows - len(self.first)
+
+    @property
+    def table(self) -> Table:
+        """All rows, and room for more."""
+        return self._table
+
+    def serves(self, made_from: Tuple[Any, ...], most: int) -> bool:
+        """Whether to go on with it: made from these very objects, and not above `most` rows."""
+        same = len(made_from) == len(self.made_from)
+        return same and len(self) <= most and all(a is b for a, b in zip(made_from, self.made_from, strict=True))
+
+    def of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Tuple[Rows, Table]:
+        """make: the rows of some keys, each once, ascending. RETURNS the row of each key, as `keys` in shape; and the
+        rows, of which there are more than that."""
+        with self._lock:
+            rows = self._index.lookup(keys)
+            if rows.max(initial=-1) >= self._n_rows:
+                new = np.unique(keys[rows >= self._n_rows])
+                self._add(new, make(new))
+                rows = self._index.lookup(keys)
+            return rows, self._table
+
+    def _add(self, keys: AnyInts, fresh: Table) -> None:
+        first = self._n_rows
+        rows = np.arange(first, first + len(fresh), dtype=np.int32)
+        if self._merged_zeros:
+            is_used = fresh.any(axis=1)
+            rows, fresh = np.where(is_used, first - 1 + np.cumsum(is_used), 0).astype(np.int32), fresh[is_used]
+        last = first + len(fresh)
+        if last > len(self._table):  # by doubling; others may still read the old array
+            grown = np.empty((max(2 * first, last), *fresh.shape[1:]), self.first.dtype)
+            grown[:first] = self._table[:first]
+            self._table = grown
+        self._table[first:last] = fresh
+        self._index.add(keys, rows)
+        self._n_rows = self._index.n_rows = last
+
+    def __reduce__(self) -> Any:
+        return _empty, (self.first, self._hashed, self._merged_zeros)
+
+
+def _empty(first: Table, hashed: bool, merged_zeros: bool) -> GrowingTable:
+    return GrowingTable((), first, hashed=hashed, merged_zeros=merged_zeros)

@@ -1,0 +1,35 @@
+"""How layers cut their work, and how much they remember: constants that were found by measuring."""
+
+from typing import NamedTuple
+
+
+class Tuning(NamedTuple):
+    """Sizes that decide how fast layers are, and how much memory they take; none changes what comes out.
+
+    key_tokens: whose keys are made and looked up together.
+    sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
+    product_tokens: whose rows are gathered together to be multiplied by their values.
+    added_rows: gathered together to be added one by one.
+    cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and those of local
+        classifiers, which are more.
+    score_bytes: scores of word types that are kept from batch to batch.
+    pair_bytes: rows of words with labels that are kept from batch to batch.
+    word_types: of which attributes are remembered.
+    scored_types: of which local classifiers remember features.
+    label_strings: that there could be, up to which a table is made for them.
+    """
+
+    key_tokens: int = 32_768
+    sum_tokens: int = 1_024
+    product_tokens: int = 128
+    added_rows: int = 1_024
+    cache_bytes: int = 1 << 29
+    local_cache_bytes: int = 1 << 30
+    score_bytes: int = 1 << 26
+    pair_bytes: int = 1 << 26
+    word_types: int = 1_000_000
+    scored_types: int = 200_000
+    label_strings: int = 1 << 20
+
+
+TUNING = Tuning()
