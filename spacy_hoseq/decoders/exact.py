@@ -10,7 +10,7 @@ The first two decode what pruning leaves. Sums keep to inclusive messages as lon
 """
 
 from contextlib import suppress
-from typing import Callable, Iterator, Optional, Tuple, Union
+from typing import Callable, List, Optional, Tuple, Union
 
 import numpy as np
 
@@ -45,33 +45,34 @@ def exact_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
     if potentials.edge_scores is not None:
         check_chain(potentials)
         return edge_viterbi(potentials).labels
-    potentials.check()
+    parts = _algorithms(potentials.check())
+    if len(parts) == 1:
+        return parts[0][0](potentials, tuning)
     labels = np.zeros(len(potentials.scores), np.int32)
-    for decode, sequences in _algorithms(potentials):
-        if len(sequences) == len(potentials.lengths):
-            return decode(potentials, tuning)
+    for decode, sequences in parts:
         part = potentials.select(sequences)
         with part.numbered() as some:
             labels[part.tokens] = decode(some, tuning)
     return labels
 
 
-def _algorithms(potentials: Potentials) -> Iterator[Tuple[Callable[[Potentials, Tuning], Labels], Ints]]:
+def _algorithms(potentials: Potentials) -> List[Tuple[Callable[[Potentials, Tuning], Labels], Ints]]:
     """Who decodes which sequences: each by its own features and their signs, so that ties do not depend on others."""
+    fired, configurations = potentials.fired, potentials.configurations
+    functions = (pruned_checked, _labels_of_any_sign, _labels_with_configurations)
+    everywhere = int(potentials.weights.some_are_negative)
+    some_negative = fired is not None and fired.weights.min(initial=0.0) < 0
+    if configurations is None and (everywhere or not some_negative):
+        return [(functions[everywhere], np.arange(len(potentials.lengths)))]
     ends = np.cumsum(potentials.lengths)
-    algorithm = np.zeros(len(ends), np.intp)
-    configurations, fired = potentials.configurations, potentials.fired
-    if potentials.weights.node_weights.min(initial=0.0) < 0:
-        algorithm[:] = 1
-    elif fired is not None:
+    algorithm = np.full(len(ends), everywhere)
+    if fired is not None and some_negative:
         algorithm[np.searchsorted(ends, fired.tokens[fired.weights < 0], side="right")] = 1
     if configurations is not None:
         first = configurations.first[configurations.weights != 0]
         algorithm[np.searchsorted(ends, first, side="right")] = 2
-    for i, decode in enumerate((pruned_checked, _labels_of_any_sign, _labels_with_configurations)):
-        sequences = np.flatnonzero(algorithm == i)
-        if len(sequences):
-            yield decode, sequences
+    parts = [(function, np.flatnonzero(algorithm == i)) for i, function in enumerate(functions)]
+    return [(function, sequences) for function, sequences in parts if len(sequences)]
 
 
 def _labels_of_any_sign(potentials: Potentials, tuning: Tuning) -> Labels:

@@ -55,6 +55,11 @@ class Weights:
         return self.trie.suffix_sums(self.node_weights)
 
     @cached_property
+    def some_are_negative(self) -> bool:
+        """Whether a label pattern has a negative weight wherever it occurs."""
+        return self.has_patterns and bool(self.node_weights.min(initial=0.0) < 0)
+
+    @cached_property
     def precise_trans(self) -> Floats:
         """trans (L, L) in double precision."""
         return np.ascontiguousarray(self.trans, np.float64)

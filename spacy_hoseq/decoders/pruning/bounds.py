@@ -25,8 +25,9 @@ import numpy as np
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem.firing import added_up
 from ..problem.layout import ranges
-from ..problem.trie import Fired, PatternTrie
+from ..problem.trie import Fired
 from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
 from .candidates import Candidates, first_best
 from .limits import Limits
 
@@ -196,19 +197,19 @@ def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Int
     return rivals.take(others), cells.take(others), token.take(others)
 
 
-def fired_loss_of(fired: Optional[Fired], trie: PatternTrie, shape: Tuple[int, ...]) -> Optional[FiredLoss]:
+def fired_loss_of(fired: Optional[Fired], weights: Weights, shape: Tuple[int, ...]) -> Optional[FiredLoss]:
     """The weight that a change of label loses in patterns that fire at positions; None if nothing fires."""
     if fired is None or not len(fired.tokens):
         return None
-    cells, weights = [], []
+    cells, lost, trie = [], [], weights.trie
     token, node, weight = fired.tokens, fired.nodes, fired.weights
     while len(token):
         cells.append(token * shape[1] + trie.label[node])
-        weights.append(weight)
+        lost.append(weight)
         token, node = token - 1, trie.parent[node]
         going_on = (node >= 0) & (token >= 0)
         token, node, weight = token[going_on], node[going_on], weight[going_on]
-    return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(weights), shape[0] * shape[1]))
+    return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(lost), shape[0] * shape[1]))
 
 
 def _add_within(loss: FiredLoss, limits: AnyFloats, start: int) -> None:

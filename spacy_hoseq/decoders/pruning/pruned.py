@@ -62,12 +62,14 @@ def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     limits, fired = potentials.weights.prepared(Limits), potentials.fired
     if fired is not None:
         potentials = potentials._replace(fired=fired.where(fired.weights > 0))
-    fired_loss = fired_loss_of(potentials.fired, potentials.weights.trie, scores.shape)
+    fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)
     candidates = candidate_labels(scores, limits, allowed=potentials.allowed, fired_loss=fired_loss, tuning=tuning)
     candidates = beside_decided(candidates, limits, sizes)
     potentials = _possible(potentials, candidates)
     few = is_few(candidates.counts, sizes, potentials.weights, tuning)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
+    if few.all() and pairs.sum() < tuning.pair_cells:
+        return _decode_open(candidates, limits, potentials, tuning)
     bare = potentials._replace(scores=scores[:, :0], allowed=None)  # what the candidates say need not be copied
     labels = np.zeros(len(scores), np.int32)
     for sequences in _parts(np.flatnonzero(few), pairs, tuning.pair_cells):

@@ -15,7 +15,7 @@ from .test_limits import plain_tables
 
 
 def loss_of(case):
-    return fired_loss_of(case.potentials().fired, case.weights().trie, case.scores.shape)
+    return fired_loss_of(case.potentials().fired, case.weights(), case.scores.shape)
 
 
 @pytest.mark.parametrize("block", [1, 9, 180_000])
