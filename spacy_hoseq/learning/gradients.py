@@ -7,11 +7,8 @@ r C + c in the flat array, are fewer: an update of a margin changes two labels o
 from typing import NamedTuple, Sequence, Tuple, Union
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import AnyFloats, Ints
-
-Rows = NDArray[np.integer]
+from ..arrays import AnyFloats, AnyInts, Ints
 
 FEW_CELLS = 4  # a gradient is taken cell by cell if at most one cell in so many is not 0, else row by row
 
@@ -24,7 +21,7 @@ class CellGradient(NamedTuple):
     gradient: AnyFloats
 
 
-RowGradient = Tuple[Rows, AnyFloats]  # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
+RowGradient = Tuple[AnyInts, AnyFloats]  # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
 Gradient = Union[RowGradient, CellGradient]
 
 

@@ -84,6 +84,7 @@ def forget_words(model: Emissions) -> None:
 
 
 def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
+    """The scores of all tokens, end to end, and the way back to the labels of the layer below."""
     shim = weights_of(model)
     features: MarginalFeatures = model.attrs["features"]
     tuning, index = features.tuning, features.index(shim.extra)
