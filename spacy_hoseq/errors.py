@@ -156,7 +156,7 @@ class Errors(metaclass=_WithCodes):
 
     HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
     HS073 = (
-        "Cannot read {path}, line {line}: found {found}, expected {expected}. Mend the file, or convert it with "
+        "Cannot read {path}, line {line}: found {actual}, expected {expected}. Mend the file, or convert it with "
         "`python -m spacy hoseq convert`, which goes on with what can be read and lists the rest."
     )
     HS074 = "Nothing to read at {path}: {problem}. Looked for files with these endings: {suffixes} (and .gz)."

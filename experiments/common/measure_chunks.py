@@ -19,7 +19,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
-from spacy_hoseq.readers.annotated import given
+from spacy_hoseq.readers.annotated import annotated_with
 
 PASSES = 5
 KEY = "chunks"
@@ -67,7 +67,7 @@ def timed(nlp: Language, gold: List[Doc], attributes: List[str]) -> Tuple[float,
 
 
 def copies(gold: List[Doc], attributes: List[str]) -> List[Doc]:
-    return [given(doc, attributes) for doc in gold]
+    return [annotated_with(doc, attributes) for doc in gold]
 
 
 def in_order(doc: Doc) -> List[Tuple[int, int, str]]:

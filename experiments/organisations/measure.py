@@ -14,7 +14,7 @@ import typer
 from spacy.tokens import Doc, DocBin
 
 from spacy_hoseq.layers.weights.shim import weights_of
-from spacy_hoseq.readers.annotated import given
+from spacy_hoseq.readers.annotated import annotated_with
 
 PASSES = 3
 COMPONENT = "hoseq_chunker"
@@ -74,7 +74,7 @@ def n_patterns(nlp: spacy.language.Language) -> Optional[int]:
 
 def timed(nlp: spacy.language.Language, gold: List[Doc]) -> Tuple[float, List[Doc]]:
     """Seconds from ready docs to docs with entities, and the docs."""
-    ready = [given(doc, []) for doc in gold]
+    ready = [annotated_with(doc, []) for doc in gold]
     start = time.perf_counter()
     docs = list(nlp.pipe(ready))
     return time.perf_counter() - start, docs

@@ -16,7 +16,7 @@ import typer
 from wasabi import msg
 
 from spacy_hoseq.readers.files import find_files
-from spacy_hoseq.readers.formats.registry import tree_format
+from spacy_hoseq.readers.formats.table import tree_format
 from spacy_hoseq.readers.splits import PARTS, in_part
 
 

@@ -10,7 +10,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..readers.files import find_files
-from ..readers.results import Problem
+from ..readers.sentences import Problem
 from ..readers.texts import shares
 from .app import hoseq_cli
 from .processes import HALF, Pipeline, annotated

@@ -13,7 +13,7 @@ from wasabi import msg
 from ..readers.docs import UNSPACED, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
 from ..readers.formats.columns import Columns
-from ..readers.formats.registry import Format, column_format, peoples_daily_format, tagged_format, tree_format
+from ..readers.formats.table import Format, column_format, peoples_daily_format, tagged_format, tree_format
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import hoseq_cli
 from .tally import Tally, show_counts, show_problems

@@ -18,7 +18,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..errors import Errors
-from ..readers.results import Problem
+from ..readers.sentences import Problem
 from ..readers.texts import Share, Text
 
 AHEAD = 2  # shares for each process that are read before they are wanted

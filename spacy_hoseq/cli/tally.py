@@ -6,7 +6,7 @@ from typing import Iterable, Iterator, List, Union
 
 from wasabi import Printer
 
-from ..readers.results import Problem, Sentence
+from ..readers.sentences import Problem, Sentence
 
 SHOWN = 20  # problems in the table
 
@@ -64,7 +64,7 @@ def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
 
 def show_problems(msg: Printer, problems: List[Problem]) -> None:
     """The first problems with file and line, and how many there are in each file if there are more."""
-    rows = [(f"{path}:{line}", found, expected) for path, line, found, expected in problems[:SHOWN]]
+    rows = [(f"{path}:{line}", actual, expected) for path, line, actual, expected in problems[:SHOWN]]
     msg.table(rows, header=("Where", "Found", "Expected"), divider=True, max_col=60)
     if len(problems) > SHOWN:
         counts = Counter(str(problem.path) for problem in problems)

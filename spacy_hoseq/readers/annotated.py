@@ -1,4 +1,4 @@
-"""Training data with gold tokens and sentences, and some of the gold annotation given: tags that are not to be found.
+"""Training data whose predicted docs have gold tokens and sentences, and more gold annotation where it is known: tags.
 
 `spacy.Corpus.v1` gives predicted docs without annotation, so that a text is one long sequence, or with `gold_preproc`
 single sentences without the span groups of the reference. This reader gives Docs as they are in the file, and reads the
@@ -20,7 +20,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
-from .corpus_cache import kept
+from .corpus_cache import cached
 
 KNOWN = ("tag", "pos", "lemma", "ent_iob", "ent_type")
 NO_USER_DATA = b"\x80"  # an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of
@@ -41,8 +41,8 @@ def annotated_corpus(
 
     def read(nlp: Language) -> Iterator[Example]:
         files = walk_corpus(ensure_path(path), FILE_TYPE)
-        for reference in kept(nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))):
-            yield Example(given(reference, attributes), reference)
+        for reference in cached(nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))):
+            yield Example(annotated_with(reference, attributes), reference)
 
     return read
 
@@ -72,19 +72,19 @@ def without_crossing(doc: Doc) -> Doc:
         return doc
     sentence = np.cumsum(sentence_starts(doc))  # (N,)
     for key, group in doc.spans.items():
-        inside = []
+        whole = []
         for span in group:
             if sentence[span.start] == sentence[span.end - 1]:
-                inside.append(span)
+                whole.append(span)
             else:
                 warnings.warn(Warnings.HW002.format(key=key, span=repr(span.text)), stacklevel=2)
-        if len(inside) < len(group):
-            doc.spans[key] = inside
+        if len(whole) < len(group):
+            doc.spans[key] = whole
     return doc
 
 
-def given(reference: Doc, attributes: List[str]) -> Doc:
-    """The words and sentence starts of a reference, with these attributes."""
+def annotated_with(reference: Doc, attributes: List[str]) -> Doc:
+    """The words and sentence starts of a reference, with these attributes of its tokens and nothing else."""
     words, spaces = (reference.to_array([name]).tolist() for name in ("ORTH", "SPACY"))
     names = ["SENT_START", *(name.upper() for name in attributes)]
     doc = Doc(reference.vocab, words=words, spaces=spaces)

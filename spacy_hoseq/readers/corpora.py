@@ -12,13 +12,13 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
-from .annotated import check_attributes, given
+from .annotated import annotated_with, check_attributes
 from .docs import UNSPACED, sentences_to_doc
 from .files import encodings_for, find_files
 from .formats.columns import Columns
 from .formats.peoples_daily import ENTITIES
-from .formats.registry import Format, column_format, peoples_daily_format, tagged_format, tree_format
-from .results import Problem
+from .formats.table import Format, column_format, peoples_daily_format, tagged_format, tree_format
+from .sentences import Problem
 from .splits import check_split, in_part
 
 Source = Optional[Union[str, Path]]
@@ -148,7 +148,7 @@ def _reader(
                 if not item.words:
                     continue
                 doc = sentences_to_doc(nlp.vocab, [item], language, chunks_key, entities_key)
-                yield Example(given(doc, attributes or []), doc)
+                yield Example(annotated_with(doc, attributes or []), doc)
                 n_read += 1
                 if n_read == limit:
                     return

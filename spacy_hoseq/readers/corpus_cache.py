@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from spacy.tokens import Doc
 
-MAX_TOKENS = 1_000_000  # kept for one pipeline (about 270 bytes each); a corpus that is too large is read again
+MAX_TOKENS = 1_000_000  # in the cache of one pipeline (about 270 bytes each); a corpus that is too large is read again
 
 
-class Kept(NamedTuple):
+class CachedCorpus(NamedTuple):
     """stamps: of the files when they were read. docs: all that they hold."""
 
     stamps: List[Tuple[int, int]]
@@ -27,25 +27,27 @@ class Kept(NamedTuple):
         return sum(map(len, self.docs))
 
 
-_KEPT: "WeakKeyDictionary[Language, Dict[Hashable, Kept]]" = WeakKeyDictionary()
+_CACHES: "WeakKeyDictionary[Language, Dict[Hashable, CachedCorpus]]" = WeakKeyDictionary()
 
 
-def kept(nlp: Language, source: Hashable, files: Sequence[Path], read: Iterable[Doc]) -> Iterator[Doc]:
+def cached(
+    nlp: Language, source: Hashable, files: Sequence[Path], read: Iterable[Doc], max_tokens: int = MAX_TOKENS
+) -> Iterator[Doc]:
     """The docs that `read` would give for `nlp`, from memory where they were all read before.
 
-    source: what the docs depend on beside the files and the pipeline. Nothing is kept in a memory zone: it would end
-    with it.
+    source: what the docs depend on beside the files and the pipeline. max_tokens: of all corpora of a pipeline. In a
+    memory zone nothing is cached: it would end with it.
     """
     name, stamps = (source, *files), [stamp(file) for file in files]
-    of_pipeline = _KEPT.setdefault(nlp, {})
-    known = of_pipeline.get(name)
-    if known is not None and known.stamps == stamps:
-        yield from known.docs
+    cache = _CACHES.setdefault(nlp, {})
+    corpus = cache.get(name)
+    if corpus is not None and corpus.stamps == stamps:
+        yield from corpus.docs
         return
-    of_pipeline.pop(name, None)
+    cache.pop(name, None)
     docs: List[Doc] = []
     in_zone: bool = nlp.vocab.in_memory_zone  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
-    free = 0 if in_zone else MAX_TOKENS - sum(entry.n_tokens for entry in of_pipeline.values())
+    free = 0 if in_zone else max_tokens - sum(other.n_tokens for other in cache.values())
     for doc in read:
         free -= len(doc)
         if free >= 0:
@@ -54,10 +56,10 @@ def kept(nlp: Language, source: Hashable, files: Sequence[Path], read: Iterable[
             docs.clear()
         yield doc
     if free >= 0:
-        of_pipeline[name] = Kept(stamps, docs)
+        cache[name] = CachedCorpus(stamps, docs)
 
 
 def stamp(file: Path) -> Tuple[int, int]:
     """Changes when a file is written."""
-    found = file.stat()
-    return found.st_mtime_ns, found.st_size
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size

@@ -5,7 +5,7 @@ from typing import Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
-from .results import Label, Sentence
+from .sentences import LabelledSpan, Sentence
 
 UNSPACED = ("zh", "ja")  # languages without spaces between words
 
@@ -38,13 +38,13 @@ def sentences_to_doc(
     return doc
 
 
-def _spans(doc: Doc, labels: Iterable[Tuple[int, Optional[List[Label]]]]) -> Optional[List[Span]]:
-    """The labels of sentences of these lengths, as spans; None if no sentence has any annotation of the kind."""
+def _spans(doc: Doc, labelled: Iterable[Tuple[int, Optional[List[LabelledSpan]]]]) -> Optional[List[Span]]:
+    """The chunks or entities of sentences of these lengths; None if no sentence has any annotation of the kind."""
     spans: List[Span] = []
     start, known = 0, False
-    for length, found in labels:
-        known = known or found is not None
-        spans += [Span(doc, start + first, start + end, name) for first, end, name in found or ()]
+    for length, spans_of_sentence in labelled:
+        known = known or spans_of_sentence is not None
+        spans += [Span(doc, start + first, start + end, name) for first, end, name in spans_of_sentence or ()]
         start += length
     return spans if known else None
 

@@ -10,7 +10,7 @@ from typing import IO, Iterator, List, NamedTuple, Sequence, Tuple, Union
 from spacy.errors import Errors as SpacyErrors
 
 from ..errors import Errors
-from .results import Problem
+from .sentences import Problem
 
 PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
@@ -34,17 +34,17 @@ def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Pa
     path = Path(path)
     if path.is_file():
         return [path]
-    files = [found for found in path.rglob("*") if found.is_file() and _matches(found, path, suffixes)]
+    files = [file for file in path.rglob("*") if file.is_file() and _matches(file, path, suffixes)]
     if not files:
         problem = "the folder has no such file" if path.is_dir() else "there is neither a file nor a folder"
         raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes)))
-    return sorted(files, key=lambda found: natural_order(found.relative_to(path)))
+    return sorted(files, key=lambda file: natural_order(file.relative_to(path)))
 
 
-def _matches(found: Path, folder: Path, suffixes: Sequence[str]) -> bool:
-    if any(part.startswith(".") for part in found.relative_to(folder).parts):
+def _matches(file: Path, folder: Path, suffixes: Sequence[str]) -> bool:
+    if any(part.startswith(".") for part in file.relative_to(folder).parts):
         return False
-    return found.name.lower().removesuffix(".gz").endswith(tuple(suffix.lower() for suffix in suffixes))
+    return file.name.lower().removesuffix(".gz").endswith(tuple(suffix.lower() for suffix in suffixes))
 
 
 def natural_order(path: Path) -> List[List[Tuple[int, int, str]]]:

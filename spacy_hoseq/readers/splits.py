@@ -39,14 +39,14 @@ class Split(NamedTuple):
 
 def section_of(path: Path) -> Optional[int]:
     """The section of the Wall Street Journal, by the name of the file or else of its folder."""
-    found = re.match(r"wsj_(\d\d)\d\d", path.name, re.IGNORECASE) or re.fullmatch(r"(\d\d)", path.parent.name)
-    return int(found.group(1)) if found else None
+    match = re.match(r"wsj_(\d\d)\d\d", path.name, re.IGNORECASE) or re.fullmatch(r"(\d\d)", path.parent.name)
+    return int(match.group(1)) if match else None
 
 
 def ctb_number_of(path: Path) -> Optional[int]:
     """The number of a file of the Chinese Treebank: "chtb_0301.nw" is 301."""
-    found = re.match(r"chtb_(\d+)", path.name, re.IGNORECASE)
-    return int(found.group(1)) if found else None
+    match = re.match(r"chtb_(\d+)", path.name, re.IGNORECASE)
+    return int(match.group(1)) if match else None
 
 
 _CTB6_TRAIN = (

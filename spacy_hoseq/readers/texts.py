@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Un
 import srsly
 
 from .files import read_lines
-from .results import Problem
+from .sentences import Problem
 
 ENCODINGS = ["utf-8"]
 
@@ -42,11 +42,11 @@ def shares(files: Iterable[Path], size: int, text_key: str) -> Iterator[Share]:
             yield Share(None, file, [])
             continue
         is_lines = file.name.removesuffix(".gz").endswith(".jsonl")
-        for found in _json_lines(file, text_key) if is_lines else _whole(file):
-            if isinstance(found, Problem):
-                problems.append(found)
+        for item in _json_lines(file, text_key) if is_lines else _whole(file):
+            if isinstance(item, Problem):
+                problems.append(item)
                 continue
-            texts.append(found)
+            texts.append(item)
             if len(texts) == size:
                 yield Share(texts, None, problems)
                 texts, problems = [], []

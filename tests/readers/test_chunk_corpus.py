@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spacy_hoseq.readers.formats.trees import read_trees
-from spacy_hoseq.readers.results import Sentence
+from spacy_hoseq.readers.sentences import Sentence
 
 CORPORA = Path(os.environ.get("HOSEQ_CORPORA") or "/nowhere")
 CONLL, TREES = CORPORA / "conll2000" / "train.txt", CORPORA / "ptb_sample" / "combined"

@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from spacy_hoseq.readers.formats.registry import tree_format
+from spacy_hoseq.readers.formats.table import tree_format
 
 ENGLISH, CHINESE = spacy.blank("en"), spacy.blank("zh")
 TREES = """( (S (NP-SBJ (DT the) (NN fox) ) (VP (VBZ runs) (PRT (RP away) )) (. .) ))

@@ -1,4 +1,4 @@
-"""Gold docs that are read once for a pipeline (kept.py), and predicted docs that are new at each reading."""
+"""Gold docs that are read once for a pipeline (corpus_cache.py), and predicted docs that are new at each reading."""
 
 import gc
 import os
@@ -8,8 +8,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
-from spacy_hoseq.readers import annotated
-from spacy_hoseq.readers import corpus_cache as kept
+from spacy_hoseq.readers import annotated, corpus_cache
 from spacy_hoseq.readers.annotated import annotated_corpus
 
 WORDS, TAGS = ["a", "b", "c"], ["X", "Y", "Z"]
@@ -57,13 +56,13 @@ def test_another_reader_of_the_same_files_does_not_read_them(path, nlp, n_read):
     assert [token.tag_ for token in again[0].predicted] == TAGS and not first[0].predicted.has_annotation("TAG")
 
 
-def test_what_is_written_on_predicted_docs_is_not_kept(path, nlp):
+def test_what_is_written_on_predicted_docs_is_not_cached(path, nlp):
     for eg in annotated_corpus(path, [])(nlp):
         eg.predicted[0].tag_ = "W"
     assert not any(eg.predicted.has_annotation("TAG") for eg in annotated_corpus(path, [])(nlp))
 
 
-def test_docs_that_were_not_all_read_are_not_kept(path, nlp, n_read):
+def test_docs_that_were_not_all_read_are_not_cached(path, nlp, n_read):
     next(annotated_corpus(path, [])(nlp))
     assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2
     assert tags_of(annotated_corpus(path, [], limit=1)(nlp)) == [TAGS] and len(n_read) == 3
@@ -90,32 +89,36 @@ def test_every_pipeline_has_docs_of_its_own_vocabulary(path, nlp):
 def test_docs_go_with_their_pipeline(path):
     nlp = spacy.blank("xx")
     list(annotated_corpus(path, [])(nlp))
-    pipeline, n_before = weakref.ref(nlp), len(kept._KEPT)
+    pipeline, n_before = weakref.ref(nlp), len(corpus_cache._CACHES)
     del nlp
     gc.collect()
-    assert pipeline() is None and len(kept._KEPT) == n_before - 1
+    assert pipeline() is None and len(corpus_cache._CACHES) == n_before - 1
 
 
-def test_large_corpora_are_read_again(path, nlp, n_read, monkeypatch):
-    monkeypatch.setattr(kept, "MAX_TOKENS", 5)
+def cached_tags(nlp, path, max_tokens, limit=0):
+    """Tags of the docs of a file, as the reader takes them from memory or from the file."""
+    docs = annotated.read_docs([path], nlp.vocab, limit)
+    return [[token.tag_ for token in doc] for doc in corpus_cache.cached(nlp, limit, [path], docs, max_tokens)]
+
+
+def test_large_corpora_are_read_again(path, nlp, n_read):
     for _ in range(2):
-        assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]]
+        assert cached_tags(nlp, path, 5) == [TAGS, TAGS[::-1]]
     assert len(n_read) == 2, "six tokens"
     for _ in range(2):
-        assert tags_of(annotated_corpus(path, [], limit=1)(nlp)) == [TAGS]
+        assert cached_tags(nlp, path, 5, limit=1) == [TAGS]
     assert len(n_read) == 3, "three tokens"
 
 
-def test_the_limit_is_of_all_corpora_of_a_pipeline(path, nlp, n_read, monkeypatch):
-    monkeypatch.setattr(kept, "MAX_TOKENS", 8)
+def test_the_limit_is_of_all_corpora_of_a_pipeline(path, nlp, n_read):
     other = write(path.parent / "other.spacy", TAGS)
     for _ in range(2):
-        list(annotated_corpus(path, [])(nlp))
-        list(annotated_corpus(other, [])(nlp))
+        cached_tags(nlp, path, 8)
+        cached_tags(nlp, other, 8)
     assert len(n_read) == 3
 
 
-def test_nothing_is_kept_in_a_memory_zone(path, nlp, n_read):
+def test_nothing_is_cached_in_a_memory_zone(path, nlp, n_read):
     with nlp.memory_zone():
         assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]]
     assert tags_of(annotated_corpus(path, [])(nlp)) == [TAGS, TAGS[::-1]] and len(n_read) == 2

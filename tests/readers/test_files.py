@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spacy_hoseq.readers.files import Line, encodings_for, find_files, natural_order, read_lines
-from spacy_hoseq.readers.results import Problem
+from spacy_hoseq.readers.sentences import Problem
 
 TEXT = "第一 行\n两 行\n"
 
@@ -88,7 +88,7 @@ def test_damaged_gzip(tmp_path):
     assert (items[-1].line, items[-1].expected) == (len(items), "a file that can be read")
     path.write_bytes(b"no gzip")
     (problem,) = read_lines(path, ["utf-8"])
-    assert "gzip" in problem.found and problem.line == 1
+    assert "gzip" in problem.actual and problem.line == 1
     path.write_bytes(gzip.compress(bytes(range(256)) * 9)[:40] + bytes(300))
     *_, problem = read_lines(path, ["latin-1"])
     assert isinstance(problem, Problem)
@@ -96,7 +96,7 @@ def test_damaged_gzip(tmp_path):
 
 def test_a_file_that_cannot_be_opened(tmp_path):
     (problem,) = read_lines(tmp_path / "gone.txt", ["utf-8", "gb18030"])
-    assert "gone.txt" in problem.found and (problem.line, problem.expected) == (1, "a file that can be read")
+    assert "gone.txt" in problem.actual and (problem.line, problem.expected) == (1, "a file that can be read")
 
 
 def test_encodings():

@@ -5,14 +5,17 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import grouped, sentences_to_doc
-from spacy_hoseq.readers.results import Label, Sentence
+from spacy_hoseq.readers.sentences import LabelledSpan, Sentence
 
 VOCAB = Vocab()
 TWO = [
-    Sentence(["It", "rains", "."], ["PRP", "VBZ", "."], [Label(0, 1, "NP"), Label(1, 2, "VP")]),
-    Sentence(["Oh", "dear"], ["UH", "UH"], [Label(0, 2, "INTJ")]),
+    Sentence(["It", "rains", "."], ["PRP", "VBZ", "."], [LabelledSpan(0, 1, "NP"), LabelledSpan(1, 2, "VP")]),
+    Sentence(["Oh", "dear"], ["UH", "UH"], [LabelledSpan(0, 2, "INTJ")]),
 ]
-NAMES = [Sentence(["a", "b"], None, None, [Label(1, 2, "X")]), Sentence(["c"], None, None, [Label(0, 1, "Y")])]
+NAMES = [
+    Sentence(["a", "b"], None, None, [LabelledSpan(1, 2, "X")]),
+    Sentence(["c"], None, None, [LabelledSpan(0, 1, "Y")]),
+]
 
 
 def test_tags_boundaries_and_chunks():

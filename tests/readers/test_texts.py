@@ -2,7 +2,7 @@
 
 import gzip
 
-from spacy_hoseq.readers.results import Problem
+from spacy_hoseq.readers.sentences import Problem
 from spacy_hoseq.readers.texts import Share, Text, shares
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from ..files import Line
-from ..results import Problem
+from ..sentences import Problem
 
 MAX_DEPTH = 400  # deeper nesting is damage: the deepest trees of the treebanks have some 50 levels
 _PIECES = re.compile(r"[()]|[^() \t\r\f\v]+")
@@ -81,8 +81,8 @@ def _take(piece: str, stack: List[_Open], number: int, path: Path) -> Union[Tree
     if not stack and _CLOSING.fullmatch(piece):
         return None
     if not stack:
-        found = "a closing bracket without an opening one" if piece == ")" else f'"{piece}" outside of all brackets'
-        return Problem(path, number, found, "an opening bracket")
+        actual = "a closing bracket without an opening one" if piece == ")" else f'"{piece}" outside of all brackets'
+        return Problem(path, number, actual, "an opening bracket")
     if piece != ")":
         if stack[-1].children:
             return Problem(path, number, f'"{piece}" between or after brackets', "a bracket")
@@ -114,9 +114,9 @@ def _tree(closed: _Open, outermost: bool) -> Union[Tree, str]:
     return f'"({" ".join(atoms)})"'
 
 
-def _not_closed(stack: List[_Open], path: Path, number: int, found: str) -> Problem:
+def _not_closed(stack: List[_Open], path: Path, number: int, actual: str) -> Problem:
     n_open = f"{len(stack)} bracket{'s' if len(stack) > 1 else ''}"
-    return Problem(path, number, found, f"the end of the tree that begins at line {stack[0].line}: {n_open} open")
+    return Problem(path, number, actual, f"the end of the tree that begins at line {stack[0].line}: {n_open} open")
 
 
 def leaves(tree: Tree) -> Iterator[Tree]:

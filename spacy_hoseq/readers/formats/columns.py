@@ -12,7 +12,7 @@ from typing import Iterator, List, NamedTuple, Optional, Sequence, Union
 
 from ...errors import Errors
 from ..files import Line, read_lines
-from ..results import Items, Problem, Sentence
+from ..sentences import Items, Problem, Sentence
 from .entity_tags import (
     AUTO,
     EXPECTED_TAG,

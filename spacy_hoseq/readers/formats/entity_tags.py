@@ -9,7 +9,7 @@ import re
 from typing import Iterable, List, Sequence, Tuple
 
 from ...chunks import check_representation, read_chunks, write_chunks
-from ..results import Label
+from ..sentences import LabelledSpan
 
 AUTO = "auto"
 EXPECTED_TAG = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
@@ -37,11 +37,11 @@ def representation_of(tags: Iterable[str]) -> str:
     return "iob2"
 
 
-def entities_of_tags(tags: Sequence[str], representation: str) -> Tuple[List[Label], int]:
+def entities_of_tags(tags: Sequence[str], representation: str) -> Tuple[List[LabelledSpan], int]:
     """The entities, in order, and how many tags a well-formed sequence would have otherwise. tags: of known forms."""
     known = ["I" + tag[1:] if tag.startswith("M") else tag for tag in tags]
     chunks = read_chunks(known)
     written = write_chunks(chunks, len(known), representation)
     n_mended = sum(a != b for a, b in zip(known, written, strict=True))
     bounds = zip(chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True)
-    return [Label(first, end, name) for first, end, name in bounds], n_mended
+    return [LabelledSpan(first, end, name) for first, end, name in bounds], n_mended

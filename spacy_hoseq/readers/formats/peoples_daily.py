@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Sequence, Union
 
 from ..files import Line, read_lines
-from ..results import Items, Label, Problem, Sentence
+from ..sentences import Items, LabelledSpan, Problem, Sentence
 
 ENTITIES = {"nt": "ORG"}
 EXPECTED = "word/tag, with [ before the first word of a group and ]tag behind the last"
@@ -48,31 +48,31 @@ def read_peoples_daily(
 def _paragraph(line: Line, pieces: List[str], entities: Dict[str, str], path: Path) -> Union[Sentence, Problem]:
     words: List[str] = []
     tags: List[str] = []
-    groups: List[Label] = []  # as they close: an inner one before the outer one
+    groups: List[LabelledSpan] = []  # as they close: an inner one before the outer one
     open_at: List[int] = []
     for i, piece in enumerate(pieces):
-        found = _PIECE.fullmatch(piece)
-        if found is None:
+        match = _PIECE.fullmatch(piece)
+        if match is None:
             return Problem(path, line.number, f'"{piece}"', EXPECTED)
-        open_at += [i] * len(found["open"])
-        words.append(found["word"])
-        tags.append(found["tag"])
-        for tag in found["close"].split("]")[1:]:
+        open_at += [i] * len(match["open"])
+        words.append(match["word"])
+        tags.append(match["tag"])
+        for tag in match["close"].split("]")[1:]:
             if not open_at:
                 return Problem(path, line.number, f'"{piece}" without an opening bracket', EXPECTED)
-            groups.append(Label(open_at.pop(), i + 1, tag))
+            groups.append(LabelledSpan(open_at.pop(), i + 1, tag))
     if open_at:
         return Problem(path, line.number, f'"{pieces[open_at[0]]}" without a closing bracket', EXPECTED)
-    groups += [Label(i, i + 1, tag) for i, tag in enumerate(tags)]
+    groups += [LabelledSpan(i, i + 1, tag) for i, tag in enumerate(tags)]
     return Sentence(words, tags, None, _outermost(groups, entities))
 
 
-def _outermost(groups: List[Label], entities: Dict[str, str]) -> List[Label]:
+def _outermost(groups: List[LabelledSpan], entities: Dict[str, str]) -> List[LabelledSpan]:
     """Groups that have a name, without those within another one, in order."""
-    result: List[Label] = []
+    result: List[LabelledSpan] = []
     for first, end, tag in sorted(groups, key=lambda group: (group.first, -group.end)):
         if tag in entities and (not result or result[-1].end <= first):
-            result.append(Label(first, end, entities[tag]))
+            result.append(LabelledSpan(first, end, entities[tag]))
     return result
 
 
@@ -87,8 +87,8 @@ def _sentences(paragraph: Sentence) -> Iterator[Sentence]:
         if ended and not goes_on and not within:
             cuts.append(i)
     for first, end in zip(cuts, [*cuts[1:], len(words)], strict=True):
-        inside = [Label(a - first, b - first, name) for a, b, name in entities if first <= a < end]
-        yield Sentence(words[first:end], tags[first:end], None, inside)
+        of_sentence = [LabelledSpan(a - first, b - first, name) for a, b, name in entities if first <= a < end]
+        yield Sentence(words[first:end], tags[first:end], None, of_sentence)
 
 
 def _closes_an_end(words: List[str], i: int) -> bool:

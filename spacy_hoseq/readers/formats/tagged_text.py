@@ -11,7 +11,7 @@ from typing import List, Sequence, Tuple, Union
 
 from ...errors import Errors
 from ..files import Line, read_lines
-from ..results import Items, Problem, Sentence
+from ..sentences import Items, Problem, Sentence
 
 _MARKUP = re.compile(r"\s*</?[A-Za-z].*>\s*")  # a line of words ends with a tag
 

@@ -7,10 +7,10 @@ in CoNLL-2000. Words: see `ESCAPES`.
 from pathlib import Path
 from typing import List, Sequence
 
-from ..chunk_rules import TRACE, chunks_of_tree
 from ..files import read_lines
-from ..results import Items, Problem, Sentence
+from ..sentences import Items, Problem, Sentence
 from .brackets import Tree, leaves, parse_trees
+from .chunk_rules import TRACE, chunks_of_tree
 
 BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-": "(", "-RSB-": ")"}
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}

@@ -6,7 +6,7 @@ import pytest
 
 from spacy_hoseq.readers.files import Line
 from spacy_hoseq.readers.formats.brackets import MAX_DEPTH, Tree, leaves, parse_trees
-from spacy_hoseq.readers.results import Problem
+from spacy_hoseq.readers.sentences import Problem
 
 PATH = Path("some.mrg")
 

@@ -6,7 +6,7 @@ import pytest
 
 from spacy_hoseq.readers.formats.columns import Columns, read_columns
 from spacy_hoseq.readers.formats.entity_tags import EXPECTED_TAG, entities_of_tags, representation_of
-from spacy_hoseq.readers.results import Problem, Sentence
+from spacy_hoseq.readers.sentences import Problem, Sentence
 
 CHARACTERS = Columns(1, 0, -1)
 ENTITIES = [(0, 3, "ORG"), (3, 4, "ORG"), (5, 7, "PER")]

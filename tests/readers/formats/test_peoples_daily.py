@@ -3,7 +3,7 @@
 import pytest
 
 from spacy_hoseq.readers.formats.peoples_daily import EXPECTED, read_peoples_daily
-from spacy_hoseq.readers.results import Problem, Sentence
+from spacy_hoseq.readers.sentences import Problem, Sentence
 
 NUMBER = "19990131-01-002-003/m  "
 

@@ -3,7 +3,7 @@
 import pytest
 
 from spacy_hoseq.readers.formats.tagged_text import read_tagged_text, split_tag
-from spacy_hoseq.readers.results import Problem, Sentence
+from spacy_hoseq.readers.sentences import Problem, Sentence
 
 
 def read(folder, text, **settings):

@@ -3,7 +3,7 @@
 import pytest
 
 from spacy_hoseq.readers.formats.trees import read_trees
-from spacy_hoseq.readers.results import Problem, Sentence
+from spacy_hoseq.readers.sentences import Problem, Sentence
 
 PENN = """
 ( (S (NP-SBJ-1 (NNS cats) ) (VP (MD ca) (RB n't) (VP (VB have)

@@ -10,14 +10,14 @@ February 2000); they were read from a public copy of it, and written down anew. 
    constituent without a head of its own (S, FRAG, PRN ...), are outside. A constituent with a chunk that stands in
    between ends the chunk. `_join` has the rules, and those of the possessive ending.
 
-Nothing here knows spaCy. Each rule has its tree in tests/readers/test_chunk_rules.py.
+Nothing here knows spaCy. Each rule has its tree in tests/readers/formats/test_chunk_rules.py.
 """
 
 import re
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from .formats.brackets import Tree
-from .results import Label
+from ..sentences import LabelledSpan
+from .brackets import Tree
 
 TRACE = "-NONE-"
 POSSESSIVE = "POS"
@@ -63,7 +63,7 @@ class _Word(NamedTuple):
     is_head: bool
 
 
-def chunks_of_tree(tree: Tree) -> List[Label]:
+def chunks_of_tree(tree: Tree) -> List[LabelledSpan]:
     """The chunks, in order. Words are counted without traces."""
     words: List[_Word] = []
     if not tree.label and len(tree.children) == 1:
@@ -155,7 +155,7 @@ def _with_adverbs(daughters: List[Tree], adverbs: Set[int], head: int) -> Tuple[
     return result, place
 
 
-def _join(words: List[_Word]) -> List[Label]:
+def _join(words: List[_Word]) -> List[LabelledSpan]:
     """Chunks from words with their places, right to left.
 
     A head begins a chunk, and goes on with words of its constituent until another head comes. A possessive ending that
@@ -176,19 +176,19 @@ def _join(words: List[_Word]) -> List[Label]:
             number = before
         joined[i] = number == before
         before = number
-    chunks: List[Label] = []
+    chunks: List[LabelledSpan] = []
     for i, chunk in enumerate(names):
         if chunk is not None and i > 0 and joined[i - 1] and names[i - 1] == chunk:
-            chunks[-1] = Label(chunks[-1].first, i + 1, chunk)
+            chunks[-1] = LabelledSpan(chunks[-1].first, i + 1, chunk)
         elif chunk is not None:
-            chunks.append(Label(i, i + 1, chunk))
+            chunks.append(LabelledSpan(i, i + 1, chunk))
     return chunks
 
 
 def category(label: str) -> str:
     """The category in a label: "NP" of "NP-SBJ-1", "ADVP" of "ADVP|PRT"."""
-    found = re.match(r"[A-Z]+", label)
-    return found.group() if found else ""
+    match = re.match(r"[A-Z]+", label)
+    return match.group() if match else ""
 
 
 def functions(label: str) -> str:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from spacy_hoseq.readers.chunk_rules import category, chunks_of_tree, functions
 from spacy_hoseq.readers.files import Line
 from spacy_hoseq.readers.formats.brackets import Tree, leaves, parse_trees
+from spacy_hoseq.readers.formats.chunk_rules import category, chunks_of_tree, functions
 
 # rule: tree, chunks
 RULES = {

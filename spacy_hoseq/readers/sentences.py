@@ -1,11 +1,11 @@
-"""What the readers of text formats give: sentences, and problems in their place."""
+"""What the readers of all formats give: sentences with their labels, and problems where there is none."""
 
 from pathlib import Path
 from typing import Iterator, List, NamedTuple, Optional, Union
 
 
-class Label(NamedTuple):
-    """The words first <= i < end of a sentence have this name: a chunk, or an entity."""
+class LabelledSpan(NamedTuple):
+    """The words first <= i < end of a sentence are a chunk, or an entity, of this name."""
 
     first: int
     end: int
@@ -18,18 +18,18 @@ class Sentence(NamedTuple):
 
     words: List[str]
     tags: Optional[List[str]] = None
-    chunks: Optional[List[Label]] = None
-    entities: Optional[List[Label]] = None
+    chunks: Optional[List[LabelledSpan]] = None
+    entities: Optional[List[LabelledSpan]] = None
     n_traces: int = 0
     n_mended: int = 0
 
 
 class Problem(NamedTuple):
-    """What cannot be read: the file, the number of the line (from 1), what was found there, and what was expected."""
+    """What cannot be read: the file, the number of the line (from 1), what is there, and what was expected."""
 
     path: Path
     line: int
-    found: str
+    actual: str
     expected: str
 
 

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Sequence
 
-from ..results import Items
+from ..sentences import Items
 from .columns import Columns, check_columns, read_columns
 from .peoples_daily import read_peoples_daily
 from .tagged_text import check_separator, read_tagged_text
