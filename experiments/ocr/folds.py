@@ -97,6 +97,24 @@ def run(settings: Any, data: Path, fold: int, rest: List[int], unseen: AbstractS
     nlp = spacy.util.load_model_from_config(settings, auto_fill=True)
     train = [example for example in letter_corpus(data, [fold])(nlp) if word_of(example) not in unseen]
     test = list(letter_corpus(data, rest)(nlp))
+    seconds = fit(nlp, train, settings)
+    accuracy, test_seconds = label(nlp, [example for example in test if word_of(example) not in unseen])
+    new = [example for example in test if word_of(example) in unseen]
+    weights = nlp.get_pipe("hoseq_tagger").model.shims[0].parameters
+    return {
+        "accuracy": accuracy,
+        **({"unseen_accuracy": label(nlp, new)[0]} if new else {}),
+        "train_seconds_per_iteration": seconds,
+        "test_seconds": test_seconds,
+        "iterations": settings["training"]["max_epochs"],
+        "batch_size": settings["training"]["batcher"]["size"],
+        "dropout": settings["training"]["dropout"],
+        "patterns": len(weights["patterns"].values) if "patterns" in weights else 0,
+    }
+
+
+def fit(nlp: Language, train: List[Example], settings: Any) -> float:
+    """Train for all iterations. RETURNS the seconds of one."""
     nlp.initialize(lambda: train)
     optimizer = registry.resolve({"optimizer": settings["training"]["optimizer"]})["optimizer"]
     rng = random.Random(settings["system"]["seed"])
@@ -107,20 +125,7 @@ def run(settings: Any, data: Path, fold: int, rest: List[int], unseen: AbstractS
         for batch in minibatch(train, size):
             nlp.update(batch, sgd=optimizer, drop=settings["training"]["dropout"])
             optimizer.step_schedules()
-    seconds = (time.perf_counter() - start) / iterations
-    accuracy, test_seconds = label(nlp, [example for example in test if word_of(example) not in unseen])
-    new = [example for example in test if word_of(example) in unseen]
-    weights = nlp.get_pipe("hoseq_tagger").model.shims[0].parameters
-    return {
-        "accuracy": accuracy,
-        **({"unseen_accuracy": label(nlp, new)[0]} if new else {}),
-        "train_seconds_per_iteration": seconds,
-        "test_seconds": test_seconds,
-        "iterations": iterations,
-        "batch_size": size,
-        "dropout": settings["training"]["dropout"],
-        "patterns": len(weights["patterns"].values) if "patterns" in weights else 0,
-    }
+    return (time.perf_counter() - start) / iterations
 
 
 def word_of(example: Example) -> str:

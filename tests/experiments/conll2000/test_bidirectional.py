@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import spacy
 import srsly
@@ -90,6 +91,10 @@ def test_metrics(system, project, corpora):
             page = (project / "reports" / "bidirectional.md").read_text(encoding="utf8")
             assert f" {representation} {strategy} {changed}" in page
         keys = ["tag_acc"] if task == "tags" else [f"spans_chunks_{key}" for key in "rpf"]
+        right, guessed, gold, tags, tokens = np.sum(scores.pop("sentences"), axis=0).tolist()
+        assert tokens == found["tokens"] and gold > 0
+        score = tags / tokens if task == "tags" else 2 * right / (guessed + gold)
+        assert score == pytest.approx(scores[keys[-1]])
         assert set(scores) == {*keys, "tokens_per_second"}
         assert all(FLOOR[task] < scores[key] <= 1 for key in keys)
         if task == "tags":

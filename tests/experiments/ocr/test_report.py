@@ -75,3 +75,19 @@ def test_words(tmp_path):
     assert rows[2] == ["CRF", "1", "10", "62.50% ± 17.68", "-", "37.50% ± 17.68", "-", *settings]
     gains = ["81.25% ± 8.84", "+18.75 ± 8.84", "25.00% ± 0.00", "-12.50 ± 17.68"]
     assert rows[3] == ["CRF", "7", "70", *gains, *settings]
+
+
+def test_iterations_of_dual_decomposition(tmp_path):
+    rows = [
+        {"trained": "exact", "iterations": 1, "accuracy": 0.625, "certified": 0.0, "bound": 5.0},
+        {"trained": "exact", "iterations": 10, "accuracy": 0.6875, "certified": 0.25, "bound": 1.5},
+        {"trained": "exact", "iterations": None, "accuracy": 0.75},
+    ]
+    measured = {"train_words": 150, "test_words": 60, "epochs": 4, "rows": rows}
+    srsly.write_json(tmp_path / "dual.json", measured)
+    process = run(SCRIPT, tmp_path / "dual.md", "--dual", tmp_path / "dual.json")
+    assert process.returncode == 0, process.stdout
+    page = (tmp_path / "dual.md").read_text(encoding="utf8")
+    assert page.startswith("## What iterations buy dual decomposition") and "150 words of one fold" in page
+    assert "| exact | the chain alone | 62.50% | 0% | 5.00 |" in page
+    assert "| exact | dual decomposition, 10 | 68.75% | 25% | 1.50 |\n| exact | exact | 75.00% | - | - |" in page
