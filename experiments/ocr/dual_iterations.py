@@ -16,6 +16,7 @@ import spacy
 import srsly
 import typer
 from folds import OBJECTIVES, fit
+from handwriting import letter_corpus
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import fix_random_seed, load_config
@@ -23,7 +24,6 @@ from wasabi import msg, table
 
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.readers.formats.letters import letter_corpus
 
 ITERATIONS = (1, 10, 50, 200)
 TRAINED = {"order 1": ("exact", 1), "exact": ("exact", 7), "dual decomposition, 10": ("dual_decomposition", 7)}

@@ -2,7 +2,7 @@
 
 import srsly
 
-from ...readers.formats.toy import toy_file
+from .toy import toy_file
 from ...repository import ROOT, run
 
 SCRIPT = ROOT / "experiments" / "ocr" / "dual_iterations.py"
