@@ -12,6 +12,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from spacy_hoseq.components.chunker import make_hoseq_chunker
+from spacy_hoseq.components.tagger import make_hoseq_tagger
 from spacy_hoseq.layers.listening.listener import MarginalListener
 
 from ..repository import config_path
@@ -25,9 +26,12 @@ REFERENCE = "docs/reference/chunker.md"
 
 @pytest.mark.parametrize("name", ["objective", "representation"])
 def test_values_of_a_setting(name):
-    (values,) = [row[3] for row in dict(tables("| Name | Type | Default | Values"))[REFERENCE] if row[0] == f"`{name}`"]
-    annotation = inspect.signature(make_hoseq_chunker).parameters[name].annotation
-    assert {json.loads(value) for value in re.findall(r"`(.*?)`", values)} == set(annotation.__args__)
+    rows = dict(tables("| Name | Type | Default | Values"))
+    for page, factory in ((REFERENCE, make_hoseq_chunker), ("docs/reference/tagger.md", make_hoseq_tagger)):
+        parameter = inspect.signature(factory).parameters.get(name)
+        if parameter is not None:
+            (values,) = [row[3] for row in rows[page] if row[0] == f"`{name}`"]
+            assert {json.loads(value) for value in re.findall(r"`(.*?)`", values)} == set(parameter.annotation.__args__)
 
 
 def config(name):

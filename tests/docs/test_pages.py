@@ -18,6 +18,7 @@ from thinc.api import Config, Model
 
 import spacy_hoseq
 from spacy_hoseq.errors import Errors, Warnings
+from spacy_hoseq.features.attributes import ATTRIBUTES
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
@@ -191,6 +192,13 @@ def test_ready_made_templates():
     listed = [row[0].strip("`") for row in rows]
     registered = {name for name in spacy.registry.misc.get_all() if re.match(r"spacy_hoseq\.\w+_templates\.v1", name)}
     assert len(listed) == len(set(listed)) and set(listed) == registered
+
+
+def test_every_attribute_of_words_is_in_the_tables():
+    rows = table("| Name | Value | No value |")
+    named = {re.sub(r"\d+$", "N", name) for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    modules = {name: str(getattr(each.function, "__module__", "")).split(".")[0] for name, each in ATTRIBUTES.items()}
+    assert {name for name, module in modules.items() if module in ("spacy_hoseq", "operator", "builtins")} <= named
 
 
 def test_every_error_has_a_row():
