@@ -2,4 +2,54 @@
 
 Notation, everywhere: N tokens in S sequences laid end to end (`lengths` (S,) says where they part), L labels,
 `scores[n, y]` emission scores, `trans[y_prev, y]` first index = earlier token, `allowed[n, y]` boolean mask.
+
+The problem: `Potentials` hold scores and lengths of a batch, the permitted labels, `Fired` patterns, `Configurations`,
+scores of label pairs, and the `Weights` that are the same for all texts: trans, and a `PatternTrie` with its weights.
+
+    weights = Weights(trans, trie, node_weights)
+    paths = decode_exact(Potentials(scores, weights, lengths))
+
+What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`, `max_marginal`,
+`path_score` of given labels, `exact_posterior` (`Posterior`: log Z, marginals, expected counts). A chain as plain
+arrays: `viterbi`, `forward_backward`. `NoPath` is raised where nothing is permitted. `Decoder` is what to write for one
+of your own; `Tuning` says how work is cut. Rooms, from the ground up: problem, chain, higher_order, pruning, posterior;
+beside them bidirectional and baselines.
 """
+
+from .chain.forward_backward import forward_backward
+from .chain.viterbi import viterbi
+from .choice import Decoder
+from .exact import decode_exact, exact_posterior
+from .kbest import k_best
+from .max_marginal import max_marginal
+from .problem.configurations import Configurations
+from .problem.path_score import path_score
+from .problem.potentials import Potentials, PotentialsGradient
+from .problem.results import KBest, NoPath, Paths, Posterior
+from .problem.trie import Fired, PatternTrie
+from .problem.tuning import Tuning
+from .problem.weights import Weights
+from .sampling import sample
+
+__all__ = [
+    "Configurations",
+    "Decoder",
+    "Fired",
+    "KBest",
+    "NoPath",
+    "Paths",
+    "PatternTrie",
+    "Posterior",
+    "Potentials",
+    "PotentialsGradient",
+    "Tuning",
+    "Weights",
+    "decode_exact",
+    "exact_posterior",
+    "forward_backward",
+    "k_best",
+    "max_marginal",
+    "path_score",
+    "sample",
+    "viterbi",
+]
