@@ -30,9 +30,10 @@ from ...arrays import AnyInts
 from ...errors import Errors
 from ..problem.layout import Layout, make_layout, ranges
 from ..problem.results import Paths
+from ..problem.tuning import TUNING, Tuning
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
 from .local_tables import (
-    Candidates,
+    LocalCandidates,
     Table,
     cells_of,
     digits_of,
@@ -42,8 +43,7 @@ from .local_tables import (
     slots_of,
 )
 
-PART_CELLS = 4_000_000  # cells of all tokens, times modes, that are searched together
-MOST_CELLS = 500_000  # at one token, times modes; with more, fewer candidates are kept, or none are searched
+MAX_CELLS = 500_000  # at one token, times modes
 
 
 class Step(NamedTuple):
@@ -76,12 +76,14 @@ def decode_decompositions(
     *,
     prune: float = 0.0,
     allowed: Optional[Mask] = None,
+    max_cells: int = MAX_CELLS,
+    tuning: Tuning = TUNING,
 ) -> Paths:
     """The labels that maximise the objective above.
 
     local: the classifiers. lengths (S,): tokens of each sequence. order (int): k, 1 or 2.
     prune (float): labels with p(y_i | o) below this times the best are left out, and more of them where a token would
-        have more than MOST_CELLS cells; 0 = exact, L^(a+b+1) cells a token, times the modes.
+        have more than `max_cells` cells; 0 = exact, L^(a+b+1) cells a token, times the modes.
     allowed (N, L) bool: labels permitted at each token, probabilities are among these; None = all.
     RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest, compared from the
         left (right_to_left: all labels, from the right); then, going back, the lowest label, and the lowest mode.
@@ -90,24 +92,24 @@ def decode_decompositions(
     check_local(local, lengths, order, allowed)
     check_prune(prune, strategy)
     plan = make_plan(strategy, order)
-    candidates = make_candidates(local, lengths, order, prune, allowed)
+    candidates = make_candidates(local, lengths, order, prune, allowed, tuning)
     n_cells = _cells(candidates, order, plan)
-    if (n_cells > MOST_CELLS).any() and prune == 0:
+    if (n_cells > max_cells).any() and prune == 0:
         token = int(n_cells.argmax())
-        message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.0f}", token=token, limit=MOST_CELLS)
+        message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.0f}", token=token, limit=max_cells)
         raise ValueError(message)
-    while (n_cells > MOST_CELLS).any():  # an uncertain passage: prune harder around it, and only there
-        candidates = fewer_candidates(candidates, order, np.flatnonzero(n_cells > MOST_CELLS))
+    while (n_cells > max_cells).any():  # an uncertain passage: prune harder around it, and only there
+        candidates = fewer_candidates(candidates, order, np.flatnonzero(n_cells > max_cells))
         n_cells = _cells(candidates, order, plan)
     labels, scores = np.zeros(local.n_tokens, np.int32), np.zeros(len(lengths))
-    for sequences, tokens in _parts(lengths.astype(np.intp), n_cells):
-        tables = _tables(local, candidates, order, plan, tokens, allowed)
+    for sequences, tokens in _parts(lengths.astype(np.intp), n_cells, tuning.search_cells):
+        tables = _tables(local, candidates, order, plan, tokens, allowed, tuning)
         search = _Search(candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens)
         labels[tokens], scores[sequences] = search.best()
     return Paths(labels, scores)
 
 
-def _cells(candidates: Candidates, order: int, plan: Plan) -> Floats:
+def _cells(candidates: LocalCandidates, order: int, plan: Plan) -> Floats:
     """Cells of the window of each token, times modes; as floats, since they may be many."""
     window = candidates.radix[:, order - plan.left : order + plan.right + 1]
     return np.asarray(window.astype(np.float64).prod(axis=1) * plan.n_modes)
@@ -156,17 +158,23 @@ def _directions(order: int) -> List[Step]:
 
 
 def _tables(
-    local: LocalScores, candidates: Candidates, order: int, plan: Plan, tokens: Ints, allowed: Optional[Mask]
+    local: LocalScores,
+    candidates: LocalCandidates,
+    order: int,
+    plan: Plan,
+    tokens: Ints,
+    allowed: Optional[Mask],
+    tuning: Tuning,
 ) -> Dict[int, Table]:
     tables = {}
     for visible in sorted({step.visible for step in plan.steps}):
         asks = (candidates.forced[tokens] & ~visible) == 0 if plan.chosen else np.ones(len(tokens), bool)
-        tables[visible] = make_table(local, candidates, order, visible, tokens[asks], allowed)
+        tables[visible] = make_table(local, candidates, order, visible, tokens[asks], allowed, tuning)
     return tables
 
 
-def _parts(lengths: Ints, cells: Floats) -> "List[Tuple[Ints, Ints]]":
-    """Sequences that are searched together, those of like length, and their tokens: at most about PART_CELLS cells."""
+def _parts(lengths: Ints, cells: Floats, max_cells: int) -> "List[Tuple[Ints, Ints]]":
+    """Sequences that are searched together, those of like length, and their tokens: at most about so many cells."""
     starts = np.cumsum(lengths) - lengths
     if not len(lengths):
         return []
@@ -174,7 +182,7 @@ def _parts(lengths: Ints, cells: Floats) -> "List[Tuple[Ints, Ints]]":
     order = np.argsort(-lengths, kind="stable")
     parts, first, total = [], 0, 0.0
     for place, cost in enumerate(costs[order].tolist()):
-        if place > first and total + cost > PART_CELLS:
+        if place > first and total + cost > max_cells:
             parts.append(order[first:place])
             first, total = place, 0.0
         total += cost
@@ -191,7 +199,7 @@ class _Search:
 
     def __init__(
         self,
-        candidates: Candidates,
+        candidates: LocalCandidates,
         tables: Dict[int, Table],
         order: int,
         plan: Plan,
@@ -282,15 +290,14 @@ class _Search:
                 offset = place - plan.left
                 settled = ends_here & (t + offset >= 0)
                 chosen[tokens[settled] + offset] = digit[settled]
-            found = pointers[t][mode, first + cell]
-            before, digit = found // most, found % most
+            before, digit = np.divmod(pointers[t][mode, first + cell], most)
             if t >= plan.left:
                 chosen[tokens - plan.left] = digit
             # the window before: the leaving token in front, the newest token gone
             old_sizes = window[:, :-1].prod(axis=1)
             old_cell = digit * (old_sizes // window[:, 0]) + cell // window[:, -1]
             state[: len(tokens)] = before * old_sizes + old_cell
-        own = np.empty(len(self.tokens), np.intp)
-        own[layout.tokens] = self.tokens  # tokens of the part, end to end
-        labels: NDArray[np.int32] = candidates.labels[candidates.first[own] + chosen[own]].astype(np.int32)
+        tokens = np.empty(len(self.tokens), np.intp)
+        tokens[layout.tokens] = self.tokens  # of the part, end to end
+        labels: NDArray[np.int32] = candidates.labels[candidates.first[tokens] + chosen[tokens]].astype(np.int32)
         return labels

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts
+from ..problem.tuning import TUNING, Tuning
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, best_labels, check_local, edge_contexts
-
-BLOCK_TOKENS = 4096  # tokens classified together: their scores then stay in the processor's cache
 
 
 class EasiestPath(NamedTuple):
@@ -47,6 +46,7 @@ def decode_easiest_first(
     *,
     allowed: Optional[Mask] = None,
     hardest: bool = False,
+    tuning: Tuning = TUNING,
 ) -> EasiestPath:
     """Label the easiest token first, then the easiest of the others, and so on.
 
@@ -72,7 +72,7 @@ def decode_easiest_first(
     is_open[place[changed]] = True
     open_ = changed
     while len(open_):
-        _classify(local, changed, visible, contexts, allowed, labels, best)
+        _classify(local, changed, visible, contexts, allowed, labels, best, tuning)
         first = np.flatnonzero(np.append(True, np.diff(place[open_]) > order))  # where a region begins
         sizes = np.diff(np.append(first, len(open_)))
         chosen = open_[_best_of_regions(-best[open_] if hardest else best[open_], first, sizes)]
@@ -85,7 +85,7 @@ def decode_easiest_first(
         last.append(alone)
         is_open[place[alone]] = False
         open_ = open_[is_open[place[open_]]]
-    _classify(local, np.sort(np.concatenate(last)), visible, contexts, allowed, labels, best)
+    _classify(local, np.sort(np.concatenate(last)), visible, contexts, allowed, labels, best, tuning)
     return EasiestPath(labels, best, earlier)
 
 
@@ -122,10 +122,11 @@ def _classify(
     allowed: Optional[Mask],
     labels: NDArray[np.int32],
     best: Floats,
+    tuning: Tuning,
 ) -> None:
     """Put the best label of each token into `labels`, and its log probability into `best`."""
-    for start in range(0, len(tokens), BLOCK_TOKENS):
-        block = tokens[start : start + BLOCK_TOKENS]
+    for start in range(0, len(tokens), tuning.block_tokens):
+        block = tokens[start : start + tuning.block_tokens]
         scores = local(block, visible[block], np.arange(len(block)), contexts[block])
         labels[block], best[block] = best_labels(scores, block, allowed)
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from ...arrays import AnyInts
 from ..problem.layout import ranges
+from ..problem.tuning import TUNING, Tuning
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, edge_contexts, log_probabilities
 
-BLOCK_SCORES = 4_000_000  # scores (contexts x labels) computed together
 
-
-class Candidates(NamedTuple):
+class LocalCandidates(NamedTuple):
     """labels (C,): candidates of all tokens, ascending within a token. first, sizes (N,): where they are.
 
     rank (C,): 0 for the most probable candidate of a token, and so on; all 0 if nothing was pruned.
@@ -45,13 +44,18 @@ class Table(NamedTuple):
 
 
 def make_candidates(
-    local: LocalScores, lengths: AnyInts, order: int, prune: float, allowed: Optional[Mask]
-) -> Candidates:
+    local: LocalScores,
+    lengths: AnyInts,
+    order: int,
+    prune: float,
+    allowed: Optional[Mask],
+    tuning: Tuning = TUNING,
+) -> LocalCandidates:
     """prune (float): 0 keeps every allowed label, and then asks no classifier."""
     keep = np.ones((local.n_tokens, local.n_labels), bool) if allowed is None else allowed.copy()
     ranks = [np.zeros(0 if prune > 0 else int(keep.sum()), np.intp)]
     if prune > 0:
-        for tokens in _blocks(np.full(local.n_tokens, local.n_labels)):
+        for tokens in _blocks(np.full(local.n_tokens, local.n_labels), tuning.block_scores):
             nothing = np.full((len(tokens), 2 * order), -1, np.intp)
             scores = local(tokens, np.zeros(len(tokens), np.intp), np.arange(len(tokens)), nothing)
             values = log_probabilities(scores, tokens, allowed)
@@ -62,10 +66,10 @@ def make_candidates(
     forced, edges = edge_contexts(lengths, order, local.n_labels)
     sizes = keep.sum(axis=1).astype(np.intp)
     labels, rank = np.nonzero(keep)[1], np.concatenate(ranks)
-    return Candidates(labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced)
+    return LocalCandidates(labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced)
 
 
-def fewer_candidates(candidates: Candidates, order: int, tokens: Ints) -> Candidates:
+def fewer_candidates(candidates: LocalCandidates, order: int, tokens: Ints) -> LocalCandidates:
     """Leave out the least probable fifth (at least one) of the candidates of each of these tokens and of those within k
     of them, but never the best."""
     around = [tokens]
@@ -89,13 +93,19 @@ def _radix(sizes: Ints, edges: Ints, order: int) -> Ints:
     radix = np.ones((len(sizes), 2 * order + 1), np.intp)
     radix[:, order] = sizes
     for slot, offset in enumerate(OFFSETS[order]):
-        inside = np.flatnonzero(edges[:, slot] < 0)
-        radix[inside, order + offset] = sizes[inside + offset]
+        not_edge = np.flatnonzero(edges[:, slot] < 0)
+        radix[not_edge, order + offset] = sizes[not_edge + offset]
     return radix
 
 
 def make_table(
-    local: LocalScores, candidates: Candidates, order: int, visible: int, tokens: Ints, allowed: Optional[Mask]
+    local: LocalScores,
+    candidates: LocalCandidates,
+    order: int,
+    visible: int,
+    tokens: Ints,
+    allowed: Optional[Mask],
+    tuning: Tuning = TUNING,
 ) -> Table:
     """log p(y_i | o, labels in the slots of the mask `visible`), at some tokens, for all candidates in all slots."""
     slots = slots_of(visible, order)
@@ -105,20 +115,20 @@ def make_table(
     first = np.zeros(len(candidates.sizes), np.intp)
     first[tokens] = 1 + np.cumsum(n_values) - n_values
     values = [np.array([-np.inf])]
-    for block in _blocks(n_contexts * local.n_labels):
+    for block in _blocks(n_contexts * local.n_labels, tuning.block_scores):
         owners = np.repeat(np.arange(len(block)), n_contexts[block])
         digits = digits_of(ranges(np.zeros(len(block), np.intp), n_contexts[block]), radix[block][owners].T)
         contexts = candidates.edges[tokens[block]][owners]  # (M, 2k)
         for slot, digit in zip(slots, digits, strict=True):
-            inside = np.flatnonzero(contexts[:, slot] < 0)
-            neighbour = tokens[block][owners[inside]] + OFFSETS[order][slot]
-            contexts[inside, slot] = candidates.labels[candidates.first[neighbour] + digit[inside]]
+            unseen = np.flatnonzero(contexts[:, slot] < 0)
+            neighbour = tokens[block][owners[unseen]] + OFFSETS[order][slot]
+            contexts[unseen, slot] = candidates.labels[candidates.first[neighbour] + digit[unseen]]
         scores = local(tokens[block], np.full(len(block), visible), owners, contexts)
-        own = tokens[block][owners]  # (M,)
-        log_p = log_probabilities(scores, own, allowed)
-        sizes = candidates.sizes[own]
-        label = candidates.labels[ranges(candidates.first[own], sizes)]
-        values.append(log_p[np.repeat(np.arange(len(own)), sizes), label])
+        token = tokens[block][owners]  # (M,)
+        log_p = log_probabilities(scores, token, allowed)
+        sizes = candidates.sizes[token]
+        label = candidates.labels[ranges(candidates.first[token], sizes)]
+        values.append(log_p[np.repeat(np.arange(len(token)), sizes), label])
     return Table(np.concatenate(values), first)
 
 
@@ -143,12 +153,12 @@ def slots_of(visible: int, order: int) -> Tuple[int, ...]:
     return tuple(slot for slot in range(2 * order) if visible >> slot & 1)
 
 
-def _blocks(costs: Ints) -> Iterator[Ints]:
-    """Runs of items whose costs add up to about BLOCK_SCORES, as indices."""
+def _blocks(costs: Ints, most: int) -> Iterator[Ints]:
+    """Runs of items whose costs add up to about `most`, as indices."""
     ends = np.cumsum(costs)
     start = 0
     while start < len(costs):
         before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + BLOCK_SCORES, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
         yield np.arange(start, stop)
         start = stop

@@ -33,6 +33,8 @@ class Tuning(NamedTuple):
     piece_tokens, warm_up: tokens that a piece answers for, and that it looks at on each side.
     pieces_together: pieces that are decoded together.
     part_tokens: of the sequences that are summed together.
+    block_scores, block_tokens: scores of local classifiers (contexts x labels), and tokens, that are computed together.
+    search_cells: of all windows, times modes, that are searched together (`decompositions.py`).
     multiplier_cells: Lagrange multipliers kept at once (`dual_decomposition.py`).
     """
 
@@ -61,6 +63,9 @@ class Tuning(NamedTuple):
     warm_up: int = 32
     pieces_together: int = 32
     part_tokens: int = 6_000
+    block_scores: int = 4_000_000
+    block_tokens: int = 4_096
+    search_cells: int = 4_000_000
     multiplier_cells: int = 4_000_000
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.bidirectional import decompositions as module
-from spacy_hoseq.decoders.bidirectional import local_tables
 from spacy_hoseq.decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
 from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
+from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from .local_cases import (
     DECOMPOSITIONS,
@@ -35,8 +35,9 @@ strategies = pytest.mark.parametrize("strategy", DECOMPOSITIONS)
 any_order = pytest.mark.parametrize("order", [1, 2])
 
 
-def decode(case, strategy, prune=0.0):
-    return decode_decompositions(case.local, case.lengths, case.order, strategy, prune=prune, allowed=case.allowed)
+def decode(case, strategy, prune=0.0, **limits):
+    more = {"prune": prune, "allowed": case.allowed, **limits}
+    return decode_decompositions(case.local, case.lengths, case.order, strategy, **more)
 
 
 def assert_enumerated(case, strategy, prune):
@@ -218,8 +219,7 @@ def test_batch_is_the_singles_in_any_order(strategy, prune, case, data):
 def test_blocks_change_nothing(strategy, case, prune, block, cells):
     whole = decode(case, strategy, prune)
     case.local.calls.clear()
-    with mock.patch.object(local_tables, "BLOCK_SCORES", block), mock.patch.object(module, "PART_CELLS", cells):
-        parts = decode(case, strategy, prune)
+    parts = decode(case, strategy, prune, tuning=Tuning(block_scores=block, search_cells=cells))
     for call in case.local.calls:
         assert len(call) * case.local.n_labels <= block or len({token for token, _ in call}) == 1
     assert parts.labels.tolist() == whole.labels.tolist()
@@ -230,11 +230,8 @@ def test_blocks_change_nothing(strategy, case, prune, block, cells):
 def test_parts_have_so_many_cells(cells, n_parts):
     """45, 72, 45 and 99 cells: 27 for each token inside a sequence, 9 at its ends."""
     case = random_case(np.random.default_rng(0), [3, 4, 3, 5], 3, 1)
-    with (
-        mock.patch.object(module, "PART_CELLS", cells),
-        mock.patch.object(module, "_Search", wraps=module._Search) as used,
-    ):
-        decode(case, "dependency_network")
+    with mock.patch.object(module, "_Search", wraps=module._Search) as used:
+        decode(case, "dependency_network", tuning=Tuning(search_cells=cells))
     assert used.call_count == n_parts
 
 
@@ -403,9 +400,8 @@ def test_scores_must_be_finite(value, prune, size):
             return [0.0, value] if seen == ((0, 0) if prune == 0 else (UNSEEN, UNSEEN)) else [0.0, 1.0]
 
     case = LocalCase(Broken(3, 2, 1), np.array([3]))
-    with mock.patch.object(local_tables, "BLOCK_SCORES", 1):
-        with pytest.raises(ValueError, match=rf"\[HS020\] .* but 1 of {size} are NaN or infinite .* label 1\)"):
-            decode(case, "dependency_network", prune)
+    with pytest.raises(ValueError, match=rf"\[HS020\] .* but 1 of {size} are NaN or infinite .* label 1\)"):
+        decode(case, "dependency_network", prune, tuning=Tuning(block_scores=1))
 
 
 @pytest.mark.parametrize("strategy, order, n_cells", [
@@ -418,19 +414,17 @@ def test_scores_must_be_finite(value, prune, size):
     ("full_bidirectional", 1, 2 * 3**3),
     ("full_bidirectional", 2, 8 * 3**5),
 ])  # fmt: skip
-def test_too_many_cells(strategy, order, n_cells, monkeypatch):
+def test_too_many_cells(strategy, order, n_cells):
     """Sequences of 1 and 7 tokens: in the middle of the second one all neighbours have labels."""
     case = random_case(np.random.default_rng(0), [1, 7], 3, order)
-    monkeypatch.setattr(module, "MOST_CELLS", n_cells)
-    assert decode(case, strategy).labels.shape == (8,)
+    assert decode(case, strategy, max_cells=n_cells).labels.shape == (8,)
     asked = len(case.local.calls)
-    monkeypatch.setattr(module, "MOST_CELLS", n_cells - 1)
     token = 1 + (0 if strategy == "right_to_left" else order)
     match = rf"\[HS091\] Without pruning the strategy {strategy} .* {n_cells} combinations of labels at token {token}; "
     with pytest.raises(ValueError, match=match + rf"the limit is {n_cells - 1}\."):
-        decode(case, strategy)
+        decode(case, strategy, max_cells=n_cells - 1)
     assert len(case.local.calls) == asked
-    assert decode(case, strategy, prune=1.0).labels.shape == (8,)
+    assert decode(case, strategy, prune=1.0, max_cells=n_cells - 1).labels.shape == (8,)
 
 
 class Flat(Local):
@@ -446,7 +440,7 @@ UNCERTAIN = [("left_to_right", 2), ("dependency_network", 1), ("full_bidirection
 
 @pytest.mark.parametrize("strategy, order", UNCERTAIN)
 @pytest.mark.parametrize("flat", [False, True])
-def test_uncertain_passages_are_pruned_harder(strategy, order, flat, monkeypatch):
+def test_uncertain_passages_are_pruned_harder(strategy, order, flat):
     """Where there would be too many cells, the least probable candidates go, in that sequence only; also if all labels
     are equally probable. What is found is best among those that stay, so no better than with more of them."""
     lengths = [6, 1, 5]
@@ -456,9 +450,8 @@ def test_uncertain_passages_are_pruned_harder(strategy, order, flat, monkeypatch
     free = decode(case, strategy, prune=1e-9)
     modes = module.make_plan(strategy, order).n_modes
     for limit in (4 ** (order + 1) * modes - 1, 8 * modes, modes):
-        monkeypatch.setattr(module, "MOST_CELLS", limit)
-        found = decode(case, strategy, prune=1e-9)
+        found = decode(case, strategy, prune=1e-9, max_cells=limit)
         assert (found.scores <= free.scores + 1e-12).all()
-        singles = [decode(single, strategy, prune=1e-9) for single in case.singles()]
+        singles = [decode(single, strategy, prune=1e-9, max_cells=limit) for single in case.singles()]
         assert found.labels.tolist() == [label for single in singles for label in single.labels.tolist()]
     assert decode(case, strategy, prune=1.0).labels.tolist() == found.labels.tolist() or flat

@@ -1,14 +1,13 @@
 """What local classifiers see, and tables of their probabilities, against their definitions."""
 
 import math
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.bidirectional import local, local_tables
+from spacy_hoseq.decoders.bidirectional import local
 from spacy_hoseq.decoders.bidirectional.local import (
     best_labels,
     check_local,
@@ -19,6 +18,7 @@ from spacy_hoseq.decoders.bidirectional.local import (
     log_probabilities,
 )
 from spacy_hoseq.decoders.bidirectional.local_tables import cells_of, digits_of, make_candidates, make_table, slots_of
+from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from .local_cases import OFFSETS, UNSEEN, LocalCase, RandomLocal, local_cases, log_p, neighbours, seen_by
 
@@ -157,8 +157,8 @@ def test_slots_of_a_mask():
 @pytest.mark.parametrize("block", [0, 5, 10**6])
 @given(case=local_cases(), prune=st.sampled_from([0.0, 0.01, 0.3, 1.0]))
 def test_candidates(block, case, prune):
-    with mock.patch.object(local_tables, "BLOCK_SCORES", block):
-        got = make_candidates(case.local, case.lengths, case.order, prune, case.allowed)
+    tuning = Tuning(block_scores=block)
+    got = make_candidates(case.local, case.lengths, case.order, prune, case.allowed, tuning)
     assert bool(case.local.calls) == (prune > 0)
     labels = []
     for token in range(case.local.n_tokens):
@@ -180,8 +180,7 @@ def test_candidates(block, case, prune):
 @pytest.mark.parametrize("block, sizes", [(1, [1] * 10), (8, [4, 4, 2]), (9, [4, 4, 2]), (20, [10])])
 def test_blocks_are_as_large_as_they_may_be(block, sizes):
     case = LocalCase(RandomLocal([[0.0, 1.0]], range(10), 1), np.array([10]))
-    with mock.patch.object(local_tables, "BLOCK_SCORES", block):
-        make_candidates(case.local, case.lengths, 1, 0.5, None)
+    make_candidates(case.local, case.lengths, 1, 0.5, None, Tuning(block_scores=block))
     assert [len(call) for call in case.local.calls] == sizes
 
 
@@ -195,8 +194,8 @@ def test_tables(block, case, prune, data):
     tokens = sorted(data.draw(st.sets(st.integers(0, case.local.n_tokens - 1))))
     candidates = make_candidates(case.local, case.lengths, order, prune, case.allowed)
     labels = np.split(candidates.labels, candidates.first[1:])
-    with mock.patch.object(local_tables, "BLOCK_SCORES", block):
-        got = make_table(case.local, candidates, order, visible, np.array(tokens, np.intp), case.allowed)
+    tuning = Tuning(block_scores=block)
+    got = make_table(case.local, candidates, order, visible, np.array(tokens, np.intp), case.allowed, tuning)
     values, first = [-np.inf], [0] * case.local.n_tokens
     for start, n in zip(case.starts, case.lengths, strict=True):
         for i in [token - start for token in tokens if start <= token < start + n]:
