@@ -114,8 +114,8 @@ def contexts_of(labels: AnyInts, lengths: AnyInts, order: int, n_labels: int) ->
     """Labels in the slots of each token, when all tokens have one; -1 = not known. labels (N,). RETURNS (N, 2k)."""
     _, contexts = edge_contexts(lengths, order, n_labels)
     for slot, offset in enumerate(OFFSETS[order]):
-        inside = np.flatnonzero(contexts[:, slot] < 0)
-        contexts[inside, slot] = labels[inside + offset]
+        unknown = np.flatnonzero(contexts[:, slot] < 0)
+        contexts[unknown, slot] = labels[unknown + offset]
     return contexts
 
 

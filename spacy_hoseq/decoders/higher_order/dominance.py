@@ -49,7 +49,7 @@ class Seen(NamedTuple):
     key: Ints
 
 
-class Record(NamedTuple):
+class Remembered(NamedTuple):
     """What is remembered of one token. singles (L, n): V_t of the single labels. single_source (L, n): the longest node
     that V_t is of.
     keys (A,): nodes of two or more labels that have children. value (A,): their V_t. source (A,): the longest node that
@@ -71,30 +71,30 @@ def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
     layout = make_layout(potentials.lengths, len(potentials.scores))
     walk = _Walk(potentials, layout, tuning)
     n_steps = len(layout.size_at_t)
-    blocks: List[Tuple[int, Optional[Record]]] = [(0, None)]  # first step, and what was known before it
-    records: List[Record] = []
+    blocks: List[Tuple[int, Optional[Remembered]]] = [(0, None)]  # first step, and what was known before it
+    history: List[Remembered] = []
     cells = 0
     for t in range(n_steps):
-        records.append(walk.step(t, records[-1] if records else blocks[-1][1]))
-        cells += len(records[-1].keys) + records[-1].singles.size
+        history.append(walk.step(t, history[-1] if history else blocks[-1][1]))
+        cells += len(history[-1].keys) + history[-1].singles.size
         if cells > tuning.dominance_history and t + 1 < n_steps:
-            blocks.append((t + 1, records[-1]))
-            records, cells = [], 0
+            blocks.append((t + 1, history[-1]))
+            history, cells = [], 0
     labels = np.zeros(len(potentials.scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     node = np.zeros(0, np.intp)  # on the path of each column, at t + 1
     last = n_steps
     for first, entry in reversed(blocks):
         if last < n_steps:
-            records = []
+            history = []
             for t in range(first, last):
-                records.append(walk.step(t, records[-1] if records else entry))
+                history.append(walk.step(t, history[-1] if history else entry))
         for t in range(last - 1, first - 1, -1):
-            record, n_on = records[t - first], len(node)
-            singles = record.singles
+            remembered, n_on = history[t - first], len(node)
+            singles = remembered.singles
             best[n_on : singles.shape[1]] = singles[:, n_on:].max(axis=0)  # sequences whose last token is t
             ended = singles[:, n_on:].argmax(axis=0)
-            node = walk.source(record, np.concatenate([walk.before(record, node), ended]))
+            node = walk.source(remembered, np.concatenate([walk.before(remembered, node), ended]))
             labels[layout.step(t)] = potentials.weights.trie.label[node]
         last = first
     flat, ordered = np.empty_like(labels), np.empty_like(best)
@@ -140,7 +140,7 @@ class _Walk:
         self.seen_at = np.full(n_cells, -1, np.int32)  # number of the step that wrote it
         self.n_steps = 0
 
-    def step(self, t: int, before: Optional[Record]) -> Record:
+    def step(self, t: int, before: Optional[Remembered]) -> Remembered:
         """Everything about token t. before: about t - 1, None at the first token."""
         trie = self.trie
         emissions = self.emissions[:, self.layout.step(t)]  # (L, n)
@@ -165,9 +165,9 @@ class _Walk:
             np.maximum.at(self.value, suffix, value)
             equal = np.flatnonzero(self.value.take(suffix) == value)
             self.longest[suffix[equal]] = self.longest.take(level.key[equal])
-        return self._record(t, single_keys, levels, suffixes)
+        return self._remember(t, single_keys, levels, suffixes)
 
-    def _look_at(self, t: int, before: Record, singles: Floats, emissions: Floats) -> List[Seen]:
+    def _look_at(self, t: int, before: Remembered, singles: Floats, emissions: Floats) -> List[Seen]:
         """Write own_t of the children of all nodes kept before that can pay, and of their suffixes. RETURNS them by
         depth, from 2. singles (L, n): own_t of the single labels."""
         trie, n = self.trie, emissions.shape[1]
@@ -232,7 +232,7 @@ class _Walk:
         self.seen_at[key] = self.n_steps
         return Seen(node, column, key)
 
-    def _record(self, t: int, single_keys: Ints, levels: List[Seen], suffixes: List[Ints]) -> Record:
+    def _remember(self, t: int, single_keys: Ints, levels: List[Seen], suffixes: List[Ints]) -> Remembered:
         """What goes on from here: the nodes with children, and which of them can still pay."""
         keys, values, kept = [np.zeros(0, np.intp)], [np.zeros(0)], []
         n = 0
@@ -251,24 +251,24 @@ class _Walk:
         all_keys = np.concatenate(keys)
         source = self.longest.take(all_keys)
         singles = self.value[single_keys]
-        return Record(singles, self.longest[single_keys], all_keys, np.concatenate(values), source, kept)
+        return Remembered(singles, self.longest[single_keys], all_keys, np.concatenate(values), source, kept)
 
-    def source(self, record: Record, nodes: Ints) -> Ints:
+    def source(self, remembered: Remembered, nodes: Ints) -> Ints:
         """The node whose own value is V_t of `nodes`; node i belongs to column i."""
         result = np.empty(len(nodes), np.intp)
         single = np.flatnonzero(nodes < self.trie.n_labels)
-        result[single] = record.single_source[nodes[single], single]
+        result[single] = remembered.single_source[nodes[single], single]
         deep = np.flatnonzero(nodes >= self.trie.n_labels)
         if len(deep):
-            self.longest[record.keys] = record.source
+            self.longest[remembered.keys] = remembered.source
             result[deep] = self.longest[deep * len(self.trie) + nodes[deep]]
         return result
 
-    def before(self, record: Record, nodes: Ints) -> Ints:
+    def before(self, remembered: Remembered, nodes: Ints) -> Ints:
         """The node at t that own_{t+1} of `nodes` was built on: the parent, or for a single label the best label."""
         result = self.trie.parent[nodes]
         single = np.flatnonzero(result < 0)
-        result[single] = (record.singles[:, single] + self.trans[:, nodes[single]]).argmax(axis=0)
+        result[single] = (remembered.singles[:, single] + self.trans[:, nodes[single]]).argmax(axis=0)
         return result
 
 

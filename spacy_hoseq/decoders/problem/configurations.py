@@ -48,9 +48,9 @@ class Configurations(NamedTuple):
         """Which of them are matched by the labels (N,) of all sequences. RETURNS (M,) bool."""
         if not len(self.first):
             return np.zeros(0, bool)
-        inside = self.sets[self.slots, labels[ranges(self.first, self.sizes)]]
+        in_sets = self.sets[self.slots, labels[ranges(self.first, self.sizes)]]
         starts = np.cumsum(self.sizes) - self.sizes
-        return np.asarray(np.logical_and.reduceat(inside, starts), bool)
+        return np.asarray(np.logical_and.reduceat(in_sets, starts), bool)
 
 
 def no_configurations(n_labels: int) -> Configurations:

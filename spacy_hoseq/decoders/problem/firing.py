@@ -30,8 +30,8 @@ def matching(
         result[entry[done]] = True
         going_on = ~done & (token > 0)
         entry, token, node = entry[going_on], token[going_on] - 1, node[going_on]
-        inside = sequence[token] == sequence[token + 1]
-        entry, token, node = entry[inside], token[inside], node[inside]
+        together = sequence[token] == sequence[token + 1]
+        entry, token, node = entry[together], token[together], node[together]
     return result
 
 

@@ -50,15 +50,15 @@ def sum_score(
     """`path_score` of a batch that has been checked. emissions (N,): of the labels alone."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     here = emissions.copy()
-    inside = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
-    here[inside] += trans[labels[inside - 1], labels[inside]]
+    later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
+    here[later] += trans[labels[later - 1], labels[later]]
     if edge_scores is not None:
-        here[inside] += edge_scores[inside, labels[inside - 1], labels[inside]]
+        here[later] += edge_scores[later, labels[later - 1], labels[later]]
     if patterns is not None:
         trie, fired = patterns.trie, patterns.fired
         if patterns.weights.any():
-            found = trie.occurrences(labels, lengths)
-            here += np.bincount(found.tokens, weights=patterns.weights.take(found.nodes), minlength=len(here))
+            places = trie.occurrences(labels, lengths)
+            here += np.bincount(places.tokens, weights=patterns.weights.take(places.nodes), minlength=len(here))
         if fired is not None:
             matched = matching(fired, trie, sequence, lambda token, label: labels[token] == label)
             here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))

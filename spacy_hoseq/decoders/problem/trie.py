@@ -193,16 +193,16 @@ class PatternTrie:
         node = np.arange(len(self))  # u without its last j labels
         later = node  # u without its last j - 1 labels
         for j in range(self.max_length):
-            inside = np.flatnonzero(self.depth > max(j, 1))
+            longer = np.flatnonzero(self.depth > max(j, 1))
             if j == 0:
-                first, second = self.label[self.parent[inside]], self.label[inside]
+                first, second = self.label[self.parent[longer]], self.label[longer]
             else:
                 later, node = node, np.where(self.depth > j, self.parent[node], -1)
-                first, second = self.label[node[inside]], self.label[later[inside]]
+                first, second = self.label[node[longer]], self.label[later[longer]]
             pairs = first * self.n_labels + second
-            inside = inside[np.argsort(pairs, kind="stable")]
+            longer = longer[np.argsort(pairs, kind="stable")]
             distinct, starts = np.unique(np.sort(pairs), return_index=True)
-            covers.append(Cover(inside, self.suffix_at_most(inside, j), distinct, starts))
+            covers.append(Cover(longer, self.suffix_at_most(longer, j), distinct, starts))
         return covers
 
     @cached_property
@@ -213,17 +213,17 @@ class PatternTrie:
         RETURNS for each depth d the rounds (nodes, their fail) of the nodes of at most d labels; [0] and [1] are empty.
         """
         ready = [0] * len(self)
-        found: List[List[int]] = []
+        by_round: List[List[int]] = []
         for node in range(len(self) - 1, self.n_labels - 1, -1):  # all that fail to a node come after it
             suffix = int(self.fail[node])
             if suffix < self.n_labels:
                 continue
             at = max(ready[node], ready[suffix])
             ready[suffix] = at + 1
-            if at == len(found):
-                found.append([])
-            found[at].append(node)
-        rounds = [np.array(nodes, np.intp) for nodes in found]
+            if at == len(by_round):
+                by_round.append([])
+            by_round[at].append(node)
+        rounds = [np.array(nodes, np.intp) for nodes in by_round]
         result: List[List[Tuple[Ints, Ints]]] = []
         for depth in range(self.max_length + 1):
             some = [nodes[self.depth[nodes] <= depth] for nodes in rounds]
@@ -262,7 +262,7 @@ class PatternTrie:
                 if suffix in wanted:
                     result[wanted[suffix]].append(node)
                 suffix = int(self.fail[suffix])
-        return [np.array(found, np.intp) for found in result]
+        return [np.array(ending, np.intp) for ending in result]
 
     def occurrences(self, labels: AnyInts, lengths: AnyInts) -> Occurrences:
         """All nodes of two or more labels in the label sequences. labels (N,), lengths (S,).
