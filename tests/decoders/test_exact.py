@@ -76,6 +76,14 @@ def test_ties_do_not_depend_on_negative_weights_of_another_sequence():
     assert got.scores.tolist() == [joint_table(single).best for single in case.singles()]
 
 
+@pytest.mark.parametrize("first", range(3))
+def test_a_configuration_at_the_first_token_of_a_sequence(first):
+    """Sequences of one token each, in which label 0 is ahead by 1; the configuration of label 1 is worth 2."""
+    case = Case(np.tile([1.0, 0.0], (3, 1)), np.zeros((2, 2)), np.array([1, 1, 1]))
+    case = replace(case, configurations=((first, (frozenset([1]),), 2.0),))
+    assert decode_exact(case.potentials()).labels.tolist() == [int(t == first) for t in range(3)]
+
+
 @pytest.mark.parametrize("closed", range(4))
 def test_message_names_the_sequence_where_some_have_negative_weights(closed):
     """Patterns fire in all four sequences of 2 tokens, in the second and the last at a cost."""
