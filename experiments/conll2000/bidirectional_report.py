@@ -44,9 +44,15 @@ PAPER_CHUNKS = {  # Table 5: F, tokens/s of orders 1 and 2; section 21 of the WS
     },
 }
 PAPER_TESTS = (
-    "On its test sets the paper has 97.10% (easiest-first) and 97.15% (full bidirectional) for tags (Table 3, sections "
-    "22-24), and for chunks (Table 6, section 20, the test set of CoNLL-2000) F 93.63 with easiest-first of order 2 on "
-    "IOB2 and F 93.70 with full bidirectional inference of order 1 on Start/End."
+    "The paper's figures are of its development sets (Tables 2 and 5) and 2005 hardware. On its test sets the paper has "
+    "97.10% (easiest-first) and 97.15% (full bidirectional) for tags (Table 3, sections 22-24), and for chunks (Table "
+    "6, section 20, the test set of CoNLL-2000) F 93.63 with easiest-first of order 2 on IOB2 and F 93.70 with full "
+    "bidirectional inference of order 1 on Start/End."
+)
+WHAT_COMPARES = (
+    "The tags of CoNLL-2000 are a tagger's (Brill), not gold, and the paper's are those of a treebank: compare "
+    "strategies with each other, not our accuracies with the paper's. Our templates are richer than the paper's (words "
+    "around, affixes and shapes joined with labels), so that a better F says nothing of the method."
 )
 TAG_HEADER = ("Strategy", "Order", "Accuracy", "tokens/s", "paper: accuracy", "paper: tokens/s")
 CHUNK_HEADER = (
@@ -87,7 +93,7 @@ def main(
         if "changed_by_pruning" in found
     ]
     page.add(f"Labels that pruning changes, compared with exact search at order 1: {'; '.join(changed)}.")
-    page.add(f"The paper's figures are of its development sets (Tables 2 and 5) and 2005 hardware. {PAPER_TESTS}")
+    page.add(f"{WHAT_COMPARES} {PAPER_TESTS}")
     page.add(
         f"tokens/s: `nlp.pipe` over ready Docs, one process, median of three passes. "
         f"Python {platform.python_version()}, NumPy {numpy.__version__}, spaCy {spacy.__version__}, "

@@ -16,8 +16,9 @@ by then.
 
 Cycles: a direction for each pair within 2 of each other has no cycle if no three tokens i-1, i, i+1 form one, since any
 longer cycle has a chord that cuts a shorter one off (the graph is chordal). These triangles are what the test
-`d[i-1] = d[i] != d'[i]` of Figure 3 excludes. Labels of the edges of the sequence are known, so whoever is within k of
-an edge sees it (the figures leave the choice, at the price of a "probability" of the edge's label).
+`d[i-1] = d[i] != d'[i]` of Figure 3 excludes. Labels beyond the edges of the sequence are known. Where directions are
+chosen, whoever is within k of an edge sees it (the figures leave the choice, at the price of a "probability" of the
+edge's label); left_to_right sees the left edge only, right_to_left the right one, dependency_network both.
 """
 
 import itertools
