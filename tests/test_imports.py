@@ -1,4 +1,4 @@
-"""Who may import whom: the house is a one-way street (docs: style, section 5.1). Read from the syntax trees."""
+"""Who may import whom: the house is a one-way street (docs/architecture.md). Read from the syntax trees."""
 
 import ast
 import sys

@@ -44,10 +44,10 @@ PAPER_CHUNKS = {  # Table 5: F, tokens/s of orders 1 and 2; section 21 of the WS
     },
 }
 PAPER_TESTS = (
-    "The paper's figures are of its development sets (Tables 2 and 5) and 2005 hardware. On its test sets the paper has "
-    "97.10% (easiest-first) and 97.15% (full bidirectional) for tags (Table 3, sections 22-24), and for chunks (Table "
-    "6, section 20, the test set of CoNLL-2000) F 93.63 with easiest-first of order 2 on IOB2 and F 93.70 with full "
-    "bidirectional inference of order 1 on Start/End."
+    "The paper's figures are of its development sets (Tables 2 and 5) and 2005 hardware. On its test sets the paper "
+    "has 97.10% (easiest-first) and 97.15% (full bidirectional) for tags (Table 3, sections 22-24), and for chunks "
+    "(Table 6, section 20, the test set of CoNLL-2000) F 93.63 with easiest-first of order 2 on IOB2 and F 93.70 with "
+    "full bidirectional inference of order 1 on Start/End."
 )
 WHAT_COMPARES = (
     "The tags of CoNLL-2000 are a tagger's (Brill), not gold, and the paper's are those of a treebank: compare "

@@ -1,4 +1,6 @@
-"""Convert a treebank in a local folder to train.spacy, dev.spacy and test.spacy, by a named division (docs/readers.md).
+"""Convert a treebank in a local folder to train.spacy, dev.spacy and test.spacy, by a named division.
+
+Divisions are described in docs/reference/readers.md.
 
     python convert.py FOLDER OUTPUT --split wsj-tagging [--lang en] [--name 'the Penn Treebank']
 

@@ -39,7 +39,7 @@ def apply_cli(
     are kept in `doc.user_data["meta"]`. Texts that cannot be read or annotated are left out and listed; the exit status
     is 1 then.
 
-    DOCS: docs/models.md
+    DOCS: docs/reference/command-line.md
     """
     n_process = n_process if n_process > 0 else os.cpu_count() or 1
     docs = tokens = written = 0

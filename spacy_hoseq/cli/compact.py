@@ -44,7 +44,7 @@ def compact_cli(
     """Make a trained pipeline smaller: of hoseq_tagger, hoseq_bidirectional_tagger and hoseq_chunker only the features
     and weights stay that the metric on a development corpus needs.
 
-    DOCS: docs/models.md
+    DOCS: docs/reference/command-line.md
     """
     import_code(code)
     output = model if output is None else output

@@ -64,7 +64,7 @@ def convert_cli(
     What cannot be read is left out and listed with file and line: a damaged file of trees as a whole, otherwise the
     sentence. The exit status is 1 if there was a problem.
 
-    DOCS: docs/readers.md
+    DOCS: docs/reference/command-line.md
     """
     forms: Dict[FormatName, Callable[[], Format]] = {
         FormatName.trees: lambda: tree_format(lang not in UNSPACED if chunks is None else chunks, unescape),

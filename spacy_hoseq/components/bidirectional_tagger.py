@@ -78,7 +78,7 @@ def make_hoseq_bidirectional_tagger(
     seed: int,
     scorer: Optional[Callable],
 ) -> "HoseqBidirectionalTagger":
-    """Build the component from its config (docs/bidirectional.md describes every setting)."""
+    """Build the component from its config (docs/reference/bidirectional.md describes every setting)."""
     return HoseqBidirectionalTagger(
         nlp.vocab,
         model,
@@ -103,7 +103,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     """Labels tokens, or chunks, by bidirectional inference.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.LocalClassifiers.v1`. name (str): its name in the
-    pipeline. All other settings: docs/bidirectional.md.
+    pipeline. All other settings: docs/reference/bidirectional.md.
     RAISES ValueError [HS027, HS040, HS062, HS081, HS092, HS096]: impossible settings.
     """
 

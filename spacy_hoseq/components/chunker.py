@@ -62,7 +62,7 @@ def make_hoseq_chunker(
     seed: int,
     scorer: Optional[Callable],
 ) -> "HoseqChunker":
-    """Build the component from its config (docs/chunker.md describes every setting)."""
+    """Build the component from its config (docs/reference/chunker.md describes every setting)."""
     return HoseqChunker(
         nlp.vocab,
         model,
@@ -84,7 +84,7 @@ class HoseqChunker(StructuredComponent):
     """Finds chunks, or entities, that do not overlap.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over the tags of the
-    representation. name (str): its name in the pipeline. All other settings: docs/chunker.md.
+    representation. name (str): its name in the pipeline. All other settings: docs/reference/chunker.md.
     RAISES ValueError [HS060, HS067, HS081, HS084]: impossible settings.
     """
 

@@ -80,7 +80,7 @@ def make_hoseq_tagger(
     seed: int,
     scorer: Optional[Callable],
 ) -> "HoseqTagger":
-    """Build the component from its config (docs/components.md describes every setting)."""
+    """Build the component from its config (docs/reference/tagger.md describes every setting)."""
     return HoseqTagger(
         nlp.vocab,
         model,
@@ -99,7 +99,7 @@ def make_hoseq_tagger(
 
 
 class HoseqTagger(StructuredComponent):
-    """Labels every token with the best label sequence of its sentence. All settings: docs/components.md.
+    """Labels every token with the best label sequence of its sentence. All settings: docs/reference/tagger.md.
 
     RAISES ValueError [HS060, HS062, HS067]: impossible settings."""
 

@@ -115,6 +115,7 @@ def trained(tmp_path_factory):
     return path
 
 
+@pytest.mark.long
 def test_evaluating(trained, monkeypatch, capsys):
     """What is said of `spacy evaluate`, and the code beside it."""
     indented = re.findall(r"(?:^    .+\n|^\n)+", PAGES[CHUNKS], flags=re.MULTILINE)

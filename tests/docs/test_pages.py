@@ -251,6 +251,13 @@ def test_file_of_the_repository(page, path):
     assert list(root.glob(path))
 
 
+def test_pages_that_the_code_names_exist():
+    files = [*Path(spacy_hoseq.__file__).parent.rglob("*.py"), *(ROOT / "configs").rglob("*.cfg"), ROOT / "project.yml"]
+    files += [path for folder in ("benchmarks", "experiments", "tests") for path in (ROOT / folder).rglob("*.py")]
+    named = {page for path in files for page in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text(encoding="utf8"))}
+    assert len(named) > 5 and {page for page in named if not (ROOT / page).is_file()} == set()
+
+
 @pytest.mark.parametrize("page, command", matches(r"spacy project run (\w+(?: experiments/\w+)?)"))
 def test_workflow(page, command):
     workflow, _, folder = command.partition(" ")

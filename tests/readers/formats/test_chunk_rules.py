@@ -1,4 +1,4 @@
-"""Each rule by which chunks are taken from a tree, with a tree of its own. `docs/readers.md` has the same table."""
+"""Each rule by which chunks are taken from a tree, with a tree of its own. docs/reference/readers.md has the table."""
 
 from pathlib import Path
 
