@@ -193,7 +193,10 @@ class Errors(metaclass=_WithCodes):
         'Which tags can follow each other cannot be told from pairs in the representation "{representation}". Use '
         '"iob2", "bilou" or "start_end".'
     )
-
+    HS085 = (
+        "{path} is CoNLL-U: read as plain columns, its ids or comments would be words. Convert it with "
+        "`python -m spacy convert FILE FOLDER --converter conllu`."
+    )
     HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
     HS091 = (
         "Without pruning the strategy {strategy} would have to search {n} combinations of labels at token {token}; the "
@@ -267,3 +270,4 @@ class Errors(metaclass=_WithCodes):
         "A process that annotates texts has ended: {problem}. It may have run out of memory; take fewer texts at a "
         "time (--docs-per-file) or fewer processes (--n-process). The files that are written are complete."
     )
+    HS115 = "There is a file at {path} already. Give another one, or --force to replace it when all is converted."

@@ -10,12 +10,14 @@ from spacy.vocab import Vocab
 from tqdm import tqdm
 from wasabi import msg
 
+from ..errors import Errors
 from ..readers.docs import UNSPACED, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
 from ..readers.formats.columns import Columns
 from ..readers.formats.table import Format, column_format, peoples_daily_format, tagged_format, tree_format
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import hoseq_cli
+from .processes import HALF
 from .tally import Tally, show_counts, show_problems
 
 ATTRIBUTES = ["ORTH", "TAG", "SENT_START", "ENT_IOB", "ENT_TYPE"]
@@ -57,6 +59,7 @@ def convert_cli(
     tag_column: int = typer.Option(2, "--tag-column", help="columns: of tags (0: none)"),
     entity_column: int = typer.Option(0, "--entity-column", help="columns: of entity tags (0: none, -1: last)"),
     representation: str = typer.Option("auto", "--representation", help="columns, characters: auto, iob2, bilou ..."),
+    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
     # fmt: on
 ) -> None:
     """Convert treebanks, tagged text and columns to spaCy's binary format.
@@ -78,16 +81,19 @@ def convert_cli(
     language = "zh" if format_name is FormatName.characters else lang
     if output_path.suffix != ".spacy":
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
+    tally = Tally()
     try:
+        if output_path.exists() and not force:
+            raise ValueError(Errors.HS115.format(path=output_path))
         form = forms[format_name]()
-        found = find_files(input_path, suffix or form.suffixes)
-        files = in_part(found, split, part)
-        encodings = encodings_for(encoding, language)
+        all_files = find_files(input_path, suffix or form.suffixes)
+        files = in_part(all_files, split, part)
+        docs = read_docs(files, form, encodings_for(encoding, language), n_sents, language, spans_key, tally)
+        binary = DocBin(ATTRIBUTES, docs=tqdm(docs, unit=" docs", leave=False, disable=None))
     except ValueError as error:
         msg.fail("Nothing converted", str(error), exits=1)
-    tally = Tally()
-    docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
-    write(tqdm(docs, unit=" docs", leave=False, disable=None), output_path, tally, len(found) - len(files))
+    show_counts(msg, tally, len(all_files) - len(files), len(binary))
+    finish(binary, output_path, tally)
 
 
 def parse_entities(text: str) -> Dict[str, str]:
@@ -116,21 +122,27 @@ def read_docs(
             yield sentences_to_doc(vocab, group, lang, spans_key or "chunks", spans_key or "")
 
 
-def write(docs: Iterable[Doc], output_path: Path, tally: Tally, left_out: int) -> None:
-    """Write the docs, tell what was read. Exits with 1 if there were problems, or no sentences at all."""
-    binary = DocBin(ATTRIBUTES)
-    for doc in docs:
-        binary.add(doc)
-    show_counts(msg, tally, left_out, len(binary))
+def finish(binary: DocBin, output_path: Path, tally: Tally) -> None:
+    """Write the docs. Exits with 1 if there were problems, or no sentences at all."""
     if tally.problems:
         show_problems(msg, tally.problems)
     if not tally.sentences:
         msg.fail("There are no sentences; nothing is written", exits=1)
     try:
-        output_path.parent.mkdir(parents=True, exist_ok=True)
-        binary.to_disk(output_path)
+        write_whole(binary, output_path)
     except OSError as error:
         msg.fail(f"Cannot write {output_path}", str(error), exits=1)
     if tally.problems:
         msg.warn(f"Without what is listed above: {output_path}", exits=1)
     msg.good(f"{output_path}")
+
+
+def write_whole(binary: DocBin, path: Path) -> None:
+    """Write a file beside the path and give it that name when it is whole: what was there before stays until then."""
+    part = path.with_name(f"{path.name}{HALF}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        binary.to_disk(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -81,13 +81,13 @@ def read_lines(path: Path, encodings: Sequence[str]) -> Iterator[Union[Line, Pro
     number = 0
     try:
         with _opened(path) as file:
-            for number, data in enumerate(file, 1):
+            for number, data in enumerate(_lines(file), 1):
                 try:
                     text = data.decode(encoding)
                 except UnicodeDecodeError as error:
                     yield Problem(path, number, f"the byte 0x{data[error.start]:02X}", expected)
                     continue
-                text = (text.removeprefix(MARK) if number == 1 else text).rstrip("\r\n")
+                text = text.removeprefix(MARK) if number == 1 else text
                 strange = re.search(f"[\0{MARK}]", text)
                 if strange:
                     yield Problem(path, number, f"the character U+{ord(strange.group()):04X}", expected)
@@ -101,7 +101,7 @@ def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
     probed: List[bytes] = []
     try:
         with _opened(path) as file:
-            for data in file:
+            for data in _lines(file):
                 if not data.isascii():
                     probed.append(data)
                 if len(probed) == PROBED:
@@ -112,6 +112,12 @@ def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
         if 2 * sum(_is_text(data, encoding) for data in probed) > len(probed):
             return encoding
     return encodings[0]
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines without their ends: line feeds with the carriage returns before them, and carriage returns alone."""
+    for data in file:
+        yield from data.rstrip(b"\r\n").split(b"\r") if data.endswith(b"\n") else data.removesuffix(b"\r").split(b"\r")
 
 
 def _is_text(data: bytes, encoding: str) -> bool:

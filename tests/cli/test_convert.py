@@ -1,9 +1,11 @@
 """`python -m spacy hoseq convert`: what is written, counted, refused and listed, and the exit status."""
 
+import errno
 import gzip
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from spacy.cli._util import app
@@ -12,7 +14,7 @@ from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
-from spacy_hoseq.cli.convert import parse_entities
+from spacy_hoseq.cli.convert import parse_entities, write_whole
 from spacy_hoseq.cli.tally import SHOWN
 
 TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
@@ -91,9 +93,9 @@ def test_splits(wsj, out, part, sections):
 
 def test_options_of_trees(tmp_path, out):
     write(tmp_path, {"a.x": "( (NP (-LRB- -LRB-) (CD 1\\/2)) )\n"})
-    assert run(tmp_path, out, "-f", "trees", "--suffix", ".x", "--spans-key", "sc")[0] == 0
+    assert run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x", "--spans-key", "sc")[0] == 0
     assert texts(out) == ["(/( 1/2/CD"] and list(docs_of(out)[0].spans) == ["sc"]
-    assert run(tmp_path, out, "-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")[0] == 0
+    assert run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")[0] == 0
     assert texts(out) == ["-LRB-/( 1\\/2/CD"] and not docs_of(out)[0].spans
 
 
@@ -142,10 +144,10 @@ def test_many_problems(tmp_path, out):
 
 def test_tagged_text(tmp_path, out):
     write(tmp_path, {"a.txt": "it_PRP naps_VBZ\nyes_UH\n"})
-    assert run(tmp_path / "a.txt", out, "-f", "tagged", "--separator", "_", "-n", 1)[0] == 0
+    assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged", "--separator", "_", "-n", 1)[0] == 0
     assert texts(out) == ["it/PRP naps/VBZ", "yes/UH"]
     write(tmp_path, {"a.txt": "it/PRP\n"})
-    assert run(tmp_path / "a.txt", out, "-f", "tagged")[0] == 0
+    assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged")[0] == 0
     assert texts(out) == ["it/PRP"]
 
 
@@ -153,12 +155,12 @@ def test_peoples_daily(tmp_path, out):
     text = "19990101-01-001-001/m [小/a 书社/n]nt 在/p 北村/ns 。/w 好/a\n"
     path = write(tmp_path, {"a.txt": text}, "gb18030") / "a.txt"
     options = ("-f", "peoples-daily", "-l", "zh", "-n", 1)
-    code, output = run(path, out, *options)
+    code, output = run(path, out, "-F", *options)
     assert code == 0 and "Sentences 2 Tokens 6 Entities 1" in output
     assert texts(out) == ["小/a 书社/n 在/p 北村/ns 。/w", "好/a"]
     doc = docs_of(out)[0]
     assert doc.text == "小书社在北村。" and [(ent.text, ent.label_) for ent in doc.ents] == [("小书社", "ORG")]
-    assert run(path, out, *options, "--entities", "nt=A, ns=B", "--paragraphs", "-sk", "names")[0] == 0
+    assert run(path, out, "-F", *options, "--entities", "nt=A, ns=B", "--paragraphs", "-sk", "names")[0] == 0
     (doc,) = docs_of(out)
     assert [(span.text, span.label_) for span in doc.spans["names"]] == [("小书社", "A"), ("北村", "B")]
     assert not doc.ents
@@ -167,9 +169,9 @@ def test_peoples_daily(tmp_path, out):
 def test_columns(tmp_path, out):
     path = write(tmp_path, {"a.tsv.gz": "PER\tB-X\tAnn\nV\tO\tnaps\n"}) / "a.tsv.gz"
     options = ("-f", "columns", "--word-column", 3, "--tag-column", 1)
-    assert run(path, out, *options)[0] == 0
+    assert run(path, out, "-F", *options)[0] == 0
     assert texts(out) == ["Ann/PER naps/V"] and not docs_of(out)[0].has_annotation("ENT_IOB")
-    assert run(path, out, *options, "--entity-column", 2, "--representation", "start_end")[0] == 0
+    assert run(path, out, "-F", *options, "--entity-column", 2, "--representation", "start_end")[0] == 0
     assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "X")]
 
 
@@ -212,6 +214,84 @@ def test_output_that_cannot_be_written(wsj, tmp_path):
     (tmp_path / "file").write_text("")
     code, output = run(wsj, tmp_path / "file" / "out.spacy", "-f", "trees")
     assert code == 1 and "✘ Cannot write" in output
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    """What an earlier run has written."""
+    path = tmp_path / "there.spacy"
+    path.write_bytes(b"of an earlier run")
+    return path
+
+
+def test_an_output_that_is_there_stays_without_force(wsj, earlier):
+    code, output = run(wsj, earlier, "-f", "trees")
+    assert code == 1 and earlier.read_bytes() == b"of an earlier run"
+    assert f"✘ Nothing converted [HS115] There is a file at {earlier} already" in output
+    code, output = run(wsj, earlier, "-f", "trees", "--force")
+    assert code == 0 and sum(len(list(doc.sents)) for doc in docs_of(earlier)) == 24
+
+
+def test_a_full_disk_leaves_what_was_there(wsj, earlier, out, monkeypatch):
+    """Writing ends in the middle of the file."""
+
+    def to_disk(self, path):
+        Path(path).write_bytes(self.to_bytes()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(DocBin, "to_disk", to_disk)
+    for path, options in ((earlier, ["--force"]), (out, [])):
+        code, output = run(wsj, path, "-f", "trees", *options)
+        assert code == 1 and f"✘ Cannot write {path}" in output and "No space left" in output
+    assert earlier.read_bytes() == b"of an earlier run" and not out.exists()
+    assert not list(earlier.parent.glob("*.part")) and not list(out.parent.iterdir())
+
+
+def test_an_interrupted_conversion_leaves_what_was_there(wsj, earlier, monkeypatch):
+    def to_disk(self, path):
+        Path(path).write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DocBin, "to_disk", to_disk)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(DocBin(), earlier)
+    assert earlier.read_bytes() == b"of an earlier run" and list(earlier.parent.glob("there*")) == [earlier]
+
+
+ROWS = ("1\tAnn\t_\tPROPN\tNNP" + 5 * "\t_", "2\tsleeps\t_\tVERB\tVBZ" + 5 * "\t_", "", "")
+CONLLU = "\n".join(["# sent_id = 1", "# text = Ann sleeps", *ROWS])
+
+
+@pytest.mark.parametrize("text, options", [
+    (CONLLU, []),
+    (CONLLU, ["--word-column", "2", "--tag-column", "4"]),  # comments would be words
+    ("\n".join(ROWS), []),  # without comments
+    ("# newdoc\n1-2\tim\t" + "\t".join("_" * 8) + "\n" + "\n".join(ROWS), []),
+])  # fmt: skip
+def test_conllu_is_refused(text, options, tmp_path, out):
+    folder = write(tmp_path / "in", {"good.tsv": "Ann\tNNP\n", "ud.tsv": text})
+    code, output = run(folder, out, "-f", "columns", *options)
+    assert code == 1 and not out.exists()
+    assert f"Nothing converted [HS085] {folder / 'ud.tsv'} is CoNLL-U" in output and "--converter conllu" in output
+
+
+def test_columns_that_are_no_conllu(tmp_path, out):
+    """Ten columns whose ids are not read as words, without comments; ten columns of a sentence that begins with 1."""
+    folder = write(tmp_path / "in", {"a.tsv": "\n".join(ROWS), "b.tsv": "1\tCD\nboat\tNN\n"})
+    code, _ = run(folder / "a.tsv", out, "-f", "columns", "--word-column", "2", "--tag-column", "5")
+    assert code == 0 and texts(out) == ["Ann/NNP sleeps/VBZ"]
+    code, _ = run(folder / "b.tsv", out, "-f", "columns", "--force")
+    assert code == 0 and texts(out) == ["1/CD boat/NN"]
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\r\r\n"])
+def test_ends_of_lines(end, tmp_path, out):
+    """Of old Macintosh files, too, which Python's binary files take for one line."""
+    lines = [f"w{i}\tT{i}" if i % 5 else "" for i in range(1, 26)]
+    folder = write(tmp_path / "in", {"a.tsv": end.join(lines) + end})
+    code, output = run(folder, out, "-f", "columns", "-n", "1")
+    assert code == 0 and "Sentences 5 Tokens 20 Problems 0" in output
+    assert texts(out)[0] == "w1/T1 w2/T2 w3/T3 w4/T4"
 
 
 def test_command_is_one_of_spacy(wsj, out):

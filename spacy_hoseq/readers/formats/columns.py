@@ -8,7 +8,7 @@ Which column has words, tags and entities (B, I, O and other representations) is
 
 import re
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Union
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Union
 
 from ...errors import Errors
 from ..files import Line, read_lines
@@ -21,6 +21,8 @@ from .entity_tags import (
     is_entity_tag,
     representation_of,
 )
+
+_FIRST_ID = re.compile(r"1(-\d+)?|0\.1")  # of a sentence in CoNLL-U: a word, several words, an empty word
 
 
 class Columns(NamedTuple):
@@ -46,9 +48,12 @@ def check_columns(columns: Columns) -> None:
 def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Items:
     """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be read.
 
-    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation.
+    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation; [HS085]: the file is CoNLL-U,
+    whose ids and comments would become words.
     """
     check_columns(columns)
+    if _is_conllu(read_lines(path, encodings), columns):
+        raise ValueError(Errors.HS085.format(path=path))
     representation = columns.representation
     if columns.entity and representation == AUTO:
         representation = representation_of(_tags_of(path, encodings, columns))
@@ -67,6 +72,20 @@ def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Item
             rows.append(row)
     if problem or rows:
         yield problem or _sentence(rows, columns, representation)
+
+
+def _is_conllu(lines: Iterable[Union[Line, Problem]], columns: Columns) -> bool:
+    """Whether the first row has ten columns, an id in the first one, and a comment before it, or ids as words."""
+    commented = False
+    for line in lines:
+        if isinstance(line, Problem) or not line.text.strip():
+            continue
+        if line.text.startswith("#") and "\t" not in line.text:
+            commented = True
+            continue
+        fields = line.text.split("\t")
+        return len(fields) == 10 and _FIRST_ID.fullmatch(fields[0]) is not None and (commented or columns.word == 1)
+    return False
 
 
 def _row(line: Line, columns: Columns, path: Path) -> Union[List[str], Problem]:
