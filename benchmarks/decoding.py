@@ -29,9 +29,10 @@ from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.higher_order.longest_match import decode_any_sign
 from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -100,7 +101,7 @@ def decoders() -> Dict[str, Callable[[Potentials], object]]:
         "trie": decode_nonnegative,
         "exact (pruned)": decode_exact,
         "any sign": decode_any_sign,
-        "pattern CRF (sums)": exact_posterior,
+        "pattern CRF (sums)": posterior_of,
         "beam search, 8": beam,
         "dual decomposition, 10": dual,
         "Algorithm 1": algorithm_1,

@@ -79,11 +79,6 @@ class Errors(metaclass=_WithCodes):
     HS025 = "The sequence lengths must be positive and add up to {expected} tokens, got {got}."
     HS026 = "Asked for the {k} best label sequences; `k` must be at least 1."
     HS027 = "Wrong {name} for the decoder {decoder}: {value}. Expected {expected}."
-    HS028 = (
-        "Probabilities with label patterns need transitions that differ, together with the weights of patterns at one "
-        "token, by less than {limit}, and negative weights that add up to more than {least}; got "
-        "{trans}, {gain} and {loss}. Regularise more (l2), or lower `learn_rate`."
-    )
     HS029 = "Asked for {n} samples; the number of samples must be at least 1."
 
     HS030 = "A label pattern must have at least two labels (order 1 or more), got {pattern}."
@@ -224,9 +219,8 @@ class Errors(metaclass=_WithCodes):
         '"easiest_last", or switch it off.'
     )
     HS097 = (
-        "Probabilities vanish beside each other: transitions must differ by less than {limit} (they differ by {got}), "
-        "and where some are forbidden the scores of a token must not differ by more than that. Regularise more (l2), "
-        "or lower `learn_rate`."
+        "Scores are so large that their sums are known to {rounding} only, and labellings are closer to each other "
+        "than that: their probabilities cannot be told. Regularise more (l2), or lower `learn_rate`."
     )
     HS098 = (
         "Segments must have at least one token each and lie within one sequence; got the first tokens {first} and the "

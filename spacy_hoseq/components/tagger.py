@@ -16,7 +16,8 @@ from thinc.api import Config, Model
 
 from ..arrays import Floats32, Labels
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact, exact_posterior
+from ..decoders.exact import decode_exact
+from ..decoders.posterior.posterior_of import posterior_of
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import by_doc
@@ -225,7 +226,7 @@ class HoseqTagger(StructuredComponent):
         labels, handed = decode_for(self.listeners, potentials, self.decoder, self.labels)
         if not self.cfg["save_marginals"]:
             return Guesses(by_doc(labels, docs), None, handed)
-        marginals = exact_posterior(potentials).marginals.astype(np.float32)
+        marginals = posterior_of(potentials).nodes.astype(np.float32)
         return Guesses(by_doc(labels, docs), by_doc(marginals, docs), handed)
 
     def _no_guesses(self, docs: List[Doc]) -> Guesses:

@@ -10,22 +10,23 @@ scores of label pairs, and the `Weights` that are the same for all texts: trans,
     paths = decode_exact(Potentials(scores, weights, lengths))
 
 What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`, `max_marginal`,
-`path_score` of given labels, `exact_posterior` (`Posterior`: log Z, marginals, expected counts). A chain as plain
+`path_score` of given labels, `posterior_of` (`Posterior`: log Z, marginals, counts, gradients). A chain as plain
 arrays: `viterbi`, `forward_backward`. `NoPath` is raised where nothing is permitted. `Decoder` is what to write for one
 of your own; `Tuning` says how work is cut. Rooms, from the ground up: problem, chain, higher_order, pruning, posterior;
 beside them bidirectional and baselines.
 """
 
-from .chain.forward_backward import forward_backward
 from .chain.viterbi import viterbi
 from .choice import Decoder
-from .exact import decode_exact, exact_posterior
+from .exact import decode_exact
 from .kbest import k_best
 from .max_marginal import max_marginal
+from .posterior.posterior_of import forward_backward, posterior_of
 from .problem.configurations import Configurations
 from .problem.path_score import path_score
+from .problem.posterior import Posterior
 from .problem.potentials import Potentials, PotentialsGradient
-from .problem.results import KBest, NoPath, Paths, Posterior
+from .problem.results import KBest, NoPath, Paths
 from .problem.trie import Fired, PatternTrie
 from .problem.tuning import Tuning
 from .problem.weights import Weights
@@ -45,11 +46,11 @@ __all__ = [
     "Tuning",
     "Weights",
     "decode_exact",
-    "exact_posterior",
     "forward_backward",
     "k_best",
     "max_marginal",
     "path_score",
+    "posterior_of",
     "sample",
     "viterbi",
 ]

@@ -1,31 +1,26 @@
-"""Exact inference: for each case the algorithm that solves it at the least cost.
+"""Exact decoding: for each case the algorithm that solves it at the least cost.
 
-    a chain                                     Viterbi, forward-backward          O(L^2) a token
+    a chain                                     Viterbi                            O(L^2) a token
     label patterns, no weight negative          inclusive messages                 O(U + L^2)
     label patterns, some weight negative        longest matches                    O(U L)
     sequences in which configurations fire      states made on the fly             O(S L)
     scores of label pairs at each token         the chain's, step by step          O(L^2)
 
-The first two decode what pruning leaves. Sums keep to inclusive messages as long as these do not cancel.
+The first two decode what pruning leaves. Sums are in `posterior/`.
 """
 
-from contextlib import suppress
-from typing import Callable, List, Optional, Tuple, Union
+from typing import Callable, List, Tuple
 
 import numpy as np
 
-from ..arrays import AnyFloats, Ints, Labels, Mask
+from ..arrays import Ints, Labels
 from ..errors import Errors
-from .chain.chain_marginals import ChainMarginals
 from .chain.edge_viterbi import edge_viterbi
-from .chain.forward_backward import forward_backward
-from .chain.log_marginals import LogMarginals
-from .higher_order.configurations import ConfigurationLattice, configuration_paths, configuration_posterior
-from .higher_order.longest_match import any_sign_checked, any_sign_posterior
-from .higher_order.pattern_posterior import is_stable, pattern_posterior
+from .higher_order.configurations import ConfigurationLattice, configuration_paths
+from .higher_order.longest_match import any_sign_checked
 from .problem.path_score import score_of_checked
-from .problem.potentials import Potentials, Selection
-from .problem.results import LostDigits, Paths, Posterior
+from .problem.potentials import Potentials
+from .problem.results import Paths
 from .problem.tuning import TUNING, Tuning
 from .pruning.pruned import pruned_checked
 
@@ -96,77 +91,7 @@ def _without_zeros(potentials: Potentials) -> Potentials:
     return potentials._replace(configurations=configurations.chosen(earning, np.zeros_like(earning)))
 
 
-def exact_posterior(potentials: Potentials, *, allowed: Optional[Mask] = None) -> Posterior:
-    """log Z, marginals and all expected counts of p(y | x) = exp(score(x, y)) / Z(x), for a batch of sequences.
-
-    allowed (N, L) bool. RETURNS (Posterior): the gradient of sum(log_z) with respect to every field of `potentials`.
-    RAISES ValueError as `decode_exact`.
-    """
-    if allowed is not None:
-        potentials = potentials._replace(allowed=allowed)
-    if potentials.edge_scores is not None:
-        return _sum_edge_scores(potentials, potentials.edge_scores, potentials.allowed)
-    potentials.check()
-    patterns, configurations, fired = potentials.patterns, potentials.configurations, potentials.fired
-    if configurations is None or not len(configurations.first):
-        counted = _sum_contiguous(potentials, potentials.allowed)
-        n = 0 if potentials.configurations is None else len(potentials.configurations.first)
-        return counted._replace(configuration_counts=np.zeros(n))
-    ends = np.cumsum(potentials.lengths)
-    spanned = np.unique(np.searchsorted(ends, configurations.first, side="right"))
-    rest = np.setdiff1d(np.arange(len(ends)), spanned, assume_unique=True)
-    total = Posterior(
-        np.zeros(len(potentials.lengths)),
-        np.zeros(potentials.scores.shape),
-        np.zeros(potentials.trans.shape),
-        np.zeros(0 if patterns is None else len(patterns.trie)),
-        np.zeros(0 if fired is None else len(fired.tokens)),
-        np.zeros(len(configurations.first)),
-    )
-    if len(rest):
-        part = potentials.select(rest)
-        with part.numbered() as some:
-            _add(total, _sum_contiguous(some, some.allowed), part)
-    for i in spanned.tolist():
-        part = potentials.select(np.array([i]))
-        with part.numbered() as one:
-            _add(total, configuration_posterior(ConfigurationLattice(one), one.patterns), part)
-    return total
-
-
 def check_chain(potentials: Potentials) -> None:
     """RAISES ValueError [HS099]: pairs of labels have scores at each token, and there are label patterns, too."""
     if potentials.patterns is not None or potentials.configurations is not None:
         raise ValueError(Errors.HS099.format(decoder="label patterns"))
-
-
-def _sum_edge_scores(potentials: Potentials, edge_scores: AnyFloats, allowed: Optional[Mask]) -> Posterior:
-    check_chain(potentials)
-    scores, trans, lengths = potentials.scores, potentials.trans, potentials.lengths
-    chain: Union[ChainMarginals, LogMarginals]
-    try:
-        chain = ChainMarginals(scores, trans, lengths, allowed=allowed, edge_scores=edge_scores)
-    except LostDigits:
-        chain = LogMarginals(scores, trans, lengths, allowed=allowed, edge_scores=edge_scores)
-    arcs = chain.every_arc()
-    return Posterior(chain.log_z, chain.nodes, arcs.sum(axis=0), np.zeros(0), np.zeros(0), edge_scores=arcs)
-
-
-def _sum_contiguous(potentials: Potentials, allowed: Optional[Mask]) -> Posterior:
-    scores, trans, lengths, patterns = potentials.scores, potentials.trans, potentials.lengths, potentials.patterns
-    if patterns is None:
-        return forward_backward(scores, trans, lengths, allowed=allowed)
-    if is_stable(trans, patterns):
-        with suppress(LostDigits):
-            return pattern_posterior(scores, trans, patterns, lengths, allowed=allowed)
-    return any_sign_posterior(scores, trans, patterns, lengths, allowed=allowed)
-
-
-def _add(total: Posterior, counted: Posterior, part: Selection) -> None:
-    total.log_z[part.sequences] = counted.log_z
-    total.marginals[part.tokens] = counted.marginals
-    total.transitions[:] += counted.transitions
-    if len(total.node_counts):
-        total.node_counts[:] += counted.node_counts
-    total.fired_counts[part.fired] = counted.fired_counts
-    total.configuration_counts[part.configurations] = counted.configuration_counts

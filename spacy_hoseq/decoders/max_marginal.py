@@ -9,7 +9,7 @@ It makes the expected number of right labels large, where `exact.py` makes the p
 
 import numpy as np
 
-from .exact import exact_posterior
+from .posterior.posterior_of import posterior_of
 from .problem.path_score import path_score
 from .problem.potentials import Potentials
 from .problem.results import Paths
@@ -19,8 +19,7 @@ def max_marginal(potentials: Potentials) -> Paths:
     """The label of largest marginal at each token, for a batch of sequences.
 
     RETURNS (Paths): scores are score(x, y*), -inf if y* uses a forbidden transition, which this criterion does not
-    exclude. Ties: the lowest label. RAISES ValueError as `exact_posterior`.
+    exclude. Ties: the lowest label. RAISES ValueError as `posterior_of`.
     """
-    marginals = exact_posterior(potentials).marginals
-    labels = marginals.argmax(axis=1).astype(np.int32)
+    labels = posterior_of(potentials).nodes.argmax(axis=1).astype(np.int32)
     return Paths(labels, path_score(potentials, labels))

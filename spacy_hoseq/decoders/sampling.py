@@ -8,7 +8,7 @@ import numpy as np
 from ..arrays import Labels
 from ..errors import Errors
 from .higher_order.configurations import lattice_of
-from .higher_order.lattice import sample_paths
+from .higher_order.lattice_sums import sample_paths
 from .problem.potentials import Potentials
 
 

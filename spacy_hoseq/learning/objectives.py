@@ -13,17 +13,18 @@ versions (the best permitted labelling stands for the gold one), the third sums 
 """
 
 from functools import partial
-from typing import Any, Dict, List, NamedTuple, Optional, Protocol
+from typing import Dict, List, NamedTuple, Optional, Protocol
 
 import numpy as np
 
 from ..arrays import AnyFloats, Ints, Labels, Mask
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact, exact_labels, exact_posterior
+from ..decoders.exact import decode_exact, exact_labels
+from ..decoders.posterior.posterior_of import posterior_of
 from ..decoders.problem.firing import matching
 from ..decoders.problem.path_score import path_score
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
-from ..decoders.problem.results import NoPath, Posterior
+from ..decoders.problem.results import NoPath
 from ..errors import Errors
 
 MARGIN = 1.0  # score by which a wrong label has to lose; AdaGrad's step adapts to its scale, so it is no setting
@@ -58,15 +59,15 @@ def log_likelihood(potentials: Potentials, gold: Mask, decode: Decoder = decode_
 
     Sums over all labellings, exactly: `decode` is not used.
     """
-    free = exact_posterior(potentials)
-    expected = _expected(free, potentials.scores.dtype)
+    free, dtype = posterior_of(potentials), potentials.scores.dtype
+    expected = free.expected.with_scores_in(dtype)
     labels = only_labels(gold)
     if labels is not None:
         check_possible(potentials, labels)
         (counts,) = _counts(potentials, labels)
         return Loss(float(free.log_z.sum() - path_score(potentials, labels).sum()), expected - counts)
-    clamped = exact_posterior(potentials._replace(allowed=gold))
-    return Loss(float((free.log_z - clamped.log_z).sum()), expected - _expected(clamped, potentials.scores.dtype))
+    clamped = posterior_of(potentials._replace(allowed=gold))
+    return Loss(float((free.log_z - clamped.log_z).sum()), expected - clamped.expected.with_scores_in(dtype))
 
 
 OBJECTIVES: Dict[str, Objective] = {
@@ -160,12 +161,6 @@ def check_possible(potentials: Potentials, labels: Labels) -> None:
     closed = later[potentials.trans[labels[later - 1], labels[later]] == -np.inf]
     if len(closed):
         raise NoPath(int(np.searchsorted(np.cumsum(potentials.lengths), closed[0], side="right")))
-
-
-def _expected(posterior: Posterior, dtype: Any) -> PotentialsGradient:
-    """Expected feature counts: the gradient of the summed log Z."""
-    _, marginals, transitions, nodes, fired, configurations, edge_scores = posterior
-    return PotentialsGradient(marginals.astype(dtype), transitions, nodes, fired, configurations, edge_scores)
 
 
 def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradient]:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import exact as module
 from spacy_hoseq.decoders.choice import exact_decoder
-from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
-from spacy_hoseq.decoders.problem.results import Posterior
+from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.posterior import features
+from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
 from ..cases import Case
@@ -25,8 +26,8 @@ from .higher_order.test_configurations import assert_best
 from .higher_order.test_longest_match import is_feasible
 from .posterior.posteriors import assert_enumerated
 
-ALGORITHMS = ["pruned_checked", "any_sign_checked", "configuration_paths",
-              "forward_backward", "pattern_posterior", "any_sign_posterior", "configuration_posterior"]  # fmt: skip
+DECODERS = ["pruned_checked", "any_sign_checked", "configuration_paths"]
+WALKS = ["chain_posterior", "inclusive_sums", "LongestMatch", "ConfigurationLattice"]
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
 
@@ -49,7 +50,7 @@ def test_posterior_is_the_enumerated_one(case, factor):
     """Also where inclusive messages would cancel, or transitions are forbidden."""
     case = case.scaled(factor)
     assume(is_feasible(case))
-    assert_enumerated(exact_posterior(case.potentials()), case, tolerance=1e-7)
+    assert_enumerated(posterior_of(case.potentials()), case, tolerance=1e-7)
 
 
 @given(case=cases(signed=True, configurations=3, max_sequences=5, rounded=True), data=st.data(), positive=st.booleans())
@@ -91,43 +92,43 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
     allowed[2 * closed : 2 * closed + 2] = np.eye(2)
     fired = tuple((2 * i + 1, (1, 1), (-1.0) ** i) for i in range(4))
     case = Case(np.zeros((8, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([2, 2, 2, 2]), (), fired, allowed)
-    for function in (decode_exact, exact_posterior):
+    for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
             function(case.potentials())
 
 
-def called(function, case):
-    """Names of the algorithms that are used."""
-    with mock.patch.multiple(module, **{name: mock.Mock(wraps=getattr(module, name)) for name in ALGORITHMS}):
+def called(function, case, module, names):
+    """Which of the names are used."""
+    with mock.patch.multiple(module, **{name: mock.Mock(wraps=getattr(module, name)) for name in names}):
         function(case.potentials())
-        return [name for name in ALGORITHMS if getattr(module, name).called]
+        return [name for name in names if getattr(module, name).called]
 
 
-@pytest.mark.parametrize("change, decoder, summer", [
-    ({}, ["pruned_checked"], ["forward_backward"]),
-    ({"patterns": (((0, 1), 1.0),)}, ["pruned_checked"], ["pattern_posterior"]),
-    ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["any_sign_checked"], ["pattern_posterior"]),
+@pytest.mark.parametrize("change, decoder, walks", [
+    ({}, ["pruned_checked"], []),
+    ({"patterns": (((0, 1), 1.0),)}, ["pruned_checked"], ["inclusive_sums"]),
+    ({"patterns": (((0, 1), 1.0), ((1, 1), -1.0))}, ["any_sign_checked"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0),), "fired": ((1, (0, 1), -0.5),)},
-     ["pruned_checked", "any_sign_checked"], ["pattern_posterior"]),
-    ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["any_sign_checked"], ["pattern_posterior"]),
-    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_checked"], ["pattern_posterior"]),
-    ({"patterns": (((0, 1), -16.0),)}, ["any_sign_checked"], ["any_sign_posterior"]),
-    ({"patterns": (((0, 1), 300.0),)}, ["pruned_checked"], ["any_sign_posterior"]),
+     ["pruned_checked", "any_sign_checked"], ["inclusive_sums"]),
+    ({"fired": ((1, (0, 1), -0.5), (4, (0, 1), -0.5))}, ["any_sign_checked"], ["inclusive_sums"]),
+    ({"fired": ((1, (0, 1), 0.5), (4, (0, 1), 0.0))}, ["pruned_checked"], ["inclusive_sums"]),
+    ({"patterns": (((0, 1), -16.0),)}, ["any_sign_checked"], ["LongestMatch"]),
+    ({"patterns": (((0, 1), 300.0),)}, ["pruned_checked"], ["LongestMatch"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]])},
-     ["pruned_checked"], ["pattern_posterior"]),
+     ["pruned_checked"], ["inclusive_sums"]),
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]]), "scores": VANISHING},
-     ["pruned_checked"], ["pattern_posterior", "any_sign_posterior"]),
+     ["pruned_checked"], ["inclusive_sums", "LongestMatch"]),
     ({"configurations": (SPAN,)},
-     ["pruned_checked", "configuration_paths"], ["forward_backward", "configuration_posterior"]),
-    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_checked"], ["forward_backward", "configuration_posterior"]),
+     ["pruned_checked", "configuration_paths"], ["chain_posterior", "ConfigurationLattice"]),
+    ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_checked"], ["chain_posterior", "ConfigurationLattice"]),
     ({"lengths": np.array([5]), "patterns": (((0, 1), 1.0),), "configurations": (SPAN,)},
-     ["configuration_paths"], ["configuration_posterior"]),
+     ["configuration_paths"], ["ConfigurationLattice"]),
 ])  # fmt: skip
-def test_each_case_goes_to_its_algorithm(change, decoder, summer):
+def test_each_case_goes_to_its_algorithm(change, decoder, walks):
     case = replace(Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])), **change)
-    assert called(decode_exact, case) == decoder
-    assert called(exact_posterior, case) == summer
-    assert_enumerated(exact_posterior(case.potentials()), case)
+    assert called(decode_exact, case, module, DECODERS) == decoder
+    assert called(posterior_of, case, features, WALKS) == walks
+    assert_enumerated(posterior_of(case.potentials()), case)
 
 
 @pytest.mark.parametrize("spans", [(), (0,), (2,), (4,), (0, 2, 4, 5)])
@@ -139,7 +140,7 @@ def test_message_names_the_sequence_of_the_whole_batch(spans, closed):
     allowed[2 * closed : 2 * closed + 2] = np.eye(2)
     case = Case(np.zeros((8, 2)), np.array([[0, -np.inf], [0, 0]]), lengths, allowed=allowed)
     case = replace(case, configurations=tuple((first, (frozenset([1]),), 1.0) for first in spans))
-    for function in (decode_exact, exact_posterior):
+    for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
             function(case.potentials())
 
@@ -147,12 +148,12 @@ def test_message_names_the_sequence_of_the_whole_batch(spans, closed):
 @pytest.mark.parametrize("patterns", [(), (((0, 1), -1.0),)])
 def test_empty_batch(patterns):
     case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64), patterns)
-    paths, got = decode_exact(case.potentials()), exact_posterior(case.potentials())
+    paths, got = decode_exact(case.potentials()), posterior_of(case.potentials())
     assert paths.labels.tolist() == [] and paths.scores.tolist() == []
-    expected = Posterior(*(np.zeros(0),) * 6)._replace(marginals=np.zeros((0, 2)), transitions=np.zeros((2, 2)))
-    assert got.edge_scores is None
-    found = got._replace(node_counts=np.zeros(0))
-    assert [part.tolist() for part in found[:6]] == [part.tolist() for part in expected[:6]]
+    counts = got.expected
+    assert got.log_z.tolist() == [] and got.nodes.shape == counts.scores.shape == (0, 2)
+    assert counts.trans.tolist() == [[0, 0], [0, 0]] and counts.edge_scores is None and not counts.node_weights.any()
+    assert counts.fired_weights.tolist() == counts.configuration_weights.tolist() == []
 
 
 @pytest.mark.parametrize("n_spans", [0, 1])
@@ -160,11 +161,11 @@ def test_counts_of_weights_that_are_zero(n_spans):
     """Learning starts from 0: expected counts must be there all the same."""
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 0.0),), ((2, (1, 1), 0.0),))
     case = replace(case, configurations=((0, (frozenset([0]), frozenset([0, 1]), frozenset([1])), 0.0),) * n_spans)
-    got = exact_posterior(case.potentials())
+    got = posterior_of(case.potentials())
     trie = case.pattern_scores().trie
-    assert got.node_counts[trie.node_of].tolist() == pytest.approx([0.5, 0.5])
-    assert got.fired_counts.tolist() == pytest.approx([0.25])
-    assert got.configuration_counts.tolist() == pytest.approx([0.25] * n_spans)
+    assert got.expected.node_weights[trie.node_of].tolist() == pytest.approx([0.5, 0.5])
+    assert got.expected.fired_weights.tolist() == pytest.approx([0.25])
+    assert got.expected.configuration_weights.tolist() == pytest.approx([0.25] * n_spans)
 
 
 WRONG = [
@@ -178,7 +179,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("function", [decode_exact, exact_posterior])
+@pytest.mark.parametrize("function", [decode_exact, posterior_of])
 @pytest.mark.parametrize("message, change", WRONG)
 @pytest.mark.parametrize("span", [None, 0, 3])
 def test_input_that_is_refused(function, message, change, span):
@@ -193,6 +194,6 @@ def test_input_that_is_refused(function, message, change, span):
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_refused(weight):
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), weight),))
-    for function in (exact_posterior, decode_exact):
+    for function in (posterior_of, decode_exact):
         with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(0, 1\) is {weight}"):
             function(case.potentials())

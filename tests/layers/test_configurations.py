@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import srsly
 
-from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights.shim import weights_of
@@ -131,7 +132,7 @@ def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
     for text in TEXTS:
         potentials = model.predict([doc_of(" ".join(text))])
         table = plain_table(model, source, text)
-        paths, found = decode_exact(potentials), exact_posterior(potentials)
+        paths, found = decode_exact(potentials), posterior_of(potentials)
         best = max(table.values())
         assert paths.scores[0] == pytest.approx(best, abs=1e-5)
         assert table[tuple(paths.labels.tolist())] == pytest.approx(best, abs=1e-5)
@@ -140,7 +141,7 @@ def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
         assert found.log_z[0] == pytest.approx(log_z, abs=1e-5)
         p = np.exp(scores - log_z)
         marginals = np.array([[p[every[:, t] == y].sum() for y in range(L)] for t in range(len(text))])
-        assert found.marginals == pytest.approx(marginals, abs=1e-5)
+        assert found.nodes == pytest.approx(marginals, abs=1e-5)
         n_spans += 0 if potentials.configurations is None else len(potentials.configurations.first)
     assert n_spans > 5
 

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ...arrays import AnyInts, Floats32
 from ...chunks import TagTable
-from ...decoders.posterior.predictions import ChainLabelling, Labelling
+from ...decoders.posterior.predictions import Labelling
 from ...features.sequences import by_doc
 
 
@@ -33,7 +33,7 @@ class ScoredChunks(NamedTuple):
 def found_chunks(
     docs: Sequence[Doc],
     lengths: AnyInts,
-    found: "Labelling | ChainLabelling",
+    found: Labelling,
     tags: TagTable,
     *,
     with_marginals: bool,

@@ -4,24 +4,24 @@
     beta_t(a)  = sum_y exp(trans[a, y] + scores[t+1, y]) beta_{t+1}(y)
     p(y_t = y) = alpha_t(y) beta_t(y) / Z
 
-Two walks compute it. The usual one works with probabilities that are scaled to sum to 1 at every step: a step is one
-matrix product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a label can never
-be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Where some transitions are forbidden there is no
-such bound: there no label that a prefix can end with may have a share below LEAST. Otherwise (very large weights) the
-same recurrences run on logarithms. Where no score is large, as a rule, scores need no shift, and scaling waits for
-several steps (`_way_of_small_scores`).
+The walk works with probabilities that are scaled to sum to 1 at every step: a step is one matrix product. It loses
+nothing while any two transitions differ by less than MAX_RANGE, since then a label can never be worth more than
+e^(2 MAX_RANGE) times what its share of alpha says. Where some transitions are forbidden there is no such bound, since
+what a label is worth depends on all ways to it and from it: there no label that a prefix can end with may have a share
+below LEAST, which the walk looks at. If one of both does not hold (very large weights), `scaled_prefixes` has no
+result, and whoever asks takes sums on logarithms (`higher_order/lattice_sums.py`). Where no score is large, as a rule,
+scores need no shift, and scaling waits for several steps (`_way_of_small_scores`).
 
 Checked against enumeration in tests/decoders/chain/test_forward_backward.py.
 """
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyFloats, AnyInts, Floats, Mask
-from ..problem.layout import Layout, check_scores, largest, make_layout
-from ..problem.results import NoPath, Posterior
+from ...arrays import AnyFloats, Floats, Mask
+from ..problem.layout import Layout
 
 MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
 LEAST = 1e-150  # share of alpha that keeps its digits through the next step, with MAX_RANGE below it
@@ -39,38 +39,6 @@ class ScaledPrefixes(NamedTuple):
     weights: Floats
     alpha: Floats
     log_z: Floats
-
-
-def forward_backward(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    lengths: AnyInts,
-    *,
-    allowed: Optional[Mask] = None,
-) -> Posterior:
-    """log Z, label marginals and expected transition counts of a first-order chain, for a batch of sequences.
-
-    p(y | x) = exp(sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t]) / Z(x), over the allowed label sequences.
-
-    Arguments as in `viterbi`. RETURNS (Posterior): the gradient of sum(log_z) with respect to `scores` is `marginals`,
-    with respect to `trans` is `transitions`. RAISES ValueError [HS020-HS025]. Time O(N L^2), memory O(N L).
-    """
-    check_scores(scores, trans, allowed)
-    layout = make_layout(lengths, len(scores))
-    emissions = packed_emissions(scores, allowed, layout)
-    precise = trans.astype(np.float64)
-    prefixes = scaled_prefixes(emissions, precise, layout, largest(scores))
-    if prefixes is None:
-        log_z, packed, transitions = _logarithmic(emissions.astype(np.float64, copy=False), precise, layout)
-    else:
-        log_z, packed, transitions = _scaled(prefixes, layout)
-    if len(log_z) and log_z.min() == -np.inf:
-        raise NoPath(int(layout.order[log_z.argmin()]))
-    marginals = np.empty_like(packed)
-    marginals[layout.tokens] = packed
-    ordered = np.empty_like(log_z)
-    ordered[layout.order] = log_z
-    return Posterior(ordered, marginals, transitions, np.zeros(0), np.zeros(0))
 
 
 def packed_emissions(scores: AnyFloats, allowed: Optional[Mask], layout: Layout) -> AnyFloats:
@@ -106,15 +74,16 @@ def scaled_prefixes(
     opened = bool((trans > -np.inf).all())
     change = most + spread + np.log(max(1, len(trans)))
     if edge_scores is None and change <= SMALL:
-        found = _way_of_small_scores(emissions, weights, layout, top, int(ROOM / max(change, 1.0)), opened=opened)
-        if found is not None:
-            return found
+        n_steps = int(ROOM / max(change, 1.0))
+        prefixes = _way_of_small_scores(emissions, weights, layout, top, n_steps, opened=opened)
+        if prefixes is not None:
+            return prefixes
     precise: Floats = emissions.astype(np.float64, copy=False)
-    found = _way_forward(precise, weights, layout, top, opened=opened)
-    reached = None if found is not None or opened else reached_labels(precise > -np.inf, trans, layout)
+    prefixes = _way_forward(precise, weights, layout, top, opened=opened)
+    reached = None if prefixes is not None or opened else reached_labels(precise > -np.inf, trans, layout)
     if reached is not None:  # labels that no prefix can end with may have had the highest scores
-        found = _way_forward(np.where(reached, precise, -np.inf), weights, layout, top, opened=False)
-    return found
+        prefixes = _way_forward(np.where(reached, precise, -np.inf), weights, layout, top, opened=False)
+    return prefixes
 
 
 def _way_of_small_scores(
@@ -124,7 +93,8 @@ def _way_of_small_scores(
     unless a label that has nearly all of it cannot go on. RETURNS None if digits may be lost, or if a sequence has no
     path; only where transitions are forbidden."""
     e: Floats = np.exp(emissions, dtype=np.float64)
-    alpha, ones, log_z = np.empty_like(e), np.ones(e.shape[1]), top * (layout.lengths[layout.order] - 1.0)
+    alpha, ones = np.empty_like(e), np.ones(e.shape[1])
+    log_z: Floats = np.multiply(top, layout.lengths[layout.order] - 1.0)
     sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
     for t, n in enumerate(sizes):
         here = slice(offset[t], offset[t] + n)
@@ -270,52 +240,6 @@ def _lost(alpha: Floats, scale: Floats, reached: Mask) -> bool:
     if scale.min(initial=np.inf) >= NORMAL / LEAST:
         return bool((reached & (alpha < LEAST)).any())
     return vanished(alpha * scale[:, None], alpha, reached)
-
-
-def _scaled(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats, Floats]:
-    """The way back. RETURNS log_z by rank, marginals packed (N, L), transitions (L, L)."""
-    e, weights, alpha, log_z = prefixes
-    beta, marginals = scaled_suffixes(prefixes, layout)
-    first = len(layout.order)  # place of the first token that has one before it
-    before = np.arange(first, len(e)) - np.repeat(layout.size_at_t[:-1], layout.size_at_t[1:])
-    transitions = alpha.take(before, axis=0).T @ (e[first:] * beta[first:])
-    return log_z, marginals, transitions * weights
-
-
-def _logarithmic(emissions: Floats, trans: Floats, layout: Layout) -> Tuple[Floats, Floats, Floats]:
-    """The same on logarithms, for any finite or -inf transition."""
-    alpha: List[Floats] = []
-    for t in range(len(layout.size_at_t)):
-        current = emissions[layout.step(t)]
-        if t > 0:
-            current = current + log_sum(alpha[-1][: len(current), :, None] + trans, axis=1)
-        alpha.append(current)
-    n_labels = len(trans)
-    log_z = np.full(len(layout.lengths), -np.inf)
-    marginals = np.empty_like(emissions)
-    transitions = np.zeros_like(trans)
-    beta = np.zeros((0, n_labels))
-    for t in range(len(alpha) - 1, -1, -1):
-        n_on, n = len(beta), len(alpha[t])
-        log_z[n_on:n] = log_sum(alpha[t][n_on:], axis=1)
-        beta = np.concatenate([beta, np.zeros((n - n_on, n_labels))])
-        total = np.where(np.isfinite(log_z[:n]), log_z[:n], 0.0)
-        marginals[layout.step(t)] = np.exp(alpha[t] + beta - total[:, None])
-        if t > 0:
-            message = emissions[layout.step(t)] + beta  # (n, L)
-            joint = alpha[t - 1][:n, :, None] + trans + message[:, None, :] - total[:, None, None]
-            transitions += np.exp(joint).sum(axis=0)
-            beta = log_sum(trans + message[:, None, :], axis=2)
-    return log_z, marginals, transitions
-
-
-def log_sum(values: Floats, axis: int) -> Floats:
-    """log sum exp, -inf where all are -inf."""
-    top = values.max(axis=axis, keepdims=True)
-    top[~np.isfinite(top)] = 0.0
-    with np.errstate(divide="ignore"):
-        result: Floats = np.log(np.exp(values - top).sum(axis=axis)) + np.squeeze(top, axis)
-    return result
 
 
 def sum_by_rank(values: Floats, layout: Layout) -> Floats:

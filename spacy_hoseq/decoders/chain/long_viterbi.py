@@ -6,7 +6,8 @@ neighbours. With V_t(y) of `viterbi.py`, and d(V, V') = max_y (V(y) - V'(y)) - m
 larger (a maximum of sums is monotone, and adding a constant to V adds it to the next one). So the V of a piece differ
 from those of the sequence, but for a constant, by at most the sum of the distances that are measured where pieces
 begin. If each piece decodes the first token of the next one to the label that it has there, all labels together are one
-way back along these V: a labelling whose score is the best one but for that sum, which has to be below TOLERANCE.
+way back along these V: a labelling whose score is the best one but for that sum, which has to be below
+`piece_tolerance`.
 
 Checked against `viterbi` and enumeration in tests/decoders/chain/test_long_viterbi.py.
 """
@@ -20,7 +21,7 @@ from ..problem.layout import make_layout, packed_scores, ranges
 from ..problem.potentials import Potentials
 from ..problem.results import NoPath
 from ..problem.tuning import TUNING, Tuning
-from .pieces import TOLERANCE, distances
+from .pieces import distances
 from .viterbi import unpack_paths, way_back, way_forward
 
 
@@ -57,4 +58,4 @@ def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional
         behind.append(rows[1])
     result, following = np.concatenate(labels), np.concatenate(agreed)[:-1]
     distance = distances(np.concatenate(before)[1:], np.concatenate(behind)[:-1]).sum()
-    return result if distance <= TOLERANCE and np.array_equal(result[firsts[1:]], following) else None
+    return result if distance <= tuning.piece_tolerance and np.array_equal(result[firsts[1:]], following) else None

@@ -21,7 +21,7 @@ are sparse; `ConfigurationLattice.n_states` tells.
 Checked against enumeration in tests/decoders/higher_order/test_configurations.py.
 """
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Tuple
 
 import numpy as np
 
@@ -30,17 +30,15 @@ from ...errors import Errors
 from ..problem.configurations import no_configurations
 from ..problem.layout import make_layout
 from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths, Posterior
-from ..problem.trie import PatternScores
-from .lattice import Lattice, Step, best_paths, posterior
-from .longest_match import LongestMatch, push_down
+from ..problem.results import NoPath, Paths
+from .lattice import Lattice, Step, best_paths
+from .longest_match import LongestMatch
 
 
 class ConfigurationLattice:
     """Lattice of one sequence: label patterns of any sign and configurations.
 
-    n_states (T,): states of each token. completed: for each token, the configurations that end there, and for each
-    arc (at the first token: each state) whether it completes them, (E, m) bool.
+    n_states (T,): states of each token.
     potentials: of the sequence, checked. RAISES ValueError [HS038]: more than `max_states` states at a token.
     """
 
@@ -49,9 +47,9 @@ class ConfigurationLattice:
         if configurations is None:
             configurations = no_configurations(potentials.weights.n_labels)
         self.size_at_t = np.ones(len(potentials.scores), np.int64)
-        self.completed: List[Tuple[Ints, Mask]] = []
-        self.node: List[Ints] = []  # longest match of each state, for each token
-        self.trie, self.n_configurations = potentials.weights.trie, len(configurations.first)
+        self._completed: List[Tuple[Ints, Mask]] = []
+        self._nodes: List[Ints] = []
+        self.trie = potentials.weights.trie
         self._configurations = configurations
         self._starts = np.cumsum(configurations.sizes) - configurations.sizes
         self._steps = self._build(potentials)
@@ -59,6 +57,15 @@ class ConfigurationLattice:
 
     def step(self, t: int) -> Step:
         return self._steps[t]
+
+    def nodes(self, t: int) -> Ints:
+        """The longest match of each state. RETURNS (S,)."""
+        return self._nodes[t]
+
+    def completed(self, t: int) -> Tuple[Ints, Mask]:
+        """The configurations that end at a token (m,), and for each arc (at the first token: each state) whether it
+        completes them (E, m)."""
+        return self._completed[t]
 
     def _build(self, potentials: Potentials) -> List[Step]:
         trie, psi, trans = self.trie, potentials.weights.psi, potentials.weights.precise_trans
@@ -94,8 +101,8 @@ class ConfigurationLattice:
                 earned = np.bincount(fired.nodes[here], fired.weights[here], minlength=len(trie)).astype(np.float64)
                 gain = gain + trie.suffix_sums(earned)[states.node]
             gain = gain + scores[t, trie.label[states.node]]
-            self.node.append(states.node)
-            self.completed.append((open_[ends], done[order]))
+            self._nodes.append(states.node)
+            self._completed.append((open_[ends], done[order]))
             if t == 0:  # each state has one label, so what it pays is its own gain
                 gain = gain + arc[order]
                 steps.append(Step(trie.label[states.node], gain[:, None], order[:0], order[:0], arc[:0]))
@@ -146,35 +153,3 @@ def configuration_paths(lattice: ConfigurationLattice) -> Paths:
     if best.scores[0] == -np.inf:
         raise NoPath(0)
     return Paths(best.labels, best.scores)
-
-
-def configuration_posterior(lattice: ConfigurationLattice, patterns: Optional[PatternScores]) -> Posterior:
-    """log Z, marginals and expected counts of one sequence, those of its configurations included. RAISES NoPath.
-
-    patterns: those the lattice was made with, None if none. RETURNS (Posterior): `configuration_counts` (M,) is the
-    gradient of log Z with respect to the weights of the configurations.
-    """
-    found = posterior(lattice, with_edge_scores=True)
-    if found.log_z[0] == -np.inf:
-        raise NoPath(0)
-    trie, n_labels = lattice.trie, lattice.trie.n_labels
-    counts = np.zeros(lattice.n_configurations)
-    longest = np.zeros((len(trie), len(found.states)))
-    transitions = np.zeros((n_labels, n_labels))
-    for t, states in enumerate(found.states):
-        step, (ended, done) = lattice.step(t), lattice.completed[t]
-        longest[:, t] = np.bincount(lattice.node[t], weights=states[:, 0], minlength=len(trie))
-        counts[ended] = states[:, 0] @ done if t == 0 else found.arcs[t][:, 0] @ done
-        if t > 0:
-            before = trie.label[lattice.node[t - 1]][step.source]
-            pairs = before * n_labels + np.repeat(step.label, np.diff(step.first))
-            moved = np.bincount(pairs, weights=found.arcs[t][:, 0], minlength=n_labels * n_labels)
-            transitions += moved.reshape(n_labels, n_labels)
-    matched = push_down(trie, longest)
-    nodes, fired_counts = np.zeros(0), np.zeros(0)
-    if patterns is not None:
-        nodes = matched.sum(axis=1)
-        nodes[:n_labels] = 0.0
-        if patterns.fired is not None:
-            fired_counts = matched[patterns.fired.nodes, patterns.fired.tokens]
-    return Posterior(found.log_z, matched[:n_labels].T, transitions, nodes, fired_counts, counts)

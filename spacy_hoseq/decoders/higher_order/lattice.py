@@ -1,4 +1,5 @@
-"""A trellis of exclusive states: every labelling is exactly one path. One walk serves max, k best, sums and samples.
+"""A trellis of exclusive states: every labelling is exactly one path. Here are its best paths; its sums are in
+`lattice_sums.py`.
 
 What the states are is the business of who builds the lattice: the longest match in a trie (`longest_match.py`) or
 sets of partially matched configurations (`configurations.py`). Here a state has a label, arcs lead from the states of
@@ -24,7 +25,8 @@ class Step(NamedTuple):
 
     label (S,): of each state. gain (S, n): score of being in a state, -inf if it cannot be entered.
     source (E,): state before of each arc, arcs sorted by target. first (S + 1,): the arcs into state v are
-        first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their scores. Empty at the first token.
+        first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their scores, or (E, n) if they differ
+        from sequence to sequence, for sums only. Empty at the first token.
     """
 
     label: Ints
@@ -40,14 +42,6 @@ class Lattice(Protocol):
     size_at_t: NDArray[np.int64]
 
     def step(self, t: int) -> Step: ...
-
-
-class StatePosterior(NamedTuple):
-    """log_z (n,): of each column. states: p(state at t), (S, n) for each t. arcs: p(arc at t), (E, n), on request."""
-
-    log_z: Floats
-    states: List[Floats]
-    arcs: List[Floats]
 
 
 class StatePaths(NamedTuple):
@@ -127,77 +121,6 @@ def _best_source(step: Step, states: Ints, v: Floats) -> Ints:
     return chosen
 
 
-def posterior(lattice: Lattice, *, with_edge_scores: bool = False) -> StatePosterior:
-    """log Z and state probabilities of p(path) = exp(score(path)) / Z. log_z is -inf where there is no path.
-
-    The forward-backward recurrences on logarithms, so that nothing cancels or underflows, whatever the weights.
-    """
-    sizes = lattice.size_at_t
-    alphas = forward_sums(lattice)
-    log_z = np.full(int(sizes[0]) if len(sizes) else 0, -np.inf)
-    states: List[Floats] = [np.zeros((0, 0))] * len(sizes)
-    arcs: List[Floats] = [np.zeros((0, 0))] * len(sizes)
-    beta = np.zeros((0, 0))
-    for t in range(len(sizes) - 1, -1, -1):
-        alpha, n_on = alphas[t], beta.shape[1]
-        log_z[n_on : alpha.shape[1]] = _log_sum(alpha[:, n_on:])
-        total = np.where(np.isfinite(log_z[: alpha.shape[1]]), log_z[: alpha.shape[1]], 0.0)
-        beta = np.concatenate([beta.reshape(len(alpha), n_on), np.zeros((len(alpha), alpha.shape[1] - n_on))], axis=1)
-        states[t] = np.exp(alpha + beta - total)
-        if t == 0:
-            break
-        step, n = lattice.step(t), int(sizes[t])
-        target = np.repeat(np.arange(len(step.label)), np.diff(step.first))
-        message = step.arc[:, None] + (step.gain + beta)[target]  # (E, n): everything after the source
-        before = alphas[t - 1]
-        if with_edge_scores:
-            arcs[t] = np.exp(before[step.source, :n] + message - total)
-        beta = _log_sum_by(message, step.source, len(before))
-    return StatePosterior(log_z, states, arcs)
-
-
-def forward_sums(lattice: Lattice) -> List[Floats]:
-    """log alpha_t (S, size_at_t[t]) for all t: log of the summed exp(score) of all paths to each state."""
-    alphas: List[Floats] = []
-    for t, n in enumerate(lattice.size_at_t.tolist()):
-        step = lattice.step(t)
-        if t == 0:
-            alphas.append(step.gain)
-            continue
-        terms = alphas[-1][step.source, :n] + step.arc[:, None]  # (E, n)
-        target = np.repeat(np.arange(len(step.label)), np.diff(step.first))
-        top = np.maximum.reduceat(terms, step.first[:-1], axis=0)
-        top[~np.isfinite(top)] = 0.0
-        with np.errstate(divide="ignore"):
-            sums = np.log(np.add.reduceat(np.exp(terms - top[target]), step.first[:-1], axis=0))
-        alphas.append(sums + top + step.gain)
-    return alphas
-
-
-def _log_sum(values: Floats) -> Floats:
-    """log sum exp over the states. values (S, n). RETURNS (n,)."""
-    top = values.max(axis=0, initial=-np.inf)
-    top[~np.isfinite(top)] = 0.0
-    with np.errstate(divide="ignore"):
-        result: Floats = np.log(np.exp(values - top).sum(axis=0)) + top
-    return result
-
-
-def _log_sum_by(values: Floats, group: Ints, n_groups: int) -> Floats:
-    """log sum exp of the rows of each group, -inf for empty groups. values (E, n). RETURNS (n_groups, n)."""
-    order = np.argsort(group, kind="stable")
-    present, starts = np.unique(group[order], return_index=True)
-    sorted_values = values[order]
-    top = np.maximum.reduceat(sorted_values, starts, axis=0)
-    top[~np.isfinite(top)] = 0.0
-    sizes = np.diff(np.append(starts, len(order)))
-    result = np.full((n_groups, values.shape[1]), -np.inf)
-    with np.errstate(divide="ignore"):
-        sums = np.log(np.add.reduceat(np.exp(sorted_values - np.repeat(top, sizes, axis=0)), starts, axis=0))
-    result[present] = sums + top
-    return result
-
-
 def k_best_paths(lattice: Lattice, k: int) -> KBest:
     """The k paths of highest score of a lattice of ONE sequence (Schwartz & Chow 1990; Huang & Chiang 2005, alg. 2).
 
@@ -235,33 +158,3 @@ def _top_k(candidates: Floats, first: Ints) -> Tuple[Floats, Ints, Ints]:
     order = np.lexsort((-flat, target))
     chosen = order[first[:-1, None] * k + np.arange(k)]  # (S, k): every state has an arc, so k candidates
     return flat[chosen], chosen // k, chosen % k
-
-
-def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> Labels:
-    """Independent draws from p(path), of a lattice of ONE sequence: sums forward, draws backward.
-
-    RETURNS (n_samples, T) int32. RAISES NoPath: there is no path.
-    """
-    alphas = forward_sums(lattice)
-    if not np.isfinite(alphas[-1]).any():
-        raise NoPath(0)
-    state = _draw(np.repeat(alphas[-1], n_samples, axis=1), rng)  # (n_samples,)
-    labels = [lattice.step(len(alphas) - 1).label[state]]
-    for t in range(len(alphas) - 1, 0, -1):
-        step = lattice.step(t)
-        distinct, which = np.unique(state, return_inverse=True)  # samples in one state share its distribution
-        counts = step.first[distinct + 1] - step.first[distinct]
-        terms = np.full((counts.max(), len(distinct)), -np.inf)
-        for column, (begin, end) in enumerate(zip(step.first[distinct], step.first[distinct + 1], strict=True)):
-            terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + step.arc[begin:end]
-        state = step.source[step.first[state] + _draw(terms[:, which], rng)]
-        labels.append(lattice.step(t - 1).label[state])
-    return np.stack(labels[::-1], axis=1).astype(np.int32)
-
-
-def _draw(log_weights: Floats, rng: np.random.Generator) -> Ints:
-    """One row index for each column, with probability proportional to exp(log_weights). RETURNS (n,)."""
-    shares = np.cumsum(np.exp(log_weights - log_weights.max(axis=0)), axis=0)
-    at = rng.random(shares.shape[1]) * shares[-1]
-    drawn: Ints = (shares <= at).sum(axis=0)
-    return drawn

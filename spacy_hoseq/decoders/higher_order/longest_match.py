@@ -8,40 +8,44 @@ the state is the child of u by y, or else the state that fail(u) goes to (the au
 
 These are the forward and backward variables of Ye et al. (2009) and the "state partition" of contiguous configurations
 in Qian et al. (2009, section 3.3). A step costs O(U L) arcs, where inclusive messages (`nonnegative.py`,
-`pattern_posterior.py`) cost O(U + L^2).
+`inclusive_sums.py`) cost O(U + L^2).
 
 Checked against enumeration in tests/decoders/higher_order/test_longest_match.py.
 """
 
-from typing import Optional
+from typing import Optional, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ...arrays import Floats, Ints, Mask
 from ..problem.firing import expand_fired
-from ..problem.layout import Layout, make_layout, packed_scores
+from ..problem.layout import Layout, make_layout, packed_edge_scores, packed_scores
 from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths, Posterior
-from ..problem.trie import PatternScores, PatternTrie
+from ..problem.results import NoPath, Paths
 from ..problem.tuning import TUNING, Tuning
 from ..problem.weights import Weights
-from .lattice import Step, best_paths, posterior
+from .lattice import Step, best_paths
 
 
 class LongestMatch:
     """Lattice over the nodes of a trie, for sequences that are walked together. layout: of their lengths."""
 
     def __init__(self, potentials: Potentials, layout: Layout) -> None:
-        weights, fired = potentials.weights, potentials.fired
+        weights, fired, edge_scores = potentials.weights, potentials.fired, potentials.edge_scores
         self.trie, self.layout = weights.trie, layout
         self.size_at_t = layout.size_at_t
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._psi = weights.psi[:, None]  # (U, 1)
         self._extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
         self._arcs = weights.prepared(Arcs)
+        self._edge_scores: Optional[Floats] = None
+        if edge_scores is not None:
+            packed = packed_edge_scores(edge_scores, potentials.scores, layout)
+            self._edge_scores = packed.reshape(len(packed), -1)  # (N, L * L)
 
     def step(self, t: int) -> Step:
-        gain = self._emissions[:, self.layout.step(t)][self.trie.label] + self._psi  # (U, n)
+        here, arcs = self.layout.step(t), self._arcs
+        gain = self._emissions[:, here][self.trie.label] + self._psi  # (U, n)
         if t in self._extra:
             nodes, columns, weights = self._extra[t]
             gain[nodes, columns] += weights
@@ -49,12 +53,23 @@ class LongestMatch:
             gain[self.trie.n_labels :] = -np.inf  # one label cannot end with two
             nothing = np.zeros(0, np.intp)
             return Step(self.trie.label, gain, nothing, nothing, np.zeros(0))
-        return Step(self.trie.label, gain, self._arcs.source, self._arcs.first, self._arcs.scores)
+        scores = arcs.scores
+        if self._edge_scores is not None:
+            scores = scores[:, None] + self._edge_scores[here].T[arcs.pairs]  # (E, n)
+        return Step(self.trie.label, gain, arcs.source, arcs.first, scores)
+
+    def nodes(self, t: int) -> Ints:
+        return np.arange(len(self.trie))
+
+    def completed(self, t: int) -> Tuple[Ints, Mask]:
+        """No configurations."""
+        return np.zeros(0, np.intp), np.zeros((0, 0), bool)
 
 
 class Arcs:
     """All arcs u -> after(u, y) of the weights' trie, sorted by target. source (E,), first (U + 1,), scores (E,): as in
-    `Step`. A node that no arc leads to (a single label all of whose pairs are nodes) gets one, which is forbidden."""
+    `Step`. pairs (E,): their labels, earlier * L + later. A node that no arc leads to (a single label all of whose
+    pairs are nodes) gets one, which is forbidden."""
 
     def __init__(self, weights: Weights) -> None:
         trie = weights.trie
@@ -66,7 +81,8 @@ class Arcs:
         order = np.argsort(target, kind="stable")
         self.source, target = source[order], target[order]
         self.first: Ints = np.searchsorted(target, np.arange(len(trie) + 1))
-        self.scores: Floats = weights.precise_trans[trie.label[self.source], trie.label[target]]
+        self.pairs: Ints = trie.label[self.source] * trie.n_labels + trie.label[target]
+        self.scores: Floats = weights.precise_trans.take(self.pairs)
         self.scores[self.first[unreached]] = -np.inf
 
 
@@ -97,62 +113,3 @@ def any_sign_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Path
     if len(best) and best.min() == -np.inf:
         raise NoPath(int(best.argmin()))
     return Paths(labels, best)
-
-
-def any_sign_posterior(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-    *,
-    allowed: Optional[Mask] = None,
-    tuning: Tuning = TUNING,
-) -> Posterior:
-    """log Z, marginals and expected counts, as `pattern_posterior`, for weights of any size and sign.
-
-    Sums of exclusive states do not cancel, and logarithms do not underflow: this is what to use where
-    `pattern_posterior` refuses, at O(U L) instead of O(U + L^2) a token.
-    """
-    trie, fired = patterns.trie, patterns.fired
-    potentials = Potentials(scores, Weights(trans, trie, patterns.weights), lengths, fired, allowed=allowed).check()
-    layout = make_layout(lengths, len(scores))
-    total = Posterior(
-        np.zeros(len(layout.lengths)),
-        np.zeros(scores.shape),
-        np.zeros(trans.shape),
-        np.zeros(len(trie)),
-        np.zeros(0 if fired is None else len(fired.tokens)),
-    )
-    columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
-    for selection in potentials.parts(columns, tuning.sum_cells // len(trie)):
-        inside, sequences, tokens, entries, _ = selection
-        part = make_layout(inside.lengths, len(tokens))
-        lattice = LongestMatch(inside, part)
-        found = posterior(lattice, with_edge_scores=True)
-        total.log_z[sequences[part.order]] = found.log_z
-        longest = np.concatenate(found.states, axis=1) if found.states else np.zeros((len(trie), 0))  # (U, n) packed
-        matched = push_down(trie, longest)
-        total.marginals[tokens[part.tokens]] = matched[: trie.n_labels].T
-        total.node_counts[:] += matched.sum(axis=1)
-        if inside.fired is not None:
-            place = np.empty(len(part.tokens), np.intp)
-            place[part.tokens] = np.arange(len(part.tokens))
-            total.fired_counts[entries] = matched[inside.fired.nodes, place[inside.fired.tokens]]
-        for t in range(1, len(found.arcs)):
-            step = lattice.step(t)
-            pairs = trie.label[step.source] * trie.n_labels + np.repeat(step.label, np.diff(step.first))
-            moved = np.bincount(pairs, weights=found.arcs[t].sum(axis=1), minlength=trans.size)
-            total.transitions[:] += moved.reshape(trans.shape)
-    total.node_counts[: trie.n_labels] = 0.0
-    if len(total.log_z) and total.log_z.min() == -np.inf:
-        raise NoPath(int(total.log_z.argmin()))
-    return total
-
-
-def push_down(trie: PatternTrie, longest: Floats) -> Floats:
-    """From p(u is the longest match) to p(u is matched): a match of v is a match of all its suffixes. (U, n)."""
-    matched: Floats = longest.copy()
-    for level in reversed(trie.levels[1:]):
-        targets, starts = np.unique(trie.fail[level], return_index=True)  # levels are sorted by fail
-        matched[targets] += np.add.reduceat(matched[level], starts, axis=0)
-    return matched

@@ -13,9 +13,8 @@ import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from ..chain.chain_marginals import Arcs
 from ..problem.layout import ranges
-from .marginals import Marginals
+from ..problem.posterior import Arcs, Posterior
 
 
 class ProbableLabels(NamedTuple):
@@ -35,13 +34,13 @@ class ProbableLabels(NamedTuple):
         return Arcs(self.tokens[self.later], self.labels[self.earlier], self.labels[self.later])
 
 
-def probable_labels(marginals: Marginals, lengths: AnyInts, threshold: float) -> ProbableLabels:
+def probable_labels(posterior: Posterior, threshold: float) -> ProbableLabels:
     """Entries and pairs of a batch. threshold (float): 0 = all that are not impossible. RAISES as `check_threshold`."""
     check_threshold(threshold)
-    nodes = marginals.nodes
+    nodes = posterior.nodes
     tokens, labels = np.nonzero(reach(nodes, threshold))
-    earlier, later = neighbours(tokens, lengths)
-    pairs = marginals.arcs(Arcs(tokens[later], labels[earlier], labels[later]))
+    earlier, later = neighbours(tokens, posterior.lengths)
+    pairs = posterior.pairs(Arcs(tokens[later], labels[earlier], labels[later]))
     kept = reach(pairs, threshold)
     return ProbableLabels(tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
 

@@ -63,26 +63,17 @@ def make_layout(lengths: AnyInts, n_tokens: int) -> Layout:
     return Layout(sizes, order, size_at_t, offset, tokens)
 
 
-class Part(NamedTuple):
-    """Some sequences of a batch. sequences (S',): which. tokens (N',): their tokens in the batch, end to end."""
-
-    sequences: Ints
-    tokens: Ints
-
-
-def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[Part]:
+def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[Ints]:
     """The batch in parts of at most `max_columns` sequences and about `max_tokens` tokens, those of like length
     together: lattices of few columns stay in the processor's cache."""
     sizes = lengths.astype(np.intp)
     order = np.argsort(-sizes, kind="stable")
-    starts = np.cumsum(sizes) - sizes
     ends = np.concatenate([[0], np.cumsum(sizes[order])])
     first = 0
     while first < len(order):
         last = int(np.searchsorted(ends, ends[first] + max_tokens, side="right")) - 1
         last = min(first + max_columns, max(first + 1, last), len(order))
-        chosen = np.sort(order[first:last])
-        yield Part(chosen, ranges(starts[chosen], sizes[chosen]))
+        yield np.sort(order[first:last])
         first = last
 
 
@@ -119,6 +110,21 @@ def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout, to
     packed: Floats = scores[rows].T.astype(np.float64, order="C")
     if allowed is not None:
         packed[~allowed[rows].T] = -np.inf
+    return packed
+
+
+def packed_edge_scores(edge_scores: AnyFloats, scores: AnyFloats, layout: Layout) -> Floats:
+    """RETURNS (N, L, L) float64, 0 at first tokens, which count for nothing. RAISES ValueError [HS024]: their shape;
+    [HS021]: NaN or infinite ones."""
+    expected = (*scores.shape, scores.shape[1])
+    if edge_scores.shape != expected:
+        raise ValueError(Errors.HS024.format(name="edge_scores", got=edge_scores.shape, expected=expected))
+    finite = np.isfinite(edge_scores)
+    if not finite.all():
+        raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=edge_scores.size))
+    packed: Floats = edge_scores[layout.tokens].astype(np.float64)
+    if len(packed):
+        packed[layout.step(0)] = 0.0
     return packed
 
 

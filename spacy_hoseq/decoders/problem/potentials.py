@@ -4,8 +4,9 @@ from contextlib import contextmanager
 from typing import Iterator, NamedTuple, Optional
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from ...arrays import AnyFloats, AnyInts, Floats, Floats32, Ints, Mask
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from .configurations import Configurations, check_configurations
 from .layout import check_lengths, check_scores, parts_of, ranges
@@ -108,8 +109,8 @@ class Potentials(NamedTuple):
 
     def parts(self, max_sequences: int, max_tokens: int) -> "Iterator[Selection]":
         """The batch in parts of at most so many sequences and about so many tokens, those of like length together."""
-        for part in parts_of(self.lengths, max_sequences, max_tokens):
-            yield self.select(part.sequences)
+        for sequences in parts_of(self.lengths, max_sequences, max_tokens):
+            yield self.select(sequences)
 
     def one_by_one(self) -> "Iterator[Selection]":
         """Each sequence as a batch of its own, in order."""
@@ -153,17 +154,21 @@ def check_finite(weights: Weights, fired: Optional[Fired]) -> None:
 class PotentialsGradient(NamedTuple):
     """Gradient of a loss with respect to `Potentials`, field by field.
 
-    scores (N, L) float32, trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
+    scores (N, L), trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
     `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; these three are empty if there
     is no such part. edge_scores (N, L, L), or None.
     """
 
-    scores: Floats32
+    scores: AnyFloats
     trans: Floats
     node_weights: Floats
     fired_weights: Floats
     configuration_weights: Floats = np.zeros(0)
     edge_scores: Optional[AnyFloats] = None
+
+    def with_scores_in(self, dtype: DTypeLike) -> "PotentialsGradient":
+        """With scores in the type of those of the potentials; sums are made in float64."""
+        return self._replace(scores=self.scores.astype(dtype))
 
     def __sub__(self, other: "PotentialsGradient") -> "PotentialsGradient":
         return PotentialsGradient(

@@ -35,6 +35,8 @@ class Tuning(NamedTuple):
     part_tokens: of the sequences that are summed together.
     block_scores, block_tokens: scores of local classifiers (contexts x labels), and tokens, that are computed together.
     search_cells: of all windows, times modes, that are searched together (`decompositions.py`).
+    piece_tolerance: by how much pieces may disagree, all together, before the sequence is summed as a whole.
+    undecided: a labelling that is less probable excludes too few labels to be of use (`posterior_pruning.py`).
     multiplier_cells: Lagrange multipliers kept at once (`dual_decomposition.py`).
     """
 
@@ -66,6 +68,8 @@ class Tuning(NamedTuple):
     block_scores: int = 4_000_000
     block_tokens: int = 4_096
     search_cells: int = 4_000_000
+    piece_tolerance: float = 1e-8
+    undecided: float = 1e-2
     multiplier_cells: int = 4_000_000
 
 

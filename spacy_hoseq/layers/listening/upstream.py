@@ -13,8 +13,9 @@ from spacy.tokens import Doc
 from ...arrays import Ints
 from ...decoders.choice import Decoder
 from ...decoders.posterior.label_ngrams import ProbabilityGradient
-from ...decoders.posterior.marginals import Marginals, backpropagated, marginals_of
+from ...decoders.posterior.posterior_of import posterior_of
 from ...decoders.posterior.sparse_marginals import ProbableLabels, certain_labels, probable_labels
+from ...decoders.problem.posterior import Posterior
 from ...decoders.problem.potentials import Potentials, PotentialsGradient
 from ...errors import Errors
 from ...features.keys import Keys
@@ -56,22 +57,22 @@ class Upstream:
         self._keys = label_values(labels)
 
     @cached_property
-    def _marginals(self) -> Marginals:
-        return marginals_of(self._potentials)
+    def _posterior(self) -> Posterior:
+        return posterior_of(self._potentials)
 
     def labels(self, output: Output, threshold: float) -> UpstreamLabels:
         """output: the best labels, with probability 1, or all that are probable."""
         lengths = self._potentials.lengths
         if output == "one_best":
             return UpstreamLabels(certain_labels(self._decode(self._potentials).labels, lengths), self._keys, 0.0)
-        return UpstreamLabels(probable_labels(self._marginals, lengths, threshold), self._keys, threshold)
+        return UpstreamLabels(probable_labels(self._posterior, threshold), self._keys, threshold)
 
     def backprop(self, labels: UpstreamLabels, gradient: ProbabilityGradient) -> None:
         """Back through the marginals into the tagger. gradient: with respect to the probabilities of `labels`."""
         probable, scores = labels.probable, self._potentials.scores
         d_nodes = np.zeros(scores.shape, scores.dtype)
         d_nodes[probable.tokens, probable.labels] = gradient.probabilities
-        self._backprop(backpropagated(self._marginals, d_nodes, probable.arcs, gradient.pairs))
+        self._backprop(self._posterior.backprop(d_nodes, probable.arcs, gradient.pairs))
 
 
 def write_upstream(docs: Sequence[Doc], name: str, output: Output, labels: UpstreamLabels) -> None:

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
-from spacy_hoseq.decoders.chain.chain_marginals import Arcs, ChainMarginals
 from spacy_hoseq.decoders.choice import algorithm_1_decoder, any_sign_decoder, max_marginal_decoder
-from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.kbest import k_best
-from spacy_hoseq.decoders.posterior.marginals import marginals_of
+from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.sampling import sample
@@ -37,11 +36,7 @@ def decode(case):
 
 
 def posterior(case):
-    return exact_posterior(case.potentials())
-
-
-def marginals(case):
-    return marginals_of(case.potentials())
+    return posterior_of(case.potentials())
 
 
 def fit(case):
@@ -62,8 +57,14 @@ def small(n_tokens=4, n_labels=3, seed=0, lengths=None):
     return Case(scores, trans, lengths, edge_scores=edge_scores)
 
 
+def pairs_of(found):
+    """Of all labels at all tokens. RETURNS (N, L, L)."""
+    n_tokens, n_labels = found.nodes.shape
+    return found.pairs(every_arc(n_tokens, n_labels)).reshape(n_tokens, n_labels, n_labels)
+
+
 def fields(found):
-    return [found.log_z, found.marginals, found.transitions, found.edge_scores]
+    return [found.log_z, found.nodes, found.expected.trans, pairs_of(found)]
 
 
 def assert_equal_posteriors(found, expected, tolerance=1e-10):
@@ -98,10 +99,11 @@ def test_posterior_is_the_enumerated_one(case):
     case = fit(case.doubles())
     got = posterior(case)
     assert_enumerated(got, case)
-    np.testing.assert_allclose(got.edge_scores, enumerated_arcs(case), atol=1e-10)
-    assert not got.edge_scores[case.starts].any()
-    np.testing.assert_allclose(got.edge_scores.sum(axis=0), got.transitions, atol=1e-12)
-    np.testing.assert_allclose(got.edge_scores[follows(case)].sum(axis=(1, 2)), 1)
+    edges = got.expected.edge_scores
+    assert not edges[case.starts].any()
+    np.testing.assert_allclose(edges, pairs_of(got), atol=1e-12)
+    np.testing.assert_allclose(edges.sum(axis=0), got.expected.trans, atol=1e-12)
+    np.testing.assert_allclose(edges[follows(case)].sum(axis=(1, 2)), 1)
 
 
 @given(case=cases_with_edge_scores(max_tokens=5))
@@ -114,27 +116,24 @@ def test_single_precision_gives_the_sums_of_the_same_numbers(case):
 def test_posterior_is_the_gradient_of_log_z(case):
     """By every score, transition and pair at each token."""
     case = fit(case.doubles())
-    potentials, allowed = case.potentials(), case.allowed
-    assert_finite_differences(lambda moved: exact_posterior(moved, allowed=allowed), potentials)
-    found = exact_posterior(potentials._replace(allowed=allowed))
+    potentials = case.potentials()
+    assert_finite_differences(posterior_of, potentials)
     numeric = oracle.central_differences(
-        lambda edge_scores: exact_posterior(potentials._replace(edge_scores=edge_scores), allowed=allowed).log_z.sum(),
-        case.edge_scores,
+        lambda edge_scores: posterior_of(potentials._replace(edge_scores=edge_scores)).log_z.sum(), case.edge_scores
     )
-    assert oracle.relative_error(found.edge_scores, numeric) < 1e-6
+    assert oracle.relative_error(posterior_of(potentials).expected.edge_scores, numeric) < 1e-6
 
 
 @given(case=cases_with_edge_scores(max_tokens=5), seed=st.integers(0, 99), restricted=st.booleans())
 def test_nodes_arcs_and_segments_are_the_enumerated_ones(case, seed, restricted):
     case = fit(case.doubles())
-    rng, found, every = np.random.default_rng(seed), marginals(case), enumerated_arcs(case)
+    rng, found, every = np.random.default_rng(seed), posterior(case), enumerated_arcs(case)
     tables = [oracle.joint_table(single) for single in case.singles()]
     np.testing.assert_allclose(found.log_z, [table.log_z for table in tables], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found.nodes, np.concatenate([table.marginals for table in tables]), atol=1e-10)
-    np.testing.assert_allclose(found.every_arc(), every, atol=1e-10)
-    np.testing.assert_allclose(found.arcs(every_arc(*case.scores.shape)), every.reshape(-1), atol=1e-10)
+    np.testing.assert_allclose(pairs_of(found), every, atol=1e-10)
     some = random_arcs(case, rng)
-    np.testing.assert_allclose(found.arcs(some), every[some], atol=1e-10)
+    np.testing.assert_allclose(found.pairs(some), every[some], atol=1e-10)
     goes_on = rng.random(case.trans.shape) < 0.4 if restricted else None
     *segments, expected = random_segments(case, rng, goes_on)
     np.testing.assert_allclose(found.segments(*segments, goes_on), expected, atol=1e-10)
@@ -176,13 +175,13 @@ def test_the_same_moves_at_every_token_are_transitions(case, seed):
     moving = replace(case, edge_scores=np.tile(edge_scores, (len(case.scores), 1, 1)))
     plain = replace(case, trans=case.trans + edge_scores)
     expected, found = posterior(plain), posterior(moving)
-    assert expected.edge_scores is None
-    assert_equal_posteriors(found, expected._replace(edge_scores=marginals(plain).every_arc()))
+    assert expected.expected.edge_scores is None
+    assert_equal_posteriors(found, expected)
     assert decode(moving).labels.tolist() == decode(plain).labels.tolist()
     assert decode(moving).scores == pytest.approx(decode(plain).scores)
     nothing = replace(case, edge_scores=np.zeros_like(moving.edge_scores))
     assert decode(nothing).labels.tolist() == decode(case).labels.tolist()
-    assert_equal_posteriors(posterior(nothing), posterior(case)._replace(edge_scores=marginals(case).every_arc()))
+    assert_equal_posteriors(posterior(nothing), posterior(case))
 
 
 @given(case=cases_with_edge_scores(max_tokens=5, max_sequences=6), data=st.data())
@@ -192,9 +191,9 @@ def test_batch_is_the_singles_in_any_order(case, data):
     parts = [posterior(case.take([i])) for i in order]
     whole = posterior(case.take(order))
     np.testing.assert_allclose(whole.log_z, np.concatenate([part.log_z for part in parts]), atol=1e-10)
-    np.testing.assert_allclose(whole.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-10)
-    np.testing.assert_allclose(whole.edge_scores, np.concatenate([part.edge_scores for part in parts]), atol=1e-10)
-    np.testing.assert_allclose(whole.transitions, sum(part.transitions for part in parts), atol=1e-10)
+    np.testing.assert_allclose(whole.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-10)
+    np.testing.assert_allclose(pairs_of(whole), np.concatenate([pairs_of(part) for part in parts]), atol=1e-10)
+    np.testing.assert_allclose(whole.expected.trans, sum(part.expected.trans for part in parts), atol=1e-10)
     labels = np.concatenate([decode(case.take([i])).labels for i in order])
     assert decode(case.take(order)).labels.tolist() == labels.tolist()
 
@@ -204,8 +203,8 @@ def test_relabelling_commutes(case, data):
     case = fit(case.doubles())
     new = np.array(data.draw(st.permutations(range(case.n_labels))))
     found, expected = posterior(case.relabelled(new)), posterior(case)
-    np.testing.assert_allclose(found.marginals[:, new], expected.marginals, atol=1e-10)
-    np.testing.assert_allclose(found.edge_scores[:, new[:, None], new], expected.edge_scores, atol=1e-10)
+    np.testing.assert_allclose(found.nodes[:, new], expected.nodes, atol=1e-10)
+    np.testing.assert_allclose(pairs_of(found)[:, new[:, None], new], pairs_of(expected), atol=1e-10)
     assert decode(case.relabelled(new)).scores == pytest.approx(decode(case).scores)
 
 
@@ -218,8 +217,8 @@ def test_worked_out_by_hand():
     assert got.labels.tolist() == [0, 1, 0] and got.scores == pytest.approx([np.log(6)])
     found = posterior(case)  # weights of A A: 1, A B: 3, B A: 1, B B: 1; then A A: 1, A B: 1, B A: 2, B B: 1
     assert np.exp(found.log_z) == pytest.approx([2 * 2 + 4 * 3])
-    assert found.edge_scores[1] == pytest.approx(np.array([[2, 9], [2, 3]]) / 16)
-    assert found.edge_scores[2] == pytest.approx(np.array([[2, 2], [8, 4]]) / 16)
+    assert found.expected.edge_scores[1] == pytest.approx(np.array([[2, 9], [2, 3]]) / 16)
+    assert found.expected.edge_scores[2] == pytest.approx(np.array([[2, 2], [8, 4]]) / 16)
 
 
 def test_long_sequences_of_different_lengths():
@@ -234,19 +233,20 @@ def test_long_sequences_of_different_lengths():
             total = np.logaddexp.reduce(total[:, None] + pairs, axis=0) + single.scores[t]
         assert got.scores[i] == pytest.approx(best.max())
         assert found.log_z[i] == pytest.approx(np.logaddexp.reduce(total))
-    assert found.marginals.sum(axis=1) == pytest.approx(1)
+    assert found.nodes.sum(axis=1) == pytest.approx(1)
 
 
 def test_no_tokens():
     case = small(0, 2, lengths=np.zeros(0, int))
     assert decode(case).labels.tolist() == [] and decode(case).scores.tolist() == []
-    assert posterior(case).edge_scores.shape == (0, 2, 2) and posterior(case).transitions.tolist() == [[0, 0], [0, 0]]
+    counts = posterior(case).expected
+    assert counts.edge_scores.shape == (0, 2, 2) and counts.trans.tolist() == [[0, 0], [0, 0]]
 
 
 def test_no_path():
     case = small(lengths=[1, 3])
     closed = replace(case, trans=np.full((3, 3), -np.inf))
-    for function in (decode, posterior, marginals):
+    for function in (decode, posterior):
         with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1"):
             function(closed)
 
@@ -255,7 +255,7 @@ def test_no_path():
 def test_values_that_are_no_numbers(n_bad, value):
     case = small()
     case.edge_scores.reshape(-1)[7 : 7 + n_bad] = value
-    for function in (decode, posterior, marginals):
+    for function in (decode, posterior):
         with pytest.raises(ValueError, match=rf"\[HS021\].*{n_bad} of 36"):
             function(case)
 
@@ -263,7 +263,7 @@ def test_values_that_are_no_numbers(n_bad, value):
 @pytest.mark.parametrize("shape", [(4, 3), (3, 3, 3), (4, 9), (4, 3, 2), (4, 2, 3)])
 def test_wrong_shape(shape):
     case = replace(small(), edge_scores=np.zeros(shape))
-    for function in (decode, posterior, marginals):
+    for function in (decode, posterior):
         with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of edge_scores: got .*expected \(4, 3, 3\)"):
             function(case)
 
@@ -275,7 +275,7 @@ def test_wrong_shape(shape):
     ({"lengths": np.array([3])}, "HS025"),
 ])  # fmt: skip
 def test_other_errors_are_those_of_chains(change, code):
-    for function in (decode, posterior, marginals):
+    for function in (decode, posterior):
         with pytest.raises(ValueError, match=rf"\[{code}\]"):
             function(replace(small(), **change))
 
@@ -290,7 +290,7 @@ WITH = {
 @pytest.mark.parametrize("kind", WITH)
 def test_not_together_with_patterns(kind):
     case = replace(small(), **WITH[kind])
-    for function in (decode, posterior, marginals):
+    for function in (decode, posterior):
         with pytest.raises(ValueError, match=r"\[HS099\].*cannot be used with label patterns"):
             function(case)
 
@@ -311,10 +311,23 @@ def test_other_decoders_refuse_them(name):
         OTHERS[name](small().potentials())
 
 
-def test_no_way_back_through_marginals():
-    found, arcs = marginals(small()), Arcs(*np.array([[1], [0], [1]]))
-    with pytest.raises(ValueError, match=r"\[HS099\].*backpropagation"):
-        found.backprop(np.zeros((4, 3)), arcs, np.ones(1))
+@pytest.mark.parametrize("far", [0.0, 400.0])
+def test_gradient_is_that_of_finite_differences(far):
+    """Of a smooth function of nodes and pairs, by every score; far: where scaled probabilities would vanish."""
+    case, rng = small(lengths=[3, 1]), np.random.default_rng(1)
+    case = replace(case, trans=case.trans + far * np.eye(3), edge_scores=case.edge_scores - far * np.eye(3))
+    of_nodes, of_pairs, potentials = rng.normal(size=(4, 3)), rng.normal(size=(4, 3, 3)), case.potentials()
+
+    def loss(**moved):
+        found = posterior(replace(case, **moved))
+        return float((of_nodes * np.sin(3 * found.nodes)).sum() + (of_pairs * pairs_of(found) ** 2).sum())
+
+    found = posterior_of(potentials)
+    d_pairs = (2 * of_pairs * pairs_of(found)).reshape(-1)
+    gradient = found.backprop(3 * of_nodes * np.cos(3 * found.nodes), every_arc(4, 3), d_pairs)
+    for name in ("scores", "trans", "edge_scores"):
+        numeric = oracle.central_differences(lambda moved, name=name: loss(**{name: moved}), getattr(case, name))
+        assert oracle.relative_error(getattr(gradient, name), numeric) < 1e-6, name
     with pytest.raises(ValueError, match=r"\[HS024\]"):
         found.backprop(np.zeros((4, 2)))
 
@@ -324,7 +337,7 @@ def test_most_probable_labels(case):
     """The other decoder that can use them: its labels, and the scores of these."""
     case = fit(case.doubles())
     got, expected = max_marginal_decoder()(case.potentials()), posterior(case)
-    assert got.labels.tolist() == expected.marginals.argmax(axis=1).tolist()
+    assert got.labels.tolist() == expected.nodes.argmax(axis=1).tolist()
     parts = zip(case.singles(), np.split(got.labels, case.starts[1:]), strict=True)
     assert got.scores == pytest.approx([oracle.score_of_one(*part) for part in parts])
 
@@ -332,17 +345,12 @@ def test_most_probable_labels(case):
 def test_arguments_are_not_changed():
     case = small(lengths=[3, 1])
     before = [array.copy() for array in (case.scores, case.trans, case.edge_scores)]
-    (
-        decode(case),
-        posterior(case),
-        ChainMarginals(case.scores, case.trans, case.lengths, edge_scores=case.edge_scores).every_arc(),
-    )
+    decode(case), posterior(case).expected, posterior(case).backprop(np.ones((4, 3)))
     assert all(map(np.array_equal, before, (case.scores, case.trans, case.edge_scores)))
 
 
-@pytest.mark.parametrize("function", [marginals, posterior])
-def test_edge_scores_that_differ_widely(function):
+def test_edge_scores_that_differ_widely():
     case = small()
     case.edge_scores[2, 0, 1], case.edge_scores[3, 1] = 400, -350
     assert decode(case).labels.tolist() == oracle.joint_table(case).best_labels.tolist()
-    assert function(case).log_z == pytest.approx([oracle.joint_table(case).log_z])
+    assert posterior(case).log_z == pytest.approx([oracle.joint_table(case).log_z])

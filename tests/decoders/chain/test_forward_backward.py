@@ -5,7 +5,6 @@ logarithmic one, and the walk for patterns, given none.
 """
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,8 +13,11 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders.chain import forward_backward as module
-from spacy_hoseq.decoders.chain.forward_backward import forward_backward
-from spacy_hoseq.decoders.higher_order.pattern_posterior import pattern_posterior
+from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
+from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
+from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
+from spacy_hoseq.decoders.problem.trie import no_patterns
+from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 from ...cases import Case, is_well_formed
@@ -27,16 +29,18 @@ NEVER = -np.inf
 
 def posterior(case, walk=None):
     """The posterior by the walk that the decoder chooses, or by the one that is asked for."""
-    if walk == "patterns":
-        return posterior_with_patterns(case)
-    limit = {None: module.MAX_RANGE, "scaled": np.inf, "every_step": np.inf, "logarithmic": 0.0}[walk]
-    small = -1.0 if walk == "every_step" else module.SMALL
-    with mock.patch.multiple(module, MAX_RANGE=limit, SMALL=small):
+    if walk is None:
         return forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
-
-
-def posterior_with_patterns(case):
-    return pattern_posterior(case.scores, case.trans, case.pattern_scores(), case.lengths, allowed=case.allowed)
+    potentials = case.potentials().check()
+    if walk == "logarithmic":
+        return FeaturePosterior(potentials)
+    if walk == "patterns":
+        trie = no_patterns(case.n_labels).trie
+        return FeaturePosterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
+    most = 2 * module.SMALL if walk == "every_step" else None  # scores need no shift if they are smaller
+    found = chain_posterior(potentials, case.lengths, most=most)
+    assert isinstance(found, ChainPosterior)
+    return found
 
 
 def fit(case):
@@ -46,11 +50,11 @@ def fit(case):
 
 
 def assert_enumerated(got, case):
-    assert got.log_z.dtype == got.marginals.dtype == got.transitions.dtype == np.float64
+    assert got.log_z.dtype == got.nodes.dtype == got.expected.trans.dtype == np.float64
     tables = [oracle.joint_table(single) for single in case.singles()]
     assert got.log_z == pytest.approx([table.log_z for table in tables], rel=1e-9, abs=1e-9)
-    np.testing.assert_allclose(got.marginals, np.concatenate([table.marginals for table in tables]), atol=1e-9)
-    np.testing.assert_allclose(got.transitions, sum(table.transitions for table in tables), atol=1e-9)
+    np.testing.assert_allclose(got.nodes, np.concatenate([table.marginals for table in tables]), atol=1e-9)
+    np.testing.assert_allclose(got.expected.trans, sum(table.transitions for table in tables), atol=1e-9)
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -65,9 +69,9 @@ def test_posterior_is_the_enumerated_one_with_forbidden_transitions(case):
     case = fit(case)
     got = posterior(case)
     assert_enumerated(got, case)
-    assert (got.transitions[case.trans == -np.inf] == 0).all()
+    assert (got.expected.trans[case.trans == -np.inf] == 0).all()
     if case.allowed is not None:
-        assert (got.marginals[~case.allowed] == 0).all()
+        assert (got.nodes[~case.allowed] == 0).all()
 
 
 @given(case=cases(), spread=st.sampled_from([30.0, 200.0, 2000.0]))
@@ -88,23 +92,23 @@ def test_walks_agree_up_to_the_range_of_the_scaled_one(case, data):
     expected = posterior(case, "logarithmic")
     for got in (posterior(case), posterior(case, "patterns")):
         np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-12, atol=1e-9)
-        np.testing.assert_allclose(got.marginals, expected.marginals, atol=1e-9)
-        np.testing.assert_allclose(got.transitions, expected.transitions, atol=1e-9 * len(case.scores))
+        np.testing.assert_allclose(got.nodes, expected.nodes, atol=1e-9)
+        np.testing.assert_allclose(got.expected.trans, expected.expected.trans, atol=1e-9 * len(case.scores))
 
 
 def assert_walks(case, wanted):
-    """The result is right, and "_scaled" or "_logarithmic" found it."""
-    with mock.patch.object(module, wanted, wraps=getattr(module, wanted)) as walk:
-        assert_enumerated(posterior(case), case)
-    walk.assert_called_once()
+    """The result is right, and the walk that is wanted found it."""
+    found = posterior(case)
+    assert_enumerated(found, case)
+    assert isinstance(found, wanted)
 
 
 @pytest.mark.parametrize("wanted, trans", [
-    ("_scaled", [[0, 299.0], [0, 0]]),
-    ("_logarithmic", [[0, 301.0], [0, 0]]),
-    ("_scaled", [[0, NEVER], [0, 0]]),
-    ("_scaled", [[0, NEVER], [-299, 0]]),
-    ("_logarithmic", [[0, NEVER], [-301, 0]]),
+    (ChainPosterior, [[0, 299.0], [0, 0]]),
+    (FeaturePosterior, [[0, 301.0], [0, 0]]),
+    (ChainPosterior, [[0, NEVER], [0, 0]]),
+    (ChainPosterior, [[0, NEVER], [-299, 0]]),
+    (FeaturePosterior, [[0, NEVER], [-301, 0]]),
 ])  # fmt: skip
 def test_walk_is_chosen_by_the_range(wanted, trans):
     """That of the transitions which are not forbidden."""
@@ -118,11 +122,9 @@ def test_both_walks_permit_forbidden_transitions_and_masks(walk, case, share, ma
     trans = np.where(rng.random(case.trans.shape) < share, NEVER, case.trans)
     allowed = random_mask(rng, *case.scores.shape) if masked else case.allowed
     case = fit(replace(case, trans=trans, allowed=allowed))
-    other = "_scaled" if walk == "logarithmic" else "_logarithmic"
-    with mock.patch.object(module, other, side_effect=AssertionError):
-        got = posterior(case, walk)
+    got = posterior(case, walk)
     assert_enumerated(got, case)
-    assert (got.transitions[trans == NEVER] == 0).all()
+    assert (got.expected.trans[trans == NEVER] == 0).all()
 
 
 def only_way_on(score):
@@ -135,12 +137,12 @@ def only_way_on(score):
 
 
 @pytest.mark.parametrize("score, wanted", [
-    (-300.0, "_scaled"), (-330.0, "_scaled"), (-600.0, "_logarithmic"), (-800.0, "_logarithmic"),
+    (-300.0, ChainPosterior), (-330.0, ChainPosterior), (-600.0, FeaturePosterior), (-800.0, FeaturePosterior),
 ])  # fmt: skip
 def test_share_that_vanishes_where_it_is_the_only_way_on(score, wanted):
     case = only_way_on(score)
     assert_walks(case, wanted)
-    assert posterior(case).marginals[1, 1] == 0
+    assert posterior(case).nodes[1, 1] == 0
 
 
 def test_share_that_vanishes_in_one_sequence_of_several():
@@ -151,13 +153,13 @@ def test_share_that_vanishes_in_one_sequence_of_several():
         scores, allowed = rng.normal(size=(10, 3)), np.ones((10, 3), bool)
         own = slice(lengths[:place].sum(), lengths[:place].sum() + 3)
         scores[own], allowed[own] = hard.scores, hard.allowed
-        assert_walks(Case(scores, hard.trans, lengths, allowed=allowed), "_logarithmic")
+        assert_walks(Case(scores, hard.trans, lengths, allowed=allowed), FeaturePosterior)
 
 
 def test_label_that_cannot_be_reached_may_be_0():
     """A share of 0 is no loss of digits where no prefix can end with the label."""
     trans = np.array([[0.0, NEVER], [0.3, NEVER]])
-    assert_walks(Case(np.array([[0.0, 1], [0, 0.5], [0.2, 0]]), trans, np.array([3])), "_scaled")
+    assert_walks(Case(np.array([[0.0, 1], [0, 0.5], [0.2, 0]]), trans, np.array([3])), ChainPosterior)
 
 
 @pytest.mark.parametrize("walk", [None, "patterns"])
@@ -169,8 +171,8 @@ def test_label_that_cannot_be_reached_and_has_high_scores(n_tokens, score, walk)
     case = Case(scores, np.array([[0.0, NEVER], [0, 0]]), np.array([n_tokens]), allowed=allowed)
     got = posterior(case, walk)
     assert got.log_z == pytest.approx([0], abs=1e-12)
-    np.testing.assert_allclose(got.marginals, np.tile([1.0, 0], (n_tokens, 1)))
-    np.testing.assert_allclose(got.transitions, [[n_tokens - 1, 0], [0, 0]])
+    np.testing.assert_allclose(got.nodes, np.tile([1.0, 0], (n_tokens, 1)))
+    np.testing.assert_allclose(got.expected.trans, [[n_tokens - 1, 0], [0, 0]])
 
 
 @pytest.mark.parametrize("low", [
@@ -213,8 +215,8 @@ def test_grammar_of_chunks_leaves_the_well_formed_sequences(walk, representation
         marginals[start : start + len(single.scores)] = table.marginals
         transitions += table.transitions
     np.testing.assert_allclose(got.log_z, log_z)
-    np.testing.assert_allclose(got.marginals, marginals, atol=1e-12)
-    np.testing.assert_allclose(got.transitions, transitions, atol=1e-12)
+    np.testing.assert_allclose(got.nodes, marginals, atol=1e-12)
+    np.testing.assert_allclose(got.expected.trans, transitions, atol=1e-12)
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -229,8 +231,8 @@ def test_marginals_are_finite_differences_of_log_z(walk, case):
     def log_z_of_trans(trans):
         return posterior(replace(case, trans=trans), walk).log_z.sum()
 
-    assert oracle.relative_error(got.marginals, oracle.central_differences(log_z_of_scores, case.scores)) < 1e-6
-    assert oracle.relative_error(got.transitions, oracle.central_differences(log_z_of_trans, case.trans)) < 1e-6
+    assert oracle.relative_error(got.nodes, oracle.central_differences(log_z_of_scores, case.scores)) < 1e-6
+    assert oracle.relative_error(got.expected.trans, oracle.central_differences(log_z_of_trans, case.trans)) < 1e-6
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -239,8 +241,8 @@ def test_symmetric_scores_are_uniform(walk):
     case = Case(np.full((12, n_labels), 2.5), np.full((n_labels, n_labels), -0.5), lengths)
     got = posterior(case, walk)
     assert got.log_z == pytest.approx(lengths * np.log(n_labels) + 2.5 * lengths - 0.5 * (lengths - 1))
-    np.testing.assert_allclose(got.marginals, 1 / n_labels)
-    np.testing.assert_allclose(got.transitions, (6 + 3) / n_labels**2)
+    np.testing.assert_allclose(got.nodes, 1 / n_labels)
+    np.testing.assert_allclose(got.expected.trans, (6 + 3) / n_labels**2)
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -250,8 +252,8 @@ def test_batch_is_the_singles_in_any_order(walk, case, data):
     order = data.draw(st.permutations(range(len(case.lengths))))
     got, parts = posterior(case.take(order), walk), [posterior(case.take([i]), walk) for i in order]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-13)
-    np.testing.assert_allclose(got.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-13)
-    np.testing.assert_allclose(got.transitions, sum(part.transitions for part in parts), atol=1e-12)
+    np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-13)
+    np.testing.assert_allclose(got.expected.trans, sum(part.expected.trans for part in parts), atol=1e-12)
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -268,8 +270,8 @@ def test_constants_only_shift_log_z(walk, add):
     ):
         after = posterior(changed, walk)
         assert after.log_z - before.log_z == pytest.approx(shift, abs=1e-9)
-        np.testing.assert_allclose(after.marginals, before.marginals, atol=1e-9)
-        np.testing.assert_allclose(after.transitions, before.transitions, atol=1e-9)
+        np.testing.assert_allclose(after.nodes, before.nodes, atol=1e-9)
+        np.testing.assert_allclose(after.expected.trans, before.expected.trans, atol=1e-9)
 
 
 @given(case=cases(), data=st.data())
@@ -278,8 +280,8 @@ def test_relabelling_commutes(case, data):
     new = np.array(data.draw(st.permutations(range(case.n_labels))))
     before, after = posterior(case), posterior(case.relabelled(new))
     assert after.log_z == pytest.approx(before.log_z)
-    np.testing.assert_allclose(after.marginals[:, new], before.marginals, atol=1e-12)
-    np.testing.assert_allclose(after.transitions[np.ix_(new, new)], before.transitions, atol=1e-12)
+    np.testing.assert_allclose(after.nodes[:, new], before.nodes, atol=1e-12)
+    np.testing.assert_allclose(after.expected.trans[np.ix_(new, new)], before.expected.trans, atol=1e-12)
 
 
 @pytest.mark.parametrize("walk", WALKS)
@@ -289,8 +291,8 @@ def test_labels_that_are_not_allowed_are_summed_out(walk):
     case = replace(case, allowed=np.array([[True, True, False], [False, True, False]]))
     got = posterior(case, walk)
     assert got.log_z == pytest.approx([np.log((1 + 3) * 2)])
-    np.testing.assert_allclose(got.marginals, [[0.25, 0.75, 0], [0, 1, 0]])
-    np.testing.assert_allclose(got.transitions, [[0, 0.25, 0], [0, 0.75, 0], [0, 0, 0]])
+    np.testing.assert_allclose(got.nodes, [[0.25, 0.75, 0], [0, 1, 0]])
+    np.testing.assert_allclose(got.expected.trans, [[0, 0.25, 0], [0, 0.75, 0], [0, 0, 0]])
 
 
 def test_no_permitted_labelling():
@@ -303,7 +305,7 @@ def test_no_permitted_labelling():
 @pytest.mark.parametrize("walk", WALKS)
 def test_empty_batch(walk):
     got = posterior(Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64)), walk)
-    assert got.log_z.tolist() == [] and got.marginals.shape == (0, 2) and got.transitions.tolist() == [[0, 0], [0, 0]]
+    assert got.log_z.tolist() == [] and got.nodes.shape == (0, 2) and got.expected.trans.tolist() == [[0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize("walk", [None, "patterns"])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.chain.forward_backward import forward_backward
 from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
@@ -98,10 +98,10 @@ def check_posterior(n_tokens, change):
     trans = np.array([[0.0, change], [change, 0.0]])
     got = forward_backward(np.zeros((n_tokens, 2)), trans, np.array([n_tokens]))
     assert got.log_z == pytest.approx([np.log(2) + (n_tokens - 1) * np.logaddexp(0, change)], rel=1e-10)
-    np.testing.assert_allclose(got.marginals, 0.5, atol=1e-6)
+    np.testing.assert_allclose(got.nodes, 0.5, atol=1e-6)
     p_same = 0.5 / (1 + np.exp(change))
     expected = (n_tokens - 1) * np.array([[p_same, 0.5 - p_same], [0.5 - p_same, p_same]])
-    np.testing.assert_allclose(got.transitions, expected, rtol=1e-5, atol=1e-100)
+    np.testing.assert_allclose(got.expected.trans, expected, rtol=1e-5, atol=1e-100)
 
 
 def test_path_score():

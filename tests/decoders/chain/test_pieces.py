@@ -1,16 +1,14 @@
 """Marginals part by part, against forward-backward written down from its definition, one whole sequence at a time."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain import pieces as module
 from spacy_hoseq.decoders.chain.pieces import distances, read_parts
+from spacy_hoseq.decoders.posterior.predictions import labels_and_probable
 from spacy_hoseq.decoders.problem.potentials import Potentials
-from spacy_hoseq.decoders.problem.results import LostDigits, NoPath
+from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
 
 NEVER = -np.inf
@@ -35,14 +33,16 @@ def plain_marginals(scores, trans, lengths, allowed):
     return np.array(found)
 
 
-def sizes(part_tokens=12, long=10, piece=6, warm_up=4):
-    return mock.patch.multiple(module, PART_TOKENS=part_tokens, LONG=long, PIECE=piece, WARM_UP=warm_up)
+SIZES = Tuning(part_tokens=12, long_tokens=10, piece_tokens=6, warm_up=4)
 
 
-def read(scores, trans, lengths, allowed=None):
+def read(scores, trans, lengths, allowed=None, tuning=SIZES):
     """Marginals of all tokens, and for each part how many tokens it answers for, and whether it is a piece."""
-    potentials = Potentials(scores, Weights(trans), np.asarray(lengths, np.int32))
-    parts = read_parts(potentials, allowed, lambda part: (part.answered, part.inner_of(part.marginals.nodes), part))
+    potentials = Potentials(scores, Weights(trans), np.asarray(lengths, np.int32), allowed=allowed)
+    parts = read_parts(
+        potentials, lambda part: (part.answered, part.inner_of(part.posterior.nodes), part), tuning=tuning
+    )
+    assert parts is not None
     answered = np.concatenate([tokens for tokens, _, _ in parts])
     assert sorted(answered) == list(range(len(scores))), "each token once"
     nodes = np.concatenate([nodes for _, nodes, _ in parts])[np.argsort(answered)]
@@ -65,8 +65,7 @@ def chains(draw, forbidden=0.0):
 @given(chain=chains(), part_tokens=st.sampled_from([1, 12, 40]), piece=st.sampled_from([1, 5, 9]))
 def test_parts_have_the_marginals_of_whole_sequences(chain, part_tokens, piece):
     """With a tolerance of 1e-8 for the sum of all distances, probabilities differ by less than that."""
-    with sizes(part_tokens=part_tokens, piece=piece):
-        found, _ = read(*chain)
+    found, _ = read(*chain, SIZES._replace(part_tokens=part_tokens, piece_tokens=piece))
     np.testing.assert_allclose(found, plain_marginals(*chain), rtol=0, atol=1e-8)
 
 
@@ -74,8 +73,7 @@ def test_parts_have_the_marginals_of_whole_sequences(chain, part_tokens, piece):
 def test_forbidden_transitions(chain, warm_up):
     expected = plain_marginals(*chain)
     assume(expected is not None)
-    with sizes(warm_up=warm_up):
-        found, _ = read(*chain)
+    found, _ = read(*chain, SIZES._replace(warm_up=warm_up))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
 
 
@@ -83,8 +81,8 @@ def test_parts():
     """Sequences of like length are in one part as long as there is room; long ones are cut, two pieces to a part."""
     rng = np.random.default_rng(0)
     lengths = [4, 7, 2, 9, 30, 3, 10]
-    with sizes(warm_up=20):
-        _, parts = read(rng.normal(size=(sum(lengths), 3)), np.zeros((3, 3)), lengths)
+    scores = rng.normal(size=(sum(lengths), 3))
+    _, parts = read(scores, np.zeros((3, 3)), lengths, tuning=SIZES._replace(warm_up=20))
     assert parts == [(12, True), (12, True), (6, True), (10, True), (9, False), (11, False), (5, False)]
 
 
@@ -93,8 +91,7 @@ def test_pieces_that_do_not_agree_are_summed_as_one(change):
     """Only the first and the last token say something; with -20 for every change of label it is heard everywhere."""
     scores, trans = np.zeros((40, 2)), np.array([[0.0, change], [change, 0.0]])
     scores[0, 1], scores[-1, 1] = 3.0, 2.0
-    with sizes():
-        found, parts = read(scores, trans, [40])
+    found, parts = read(scores, trans, [40])
     np.testing.assert_allclose(found, plain_marginals(scores, trans, [40], np.ones((40, 2), bool)), atol=1e-8)
     assert parts == ([(12, True)] * 3 + [(4, True)] if not change else [(40, False)])
 
@@ -103,8 +100,7 @@ def test_labels_that_alternate():
     """0,1,0,1,... is the only way: no piece can tell where it stands."""
     trans, allowed = np.array([[NEVER, 0.0], [0.0, NEVER]]), np.ones((25, 2), bool)
     allowed[0, 1] = False
-    with sizes():
-        found, parts = read(np.zeros((25, 2)), trans, [25], allowed)
+    found, parts = read(np.zeros((25, 2)), trans, [25], allowed)
     assert found.tolist() == [[1, 0], [0, 1]] * 12 + [[1, 0]] and parts == [(25, False)]
 
 
@@ -114,8 +110,8 @@ def test_tolerance_is_for_the_sum():
     scores, trans, lengths = rng.normal(size=(400, 3)), rng.normal(0, 0.3, (3, 3)), [400]
     expected = plain_marginals(scores, trans, lengths, np.ones(scores.shape, bool))
     for tolerance, kept in ((1e-2, True), (1e-5, False)):
-        with sizes(piece=4, warm_up=4), mock.patch.object(module, "TOLERANCE", tolerance):
-            found, parts = read(scores, trans, lengths)
+        tuning = SIZES._replace(piece_tokens=4, piece_tolerance=tolerance)
+        found, parts = read(scores, trans, lengths, tuning=tuning)
         error = np.abs(found - expected).max()
         assert parts[0][1] == kept and error < tolerance / 2
         assert (error > 1e-9) == kept
@@ -129,13 +125,17 @@ def test_distances():
 
 @pytest.mark.parametrize("lengths, sequence", [([3, 2, 3], 1), ([3, 20], 1), ([20, 2], 1), ([3] * 8 + [2], 8)])
 def test_sequence_without_a_path(lengths, sequence):
-    """In any part, whole or in pieces, it is named by its number in the batch. Label 0 cannot follow 1."""
+    """In any part, whole or in pieces, there is no result, and predictions name it by its number in the batch. Label 0
+    cannot follow 1."""
     allowed, start = np.ones((sum(lengths), 2), bool), sum(lengths[:sequence])
     allowed[start, 0] = allowed[start + 1, 1] = False
-    with sizes(), pytest.raises(NoPath, match=rf"\[HS023\] Sequence {sequence} "):
-        read(np.zeros(allowed.shape), np.array([[0.0, 0], [NEVER, 0]]), lengths, allowed)
+    weights = Weights(np.array([[0.0, 0], [NEVER, 0]]))
+    potentials = Potentials(np.zeros(allowed.shape), weights, np.array(lengths), allowed=allowed)
+    assert read_parts(potentials, lambda part: part, tuning=SIZES) is None
+    with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {sequence} "):
+        labels_and_probable(potentials, 0.1, tuning=SIZES)
 
 
 def test_transitions_that_differ_by_too_much():
-    with sizes(), pytest.raises(LostDigits):
-        read(np.zeros((30, 2)), np.array([[0.0, 301], [0, 0]]), [2, 28])
+    potentials = Potentials(np.zeros((30, 2)), Weights(np.array([[0.0, 301], [0, 0]])), np.array([2, 28]))
+    assert read_parts(potentials, lambda part: part, tuning=SIZES) is None

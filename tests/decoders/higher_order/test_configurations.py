@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.exact import decode_exact, exact_posterior
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.higher_order.configurations import (
     ConfigurationLattice,
     configuration_paths,
-    configuration_posterior,
 )
+from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.configurations import Configurations, check_configurations
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import Paths
@@ -76,7 +76,7 @@ def test_batch_is_decoded_as_enumerated(factor, data):
 def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
     case = data.draw(cases(signed=True, configurations=6)).scaled(factor)
     assume(is_feasible(case))
-    got = exact_posterior(case.potentials())
+    got = posterior_of(case.potentials())
     assert_enumerated(got, case)
 
 
@@ -84,7 +84,7 @@ def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
 def test_results_are_finite_differences_of_log_z(case):
     case = case.doubles()
     potentials = case.potentials()
-    assert_finite_differences(lambda moved: exact_posterior(moved), potentials)
+    assert_finite_differences(posterior_of, potentials)
 
 
 @given(case=cases(signed=True, configurations=5, max_sequences=4), data=st.data())
@@ -92,17 +92,17 @@ def test_batch_is_the_singles_in_any_order(case, data):
     assume(is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     paths = decode_exact(batch.potentials())
-    got = exact_posterior(batch.potentials())
+    got = posterior_of(batch.potentials())
     singles = batch.singles()
     alone = [decode_exact(single.potentials()) for single in singles]
     np.testing.assert_allclose(paths.scores, [part.scores[0] for part in alone], rtol=1e-12, atol=1e-12)
-    parts = [exact_posterior(single.potentials()) for single in singles]
+    parts = [posterior_of(single.potentials()) for single in singles]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(got.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-9)
-    in_order = [parts[i].configuration_counts[single.configurations.index(entry)]
+    np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-9)
+    in_order = [parts[i].expected.configuration_weights[single.configurations.index(entry)]
                 for i, single in enumerate(singles)
                 for entry in single.configurations]  # fmt: skip
-    np.testing.assert_allclose(got.configuration_counts, in_order, atol=1e-9)
+    np.testing.assert_allclose(got.expected.configuration_weights, in_order, atol=1e-9)
 
 
 @given(case=cases(signed=True, max_sequences=1, configurations=6, max_tokens=5, forbidden=False))
@@ -150,11 +150,11 @@ def test_skip_chain_worked_out_by_hand(n_gap):
     assert decode_exact(skip_chain(2.5, n_gap).potentials()).labels.tolist() == [1, *[0] * n_gap, 0]
     assert decode_exact(skip_chain(0.5, n_gap).potentials()).labels.tolist() == [1, *[0] * n_gap, 2]
     assert lattice_of(skip_chain(2.5, n_gap)).n_states.tolist() == [3, *[6] * n_gap, 3]
-    got = exact_posterior(skip_chain(2.5, n_gap).potentials())
+    got = posterior_of(skip_chain(2.5, n_gap).potentials())
     e, w = np.exp(1.0), np.exp(2.5)
     both, neither = (e + 1) * 2, (e + 1) * e + 1 * 2 + 1 * e  # sums over the first and the last label
     assert got.log_z == pytest.approx([n_gap * np.log(3) + np.log(w * both + neither)])
-    assert got.configuration_counts == pytest.approx([w * both / (w * both + neither)])
+    assert got.expected.configuration_weights == pytest.approx([w * both / (w * both + neither)])
 
 
 def test_configurations_that_nest_and_cross():
@@ -179,7 +179,7 @@ def test_configurations_that_nest_and_cross():
         assert got.tolist() == [weights[labels]]
     assert decode_exact(case.potentials()).labels.tolist() == [1, 1, 1, 0]
     assert decode_exact(case.potentials()).scores.tolist() == [max(weights.values())] == [3.875]
-    assert_enumerated(exact_posterior(case.potentials()), case)
+    assert_enumerated(posterior_of(case.potentials()), case)
 
 
 @pytest.mark.parametrize("n_spans", [0, 3, 4, 17, 33])
@@ -194,12 +194,12 @@ def test_many_spans_that_overlap(n_spans):
     if n_spans:
         assert lattice_of(case).n_states[1:-2].tolist() == [4] * (n_spans - 1)
         assert [paths.labels[i + 1] for i in range(n_spans)] == [(i + 1) % 2 for i in range(n_spans)]
-        got = exact_posterior(case.potentials())
+        got = posterior_of(case.potentials())
         alone = [1.0 + np.exp(weight) for _, _, weight in spans]  # given 1 at the beginning, the others are free
         total = np.prod(alone) + 2.0**n_spans
         assert got.log_z == pytest.approx([np.log(2 * total)])
         shares = [np.exp(w) / a * np.prod(alone) / total for (_, _, w), a in zip(spans, alone, strict=True)]
-        np.testing.assert_allclose(got.configuration_counts, shares)
+        np.testing.assert_allclose(got.expected.configuration_weights, shares)
 
 
 @pytest.mark.parametrize("labels", [frozenset(), frozenset([0, 1])])
@@ -212,7 +212,7 @@ def test_states_that_differ_in_one_of_many_spans(n_others, labels):
     case = Case(scores, np.zeros((2, 2)), np.array([3]), configurations=(*others, (0, (zero, anything, zero), 2.0)))
     assert lattice_of(case).n_states.tolist() == [2, 4, 2]
     assert_best(case)
-    assert_enumerated(exact_posterior(case.potentials()), case)
+    assert_enumerated(posterior_of(case.potentials()), case)
 
 
 def many_states(n):
@@ -233,7 +233,7 @@ def test_limit_on_the_states():
         r"\[HS038\] 32 states are needed at token 4 for the 5 configurations that overlap there, more than the limit "
         r"of 31\. Let fewer features overlap .* or raise `max_states`"
     )
-    for function in (decode_exact, exact_posterior):
+    for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
             function(potentials)
 
@@ -246,7 +246,7 @@ def test_spans_that_cannot_be(first, size):
     )
     potentials = Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])).potentials()._replace(configurations=spans)
     message = rf"\[HS037\] The configuration number 1, tokens {first} to {first + size - 1} does not lie within one"
-    for function in (decode_exact, exact_posterior):
+    for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
             function(potentials)
 
@@ -255,7 +255,7 @@ def test_spans_that_cannot_be(first, size):
 def test_weights_that_are_refused(weight):
     case = replace(skip_chain(1.0), configurations=(*skip_chain(1.0).configurations, (1, (frozenset([0]),), weight)))
     message = rf"\[HS036\] The weight of pattern \(configuration number 1, tokens 1 to 1\) is {weight}; weights must be"
-    for function in (decode_exact, exact_posterior):
+    for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
             function(case.potentials())
 
@@ -305,5 +305,5 @@ def test_patterns_written_as_configurations(case):
 
 
 def test_sums_without_patterns_have_no_counts_of_nodes():
-    got = configuration_posterior(lattice_of(skip_chain(1.0)), None)
-    assert got.node_counts.tolist() == [] == got.fired_counts.tolist()
+    got = posterior_of(skip_chain(1.0).potentials())
+    assert got.expected.node_weights.tolist() == [] == got.expected.fired_weights.tolist()

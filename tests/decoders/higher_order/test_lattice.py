@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders.higher_order.lattice import (
     Step,
     best_paths,
-    forward_sums,
     k_best_paths,
-    posterior,
-    sample_paths,
 )
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.problem.tuning import Tuning
@@ -107,29 +104,6 @@ def test_ties_go_to_the_lowest_state_right_to_left(lattice):
             assert [int(got.states[t][column]) for t in range(len(lowest))] == list(lowest)
 
 
-@given(lattice=lattices())
-def test_posterior_is_the_enumerated_one(lattice):
-    got, alphas = posterior(lattice, with_edge_scores=True), forward_sums(lattice)
-    for column in range(lattice.size_at_t[0]):
-        paths = lattice.paths(column)
-        log_z = np.logaddexp.reduce([score for score, _ in paths], initial=-np.inf)
-        assert got.log_z[column] == pytest.approx(log_z)
-        n_steps = int((lattice.size_at_t > column).sum())
-        for t, step in enumerate(lattice.steps[:n_steps]):
-            expected, moved = np.zeros(len(step.label)), np.zeros(len(step.source))
-            target = np.repeat(np.arange(len(step.label)), np.diff(step.first)) if t else np.zeros(0)
-            for score, states in paths if log_z > -np.inf else []:
-                expected[states[t]] += np.exp(score - log_z)
-                moved[(step.source == states[t - 1]) & (target == states[t])] += np.exp(score - log_z)
-            np.testing.assert_allclose(got.states[t][:, column], expected, atol=1e-12)
-            if t:
-                np.testing.assert_allclose(got.arcs[t][:, column], moved, atol=1e-12)
-        if n_steps == len(lattice.steps):
-            ends = [[score for score, states in paths if states[-1] == v] for v in range(len(step.label))]
-            expected = [np.logaddexp.reduce(scores, initial=-np.inf) for scores in ends]
-            np.testing.assert_allclose(alphas[-1][:, column], expected, rtol=1e-9, atol=1e-9)
-
-
 @given(lattice=lattices(max_columns=1), k=st.sampled_from([1, 3, 10, 300]))
 def test_k_best_paths_are_the_enumerated_ones(lattice, k):
     paths = sorted([path for path in lattice.paths(0) if path[0] > -np.inf], reverse=True)
@@ -140,18 +114,3 @@ def test_k_best_paths_are_the_enumerated_ones(lattice, k):
     got = k_best_paths(lattice, k)
     np.testing.assert_allclose(got.scores, [score for score, _ in paths[:k]])
     assert got.labels.tolist() == [lattice.labels_of(states) for _, states in paths[:k]]
-
-
-@given(lattice=lattices(max_columns=1), seed=st.integers(0, 99))
-def test_samples_are_paths_that_there_are(lattice, seed):
-    possible = [lattice.labels_of(states) for score, states in lattice.paths(0) if score > -np.inf]
-    if not possible:
-        with pytest.raises(NoPath):
-            sample_paths(lattice, 20, np.random.default_rng(seed))
-        return
-    drawn = sample_paths(lattice, 20, np.random.default_rng(seed))
-    assert drawn.shape == (20, len(lattice.steps)) and all(labels in possible for labels in drawn.tolist())
-
-
-def test_nothing_to_sum():
-    assert posterior(MadeUp([], [])).log_z.tolist() == []

@@ -1,33 +1,40 @@
 """Exclusive states: decoding and sums with weights of any sign and size, against enumeration."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.higher_order.longest_match import Arcs, any_sign_posterior, decode_any_sign
+from spacy_hoseq.decoders.higher_order.longest_match import Arcs, decode_any_sign
+from spacy_hoseq.decoders.posterior.features import exclusive
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
-from ...cases import Case, with_a_trie
+from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
 from ..chain.test_forward_backward import posterior as chain_posterior
 from ..chain.test_viterbi import decode_viterbi
 from ..posterior.posteriors import assert_enumerated, assert_finite_differences
+from .test_inclusive_sums import potentials_of
 
 
 def decode(case, tuning=TUNING):
     return decode_any_sign(case.potentials(), tuning=tuning)
 
 
+def summed(potentials, tuning=TUNING):
+    """What tests of all walks look at."""
+    log_z, counts = exclusive(potentials, None, tuning)
+    return SimpleNamespace(log_z=log_z, nodes=counts.scores, expected=counts)
+
+
 def posterior(case, tuning=TUNING):
-    patterns, allowed = case.pattern_scores(), case.allowed
-    return any_sign_posterior(case.scores, case.trans, patterns, case.lengths, allowed=allowed, tuning=tuning)
+    return summed(potentials_of(case), tuning)
 
 
 def is_feasible(case):
@@ -58,8 +65,8 @@ def test_posterior_is_the_enumerated_one(case):
     assume(is_feasible(case))
     got = posterior(case)
     assert_enumerated(got, case)
-    assert (got.transitions[case.trans == -np.inf] == 0).all()
-    assert case.allowed is None or (got.marginals[~case.allowed] == 0).all()
+    assert (got.expected.trans[case.trans == -np.inf] == 0).all()
+    assert case.allowed is None or (got.nodes[~case.allowed] == 0).all()
 
 
 @pytest.mark.parametrize("factor", [30.0, -1000.0])
@@ -78,18 +85,13 @@ def test_pattern_of_large_weight_in_every_labelling(weight):
     got = posterior(case)
     ends = {-1000.0: -1000.0, 1000.0: 3000.0}  # one labelling has the least or the most of it: 1 or 3 times
     assert got.log_z == pytest.approx([ends[weight]])
-    np.testing.assert_allclose(got.marginals[[0, 4], 0], float(weight > 0))
-    assert got.node_counts[case.pattern_scores().trie.node_of[0]] == pytest.approx(3.0 if weight > 0 else 1.0)
+    np.testing.assert_allclose(got.nodes[[0, 4], 0], float(weight > 0))
+    assert got.expected.node_weights[case.pattern_scores().trie.node_of[0]] == pytest.approx(3.0 if weight > 0 else 1.0)
 
 
 @given(case=cases(signed=True, forbidden=False, max_labels=3, max_tokens=3, max_sequences=2))
 def test_results_are_finite_differences_of_log_z(case):
-    def posterior_of(potentials):
-        scores, trans, patterns = potentials.scores, potentials.trans, potentials.patterns
-        return any_sign_posterior(scores, trans, patterns, potentials.lengths, allowed=case.allowed)
-
-    case = case.doubles()
-    assert_finite_differences(posterior_of, with_a_trie(case))
+    assert_finite_differences(summed, potentials_of(case.doubles()))
 
 
 @given(case=cases(rounded=True, forbidden=False))
@@ -101,7 +103,7 @@ def test_no_patterns_is_the_chain(case):
     assert decode_any_sign(case.potentials()).labels.tolist() == expected.labels.tolist()
     sums, of_chain = posterior(case), chain_posterior(case)
     np.testing.assert_allclose(sums.log_z, of_chain.log_z, rtol=1e-12)
-    np.testing.assert_allclose(sums.transitions, of_chain.transitions, atol=1e-12)
+    np.testing.assert_allclose(sums.expected.trans, of_chain.expected.trans, atol=1e-12)
 
 
 @given(case=cases(signed=True, max_sequences=7), data=st.data(), cells=st.sampled_from([1, 60, 200]))
@@ -113,14 +115,14 @@ def test_posterior_of_a_batch_is_that_of_its_sequences(case, data, cells):
     got, labels = posterior(batch, tuning), decode(batch, tuning).labels
     parts = [posterior(single) for single in batch.singles()]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12)
-    np.testing.assert_allclose(got.marginals, np.concatenate([part.marginals for part in parts]), atol=1e-12)
-    np.testing.assert_allclose(got.transitions, sum(part.transitions for part in parts), atol=1e-11)
-    np.testing.assert_allclose(got.node_counts, sum(part.node_counts for part in parts), atol=1e-11)
+    np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-12)
+    np.testing.assert_allclose(got.expected.trans, sum(part.expected.trans for part in parts), atol=1e-11)
+    np.testing.assert_allclose(got.expected.node_weights, sum(part.expected.node_weights for part in parts), atol=1e-11)
     assert labels.tolist() == decode(batch).labels.tolist()
-    in_order = [posterior(single).fired_counts[single.fired.index(entry)]
+    in_order = [posterior(single).expected.fired_weights[single.fired.index(entry)]
                 for i, single in enumerate(batch.singles())
                 for entry in single.fired]  # fmt: skip
-    np.testing.assert_allclose(got.fired_counts, in_order, atol=1e-12)
+    np.testing.assert_allclose(got.expected.fired_weights, in_order, atol=1e-12)
 
 
 @pytest.mark.parametrize("patterns", [[], [(0, 1), (0, 0), (1, 0), (1, 1)], [(0, 1, 0), (1, 1), (0, 1, 1, 1)]])
@@ -160,16 +162,16 @@ def test_no_permitted_labelling():
     """Sequences of several lengths: the message names the one by its number in the batch."""
     allowed = np.array([[True, True], [True, False], [False, True], [True, True], [True, True]])
     case = Case(np.zeros((5, 2)), np.array([[0, -np.inf], [0, 0]]), np.array([1, 2, 2]), allowed=allowed)
-    for function in (decode, posterior):
-        with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
-            function(case)
+    with pytest.raises(ValueError, match=r"\[HS023\] Sequence 1 has no permitted label sequence"):
+        decode(case)
+    assert posterior(case).log_z.tolist()[:2] == [pytest.approx(np.log(2)), -np.inf]
 
 
 def test_empty_batch():
     case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64), (((0, 1), -1.0),))
     got = posterior(case)
-    assert got.log_z.tolist() == [] and got.marginals.shape == (0, 2)
-    assert got.transitions.tolist() == [[0, 0], [0, 0]] and got.node_counts.tolist() == [0, 0, 0]
+    assert got.log_z.tolist() == [] and got.nodes.shape == (0, 2)
+    assert got.expected.trans.tolist() == [[0, 0], [0, 0]] and got.expected.node_weights.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
@@ -179,22 +181,8 @@ def test_weights_that_are_refused(weight):
         Case(scores, trans, lengths, (((0, 1), 1.0), ((1, 0, 1), weight))),
         Case(scores, trans, lengths, fired=((2, (1, 0, 1), weight),)),
     ):
-        for function in (decode, posterior):
-            with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(1, 0, 1\) is {weight}; .*finite"):
-                function(case)
-
-
-@pytest.mark.parametrize("code, change", [
-    ("HS020", {"scores": np.array([[0, np.nan], [0, 0]])}),
-    ("HS021", {"trans": np.array([[0, np.inf], [0, 0]])}),
-    ("HS022", {"allowed": np.array([[True, True], [False, False]])}),
-    ("HS024", {"trans": np.zeros((2, 3))}),
-    ("HS025", {"lengths": np.array([1])}),
-])  # fmt: skip
-def test_input_that_the_posterior_refuses(code, change):
-    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]))
-    with pytest.raises(ValueError, match=rf"\[{code}\]"):
-        posterior(replace(case, **change))
+        with pytest.raises(ValueError, match=rf"\[HS036\] The weight of pattern \(1, 0, 1\) is {weight}; .*finite"):
+            decode(case)
 
 
 def test_configurations_are_refused():

@@ -2,37 +2,42 @@
 
 import numpy as np
 
-from spacy_hoseq.decoders.chain.chain_marginals import Arcs
+from spacy_hoseq.decoders.problem.posterior import Arcs
+from spacy_hoseq.decoders.problem.potentials import PotentialsGradient
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 
 
-def assert_enumerated(got, case, tolerance=1e-9):
-    """All fields, for a batch. log Z: relative and absolute; counts and probabilities: absolute."""
+def assert_enumerated(posterior, case, tolerance=1e-9):
+    """log Z and all expected counts, for a batch. log Z: relative and absolute; counts and probabilities: absolute."""
     tables = [oracle.joint_table(single) for single in case.singles()]
     log_z = [table.log_z for table in tables]
-    np.testing.assert_allclose(got.log_z, log_z, rtol=tolerance, atol=tolerance)
-    marginals = np.concatenate([table.marginals for table in tables])
-    np.testing.assert_allclose(got.marginals, marginals, atol=tolerance)
-    np.testing.assert_allclose(got.transitions, sum(table.transitions for table in tables), atol=tolerance)
+    np.testing.assert_allclose(posterior.log_z, log_z, rtol=tolerance, atol=tolerance)
+    marginals, got = np.concatenate([table.marginals for table in tables]), posterior.expected
+    np.testing.assert_allclose(posterior.nodes, marginals, atol=tolerance)
+    np.testing.assert_allclose(got.scores, marginals, atol=tolerance)
+    np.testing.assert_allclose(got.trans, sum(table.transitions for table in tables), atol=tolerance)
     if case.patterns or case.fired:
         trie = case.pattern_scores().trie
         strings = [trie.string(node) for node in range(case.n_labels, len(trie))]
         counts = [sum(table.expected_count(string) for table in tables) for string in strings]
-        np.testing.assert_allclose(got.node_counts, [0.0] * case.n_labels + counts, atol=tolerance)
+        np.testing.assert_allclose(got.node_weights, [0.0] * case.n_labels + counts, atol=tolerance)
     else:
-        assert not got.node_counts.any(), "counts of nodes without patterns"
+        assert not got.node_weights.any(), "counts of nodes without patterns"
     expected = []
     for token, string, _ in case.fired:
         sequence = sequence_of(case, token)
         expected.append(tables[sequence].expected_count(string, [token - case.starts[sequence]]))
-    np.testing.assert_allclose(got.fired_counts, expected, atol=tolerance)
+    np.testing.assert_allclose(got.fired_weights, expected, atol=tolerance)
     expected = []
     for first, sets, _ in case.configurations:
         sequence = sequence_of(case, first)
         expected.append(tables[sequence].expected_match(first - case.starts[sequence], sets))
-    np.testing.assert_allclose(got.configuration_counts, expected, atol=tolerance)
+    np.testing.assert_allclose(got.configuration_weights, expected, atol=tolerance)
+    assert (got.edge_scores is None) == (case.edge_scores is None)
+    if got.edge_scores is not None:
+        np.testing.assert_allclose(got.edge_scores, enumerated_arcs(case), atol=tolerance)
 
 
 def sequence_of(case, token):
@@ -41,34 +46,32 @@ def sequence_of(case, token):
 
 def assert_finite_differences(posterior_of, potentials):
     """`posterior_of(potentials)` holds the derivatives of the summed log Z by every field of the potentials."""
-    scores, trans, configurations = potentials.scores, potentials.trans, potentials.configurations
-    weights, fired = potentials.weights, potentials.fired
-    got = posterior_of(potentials)
+    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    got = posterior_of(potentials).expected
 
-    def assert_derivative(mine, given, changed):
-        numeric = oracle.central_differences(lambda moved: posterior_of(changed(moved)).log_z.sum(), given)
+    def assert_derivative(mine, at, changed):
+        numeric = oracle.central_differences(lambda moved: posterior_of(changed(moved)).log_z.sum(), at)
         assert oracle.relative_error(mine, numeric) < 1e-6, (mine, numeric)
 
-    features = (weights.trie, weights.node_weights) if weights.has_patterns else ()
-    assert_derivative(got.marginals, scores, lambda moved: potentials._replace(scores=moved))
-    assert_derivative(got.transitions, trans, lambda moved: potentials._replace(weights=Weights(moved, *features)))
+    def with_trans(moved):
+        patterns = (weights.trie, weights.node_weights) if weights.has_patterns else ()
+        return potentials._replace(weights=Weights(moved, *patterns))
+
+    def with_nodes(deep):
+        node_weights = np.concatenate([weights.node_weights[: weights.n_labels], deep])
+        return potentials._replace(weights=Weights(weights.trans, weights.trie, node_weights))
+
+    assert_derivative(got.scores, potentials.scores, lambda moved: potentials._replace(scores=moved))
+    assert_derivative(got.trans, weights.trans, with_trans)
     if weights.has_patterns:
-        n_labels = weights.n_labels
-
-        def with_nodes(deep):
-            moved = np.concatenate([weights.node_weights[:n_labels], deep])
-            return potentials._replace(weights=Weights(trans, weights.trie, moved))
-
-        assert_derivative(got.node_counts[n_labels:], weights.node_weights[n_labels:], with_nodes)
+        assert_derivative(got.node_weights[weights.n_labels :], weights.node_weights[weights.n_labels :], with_nodes)
     if fired is not None:
         assert_derivative(
-            got.fired_counts,
-            fired.weights,
-            lambda moved: potentials._replace(fired=fired._replace(weights=moved)),
+            got.fired_weights, fired.weights, lambda moved: potentials._replace(fired=fired._replace(weights=moved))
         )
     if configurations is not None:
         assert_derivative(
-            got.configuration_counts,
+            got.configuration_weights,
             configurations.weights,
             lambda moved: potentials._replace(configurations=configurations._replace(weights=moved)),
         )
@@ -136,10 +139,11 @@ def random_segments(case, rng, goes_on, n=3):
 
 def enumerated_gradient(case, d_nodes, arcs=None, d_arcs=None):
     """Cov(f, c) of all features f, with c the cost of a labelling: d_nodes (N, L) of its labels and d_arcs (A,) of its
-    pairs. RETURNS those of scores (N, L), trans (L, L), the trie's nodes (U,) and fired entries (M,)."""
+    pairs. RETURNS (PotentialsGradient)."""
     n_labels, trie = case.n_labels, case.pattern_scores().trie
     scores, trans = np.zeros(case.scores.shape), np.zeros(case.trans.shape)
-    nodes, fired = np.zeros(len(trie)), np.zeros(len(case.fired))
+    nodes, fired, spans = np.zeros(len(trie)), np.zeros(len(case.fired)), np.zeros(len(case.configurations))
+    edges = np.zeros((*case.scores.shape, n_labels))
     for start, labellings, p in distributions(case):
         length = labellings.shape[1]
         cost = sum(d_nodes[start + t, here] for t, here in enumerate(labellings.T))
@@ -150,13 +154,17 @@ def enumerated_gradient(case, d_nodes, arcs=None, d_arcs=None):
         for t, here in enumerate(labellings.T):
             scores[start + t] = np.bincount(here, weights=share, minlength=n_labels)
             if t:
-                np.add.at(trans, (labellings[:, t - 1], here), share)
+                np.add.at(edges[start + t], (labellings[:, t - 1], here), share)
             for node in range(n_labels, len(trie)):
                 nodes[node] += share @ ends_with(labellings, t, trie.string(node))
             for j, (token, string, _) in enumerate(case.fired):
                 if token == start + t:
                     fired[j] = share @ ends_with(labellings, t, string)
-    return scores, trans, nodes, fired
+        trans = trans + edges[start : start + length].sum(axis=0)
+        for j, (first, sets, _) in enumerate(case.configurations):
+            if start <= first < start + length:
+                spans[j] = share @ oracle.lies_in(labellings, first - start, sets)
+    return PotentialsGradient(scores, trans, nodes, fired, spans, edges)
 
 
 def assert_close(found, expected, tolerance=1e-9):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain.chain_marginals import ChainMarginals
 from spacy_hoseq.decoders.posterior.label_ngrams import AFTER, BEFORE, LabelLattice
+from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
 from spacy_hoseq.decoders.posterior.sparse_marginals import ProbableLabels, certain_labels, probable_labels
 
 from ... import oracle
@@ -22,8 +22,8 @@ PLACES.append((-2, -1, 0, 1, 2))
 
 
 def lattice_of(case, threshold, margin=MARGIN):
-    marginals = ChainMarginals(case.scores, case.trans, case.lengths, allowed=case.allowed)
-    return LabelLattice(probable_labels(marginals, case.lengths, threshold), case.lengths, margin)
+    marginals = forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
+    return LabelLattice(probable_labels(marginals, threshold), case.lengths, margin)
 
 
 def shape_of(places):
@@ -259,8 +259,8 @@ def test_gradient_through_marginals_of_a_chain(seed, threshold):
     forbidden[0, 2] = seed == 0
 
     def loss(scores, trans):
-        marginals = ChainMarginals(scores, np.where(forbidden, -np.inf, trans), lengths)
-        probable = probable_labels(marginals, lengths, threshold)
+        marginals = forward_backward(scores, np.where(forbidden, -np.inf, trans), lengths)
+        probable = probable_labels(marginals, threshold)
         lattice = LabelLattice(probable, lengths, MARGIN)
         value, back = smooth_loss(lattice, np.random.default_rng(9), threshold)
         return value, lambda: (marginals, probable, back())

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.chain.chain_posterior import chain_posterior
 from spacy_hoseq.decoders.exact import decode_exact, exact_labels
 from spacy_hoseq.decoders.posterior import posterior_pruning as module
-from spacy_hoseq.decoders.posterior.marginals import marginals_of
-from spacy_hoseq.decoders.posterior.posterior_pruning import decode_probable
+from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
+from spacy_hoseq.decoders.posterior.posterior_pruning import decode_some, least_likely, likely_labels
 from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ... import oracle
@@ -19,14 +21,18 @@ from ...cases import Case
 from ...strategies import cases
 
 
-def labels_of(case):
-    potentials = case.potentials()
-    return decode_probable(potentials, marginals_of(potentials, allowed=case.allowed), allowed=case.allowed)
+def labels_of(case, undecided=TUNING.undecided):
+    potentials, tuning = case.potentials(), TUNING._replace(undecided=undecided)
+    posterior = chain_posterior(potentials, case.lengths)
+    cells = posterior.likely(least_likely(case.n_labels, tuning))
+    order = np.lexsort((cells.labels, cells.tokens))
+    found = likely_labels(potentials, cells.chosen(order), posterior.log_z, tuning)
+    return decode_some(potentials, found.undecided, found.labels)
 
 
-def assert_best(case):
+def assert_best(case, undecided=TUNING.undecided):
     """The scores are compared, since two labellings may share the best one."""
-    labels = labels_of(case)
+    labels = labels_of(case, undecided)
     assert labels.dtype == np.int32
     for start, single in zip(case.starts, case.singles(), strict=True):
         own = labels[start : start + len(single.scores)]
@@ -46,16 +52,11 @@ def test_best_of_all_labellings(case, sharpness):
     assert_best(chain_of(case, sharpness))
 
 
-@given(case=cases(forbidden=False))
-def test_best_of_all_labellings_with_patterns(case):
-    assert_best(case.doubles())
-
-
 def test_most_probable_labels_that_are_not_the_best_labelling():
     """0,1 has 0.4, and 1,0 and 0,0 have 0.3 each: the most probable labels make 0,0."""
     case = Case(np.zeros((2, 2)), np.log(np.array([[0.3, 0.4], [0.3, 1e-9]])), np.array([2]))
     potentials = case.potentials()
-    assert marginals_of(potentials).nodes.argmax(axis=1).tolist() == [0, 0]
+    assert posterior_of(potentials).nodes.argmax(axis=1).tolist() == [0, 0]
     assert labels_of(case).tolist() == [0, 1]
 
 
@@ -68,15 +69,14 @@ def test_only_what_is_unsure_is_decoded():
     scores[10, [0, 2]] = 18, 19.95
     case = Case(scores, rng.normal(0, 0.1, (3, 3)), np.array([4, 7, 6]))
     with (
-        mock.patch.object(module, "UNDECIDED", 0.05),
         mock.patch.object(module, "sparse_viterbi", wraps=sparse_viterbi) as windows,
         mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode,
     ):
-        labels = labels_of(case)
+        labels = labels_of(case, 0.05)
     assert windows.call_args.args[2].tolist() == [2]
     assert decode.call_args.args[0].lengths.tolist() == [6] and labels[:10].tolist() == [1] * 10
     best = decode_exact(case.potentials())
-    assert path_score(case.scores, case.trans, labels, case.lengths) == pytest.approx(best.scores)
+    assert path_score(case.potentials(), labels) == pytest.approx(best.scores)
 
 
 def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
@@ -85,7 +85,7 @@ def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
     scores, trans = np.array([[3.0, 0, 0, 50], [3, 0, 0.1, 50]]), np.zeros((4, 4))
     trans[0, 0] = -np.inf
     case = Case(scores, trans, np.array([2]), allowed=np.array([[True, True, True, False]] * 2))
-    assert marginals_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 0]
+    assert posterior_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 0]
     with mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode:
         assert labels_of(case).tolist() == [0, 2]
     assert not decode.called, "the best of the labels that are left is probable enough"
@@ -94,8 +94,7 @@ def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
 
 @given(case=cases(), sharpness=st.sampled_from([0.3, 1.0, 4.0]), undecided=st.sampled_from([0.01, 0.1, 0.3, 0.5]))
 def test_whatever_is_too_faint(case, sharpness, undecided):
-    with mock.patch.object(module, "UNDECIDED", undecided):
-        assert_best(chain_of(case, sharpness))
+    assert_best(chain_of(case, sharpness), undecided)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +106,7 @@ def test_most_probable_labels_that_cannot_follow_each_other(undecided, decoded):
     trans = np.full((5, 5), -np.inf)
     trans[0, 1:4], trans[4, 4] = np.log(0.2), np.log(0.4)
     case = Case(np.zeros((2, 5)), trans, np.array([2]))
-    assert marginals_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 4]
-    with (
-        mock.patch.object(module, "UNDECIDED", undecided),
-        mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode,
-    ):
-        assert labels_of(case).tolist() == [4, 4]
+    assert posterior_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 4]
+    with mock.patch.object(module, "exact_labels", wraps=exact_labels) as decode:
+        assert labels_of(case, undecided).tolist() == [4, 4]
     assert decode.called == decoded

@@ -1,22 +1,14 @@
 """The best labels with probable labels, or with segments: by enumeration, and the same in parts of any size."""
 
 import itertools
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain import pieces as chain_parts
-from spacy_hoseq.decoders.posterior import posterior_pruning as probable_path
-from spacy_hoseq.decoders.posterior import predictions
-from spacy_hoseq.decoders.posterior.predictions import (
-    ChainLabelling,
-    Labelling,
-    labels_and_probable,
-    labels_and_segments,
-)
+from spacy_hoseq.decoders.posterior.predictions import labels_and_probable, labels_and_segments
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -29,10 +21,7 @@ PARTS = st.sampled_from([1, 3, 1000])
 
 def parts_of(n_tokens, long=1000):
     """Parts of so many tokens; sequences of at least `long` ones in pieces of two."""
-    return (
-        mock.patch.multiple(chain_parts, PART_TOKENS=n_tokens, LONG=long, PIECE=2, WARM_UP=3),
-        mock.patch.object(predictions, "LONG", long),
-    )
+    return Tuning(part_tokens=n_tokens, long_tokens=long, piece_tokens=2, warm_up=3)
 
 
 def assert_best(case, labels):
@@ -43,19 +32,19 @@ def assert_best(case, labels):
         assert oracle.score_of(single, own[None])[0] == pytest.approx(oracle.joint_table(single).best)
 
 
-def assert_probable(case, threshold, tolerance=1e-9):
-    labels, probable = labels_and_probable(case.potentials(), threshold, allowed=case.allowed)
+def assert_probable(case, threshold, tolerance=1e-9, tuning=TUNING):
+    labels, probable = labels_and_probable(case.potentials(), threshold, tuning=tuning)
     assert_best(case, labels)
     for got, expected in zip(as_tables(probable), enumerated(case, threshold), strict=True):
         assert got.keys() == expected.keys()
         assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=tolerance)
 
 
-def assert_segments(case, seed, tolerance=1e-9):
+def assert_segments(case, seed, tolerance=1e-9, tuning=TUNING):
     """Segments of each sequence: of the labellings that have the labels there, and no pair across which it goes on."""
     rng = np.random.default_rng(seed)
     goes_on = rng.random(case.trans.shape) < 0.4
-    found = labels_and_segments(case.potentials(), goes_on, allowed=case.allowed, with_nodes=True)
+    found = labels_and_segments(case.potentials(), goes_on, with_nodes=True, tuning=tuning)
     assert_best(case, found.labels)
     nodes = np.concatenate([oracle.joint_table(single).marginals for single in case.singles()])
     assert found.nodes == pytest.approx(nodes, abs=1e-6)
@@ -82,33 +71,26 @@ def fit(case, sharpness=1.0):
 
 @given(case=cases(), n_tokens=PARTS, threshold=st.sampled_from([0.0, 0.01, 0.3]), sharpness=st.sampled_from([0.3, 4.0]))
 def test_probable_labels_of_a_chain(case, n_tokens, threshold, sharpness):
-    first, second = parts_of(n_tokens)
-    with first, second:
-        assert_probable(fit(case, sharpness), threshold)
+    assert_probable(fit(case, sharpness), threshold, tuning=parts_of(n_tokens))
 
 
 @given(case=cases(), n_tokens=PARTS, seed=st.integers(0, 99), sharpness=st.sampled_from([0.3, 4.0]))
 def test_segments_of_a_chain(case, n_tokens, seed, sharpness):
-    first, second = parts_of(n_tokens)
-    with first, second:
-        assert isinstance(assert_segments(fit(case, sharpness), seed), ChainLabelling)
+    assert_segments(fit(case, sharpness), seed, tuning=parts_of(n_tokens))
 
 
 @given(case=cases(min_labels=2), n_tokens=PARTS, seed=st.integers(0, 99), undecided=st.sampled_from([0.2, 2.0]))
 def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, undecided):
     """All that are less probable are decoded apart: with a limit of 2 every sequence."""
-    first, second = parts_of(n_tokens)
-    with first, second, mock.patch.object(probable_path, "UNDECIDED", undecided):
-        assert_segments(fit(case), seed)
-        assert_probable(fit(case), 0.01)
+    tuning = parts_of(n_tokens)._replace(undecided=undecided)
+    assert_segments(fit(case), seed, tuning=tuning)
+    assert_probable(fit(case), 0.01, tuning=tuning)
 
 
 @given(case=cases(max_sequences=2), n_tokens=PARTS, seed=st.integers(0, 99))
 def test_long_sequences_in_pieces(case, n_tokens, seed):
-    first, second = parts_of(n_tokens, long=3)
-    with first, second:
-        assert_segments(fit(case), seed, tolerance=1e-8)
-        assert_probable(fit(case), 0.01, tolerance=1e-8)
+    assert_segments(fit(case), seed, tolerance=1e-8, tuning=parts_of(n_tokens, long=3))
+    assert_probable(fit(case), 0.01, tolerance=1e-8, tuning=parts_of(n_tokens, long=3))
 
 
 @given(case=cases(forbidden=False, configurations=2), seed=st.integers(0, 99))
@@ -124,7 +106,7 @@ def test_probable_labels_with_patterns(case, threshold):
 @given(case=cases_with_edge_scores(), seed=st.integers(0, 99))
 def test_scores_of_pairs_at_each_token(case, seed):
     case = fit(case)
-    assert isinstance(assert_segments(case, seed), Labelling)
+    assert_segments(case, seed)
     assert_probable(case, 0.01)
 
 
@@ -132,7 +114,7 @@ def test_scores_of_pairs_at_each_token(case, seed):
 def test_wide_transitions_are_summed_on_logarithms(seed):
     trans = np.array([[0.0, 301.0], [0.0, 0.0]])
     case = Case(np.random.default_rng(seed).normal(size=(5, 2)), trans, np.array([3, 2]))
-    assert isinstance(assert_segments(case, 0), Labelling)
+    assert_segments(case, 0)
     assert_probable(case, 0.01)
 
 

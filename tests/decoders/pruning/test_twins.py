@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.chain.forward_backward import forward_backward
 from spacy_hoseq.decoders.kbest import k_best
+from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
 from spacy_hoseq.decoders.problem.path_score import path_score
 
 from ...cases import Case
@@ -133,5 +133,5 @@ def test_posterior_is_its_plain_twin(seed, scale):
     got = forward_backward(case.scores, case.trans, case.lengths)
     log_z, marginals, transitions = zip(*map(plain_posterior, case.singles()), strict=True)
     assert got.log_z == pytest.approx(log_z)
-    np.testing.assert_allclose(got.marginals, np.concatenate(marginals), atol=1e-9)
-    np.testing.assert_allclose(got.transitions, sum(transitions), atol=1e-9)
+    np.testing.assert_allclose(got.nodes, np.concatenate(marginals), atol=1e-9)
+    np.testing.assert_allclose(got.expected.trans, sum(transitions), atol=1e-9)

@@ -2,8 +2,8 @@
 
 import srsly
 
-from .toy import toy_file
 from ...repository import ROOT, run
+from .toy import toy_file
 
 SCRIPT = ROOT / "experiments" / "ocr" / "dual_iterations.py"
 

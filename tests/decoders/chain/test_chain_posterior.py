@@ -5,11 +5,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain.chain_marginals import Arcs, ChainMarginals
-from spacy_hoseq.decoders.chain.forward_backward import forward_backward
-from spacy_hoseq.decoders.problem.results import LostDigits, NoPath
+from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
+from spacy_hoseq.decoders.problem.posterior import Arcs
+from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
+from ...cases import Case
 from ...strategies import cases
 from ..posterior.posteriors import (
     assert_close,
@@ -23,8 +25,15 @@ from ..posterior.posteriors import (
 from .test_forward_backward import only_way_on
 
 
+def posterior(scores, trans, lengths, allowed=None):
+    """In scaled probabilities, which do not fail here."""
+    found = chain_posterior(Potentials(scores, Weights(trans), lengths, allowed=allowed), lengths)
+    assert isinstance(found, ChainPosterior)
+    return found
+
+
 def chain(case):
-    return ChainMarginals(case.scores, case.trans, case.lengths, allowed=case.allowed)
+    return posterior(case.scores, case.trans, case.lengths, case.allowed)
 
 
 def all_arcs(case):
@@ -51,7 +60,7 @@ def test_marginals_are_the_enumerated_ones(case):
     assert found.log_z == pytest.approx([table.log_z for table in tables])
     assert found.nodes == pytest.approx(np.concatenate([table.marginals for table in tables]), abs=1e-12)
     every = enumerated_arcs(case)
-    assert found.arcs(all_arcs(case)) == pytest.approx(every.reshape(-1), abs=1e-12)
+    assert found.pairs(all_arcs(case)) == pytest.approx(every.reshape(-1), abs=1e-12)
     assert every.sum() == pytest.approx(len(case.scores) - len(case.lengths))
 
 
@@ -60,7 +69,7 @@ def test_some_arcs_are_those_of_all(case, seed):
     """In any order, also twice; 0 at first tokens."""
     case = fit(case)
     arcs, every = random_arcs(case, np.random.default_rng(seed)), enumerated_arcs(case)
-    found = chain(case).arcs(arcs)
+    found = chain(case).pairs(arcs)
     assert found == pytest.approx(every[arcs], abs=1e-12)
     assert not found[np.isin(arcs.tokens, case.starts)].any()
 
@@ -77,7 +86,7 @@ def test_gradient_is_the_covariance(kind, case, seed):
         given_arcs = [arcs, np.random.default_rng(seed).normal(size=len(arcs.tokens))]
     given_arcs = [] if kind == "nodes" else given_arcs
     found = chain(case).backprop(d_nodes, *given_arcs)
-    assert_close(found, enumerated_gradient(case, d_nodes, *given_arcs)[:2], 1e-10)
+    assert_close(found[:2], enumerated_gradient(case, d_nodes, *given_arcs)[:2], 1e-10)
 
 
 @given(case=cases(), seed=st.integers(0, 99))
@@ -87,13 +96,13 @@ def test_arcs_at_first_tokens_have_no_cost(case, seed):
     changed = d_arcs.copy()
     changed[case.starts] += 100.0
     before, after = (chain(case).backprop(d_nodes, all_arcs(case), d.reshape(-1)) for d in (d_arcs, changed))
-    assert_close(after, before, 0)
+    assert_close(after[:5], before[:5], 0)
 
 
 def test_all_arcs_are_at_first_tokens():
-    found, rng = ChainMarginals(np.eye(3, 2), np.eye(2), np.array([2, 1])), np.random.default_rng(0)
+    found, rng = posterior(np.eye(3, 2), np.eye(2), np.array([2, 1])), np.random.default_rng(0)
     d_nodes, firsts = rng.normal(size=(3, 2)), Arcs(*np.array([[0, 2, 2], [0, 1, 0], [1, 0, 0]]))
-    assert_close(found.backprop(d_nodes, firsts, np.full(3, 7.0)), found.backprop(d_nodes), 0)
+    assert_close(found.backprop(d_nodes, firsts, np.full(3, 7.0))[:5], found.backprop(d_nodes)[:5], 0)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -114,14 +123,14 @@ def test_gradient_is_that_of_finite_differences(seed, closed, masked):
     arcs = every_arc(14, n_labels)
 
     def marginals(scores, trans):
-        return ChainMarginals(scores, np.where(forbidden, -np.inf, trans), lengths, allowed=allowed)
+        return posterior(scores, np.where(forbidden, -np.inf, trans), lengths, allowed)
 
     def loss(scores, trans):
         found = marginals(scores, trans)
-        return float((d_nodes * np.sin(3 * found.nodes)).sum() + (d_arcs * found.arcs(arcs) ** 2).sum())
+        return float((d_nodes * np.sin(3 * found.nodes)).sum() + (d_arcs * found.pairs(arcs) ** 2).sum())
 
     found = marginals(scores, trans)
-    gradient = found.backprop(3 * d_nodes * np.cos(3 * found.nodes), arcs, 2 * d_arcs * found.arcs(arcs))
+    gradient = found.backprop(3 * d_nodes * np.cos(3 * found.nodes), arcs, 2 * d_arcs * found.pairs(arcs))
     by_scores = oracle.central_differences(lambda moved: loss(moved, trans), scores)
     by_trans = oracle.central_differences(lambda moved: loss(scores, moved), trans)
     assert oracle.relative_error(gradient.scores, by_scores) < 1e-6
@@ -155,15 +164,6 @@ def test_the_same_cost_for_all_labels_has_no_gradient(case, value):
     assert found.scores == pytest.approx(0, abs=1e-10) and found.trans == pytest.approx(0, abs=1e-10)
 
 
-def test_long_sequence_agrees_with_forward_backward():
-    rng = np.random.default_rng(0)
-    scores, trans, lengths = rng.normal(0, 4, (3000, 5)), rng.normal(0, 3, (5, 5)), np.array([2500, 1, 499])
-    found, expected = ChainMarginals(scores, trans, lengths), forward_backward(scores, trans, lengths)
-    assert found.log_z == pytest.approx(expected.log_z) and found.nodes == pytest.approx(expected.marginals, abs=1e-12)
-    arcs = found.arcs(every_arc(3000, 5)).reshape(3000, 5, 5)
-    assert arcs.sum(axis=0) == pytest.approx(expected.transitions)
-
-
 @given(case=cases(max_sequences=3), seed=st.integers(0, 99), restricted=st.booleans())
 def test_segments_are_the_enumerated_ones(case, seed, restricted):
     """All labellings that have the labels there, and no pair across which the segment goes on, are added up."""
@@ -176,25 +176,25 @@ def test_segments_are_the_enumerated_ones(case, seed, restricted):
 
 def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
     rng = np.random.default_rng(0)
-    found = ChainMarginals(rng.normal(size=(5, 3)), rng.normal(size=(3, 3)), np.array([2, 3]))
+    found = posterior(rng.normal(size=(5, 3)), rng.normal(size=(3, 3)), np.array([2, 3]))
     tokens, ones, labels = np.repeat(np.arange(5), 3), np.ones(15, int), np.tile(np.arange(3), 5)
     assert found.segments(tokens, ones, labels).reshape(5, 3) == pytest.approx(found.nodes)
     pairs = found.segments(np.full(9, 2), np.full(9, 2), np.array(list(np.ndindex(3, 3))).reshape(-1))
-    assert pairs == pytest.approx(found.arcs(Arcs(np.full(9, 3), *np.indices((3, 3)).reshape(2, -1))))
+    assert pairs == pytest.approx(found.pairs(Arcs(np.full(9, 3), *np.indices((3, 3)).reshape(2, -1))))
     assert found.segments(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int)).tolist() == []
 
 
 @pytest.mark.parametrize("first, size", [(0, 0), (1, 2), (4, 2), (5, 1), (-1, 1)])
 def test_segments_lie_within_one_sequence(first, size):
-    found = ChainMarginals(np.zeros((5, 3)), np.zeros((3, 3)), np.array([2, 3]))
+    found = posterior(np.zeros((5, 3)), np.zeros((3, 3)), np.array([2, 3]))
     with pytest.raises(ValueError, match=r"\[HS098\]"):
         found.segments(np.array([first]), np.array([size]), np.zeros(size, int))
 
 
 def test_forbidden_transitions_have_no_probability_and_no_gradient():
     scores, trans = np.zeros((3, 2)), np.array([[0.0, -np.inf], [1.0, 0.5]])
-    found = ChainMarginals(scores, trans, np.array([3]))
-    assert not found.arcs(Arcs(*np.array([[0, 1, 2], [0, 0, 0], [1, 1, 1]]))).any()
+    found = posterior(scores, trans, np.array([3]))
+    assert not found.pairs(Arcs(*np.array([[0, 1, 2], [0, 0, 0], [1, 1, 1]]))).any()
     assert found.backprop(np.eye(3, 2)).trans[0, 1] == 0
     assert np.isfinite(found.backprop(np.eye(3, 2)).scores).all()
 
@@ -205,47 +205,52 @@ def test_low_share_that_is_the_only_way_on(score):
     case = only_way_on(score)
     found, (d_nodes, d_arcs) = chain(case), directions(case, 0)
     assert found.nodes == pytest.approx(oracle.joint_table(case).marginals, abs=1e-12)
-    assert found.arcs(all_arcs(case)) == pytest.approx(enumerated_arcs(case).reshape(-1), abs=1e-12)
+    assert found.pairs(all_arcs(case)) == pytest.approx(enumerated_arcs(case).reshape(-1), abs=1e-12)
     costs = all_arcs(case), d_arcs.reshape(-1)
-    assert_close(found.backprop(d_nodes, *costs), enumerated_gradient(case, d_nodes, *costs)[:2], 1e-10)
+    assert_close(found.backprop(d_nodes, *costs)[:2], enumerated_gradient(case, d_nodes, *costs)[:2], 1e-10)
 
 
 def test_label_that_cannot_be_reached_and_has_high_scores():
     scores, allowed = np.tile([0.0, 1], (800, 1)), np.ones((800, 2), bool)
     allowed[0, 1] = False
-    found = ChainMarginals(scores, np.array([[0.0, -np.inf], [0, 0]]), np.array([800]), allowed=allowed)
+    found = posterior(scores, np.array([[0.0, -np.inf], [0, 0]]), np.array([800]), allowed)
     assert found.nodes == pytest.approx(np.tile([1.0, 0], (800, 1)))
-    assert_close(found.backprop(np.ones((800, 2))), (np.zeros((800, 2)), np.zeros((2, 2))))
+    assert_close(found.backprop(np.ones((800, 2)))[:2], (np.zeros((800, 2)), np.zeros((2, 2))))
 
 
 def test_no_tokens_and_no_arcs():
     nothing = np.zeros(0, int)
-    found, none = ChainMarginals(np.zeros((0, 2)), np.zeros((2, 2)), nothing), Arcs(nothing, nothing, nothing)
+    found, none = posterior(np.zeros((0, 2)), np.zeros((2, 2)), nothing), Arcs(nothing, nothing, nothing)
     gradient = found.backprop(np.zeros((0, 2)), none, np.zeros(0))
-    assert found.nodes.shape == (0, 2) and found.arcs(none).tolist() == []
+    assert found.nodes.shape == (0, 2) and found.pairs(none).tolist() == []
     assert gradient.trans.tolist() == [[0, 0], [0, 0]]
-    some = ChainMarginals(np.eye(2), np.eye(2), np.array([2]))
-    assert_close(some.backprop(np.eye(2), none, np.zeros(0)), some.backprop(np.eye(2)), 0)
+    some = posterior(np.eye(2), np.eye(2), np.array([2]))
+    assert_close(some.backprop(np.eye(2), none, np.zeros(0))[:5], some.backprop(np.eye(2))[:5], 0)
 
 
 def test_errors():
-    with pytest.raises(LostDigits, match=r"\[HS097\].*less than 300.*differ by 400"):
-        ChainMarginals(np.zeros((2, 2)), np.array([[0.0, 400.0], [1, 2]]), np.array([2]))
-    with pytest.raises(LostDigits, match=r"\[HS097\].*where some are forbidden"):
-        chain(only_way_on(-600.0))
-    with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1"):
-        ChainMarginals(np.zeros((3, 2)), np.full((2, 2), -np.inf), np.array([1, 2]))
-    with pytest.raises(ValueError, match=r"\[HS020\]"):
-        ChainMarginals(np.full((1, 2), np.nan), np.zeros((2, 2)), np.array([1]))
+    with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of d_nodes: got \(2, 3\), expected \(2, 2\)"):
+        posterior(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2])).backprop(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("case", [
+    Case(np.zeros((2, 2)), np.array([[0.0, 400.0], [1, 2]]), np.array([2])),
+    only_way_on(-600.0),
+    Case(np.zeros((3, 2)), np.full((2, 2), -np.inf), np.array([1, 2])),
+])  # fmt: skip
+def test_no_result_where_digits_are_lost_or_there_is_no_path(case):
+    assert chain_posterior(case.potentials(), case.lengths) is None
 
 
 def test_arguments_are_not_changed():
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=shape) for shape in ((4, 2), (2, 2), (4, 2), 16)]
     before = [array.copy() for array in arrays]
-    found = ChainMarginals(arrays[0], arrays[1], np.array([3, 1]))
+    found = posterior(arrays[0], arrays[1], np.array([3, 1]))
     once = found.backprop(arrays[2], every_arc(4, 2), arrays[3])
-    assert_close(found.backprop(arrays[2], every_arc(4, 2), arrays[3]), once, 0)  # nor what is kept for the way back
+    assert_close(
+        found.backprop(arrays[2], every_arc(4, 2), arrays[3])[:5], once[:5], 0
+    )  # nor what is kept for the way back
     assert all(np.array_equal(*pair) for pair in zip(arrays, before, strict=True))
 
 
@@ -290,7 +295,7 @@ def test_algorithm_2_of_the_paper_needs_three_changes(n_tokens):
     rng = np.random.default_rng(n_tokens)
     scores, trans, d_nodes = rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)), rng.normal(size=(n_tokens, 3))
     d_arcs = rng.normal(size=(n_tokens, 3, 3))
-    marginals = ChainMarginals(scores, trans, np.array([n_tokens]))
+    marginals = posterior(scores, trans, np.array([n_tokens]))
     found = marginals.backprop(d_nodes, every_arc(n_tokens, 3), d_arcs.reshape(-1))
     changed, printed = (algorithm_2(scores, trans, d_nodes, d_arcs, printed=p) for p in (False, True))
     assert found.scores == pytest.approx(changed[0]) and found.trans == pytest.approx(changed[1])

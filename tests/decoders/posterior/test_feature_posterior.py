@@ -1,23 +1,24 @@
-"""Marginals with label patterns and backpropagation through them, against sums over all labellings."""
+"""p(y | x) with label patterns and backpropagation through it, against sums over all labellings."""
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.chain.chain_marginals import Arcs, ChainMarginals
-from spacy_hoseq.decoders.higher_order import pattern_marginals as module
-from spacy_hoseq.decoders.higher_order.pattern_marginals import PatternMarginals
-from spacy_hoseq.decoders.problem.trie import no_patterns
+from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
+from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
+from spacy_hoseq.decoders.problem.posterior import Arcs
+from spacy_hoseq.decoders.problem.tuning import TUNING
+from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 from ...cases import Case
 from ...strategies import cases
 from ..chain.test_forward_backward import NEVER, only_way_on
-from ..posterior.posteriors import (
+from ..higher_order.test_inclusive_sums import with_pattern
+from .posteriors import (
     assert_close,
     enumerated_arcs,
     enumerated_gradient,
@@ -26,11 +27,13 @@ from ..posterior.posteriors import (
     random_arcs,
     random_segments,
 )
-from .test_pattern_posterior import with_pattern
 
 
-def marginals(case):
-    return PatternMarginals(case.scores, case.trans, case.pattern_scores(), case.lengths, allowed=case.allowed)
+def marginals(case, tuning=TUNING):
+    """Without patterns, too, as if there were some."""
+    trie, node_weights, fired = case.pattern_scores()
+    potentials = case.potentials()._replace(weights=Weights(case.trans, trie, node_weights), fired=fired)
+    return FeaturePosterior(potentials.check(), tuning=tuning)
 
 
 def fit(case):
@@ -58,9 +61,9 @@ def test_marginals_are_the_enumerated_ones(signed, data, seed):
     every, arcs = enumerated_arcs(case), random_arcs(case, np.random.default_rng(seed))
     assert_close([found.log_z], [np.array([table.log_z for table in tables])])
     assert_close([found.nodes], [np.concatenate([table.marginals for table in tables])])
-    assert_close([found.arcs(arcs)], [every[arcs]])
-    assert_close([found.arcs(every_arc(len(case.scores), case.n_labels))], [every.reshape(-1)])
-    assert not found.arcs(arcs)[np.isin(arcs.tokens, case.starts)].any()
+    assert_close([found.pairs(arcs)], [every[arcs]])
+    assert_close([found.pairs(every_arc(len(case.scores), case.n_labels))], [every.reshape(-1)])
+    assert not found.pairs(arcs)[np.isin(arcs.tokens, case.starts)].any()
 
 
 @pytest.mark.parametrize("restricted", [False, True])
@@ -80,7 +83,7 @@ def test_gradient_is_the_covariance(signed, with_arcs, data, seed):
     case = draw_case(data, signed)
     costs = random_costs(case, seed)
     costs = costs if with_arcs else costs[:1]
-    assert_close(marginals(case).backprop(*costs), enumerated_gradient(case, *costs))
+    assert_close(marginals(case).backprop(*costs)[:5], enumerated_gradient(case, *costs)[:5])
 
 
 @pytest.mark.long
@@ -97,45 +100,45 @@ def test_gradient_is_that_of_finite_differences(closed, masked):
     if masked:
         allowed[[1, 6, 8], [1, 2, 0]] = False
     case = Case(rng.normal(size=(9, 3)), rng.normal(size=(3, 3)), np.array([5, 4]), patterns, fired, allowed)
-    scores = case.pattern_scores()
+    trie, node_weights, fires_here = case.pattern_scores()
     of_nodes, of_arcs = rng.normal(size=(9, 3)), rng.normal(size=20)
     arcs = Arcs(rng.integers(0, 9, 20), rng.integers(0, 3, 20), rng.integers(0, 3, 20))
 
-    def at(emissions=case.scores, trans=case.trans, deep=scores.weights[3:], fires=scores.fired.weights):
-        weights = np.concatenate([scores.weights[:3], deep])  # single labels have no weight
-        moved = scores._replace(weights=weights, fired=scores.fired._replace(weights=fires))
-        trans = np.where(forbidden, NEVER, trans)
-        return PatternMarginals(emissions, trans, moved, case.lengths, allowed=allowed)
+    def at(emissions=case.scores, trans=case.trans, deep=node_weights[3:], fires=fires_here.weights):
+        weights = np.concatenate([node_weights[:3], deep])  # single labels have no weight
+        weights, fires = Weights(np.where(forbidden, NEVER, trans), trie, weights), fires_here._replace(weights=fires)
+        return FeaturePosterior(case.potentials()._replace(scores=emissions, weights=weights, fired=fires))
 
     def loss(**moved):
         found = at(**moved)
-        return float((of_nodes * np.sin(3 * found.nodes)).sum() + (of_arcs * found.arcs(arcs) ** 2).sum())
+        return float((of_nodes * np.sin(3 * found.nodes)).sum() + (of_arcs * found.pairs(arcs) ** 2).sum())
 
     found = at()
-    gradient = found.backprop(3 * of_nodes * np.cos(3 * found.nodes), arcs, 2 * of_arcs * found.arcs(arcs))
+    gradient = found.backprop(3 * of_nodes * np.cos(3 * found.nodes), arcs, 2 * of_arcs * found.pairs(arcs))
     parts = [("emissions", case.scores, gradient.scores), ("trans", case.trans, gradient.trans)]
-    parts += [("deep", scores.weights[3:], gradient.nodes[3:]), ("fires", scores.fired.weights, gradient.fired)]
+    parts += [("deep", node_weights[3:], gradient.node_weights[3:])]
+    parts += [("fires", fires_here.weights, gradient.fired_weights)]
     for name, array, mine in parts:
         numeric = oracle.central_differences(lambda moved, name=name: loss(**{name: moved}), array)
         assert oracle.relative_error(mine, numeric) < 1e-6, name
     assert (gradient.trans[forbidden] == 0).all() and (gradient.scores[~allowed] == 0).all()
-    assert gradient.nodes[:3].tolist() == [0, 0, 0]
+    assert gradient.node_weights[:3].tolist() == [0, 0, 0]
 
 
 @given(case=cases(), seed=st.integers(0, 99))
 def test_without_patterns_it_is_that_of_the_chain(case, seed):
     case = fit(case.without_patterns())
     rng, (d_nodes, arcs, d_arcs) = np.random.default_rng(seed), random_costs(case, seed)
-    found = PatternMarginals(case.scores, case.trans, no_patterns(case.n_labels), case.lengths, allowed=case.allowed)
-    expected = ChainMarginals(case.scores, case.trans, case.lengths, allowed=case.allowed)
+    expected = forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
+    found = marginals(case)
     goes_on = rng.random(case.trans.shape) < 0.4
     *segments, _ = random_segments(case, rng, goes_on)
-    assert_close([found.log_z, found.nodes, found.arcs(arcs)], [expected.log_z, expected.nodes, expected.arcs(arcs)])
+    assert_close([found.log_z, found.nodes, found.pairs(arcs)], [expected.log_z, expected.nodes, expected.pairs(arcs)])
     assert_close([found.segments(*segments, goes_on)], [expected.segments(*segments, goes_on)])
     for costs in ([d_nodes], [d_nodes, arcs, d_arcs]):
         got = found.backprop(*costs)
-        assert_close(got[:2], expected.backprop(*costs), 1e-11)
-        assert got.nodes.tolist() == [0] * case.n_labels and got.fired.tolist() == []
+        assert_close(got[:2], expected.backprop(*costs)[:2], 1e-11)
+        assert got.node_weights.tolist() == [0] * case.n_labels and got.fired_weights.tolist() == []
 
 
 @given(case=cases(), seed=st.integers(0, 99))
@@ -144,7 +147,7 @@ def test_arcs_at_first_tokens_have_no_cost(case, seed):
     d_nodes, arcs, d_arcs = random_costs(case, seed)
     changed = np.where(np.isin(arcs.tokens, case.starts), d_arcs + 100, d_arcs)
     found = marginals(case)
-    assert_close(found.backprop(d_nodes, arcs, changed), found.backprop(d_nodes, arcs, d_arcs))
+    assert_close(found.backprop(d_nodes, arcs, changed)[:5], found.backprop(d_nodes, arcs, d_arcs)[:5])
 
 
 @given(case=cases(max_sequences=6), cells=st.sampled_from([1, 40, 200]))
@@ -152,9 +155,8 @@ def test_groups_change_nothing(case, cells):
     case = fit(case)
     costs = random_costs(case, 0)
     whole = marginals(case).backprop(*costs)
-    with mock.patch.object(module, "CELLS", cells):
-        parts = marginals(case).backprop(*costs)
-    assert_close(parts, whole, 1e-10)
+    parts = marginals(case, TUNING._replace(sum_cells=cells, arc_cells=cells)).backprop(*costs)
+    assert_close(parts[:5], whole[:5], 1e-10)
 
 
 def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
@@ -165,7 +167,7 @@ def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
     assert found.segments(tokens, ones, labels).reshape(5, 3) == pytest.approx(found.nodes)
     pairs = np.indices((3, 3)).reshape(2, -1)
     two = found.segments(np.full(9, 2), np.full(9, 2), pairs.T.reshape(-1))
-    assert two == pytest.approx(found.arcs(Arcs(np.full(9, 3), *pairs)))
+    assert two == pytest.approx(found.pairs(Arcs(np.full(9, 3), *pairs)))
 
 
 def test_segment_that_may_go_on_worked_out_by_hand():
@@ -184,9 +186,9 @@ def test_large_costs_and_weights_lose_no_digits():
     d_nodes, arcs, d_arcs = random_costs(case, 1)
     small = marginals(case).backprop(d_nodes, arcs, d_arcs)
     large = marginals(case).backprop(1e6 * d_nodes, arcs, 1e6 * d_arcs)
-    for one, other in zip(small, large, strict=True):
+    for one, other in zip(small[:5], large[:5], strict=True):
         assert other == pytest.approx(1e6 * one, rel=1e-9, abs=1e-8)
-    assert_close(small, enumerated_gradient(case, d_nodes, arcs, d_arcs))
+    assert_close(small[:5], enumerated_gradient(case, d_nodes, arcs, d_arcs)[:5])
 
 
 @pytest.mark.parametrize("score", [-300.0, -330.0])
@@ -195,7 +197,7 @@ def test_low_share_that_is_the_only_way_on(score):
     case = with_pattern(only_way_on(score))
     found, costs = marginals(case), random_costs(case, 0)
     assert_close([found.nodes], [oracle.joint_table(case).marginals])
-    assert_close(found.backprop(*costs), enumerated_gradient(case, *costs))
+    assert_close(found.backprop(*costs)[:5], enumerated_gradient(case, *costs)[:5])
 
 
 def test_label_that_cannot_be_reached_and_has_high_scores():
@@ -211,23 +213,24 @@ def test_nothing_is_asked_for(lengths):
     nothing, n_tokens = np.zeros(0, int), sum(lengths)
     case = Case(np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array(lengths, int), (((0, 1), 1.0),))
     found, none = marginals(case), Arcs(nothing, nothing, nothing)
-    assert found.arcs(none).tolist() == found.segments(nothing, nothing, nothing).tolist() == []
+    assert found.pairs(none).tolist() == found.segments(nothing, nothing, nothing).tolist() == []
     assert found.segments(nothing, nothing, nothing, np.eye(2, dtype=bool)).tolist() == []
     costs = np.ones((n_tokens, 2))
-    assert_close(found.backprop(costs, none, np.zeros(0)), found.backprop(costs), 0)
-    assert_close(found.backprop(costs), [np.zeros(case.scores.shape), np.zeros((2, 2)), np.zeros(3), np.zeros(0)])
+    assert_close(found.backprop(costs, none, np.zeros(0))[:5], found.backprop(costs)[:5], 0)
+    assert_close(found.backprop(costs)[:4], [np.zeros(case.scores.shape), np.zeros((2, 2)), np.zeros(3), np.zeros(0)])
 
 
 def test_arguments_are_not_changed():
     rng = np.random.default_rng(0)
     patterns, fired = (((0, 1), 1.0),), ((2, (1, 1), 2.0),)
     case = Case(rng.normal(size=(4, 2)), rng.normal(size=(2, 2)), np.array([3, 1]), patterns, fired)
-    patterns, costs = case.pattern_scores(), random_costs(case, 0)
-    arrays = [case.scores, case.trans, patterns.weights, *patterns.fired, costs[0], *costs[1], costs[2]]
+    potentials, costs = case.potentials(), random_costs(case, 0)
+    weights = potentials.weights
+    arrays = [case.scores, weights.trans, weights.node_weights, *potentials.fired, costs[0], *costs[1], costs[2]]
     before = [array.copy() for array in arrays]
-    found = PatternMarginals(case.scores, case.trans, patterns, case.lengths)
+    found = FeaturePosterior(potentials)
     once = found.backprop(*costs)
-    assert_close(found.backprop(*costs), once, 0)
+    assert_close(found.backprop(*costs)[:5], once[:5], 0)
     assert all(np.array_equal(*pair) for pair in zip(arrays, before, strict=True))
 
 
@@ -238,18 +241,21 @@ def test_segments_lie_within_one_sequence(first, size):
         found.segments(np.array([first]), np.array([size]), np.zeros(size, int))
 
 
-def vanishing():
-    return with_pattern(only_way_on(-600.0))
-
-
 def test_errors():
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([1, 2]), (((0, 1), 1.0),))
     with pytest.raises(ValueError, match=r"\[HS024\] Wrong shape of d_nodes: got \(3, 1\), expected \(3, 2\)"):
         marginals(case).backprop(np.zeros((3, 1)))
-    for large, code in ((replace(case, trans=np.array([[0.0, 400.0], [0, 0]])), "HS028"), (vanishing(), "HS097")):
-        found = marginals(large)  # by longest matches, which have no way back
-        assert_close([found.nodes], [np.concatenate([oracle.joint_table(s).marginals for s in large.singles()])])
-        with pytest.raises(ValueError, match=rf"\[{code}\]"):
-            found.backprop(np.ones(large.scores.shape))
     with pytest.raises(ValueError, match=r"\[HS020\]"):
         marginals(replace(case, scores=np.full((3, 2), np.nan)))
+
+
+@pytest.mark.parametrize("case", [
+    Case(np.zeros((3, 2)), np.array([[0.0, 400.0], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),)),
+    Case(np.eye(4, 2), np.eye(2), np.array([4]), (((0, 1), -50.0),)),
+    with_pattern(only_way_on(-600.0)),
+])  # fmt: skip
+def test_where_inclusive_messages_would_lose_digits(case):
+    """They are summed as longest matches, and so is the way back."""
+    found, costs = marginals(case), random_costs(case, 0)
+    assert_close([found.nodes], [np.concatenate([oracle.joint_table(s).marginals for s in case.singles()])])
+    assert_close(found.backprop(*costs)[:5], enumerated_gradient(case, *costs)[:5])

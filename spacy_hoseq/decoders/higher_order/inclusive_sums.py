@@ -11,126 +11,108 @@ since labellings whose longest match is x carry e^psi(x), and their share of w_t
 fail to x. No term is negative if all weights are >= 0; with others the sum is exact as well, but digits cancel.
 Everything else is the derivative of log Z, by the chain rule through these two lines, backwards in time.
 
-Checked against enumeration and finite differences in tests/decoders/higher_order/test_pattern_posterior.py.
+The way back. The expectations are analytic functions of scores and weights. So their covariance with a cost c, the
+derivative in its direction
+
+    Cov(f, c) = d/dl E_l[f] at l = 0,      p_l(y | x) proportional to exp(score(x, y) + l c(y))
+
+is the imaginary part of what the walk computes for scores + i STEP c, divided by STEP (Squire & Trapp 1998; Azuma &
+Matsumoto 2011, equation 18 and after it). No difference is taken, so STEP can be so small that its square vanishes, and
+the result is exact to rounding.
+
+Checked against enumeration and finite differences in tests/decoders/higher_order/test_inclusive_sums.py.
 """
 
 from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ...errors import Errors
+from ...arrays import Floats, Ints
 from ..chain.forward_backward import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
 from ..problem.firing import added_up, expand_fired
-from ..problem.layout import Layout, check_scores, make_layout, packed_scores, parts_of
-from ..problem.results import LostDigits, NoPath, Posterior
-from ..problem.trie import Fired, PatternScores
+from ..problem.layout import Layout, make_layout, packed_scores
+from ..problem.posterior import Sums
+from ..problem.potentials import Potentials, PotentialsGradient
+from ..problem.trie import Fired
+from ..problem.weights import Weights
 
 MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits
-CELLS = 4_000_000  # lattice cells of one group of sequences; a single longer sequence takes what it needs
+STEP = 1e-50  # imaginary; its square vanishes beside 1
 
 
-def pattern_posterior(
-    scores: AnyFloats,
-    trans: AnyFloats,
-    patterns: PatternScores,
-    lengths: AnyInts,
-    *,
-    allowed: Optional[Mask] = None,
-) -> Posterior:
-    """log Z, marginals and expected counts of a chain with label patterns, for a batch of sequences.
+def inclusive_sums(potentials: Potentials, costs: Optional[Potentials] = None) -> Optional[Sums]:
+    """E[f] of all features of some sequences, without configurations; with costs their covariances with c(y) = score(x,
+    y) under `costs`, which differ in scores and in what fires. RETURNS None if digits are lost on the way, or if a
+    sequence has no path: some transitions are forbidden, and a share vanishes that may count later.
 
-    p(y | x) = exp(objective of `decode_nonnegative`) / Z(x), over the allowed label sequences. Weights of any sign.
-
-    RETURNS (Posterior): the gradient of sum(log_z) with respect to `scores`, `trans`, `patterns.weights` and
-        `patterns.fired.weights` is `marginals`, `transitions`, `node_counts` and `fired_counts`.
-    RAISES ValueError [HS020-HS025]; [HS028]: transitions and pattern weights at a token differ by more than MAX_RANGE,
-        or negative weights at a token add up to less than -MAX_LOSS; [HS097]: some transitions are forbidden, and a
-        probability vanishes that may count later (or no sequence of labels is left).
-
-    Time O(N (L^2 + U)), memory O(T U) for the longest sequence, O(CELLS) for shorter ones.
+    To be asked only where `keeps_digits`. Time O(N (L^2 + U)), memory O(N U).
     """
-    check_scores(scores, trans, allowed)
-    layout = make_layout(lengths, len(scores))
-    check_stable(trans, patterns)
-    fired = patterns.fired
-    total = Posterior(
-        np.zeros(len(layout.lengths)),
-        np.zeros(scores.shape),
-        np.zeros(trans.shape),
-        np.zeros(len(patterns.trie)),
-        np.zeros(0 if fired is None else len(fired.tokens)),
-    )
-    for sequences, tokens in parts_of(layout.lengths, len(layout.lengths), CELLS // len(patterns.trie)):
-        inside, entries = patterns.among(tokens, len(scores))
-        mask = None if allowed is None else allowed[tokens]
-        group = make_layout(layout.lengths[sequences], len(tokens))
-        found = PatternWalk(packed_scores(scores[tokens], mask, group), trans, inside, group).posterior()
-        total.log_z[sequences] = found.log_z
-        total.marginals[tokens] = found.marginals
-        total.transitions[:] += found.transitions
-        total.node_counts[:] += found.node_counts
-        total.fired_counts[entries] = found.fired_counts
-    if len(total.log_z) and total.log_z.min() == -np.inf:
-        raise NoPath(int(total.log_z.argmin()))
-    return total
+    layout = make_layout(potentials.lengths, len(potentials.scores))
+    emissions = packed_scores(potentials.scores, potentials.allowed, layout)
+    if costs is None:
+        return PatternWalk(emissions, potentials.weights, potentials.fired, layout).sums()
+    complex_emissions = emissions + 1j * STEP * packed_scores(costs.scores, None, layout)
+    fired = potentials.fired
+    if fired is not None and costs.fired is not None:
+        fired = fired._replace(weights=fired.weights + 1j * STEP * costs.fired.weights)
+    sums = PatternWalk(complex_emissions, potentials.weights, fired, layout).sums()
+    if sums is None:
+        return None
+    scores, trans, nodes, fired_counts = (np.asarray(part).imag / STEP for part in sums.counts[:4])
+    return Sums(sums.log_z.real, PotentialsGradient(scores, trans, nodes, fired_counts))
 
 
-def check_stable(trans: AnyFloats, patterns: PatternScores) -> None:
-    """RAISES ValueError [HS028]: weights with which sums over the trie would lose their digits."""
-    if not is_stable(trans, patterns):
-        got = dict(zip(("trans", "gain", "loss"), _spread(trans, patterns), strict=True))
-        raise ValueError(Errors.HS028.format(limit=MAX_RANGE, least=-MAX_LOSS, **got))
+def keeps_digits(potentials: Potentials) -> bool:
+    """Whether these weights let inclusive messages keep their digits: transitions and pattern weights at a token differ
+    by less than MAX_RANGE, so that a share of a message cannot vanish and come back (as in `forward_backward.py`), and
+    negative weights at a token do not add up to less than -MAX_LOSS, so that what is left of a sum has digits.
 
-
-def is_stable(trans: AnyFloats, patterns: PatternScores) -> bool:
-    """Whether `pattern_posterior` keeps its digits with these weights; if not, use `any_sign_posterior`."""
-    trans_range, gain, loss = _spread(trans, patterns)
-    return trans_range + gain - loss < MAX_RANGE and -loss < MAX_LOSS  # False for NaN
-
-
-def _spread(trans: AnyFloats, patterns: PatternScores) -> Tuple[float, float, float]:
-    """How far transitions that are not forbidden differ, and the most that patterns can add and take away (<= 0) at a
-    token."""
-    return finite_range(trans), _largest_sum(patterns, 1), -_largest_sum(patterns, -1)
+    Forbidden transitions are no part of the range; where there are some, the walk itself sees whether shares vanish.
+    """
+    weights, fired = potentials.weights, potentials.fired
+    gain, loss = _largest_sum(weights, fired, 1), _largest_sum(weights, fired, -1)
+    return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < MAX_LOSS  # False for NaN
 
 
 class PatternWalk:
     """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are scaled.
 
     emissions (L, N): packed scores. Every step is an analytic function of them and of the fired weights, so both may be
-    complex (pattern_marginals.py), and then all results are.
+    complex, and then all results are.
     """
 
-    def __init__(self, emissions: Floats, trans: AnyFloats, patterns: PatternScores, layout: Layout) -> None:
-        self.trie, self.layout, self.fired = patterns.trie, layout, patterns.fired
-        trie = self.trie
+    def __init__(self, emissions: Floats, weights: Weights, fired: Optional[Fired], layout: Layout) -> None:
+        self.trie, self.layout, self.fired = weights.trie, layout, fired
+        trie, trans = weights.trie, weights.precise_trans
         reached = reached_labels(emissions.real.T > -np.inf, trans, layout)
-        self.reached, self.range = None if reached is None else reached.T, finite_range(trans)
+        self.reached = None if reached is None else reached.T
         if self.reached is not None:
             emissions = np.where(self.reached, emissions, -np.inf)
         self.shift = emissions.real.max(axis=0, initial=-np.inf)
-        if not np.isfinite(self.shift).all():
-            raise LostDigits(self.range)
-        self.potentials = np.exp(emissions - self.shift)
+        self.has_paths = bool(np.isfinite(self.shift).all())
+        self.potentials = np.exp(emissions - np.where(np.isfinite(self.shift), self.shift, 0.0))
         self.type = emissions.dtype
         top = float(np.max(trans, initial=-np.inf))
         self.top = top if np.isfinite(top) else 0.0
-        self.trans_weights: Floats = np.exp(trans.astype(np.float64) - self.top)
+        self.trans_weights: Floats = np.exp(trans - self.top)
         self.deep = slice(trie.n_labels, len(trie))
         self.label, self.parent = trie.label[self.deep], trie.parent[self.deep]
         self.move = self.trans_weights[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
-        self.psi = trie.suffix_sums(patterns.weights)
+        self.psi = weights.psi
         has_fired = self.fired is not None and len(self.fired.tokens) > 0
         self.extra = expand_fired(self.fired, trie, layout) if has_fired and self.fired is not None else {}
         self.entries = _entries_by_step(self.fired, layout) if has_fired and self.fired is not None else {}
         self.by_parent, self.parents, self.parent_starts = _grouped(self.parent)
         self.by_label, self.labels, self.label_starts = _grouped(trie.label)
 
-    def posterior(self) -> Posterior:
+    def sums(self) -> Optional[Sums]:
+        """RETURNS None if digits are lost, or if a sequence has no path."""
         forward: List[Tuple[Floats, Floats, Floats]] = []  # (Z scaled, w, scale) of each step
         for t in range(len(self.layout.size_at_t)):
-            forward.append(self._step(t, forward[-1][0] if forward else None))
+            step = self._step(t, forward[-1][0] if forward else None) if self.has_paths else None
+            if step is None:
+                return None
+            forward.append(step)
         log_scale = np.concatenate([np.log(scale.real) for _, _, scale in forward]) if forward else np.zeros(0)
         by_rank = sum_by_rank(log_scale + self.shift, self.layout)
         by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
@@ -147,7 +129,8 @@ class PatternWalk:
         psi[nodes, columns] += weights
         return np.exp(psi)
 
-    def _step(self, t: int, before: Optional[Floats]) -> Tuple[Floats, Floats, Floats]:
+    def _step(self, t: int, before: Optional[Floats]) -> Optional[Tuple[Floats, Floats, Floats]]:
+        """RETURNS Z scaled, w, scale; None if digits are lost."""
         potentials = self.potentials[:, self.layout.step(t)]  # (L, n)
         n = potentials.shape[1]
         w = np.zeros((len(self.trie), n), self.type)
@@ -169,10 +152,10 @@ class PatternWalk:
         if self.reached is not None:
             singles, reached = slice(0, self.trie.n_labels), self.reached[:, self.layout.step(t)]
             if not scale.all() or vanished(z[singles].real, scaled[singles].real, reached):
-                raise LostDigits(self.range)
+                return None
         return scaled, w, scale
 
-    def _backward(self, forward: List[Tuple[Floats, Floats, Floats]], log_z: Floats) -> Posterior:
+    def _backward(self, forward: List[Tuple[Floats, Floats, Floats]], log_z: Floats) -> Sums:
         trie, layout = self.trie, self.layout
         n_labels = trie.n_labels
         marginals = np.zeros((n_labels, len(layout.tokens)), self.type)
@@ -224,7 +207,7 @@ class PatternWalk:
         matched[:n_labels] = 0.0
         flat = np.empty((len(layout.tokens), n_labels), self.type)
         flat[layout.tokens] = marginals.T
-        return Posterior(log_z, flat, transitions, matched, fired_counts)
+        return Sums(log_z, PotentialsGradient(flat, transitions, matched, fired_counts))
 
     def _count_fired(self, t: int, longest: Floats, fired_counts: Floats) -> None:
         """Probability of each fired entry whose last token is at step t: that its node is matched there."""
@@ -256,17 +239,17 @@ def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
     return order, distinct, starts
 
 
-def _largest_sum(patterns: PatternScores, sign: int) -> float:
+def _largest_sum(weights: Weights, fired: Optional[Fired], sign: int) -> float:
     """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >= 0.
 
     Nodes that match together are one another's suffixes, so that no two of them have equally many suffixes themselves.
     """
-    trie, _, fired = patterns
-    psi = float(trie.suffix_sums(np.maximum(sign * patterns.weights, 0.0)).max(initial=0.0))
+    trie = weights.trie
+    psi = float(trie.suffix_sums(np.maximum(sign * weights.node_weights, 0.0)).max(initial=0.0))
     if fired is None or not len(fired.tokens):
         return psi
     n_tokens = int(fired.tokens.max()) + 1
-    keys, sums = added_up(fired.tokens * len(trie) + fired.nodes, fired.weights.real, n_tokens * len(trie))
+    keys, sums = added_up(fired.tokens * len(trie) + fired.nodes, fired.weights, n_tokens * len(trie))
     tokens, nodes = np.divmod(keys, len(trie))
     most = np.zeros(n_tokens * trie.max_length)
     np.maximum.at(most, tokens * trie.max_length + trie.n_suffixes[nodes], sign * sums)

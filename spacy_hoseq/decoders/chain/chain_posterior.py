@@ -1,0 +1,267 @@
+"""p(y | x) of a first-order chain, in scaled probabilities, and backpropagation through it.
+
+    mu_t(y) = p(y_t = y | x)        nu_t(a, b) = p(y_{t-1} = a, y_t = b | x)
+
+A loss of these has gradients d_mu and d_nu; they make up a cost of each labelling, c(y) (`problem/posterior.py`).
+E[f c] is found by forward and backward passes that carry the cost of prefixes and suffixes along, in the order of time
+of forward-backward itself:
+
+    A_t(y)     = e_t(y) sum_a w(a, y) (A_{t-1}(a) + alpha_{t-1}(a) d_nu[t, a, y]) / scale_t + alpha_t(y) d_mu[t, y]
+    B_{t-1}(a) = sum_y w(a, y) e_t(y) (B_t(y) + beta_t(y) (d_mu[t, y] + d_nu[t, a, y])) / scale_t
+
+with e = exp(scores), w = exp(trans), alpha and beta scaled as in `forward_backward`. Then E[I(y_t = y) c] is
+A_t beta_t + alpha_t B_t. Tests compare with enumeration, and the gradient with finite differences.
+"""
+
+from functools import cached_property
+from typing import NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ..problem.layout import Layout, largest, make_layout, packed_edge_scores, ranges
+from ..problem.posterior import Arcs, Factors, Posterior, check_gradient
+from ..problem.potentials import Potentials, PotentialsGradient
+from .forward_backward import ScaledPrefixes, moved_on, packed_emissions, scaled_prefixes, scaled_suffixes, turned
+
+
+class Cells(NamedTuple):
+    """Labels of some tokens. tokens, labels (C,): those of each token together, ascending. p (C,): mu. alpha, message
+    (C,): alpha_t(y) and e_t(y) beta_t(y), which with the w between make nu. Those that fit to other marginals, too, are
+    scaled as if rows of alpha summed to 1."""
+
+    tokens: Ints
+    labels: Ints
+    p: Floats
+    alpha: Floats
+    message: Floats
+
+    def chosen(self, which: Ints) -> "Cells":
+        tokens, labels, p, alpha, message = self
+        return Cells(tokens.take(which), labels.take(which), p.take(which), alpha.take(which), message.take(which))
+
+
+def chain_posterior(
+    potentials: Potentials, lengths: AnyInts, tokens: Optional[Ints] = None, most: Optional[float] = None
+) -> "Optional[ChainPosterior]":
+    """Of a checked batch, or of some of its tokens (n,) with the lengths of the sequences that these make up. most
+    (float): of the batch, as in `scaled_prefixes`. RETURNS None if scaled probabilities would lose digits, or if a
+    sequence has no path."""
+    scores, edge_scores = potentials.scores, None
+    layout = rows = make_layout(lengths, len(scores) if tokens is None else len(tokens))
+    if tokens is not None:
+        rows = layout._replace(tokens=tokens.take(layout.tokens))
+    if potentials.edge_scores is not None:
+        edge_scores = packed_edge_scores(potentials.edge_scores, scores, rows)
+    emissions = packed_emissions(scores, potentials.allowed, rows)
+    most = largest(scores) if most is None else most
+    prefixes = scaled_prefixes(emissions, potentials.trans.astype(np.float64), layout, most, edge_scores)
+    return None if prefixes is None else ChainPosterior(prefixes, layout)
+
+
+class ChainPosterior(Posterior):
+    """Forward-backward over a batch, kept for the way back."""
+
+    def __init__(self, prefixes: ScaledPrefixes, layout: Layout) -> None:
+        self._layout = layout
+        self._e, self._weights, self._alpha = prefixes.e, prefixes.weights, prefixes.alpha  # (N, L)
+        self._beta, self._nodes = scaled_suffixes(prefixes, layout)
+        self._log_z: Floats = np.empty(len(layout.lengths))
+        self._log_z[layout.order] = prefixes.log_z
+        self._place = np.empty(len(layout.tokens), np.intp)
+        self._place[layout.tokens] = np.arange(len(layout.tokens))
+
+    @property
+    def lengths(self) -> AnyInts:
+        return self._layout.lengths
+
+    @property
+    def log_z(self) -> Floats:
+        return self._log_z
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """mu. RETURNS (N, L), rows sum to 1."""
+        return self._unpacked(self._nodes)
+
+    @property
+    def weights(self) -> Floats:
+        """w, the largest 1. RETURNS (L, L), or (N, L, L) packed."""
+        return self._weights
+
+    def prefixes(self, tokens: Ints) -> Floats:
+        """alpha. tokens: any shape. RETURNS that shape and (L,)."""
+        return np.asarray(self._alpha[self._place[tokens]])
+
+    def suffixes(self, tokens: Ints) -> Floats:
+        """beta."""
+        return np.asarray(self._beta[self._place[tokens]])
+
+    def likely(self, least: float, tokens: Optional[Ints] = None) -> Cells:
+        """All labels whose probability is at least `least`. tokens: at some tokens only, in such a way that they fit
+        to those of other marginals."""
+        n_labels, token_at = self._e.shape[1], self._layout.tokens
+        cells = np.flatnonzero(self._nodes >= least)
+        if tokens is not None:
+            chosen = np.zeros(len(token_at), bool)
+            chosen[self._place[tokens]] = True
+            cells = cells[chosen.take(cells // n_labels)]
+        places, alpha, message = cells // n_labels, self._alpha.take(cells), self._e.take(cells)
+        message *= self._beta.take(cells)
+        if tokens is not None:
+            sums = self._alpha @ np.ones(n_labels)
+            alpha /= sums.take(places)
+            message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))  # (1st tokens: anything)
+        return Cells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
+
+    def stops(self, tokens: Ints, labels: AnyInts, goes_on: Mask) -> Floats:
+        """p(not goes_on[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
+        tokens, labels (E,). RETURNS (E,)."""
+        last, stop = np.zeros(len(self._e), bool), np.ones(len(tokens))
+        last[np.cumsum(self._layout.lengths) - 1] = True
+        leaves = (self._weights.reshape(-1, *goes_on.shape).max(axis=0, initial=0.0) > 0) & ~goes_on
+        here = np.flatnonzero(goes_on.any(axis=1).take(labels) & ~last.take(tokens))
+        stop[here] = 0.0
+        here = here[leaves.any(axis=1).take(labels.take(here))]  # in some representations none can stop
+        at, before = self._place.take(tokens.take(here) + 1), labels.take(here)
+        if self._weights.ndim == 2:
+            weights = np.where(goes_on, 0.0, self._weights)[before]
+        else:
+            weights = np.where(goes_on[before], 0.0, self._weights[at, before])
+        suffixes = (weights * self._e[at] * self._beta[at]).sum(axis=1)
+        beta = self._beta[self._place.take(tokens.take(here)), before]
+        stop[here] = np.divide(suffixes, beta, out=np.zeros(len(here)), where=beta > 0)
+        return stop
+
+    @cached_property
+    def expected(self) -> PotentialsGradient:
+        first = len(self._layout.order)  # place of the first token that has one before it
+        message = self._e[first:] * self._beta[first:]
+        alpha, nothing = self._alpha.take(self._places_before(), axis=0), np.zeros(0)
+        if self._weights.ndim == 2:
+            trans = (alpha.T @ message) * self._weights
+            return PotentialsGradient(self.nodes, trans, nothing, nothing)
+        packed = np.zeros(self._weights.shape)
+        packed[first:] = alpha[:, :, None] * self._weights[first:] * message[:, None, :]
+        return PotentialsGradient(self.nodes, packed.sum(axis=0), nothing, nothing, nothing, self._unpacked(packed))
+
+    def pairs(self, arcs: Arcs) -> Floats:
+        here, before = self._sides(arcs)
+        _, earlier, later = arcs
+        message = self._e[here, later] * self._beta[here, later]
+        weights = self._weight(here, earlier, later)
+        return np.asarray(self._alpha[before, earlier] * weights * message * (before >= 0))
+
+    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, goes_on: Optional[Mask]) -> Factors:
+        starts, tokens = np.cumsum(sizes) - sizes, ranges(first, sizes)
+        steps, last, stop = self._steps(tokens, labels), starts + sizes - 1, np.ones(len(first))
+        steps[starts] = 1.0
+        if goes_on is not None:
+            stop = self.stops(tokens[last], labels[last], goes_on)
+        return Factors(self._nodes[self._place[first], labels[starts]], steps, stop)
+
+    def along(self, labels: AnyInts, goes_on: Mask) -> Factors:
+        """Of one labelling (N,), token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), `stops`."""
+        tokens, ends = np.arange(len(labels)), np.cumsum(self._layout.lengths)
+        steps = self._steps(tokens, labels)
+        steps[ends - self._layout.lengths] = 1.0
+        cells = self._place * self._e.shape[1] + labels
+        return Factors(self._nodes.take(cells), steps, self.stops(tokens, labels, goes_on))
+
+    def _steps(self, tokens: Ints, labels: AnyInts) -> Floats:
+        """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the list; 0 where that is
+        impossible. Tokens that do not follow each other have any number."""
+        at = self._place.take(tokens)
+        cells = at * self._e.shape[1] + labels
+        beta, steps = self._beta.take(cells), np.ones(len(cells))
+        message = self._e.take(cells[1:]) * beta[1:]
+        weights = self._weight(at[1:], labels[:-1], labels[1:])
+        np.divide(weights * message, beta[:-1], out=steps[1:], where=beta[:-1] > 0)
+        return steps
+
+    def backprop(
+        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+    ) -> PotentialsGradient:
+        check_gradient(d_nodes, self._alpha.shape)
+        layout, weights, alpha, beta, e = self._layout, self._weights, self._alpha, self._beta, self._e
+        node: Floats = d_nodes[layout.tokens].astype(np.float64)
+        message = e * beta
+        into, out_of, d_weights = np.zeros_like(alpha), np.zeros_like(alpha), np.zeros_like(weights)
+        if arcs is not None and d_arcs is not None and len(d_arcs):
+            into, out_of, d_weights = self._arc_costs(arcs, d_arcs, message)
+        forward, backward, back = alpha * node, out_of, turned(weights)  # A, B
+        for t in range(1, len(layout.size_at_t)):
+            here = layout.step(t)
+            forward[here] += e[here] * (moved_on(forward[self._before(t)], weights, here) + into[here])
+        for t in range(len(layout.size_at_t) - 1, 0, -1):
+            here = layout.step(t)
+            backward[self._before(t)] += moved_on(e[here] * backward[here] + message[here] * node[here], back, here)
+        with_cost = forward * beta + alpha * backward  # E[I(y_t = y) c]
+        cost = with_cost.sum(axis=1, keepdims=True)  # E[c], the same at every token of a sequence
+        after = message * (node - cost) + e * backward
+        for t in range(1, len(layout.size_at_t)):
+            here, before = layout.step(t), self._before(t)
+            if weights.ndim == 2:
+                d_weights += forward[before].T @ message[here]
+                d_weights += alpha[before].T @ after[here]
+            else:
+                d_weights[here] += forward[before][:, :, None] * message[here][:, None, :]
+                d_weights[here] += alpha[before][:, :, None] * after[here][:, None, :]
+        d_weights *= weights
+        scores = self._unpacked(with_cost - alpha * beta * cost).astype(d_nodes.dtype)
+        nothing = np.zeros(0)
+        if weights.ndim == 2:
+            return PotentialsGradient(scores, d_weights, nothing, nothing)
+        return PotentialsGradient(
+            scores, d_weights.sum(axis=0), nothing, nothing, nothing, self._unpacked(d_weights).astype(d_nodes.dtype)
+        )
+
+    def _arc_costs(self, arcs: Arcs, d_arcs: AnyFloats, message: Floats) -> Tuple[Floats, Floats, Floats]:
+        """Costs of arcs on the way forward and on the way back (N, L), and by pair of labels (as the weights)."""
+        n_labels = self._e.shape[1]
+        here, before = self._sides(arcs)
+        follows = before >= 0
+        here, before, earlier, later = here[follows], before[follows], arcs.earlier[follows], arcs.later[follows]
+        cost = d_arcs[follows].astype(np.float64)
+        moved = cost * self._weight(here, earlier, later)
+        came, goes = self._alpha[before, earlier], message[here, later]
+        pairs = earlier * n_labels + later
+        if self._weights.ndim == 3:
+            pairs += here * n_labels * n_labels
+        return (
+            _added(here * n_labels + later, moved * came, self._e.shape),
+            _added(before * n_labels + earlier, moved * goes, self._e.shape),
+            _added(pairs, cost * came * goes, self._weights.shape),
+        )
+
+    def _sides(self, arcs: Arcs) -> "tuple[Ints, Ints]":
+        """Packed places of the later and the earlier token of each arc; -1 where there is no earlier one."""
+        is_first = np.zeros(len(self._e), bool)
+        is_first[np.cumsum(self._layout.lengths) - self._layout.lengths] = True
+        before = np.where(is_first[arcs.tokens], -1, self._place[arcs.tokens - 1])
+        return self._place[arcs.tokens], before
+
+    def _weight(self, places: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
+        """e^score of pairs of labels, the later one at these packed places."""
+        weights = self._weights
+        return np.asarray(weights[earlier, later] if weights.ndim == 2 else weights[places, earlier, later])
+
+    def _before(self, t: int) -> slice:
+        """The tokens before those of step t."""
+        start = int(self._layout.offset[t - 1])
+        return slice(start, start + int(self._layout.size_at_t[t]))
+
+    def _places_before(self) -> Ints:
+        """Packed places of the tokens before those that are no first tokens."""
+        sizes = self._layout.size_at_t
+        return np.arange(len(self._layout.order), len(self._e)) - np.repeat(sizes[:-1], sizes[1:])
+
+    def _unpacked(self, packed: Floats) -> Floats:
+        return np.asarray(packed.take(self._place, axis=0))
+
+
+def _added(places: Ints, values: Floats, shape: Tuple[int, ...]) -> Floats:
+    """Values added up at places of an array."""
+    total: Floats = np.zeros(shape)
+    total += np.bincount(places, values, minlength=total.size).reshape(shape)
+    return total

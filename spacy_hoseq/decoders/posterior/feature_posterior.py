@@ -1,0 +1,148 @@
+"""p(y | x) with label patterns or configurations, and of chains whose scores are too far apart for scaled sums.
+
+A string of labels that ends at a token is a pattern that fires there with weight 0: added to the trie, its expected
+count is its probability. Where configurations fire, it is a configuration of weight 0 whose sets are single labels. So
+pairs of labels, and whole segments, need no algorithm of their own; and a cost of pairs is the weight of such patterns.
+
+Checked against enumeration and finite differences in tests/decoders/posterior/test_feature_posterior.py.
+"""
+
+from typing import Optional, Tuple
+
+import numpy as np
+
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ..problem.posterior import Arcs, Factors, Posterior, check_gradient
+from ..problem.potentials import Potentials, PotentialsGradient
+from ..problem.results import NoPath
+from ..problem.tuning import TUNING, Tuning
+from ..problem.weights import Weights
+from .features import feature_sums, spanned_sequences
+from .strings import Strings, with_configurations, with_patterns
+
+
+class FeaturePosterior(Posterior):
+    """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of their own.
+
+    potentials: checked. RAISES ValueError [HS023]; as `feature_sums`.
+    """
+
+    def __init__(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> None:
+        self._potentials, self._tuning = potentials, tuning
+        self._log_z, self._expected = feature_sums(potentials, None, tuning)
+        self._nodes: Floats = self._expected.scores.astype(np.float64, copy=False)
+        if len(self._log_z) and self._log_z.min() == -np.inf:
+            raise NoPath(int(self._log_z.argmin()))
+
+    @property
+    def lengths(self) -> AnyInts:
+        return self._potentials.lengths
+
+    @property
+    def log_z(self) -> Floats:
+        return self._log_z
+
+    @property
+    def nodes(self) -> Floats:
+        return self._nodes
+
+    @property
+    def expected(self) -> PotentialsGradient:
+        return self._expected
+
+    def pairs(self, arcs: Arcs) -> Floats:
+        p: Floats = np.zeros(len(arcs.tokens))
+        follows = np.flatnonzero(self._follows(arcs))
+        labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
+        strings = Strings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
+        p[follows] = self._probabilities(strings)
+        return p
+
+    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, goes_on: Optional[Mask]) -> Factors:
+        """All of a segment in one factor, and p(stop) = 1 - sum of p(segment and one more label) / p(segment)."""
+        strings, p_stop = Strings(first.astype(np.intp), sizes.astype(np.intp), labels), np.ones(len(first))
+        longer, which = self._continued(strings, goes_on)
+        p = self._probabilities(strings.joined(longer))
+        whole, further = p[: len(first)], np.bincount(which, p[len(first) :], minlength=len(first))
+        np.divide(whole - further, whole, out=p_stop, where=whole > 0)
+        return Factors(whole, np.ones(len(labels)), np.maximum(p_stop, 0.0))
+
+    def backprop(
+        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+    ) -> PotentialsGradient:
+        check_gradient(d_nodes, self._potentials.scores.shape)
+        potentials = self._potentials
+        n_fired, cost = len(self._expected.fired_weights), np.zeros(0)
+        places = np.arange(len(self._expected.node_weights))
+        if arcs is not None and d_arcs is not None and len(d_arcs):
+            follows = np.flatnonzero(self._follows(arcs))
+            labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
+            strings = Strings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
+            potentials, places = with_patterns(potentials, strings)
+            cost = d_arcs[follows].astype(np.float64)
+        sums = feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
+        scores, trans, nodes, fired, configurations, edges = sums.counts
+        return PotentialsGradient(
+            scores.astype(d_nodes.dtype),
+            trans,
+            nodes[places[: len(self._expected.node_weights)]],
+            fired[:n_fired],
+            configurations,
+            None if edges is None else edges.astype(d_nodes.dtype),
+        )
+
+    def _follows(self, arcs: Arcs) -> Mask:
+        """Which arcs have an earlier token."""
+        lengths = self._potentials.lengths
+        return ~np.isin(arcs.tokens, np.cumsum(lengths) - lengths)
+
+    def _continued(self, strings: Strings, goes_on: Optional[Mask]) -> Tuple[Strings, Ints]:
+        """Strings with each label with which they go on, and which they are."""
+        nothing = np.zeros(0, np.intp)
+        if goes_on is None or not len(strings.first):
+            return Strings(nothing, nothing, nothing), nothing
+        end, ends = strings.first + strings.sizes, np.cumsum(self._potentials.lengths)
+        last = strings.labels[np.cumsum(strings.sizes) - 1]
+        which, more = np.nonzero(goes_on[last] & ~np.isin(end, ends)[:, None])
+        some = strings.chosen(which)
+        labels = np.insert(some.labels, np.cumsum(some.sizes), more)
+        return Strings(some.first, some.sizes + 1, labels), which
+
+    def _probabilities(self, strings: Strings) -> Floats:
+        """RETURNS (C,)."""
+        p: Floats = np.zeros(len(strings.first))
+        single = strings.sizes == 1
+        starts = np.cumsum(strings.sizes) - strings.sizes
+        p[single] = self.nodes[strings.first[single], strings.labels[starts[single]]]
+        ends = np.cumsum(self._potentials.lengths)
+        sequence = np.searchsorted(ends, strings.first, side="right")
+        spanned = np.isin(sequence, spanned_sequences(self._potentials))
+        for which, has_configurations in ((~single & ~spanned, False), (~single & spanned, True)):
+            chosen = np.flatnonzero(which)
+            if not len(chosen):
+                continue
+            sequences = np.unique(sequence[chosen])
+            part = self._potentials.select(sequences)
+            moved = np.zeros(len(ends), np.intp)
+            moved[sequences] = np.cumsum(part.potentials.lengths) - ends[sequences]
+            some = strings.chosen(chosen)
+            some = some._replace(first=some.first + moved[sequence[chosen]])
+            if has_configurations:
+                counts = feature_sums(with_configurations(part.potentials, some), None, self._tuning).counts
+                p[chosen] = counts.configuration_weights[-len(chosen) :]
+            else:
+                counts = feature_sums(with_patterns(part.potentials, some)[0], None, self._tuning).counts
+                p[chosen] = counts.fired_weights[-len(chosen) :]
+        return p
+
+
+def _costs(potentials: Potentials, d_nodes: AnyFloats, of_last_fired: Floats) -> Potentials:
+    """Potentials whose scores are the costs of labels, and those of the patterns that fire last."""
+    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    if fired is not None:
+        costs = np.concatenate([np.zeros(len(fired.tokens) - len(of_last_fired)), of_last_fired])
+        fired = fired._replace(weights=costs)
+    if configurations is not None:
+        configurations = configurations._replace(weights=np.zeros(len(configurations.first)))
+    nothing = Weights(np.zeros(weights.trans.shape), weights.trie, np.zeros(len(weights.trie)))
+    return Potentials(d_nodes, nothing, potentials.lengths, fired, configurations)

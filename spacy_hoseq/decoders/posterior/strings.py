@@ -1,0 +1,65 @@
+"""Strings of labels at given tokens, as features of weight 0: their expected counts are their probabilities."""
+
+from typing import NamedTuple, Tuple
+
+import numpy as np
+
+from ...arrays import AnyInts, Ints
+from ..problem.layout import ranges
+from ..problem.potentials import Potentials
+from ..problem.trie import Fired, PatternTrie
+from ..problem.weights import Weights
+
+
+class Strings(NamedTuple):
+    """Labels of neighbouring tokens. first, sizes (C,): their tokens, within one sequence. labels: theirs, end to
+    end."""
+
+    first: Ints
+    sizes: Ints
+    labels: AnyInts
+
+    def chosen(self, which: Ints) -> "Strings":
+        starts = np.cumsum(self.sizes) - self.sizes
+        return Strings(self.first[which], self.sizes[which], self.labels[ranges(starts[which], self.sizes[which])])
+
+    def joined(self, others: "Strings") -> "Strings":
+        return Strings(*(np.concatenate(parts) for parts in zip(self, others, strict=True)))
+
+
+def with_patterns(potentials: Potentials, strings: Strings) -> Tuple[Potentials, Ints]:
+    """With the strings, each of at least two labels, as patterns of weight 0 that fire, after those that fire already.
+    RETURNS them, and the node of each node of the trie before (U,)."""
+    weights, fired = potentials.weights, potentials.fired
+    trie, n_labels = weights.trie, weights.n_labels
+    rows = np.split(strings.labels, np.cumsum(strings.sizes)[:-1]) if len(strings.first) else []
+    of_strings = [tuple(row.tolist()) for row in rows]
+    distinct = list(dict.fromkeys(of_strings))
+    longer = PatternTrie([*(trie.string(node) for node in range(n_labels, len(trie))), *distinct], n_labels)
+    places = np.concatenate([np.arange(n_labels), longer.node_of[: len(trie) - n_labels]])
+    node_weights = np.zeros(len(longer))
+    node_weights[places] = weights.node_weights
+    node_of = dict(zip(distinct, longer.node_of[len(trie) - n_labels :].tolist(), strict=True))
+    before = fired or Fired(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
+    more = Fired(
+        np.concatenate([before.tokens, strings.first + strings.sizes - 1]),
+        np.concatenate([places[before.nodes], np.array([node_of[string] for string in of_strings], np.intp)]),
+        np.concatenate([before.weights, np.zeros(len(strings.first))]),
+    )
+    return potentials._replace(weights=Weights(weights.trans, longer, node_weights), fired=more), places
+
+
+def with_configurations(potentials: Potentials, strings: Strings) -> Potentials:
+    """With the strings as configurations of weight 0, after those that there are."""
+    known = potentials.configurations
+    if known is None:
+        return potentials
+    n_labels, n_strings = potentials.weights.n_labels, len(strings.first)
+    more = known._replace(
+        first=np.concatenate([known.first, strings.first]),
+        sizes=np.concatenate([known.sizes, strings.sizes]),
+        slots=np.concatenate([known.slots, len(known.sets) + strings.labels.astype(np.intp)]),
+        sets=np.concatenate([known.sets, np.eye(n_labels, dtype=bool)]),
+        weights=np.concatenate([known.weights, np.zeros(n_strings)]),
+    )
+    return potentials._replace(configurations=more)
