@@ -35,6 +35,11 @@ PERMITTED = {
     "scorers": {"numpy", "spacy", "errors"},
 }  # fmt: skip
 
+# Rooms of decoders from the ground up: each may import itself and those before it. `exact` is one module.
+FLOORS = ("problem", "chain", "higher_order", "pruning", "exact", "posterior")
+BESIDE = {"bidirectional": {"problem"}, "baselines": set(FLOORS[:-1])}
+# All other modules of the package itself are front doors, which may import everything below and beside.
+
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -73,6 +78,22 @@ def test_imports_of_a_file_are_permitted(path):
     forbidden = {m for m in found if m.split(".")[0] not in STANDARD and not allowed(m, permitted)}
     assert not forbidden
     assert not {m.split(".")[0] for m in found} & FREE
+
+
+DECODERS = [path for path in FILES if path.relative_to(PACKAGE).parts[0] == "decoders"]
+
+
+@pytest.mark.parametrize("path", DECODERS, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_rooms_of_decoders_stand_on_those_below(path):
+    room = place(path)[1][1]
+    if room in FLOORS:
+        permitted = set(FLOORS[: FLOORS.index(room) + 1])
+    elif room in BESIDE:
+        permitted = BESIDE[room] | {room}
+    else:
+        return
+    rooms = {module.split(".")[1] for module in imports(path) if module.startswith("decoders.")}
+    assert not rooms - permitted
 
 
 @pytest.mark.parametrize("owner", ["features", "decoders", "learning", "patterns", "layers", "readers", "scorers"])
