@@ -1,6 +1,8 @@
 """Measure a pipeline that finds entities: precision, recall and F of one type and of all, speed, patterns. Writes JSON.
 
-python measure.py MODEL TEST.spacy OUTPUT.json [--label ORG]
+    python measure.py FOLDER/MODEL TEST.spacy OUTPUT.json [--label ORG]
+
+FOLDER.jsonl, the log of `spacy.ConsoleLogger.v3`, tells how F grew while it was trained, if it is there.
 """
 
 import statistics
@@ -35,6 +37,10 @@ def main(model: Path, test: Path, output: Path, label: str = "ORG") -> None:
     result["tokens"] = sum(map(len, gold))
     result["tokens_per_second"] = result["tokens"] / statistics.median(seconds)
     result["patterns"] = n_patterns(nlp)
+    result["epochs"] = nlp.config["training"]["max_epochs"]
+    history = model.parent.with_suffix(".jsonl")
+    if history.exists():
+        result["curve"] = [[line["epoch"], line["scores"]["ents_f"] / 100] for line in srsly.read_jsonl(history)]
     timings = model.parent / "timings.json"
     if timings.exists():
         result.update(srsly.read_json(timings))

@@ -59,6 +59,15 @@ def main(output: Path, metrics: Path, note: str = "") -> None:
             f"p: paired bootstrap over sentences, {RESAMPLES:,} resamples, one-sided: how often the second system is "
             "not better."
         )
+    curves = [line for corpus, some in measured.items() for line in curves_of(corpus, some)]
+    if curves:
+        page.add(page.title(2, "How F grows"))
+        page.add("F of all types on the dev part, at the last evaluation within each epoch.")
+        n = max(map(len, curves))
+        header = ("Corpus", "System", *(f"epoch {epoch}" for epoch in range(1, n - 1)))
+        page.add(
+            page.table([line + ["-"] * (n - len(line)) for line in curves], header, aligns=("l", "l", *["r"] * (n - 2)))
+        )
     listed = [line for corpus, some in measured.items() for line in oracles(corpus, some)]
     if listed:
         page.add(page.title(2, "Lists of candidates"))
@@ -90,6 +99,15 @@ def comparisons(corpus: str, measured: Dict[str, Measured]) -> List[List[str]]:
             gain, p = paired_bootstrap(a, b, f_score)
             systems = f"{SYSTEMS[first]} → {SYSTEMS[second]}"
             lines.append([CORPORA[corpus], systems, f"{100 * gain:+.2f}", f"{p:.4f}"])
+    return lines
+
+
+def curves_of(corpus: str, measured: Dict[str, Measured]) -> List[List[str]]:
+    lines = []
+    for system, values in measured.items():
+        at = {epoch: f"{100 * f:.2f}" for epoch, f in values.get("curve", [])}  # the last one counts
+        if at:
+            lines.append([CORPORA[corpus], SYSTEMS[system], *(at.get(epoch, "-") for epoch in range(max(at) + 1))])
     return lines
 
 

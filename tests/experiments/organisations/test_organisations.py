@@ -72,6 +72,7 @@ def metrics(files, scripts):
     for name, config in zip(("patterns", "low"), CONFIGS, strict=True):
         train(ROOT / "configs" / config, folder / name, overrides=changes)
         srsly.write_json(folder / name / "timings.json", {"training_seconds": 1.0, "peak_bytes": 1})
+        srsly.write_jsonl(folder / f"{name}.jsonl", [{"epoch": e, "scores": {"ents_f": 10 * e}} for e in (0, 1)])
         scripts["measure"].main(folder / name / "model-last", test_file, folder / "metrics" / f"msra_{name}.json")
 
     class Context:
@@ -111,6 +112,7 @@ def test_names_are_found_and_counted(metrics):
         assert values["p"] == right / found and values["r"] == right / gold and values["f"] > 0.8, name
         assert values["tokens"] == sum(len(text) for text, _ in sentences()[50:]) and values["tokens_per_second"] > 0
         assert values["training_seconds"] >= 1 and "all" not in values
+        assert name == "reranked" or (values["epochs"], values["curve"]) == (6, [[0, 0.0], [1, 0.1]])
     assert metrics["low"]["patterns"] is None
     assert metrics["patterns"]["patterns"] > 50 and metrics["reranked"]["patterns"] > 0
     assert metrics["reranked"]["oracle_f"] >= metrics["reranked"]["f"]
@@ -123,11 +125,19 @@ def test_report(metrics, files, scripts):
     scripts["report"].main(output, files[0] / "metrics", note="Made up.")
     page = output.read_text(encoding="utf8")
     assert page.startswith("# Organisation names") and "significantly outperform" in page and "Made up." in page
-    (row,) = (line for line in page.split("\n") if "CRF with patterns" in line and "→" not in line)
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    row, curve = (line for line in page.split("\n") if "CRF with patterns" in line and "→" not in line)
+    cells, grown = ([cell.strip() for cell in line.strip("|").split("|")] for line in (row, curve))
+    assert grown == ["MSRA, characters", "CRF with patterns", "0.00", "10.00"]
     assert cells[:2] == ["MSRA, characters", "CRF with patterns"]
     assert cells[2:5] == [f"{100 * metrics['patterns'][x]:.2f}" for x in "prf"] and cells[5] == "-"
     assert sum("→" in line for line in page.split("\n")) == 3
+
+
+def test_curves(scripts):
+    """The last evaluation of each epoch; epochs without one are left open."""
+    measured = {"low": {"curve": [[0, 0.1], [0, 0.5], [2, 0.625]]}, "reranked": {}, "patterns": {"curve": []}}
+    lines = scripts["report"].curves_of("pfr", measured)
+    assert lines == [["People's Daily, words", "CRF, low order", "50.00", "-", "62.50"]]
 
 
 def test_files_are_laid_out(tmp_path):
