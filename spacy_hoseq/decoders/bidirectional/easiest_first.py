@@ -26,6 +26,8 @@ from ...arrays import AnyInts
 from ..problem.tuning import TUNING, Tuning
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, best_labels, check_local, edge_contexts
 
+EQUAL = 1e-12  # log probabilities that differ by less, of their size, are one sum of the same terms in two orders
+
 
 class EasiestPath(NamedTuple):
     """Labels and how they were found, all sequences end to end.
@@ -53,7 +55,8 @@ def decode_easiest_first(
     local: the classifiers. lengths (S,): tokens of each sequence. order (int): 1 or 2.
     allowed (N, L) bool: labels permitted at each token, probabilities are among these; None = all.
     hardest (bool): always decide the least probable of the tokens' best labels ("easiest-last", for comparison).
-    RETURNS (EasiestPath). Ties: the first token, its lowest label.
+    RETURNS (EasiestPath). Ties: the first token, its lowest label. Two tokens tie if their log probabilities are equal
+    but for rounding (EQUAL): a sum over labels depends on their order in its last digits.
     RAISES ValueError [HS020, HS022, HS024, HS025, HS090].
 
     Time: at most 2k + 1 classifications a token.
@@ -95,7 +98,7 @@ def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.in
     A region's next decision can only follow its last one, so those to choose from are a heap: taking one out puts in
     those that it set free.
     """
-    key = path.log_probabilities if hardest else -path.log_probabilities
+    key = _ranks(path.log_probabilities if hardest else -path.log_probabilities)
     order = np.zeros(len(key), np.int32)
     freed: List[List[int]] = [[] for _ in range(len(key))]
     heads: List[int] = []
@@ -103,7 +106,7 @@ def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.in
         (heads if before < 0 else freed[before]).append(token)
     keys = key.tolist()
     for head in heads:
-        heap: List[Tuple[float, int]] = [(keys[head], head)]
+        heap: List[Tuple[int, int]] = [(keys[head], head)]
         n = 0
         while heap:
             _, token = heapq.heappop(heap)
@@ -112,6 +115,15 @@ def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.in
             for other in freed[token]:
                 heapq.heappush(heap, (keys[other], other))
     return order
+
+
+def _ranks(values: Floats) -> Ints:
+    """Places in ascending order, one for all that are equal. values (N,). RETURNS (N,)."""
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    ranks = np.zeros(len(values), np.intp)
+    ranks[order[1:]] = np.cumsum(np.diff(ascending) > EQUAL * np.abs(ascending[1:]))
+    return ranks
 
 
 def _classify(
@@ -137,7 +149,8 @@ def _part(tokens: Ints, chosen: Mask) -> Tuple[Ints, Ints]:
 
 def _best_of_regions(values: Floats, first: Ints, sizes: Ints) -> Ints:
     """Index of the largest value of each region, the first of equal ones. RETURNS (regions,)."""
-    at = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, first), sizes))
+    largest = np.maximum.reduceat(values, first)
+    at = np.flatnonzero(values >= np.repeat(largest - EQUAL * np.abs(largest), sizes))
     if len(at) > len(first):
         region = np.searchsorted(first, at, side="right")
         at = at[np.append(True, np.diff(region) > 0)]
