@@ -7,6 +7,8 @@ from typing import Any, Dict, Iterable
 from spacy import displacy
 from spacy.tokens import Doc
 
+from .sentence import shown
+
 COLOURS = {
     "NP": "#cfe3f7", "VP": "#fbd5c5", "PP": "#e3f1cf", "ADVP": "#f6e6b4", "ADJP": "#e4d7f5", "SBAR": "#d9e2e8",
     "PRT": "#f5d3e2",
@@ -37,6 +39,6 @@ def chunks_of(doc: Doc, spans_key: str) -> Dict[str, Any]:
     chunks = []
     for i, span in enumerate(group):
         probability = "" if scores is None else f"{scores[i]:.2f}"
-        place = {"start": span.start_char, "end": span.end_char, "label": escape(span.label_)}
+        place = {"start": span.start_char, "end": span.end_char, "label": escape(shown(span.label_))}
         chunks.append({**place, "kb_id": probability, "kb_url": "#"} if probability else place)
     return {"text": doc.text, "ents": sorted(chunks, key=lambda chunk: chunk["start"]), "title": None}

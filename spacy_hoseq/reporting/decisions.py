@@ -8,6 +8,8 @@ from typing import Any, Dict, Iterable, List, Sequence
 
 from spacy.tokens import Doc, Span
 
+from .sentence import shown
+
 CHARACTER, GAP, STEP, MARGIN, DOT = 8.6, 14, 13, 16, 5  # pixels
 FEWEST = 3  # characters a column is wide at least
 
@@ -24,7 +26,7 @@ STYLE = (
 
 def decisions_text(span: Span, labels: Sequence[str], order: Sequence[int]) -> str:
     """One sentence as "word/LABEL/order word/LABEL/order ...", as Tsuruoka & Tsujii (2005, section 4.1) print it."""
-    return " ".join(f"{shown(t.text)}/{label}/{n}" for t, label, n in zip(span, labels, order, strict=True))
+    return " ".join(f"{shown(t.text)}/{shown(label)}/{n}" for t, label, n in zip(span, labels, order, strict=True))
 
 
 def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") -> str:
@@ -56,26 +58,22 @@ def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int],
     return result
 
 
-def shown(text: str) -> str:
-    """The text of a token for one line of a page: white space and control characters become an open box."""
-    return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in text)
-
-
 def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]) -> str:
     """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when decided, 0 to 1."""
     height = MARGIN + STEP * len(order)
     x, points, marks = float(MARGIN), [], []
     for token, label, turn, probability in zip(span, labels, order, probabilities, strict=True):
-        width, word = max(len(token.text), len(label), FEWEST) * CHARACTER, escape(shown(token.text))
+        width = max(len(token.text), len(label), FEWEST) * CHARACTER
+        word, label = escape(shown(token.text)), escape(shown(label))
         middle, y = x + width / 2, height - STEP * (turn - 1)
         points.append((turn, middle, y))
         marks.append(
             f'<line x1="{middle:.1f}" y1="{y:.1f}" x2="{middle:.1f}" y2="{height + 14}" class="drop"/>'
             f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="{DOT}" fill="{_colour(probability)}">'
-            f"<title>{turn}. {word}: {escape(label)}, {probability:.3f}</title></circle>"
+            f"<title>{turn}. {word}: {label}, {probability:.3f}</title></circle>"
             f'<text x="{middle + DOT + 2:.1f}" y="{y + 4:.1f}" class="turn">{turn}</text>'
             f'<text x="{middle:.1f}" y="{height + 28}" text-anchor="middle" class="word">{word}</text>'
-            f'<text x="{middle:.1f}" y="{height + 46}" text-anchor="middle" class="label">{escape(label)}</text>'
+            f'<text x="{middle:.1f}" y="{height + 46}" text-anchor="middle" class="label">{label}</text>'
         )
         x += width + GAP
     path = " ".join(f"{middle:.1f},{y:.1f}" for _, middle, y in sorted(points))

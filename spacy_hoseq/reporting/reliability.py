@@ -6,6 +6,7 @@ from typing import List, NamedTuple, Sequence
 import numpy as np
 
 from ..arrays import Floats, Ints
+from .sentence import shown
 
 SIDE, MARGIN, TOP = 360, 46, 70  # pixels
 BLUE, GREY = "#2f6fb3", "#51606f"
@@ -62,7 +63,7 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE + 2 * MARGIN}" height="{height}" '
         f'viewBox="0 0 {SIDE + 2 * MARGIN} {height}"><style>text{{font:12px system-ui,sans-serif;fill:{GREY}}}</style>'
         f'<rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<text x="{MARGIN}" y="18" font-weight="bold">{escape(title)}</text>'
+        f'<text x="{MARGIN}" y="18" font-weight="bold">{escape(" ".join(map(shown, title.split(" "))))}</text>'
         f'<text x="{MARGIN}" y="36">bars: share that is right; dots: mean probability</text>'
         f'<text x="{MARGIN}" y="54">expected calibration error {found.error:.4f}</text>'
         f'<rect {box} fill="none" stroke="#cfd6dd"/><line x1="{MARGIN}" y1="{TOP + SIDE}" x2="{MARGIN + SIDE}" '

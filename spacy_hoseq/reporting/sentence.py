@@ -19,8 +19,8 @@ def draw_sentence(
             x, y = float(MARGIN), y + LINE
         colour = "#2f6fb3" if probability >= 0.5 else "#c0392b"
         boxes.append(
-            f'<text x="{x:.1f}" y="{y + 14:.1f}" class="word">{escape(word)}</text>'
-            f'<text x="{x:.1f}" y="{y + 32:.1f}" class="label">{escape(label)}</text>'
+            f'<text x="{x:.1f}" y="{y + 14:.1f}" class="word">{escape(shown(word))}</text>'
+            f'<text x="{x:.1f}" y="{y + 32:.1f}" class="label">{escape(shown(label))}</text>'
             f'<rect x="{x:.1f}" y="{y + 38:.1f}" width="{box:.1f}" height="4" fill="#e3e6ea"/>'
             f'<rect x="{x:.1f}" y="{y + 38:.1f}" width="{box * probability:.1f}" height="4" fill="{colour}">'
             f"<title>{probability:.3f}</title></rect>"
@@ -33,3 +33,8 @@ def draw_sentence(
         + "\n".join(boxes)
         + "</svg>\n"
     )
+
+
+def shown(text: str) -> str:
+    """A word or a label for one line of a picture: white space and control characters become an open box."""
+    return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in text)

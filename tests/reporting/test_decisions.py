@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.components.annotation import write_decisions
 from spacy_hoseq.reporting.decisions import decisions_page, decisions_text, draw_decisions, sentences_of
+from spacy_hoseq.reporting.sentence import draw_sentence
 
 from ..components.bidirectional_helpers import NAME, chunked_doc, chunker, tagger_of, trained
 
@@ -162,6 +163,20 @@ def test_white_space_and_control_characters():
     ((span, labels, order, _),) = sentences_of(doc, NAME)
     assert decisions_text(span, labels, order) == "a\u2423b/A/1 \u2423/B/3 c\u2423d/C/2"
     assert texts(drawing_of(doc)["word"]) == ["a\u2423b", "\u2423", "c\u2423d"]
+
+
+@pytest.mark.parametrize("label", ["N\x00", "\x07\x1b[31m", "\ud800", "\ufffe", "a\x0bb", "<&>"])
+def test_labels_of_control_characters(label):
+    """Pictures are XML, which has no such characters."""
+    doc = Doc(NLP.vocab, ["dogs", "run"])
+    write_decisions(doc, NAME, [label, "V"], np.array([1, 2], "i4"), np.array([1, 1], "f4"))
+    expected = "".join(c if c.isprintable() else "\u2423" for c in label)
+    drawn = drawing_of(doc)
+    assert texts(drawn["label"]) == [expected, "V"] and drawn["title"][0].text == f"1. dogs: {expected}, 1.000"
+    picture = ElementTree.fromstring(draw_sentence([label, "run"], ["N", label], [1.0, 0.5]))
+    assert [element.text for element in picture.iter() if element.get("class")] == [expected, "N", "run", expected]
+    assert Page(decisions_page([doc], NAME)).captions == [f"dogs/{expected}/1 run/V/2"]
+    decisions_page([doc], NAME).encode("utf8")
 
 
 def test_two_components():
