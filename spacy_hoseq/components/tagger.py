@@ -212,9 +212,11 @@ class HoseqTagger(StructuredComponent):
         return removed(self.listener_map, listener, component_name)
 
     def find_listeners(self, component: Any) -> None:
-        """Add the listeners in a later component's model that name this one. Called by spaCy."""
+        """Add the listeners in a later component's model that name this one, or did before it was renamed. Called by
+        spaCy."""
         for listener in listeners_in(component):
             if listener.upstream_name == self.name:
+                listener.link(self)
                 self.add_listener(listener, component.name)
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:

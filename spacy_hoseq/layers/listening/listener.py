@@ -4,6 +4,7 @@ Linked by spaCy as its Tok2Vec listeners are. In an update the tagger hands over
 prediction, and where the tagger is frozen and annotates, the listener reads what the tagger has left on the docs.
 """
 
+import weakref
 from typing import Any, Callable, List, Optional, Tuple
 
 from spacy.tokens import Doc
@@ -19,11 +20,17 @@ Backprop = Callable[[ProbabilityGradient], Any]
 LabelsModel = Model[List[Doc], UpstreamLabels]
 
 
+def no_sender() -> None:
+    """Of a listener that is not linked yet."""
+
+
 class Inbox:
-    """Where a batch waits between the updates of two components. It does not go along to other processes."""
+    """Where a batch waits between the updates of two components, and who sends it. It does not go along to other
+    processes."""
 
     def __init__(self) -> None:
         self.received: Optional[Upstream] = None
+        self.sender: Callable[[], Any] = no_sender
 
     def __reduce__(self) -> Any:
         return Inbox, ()
@@ -35,13 +42,34 @@ class MarginalListener(Model):
 
     def __init__(self, upstream_name: str, output: Output, grad_factor: float, threshold: float) -> None:
         Model.__init__(self, name="marginal_listener", forward=forward)
-        self.upstream_name, self.output = upstream_name, output
+        self._configured, self.output = upstream_name, output
         self.grad_factor, self.threshold = grad_factor, threshold
         self._inbox = Inbox()
 
     def _copy(self, seen: Any = None) -> "MarginalListener":
         """What thinc's `copy` calls, which otherwise makes a plain Model of every layer."""
-        return MarginalListener(self.upstream_name, self.output, self.grad_factor, self.threshold)
+        copied = MarginalListener(self._configured, self.output, self.grad_factor, self.threshold)
+        copied.attrs.update(self.attrs)
+        return copied
+
+    @property
+    def upstream_name(self) -> str:
+        """The tagger's name in the pipeline: that of the config, unless it was renamed (`nlp.rename_pipe`) since."""
+        sender = self._inbox.sender()
+        if sender is not None:
+            name: str = sender.name
+            return name
+        configured, now = self.attrs.get("renamed", (self._configured, self._configured))
+        return now if configured == self._configured else self._configured
+
+    def link(self, tagger: Any) -> None:
+        """Listen to this component, whatever it will be called. Its name is saved with the model if it is no longer
+        that of the config, which spaCy does not change."""
+        self._inbox.sender = weakref.ref(tagger)
+        if tagger.name != self._configured:
+            self.attrs["renamed"] = [self._configured, tagger.name]
+        else:
+            self.attrs.pop("renamed", None)
 
     def receive(self, upstream: Upstream) -> None:
         """Keep a batch until the component's own update."""

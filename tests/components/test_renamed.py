@@ -1,0 +1,124 @@
+"""A tagger that is renamed under the component that listens to it."""
+
+import multiprocessing
+
+import pytest
+import spacy
+
+from .chunker_helpers import (
+    KINDS,
+    NAME,
+    PATH,
+    TAGGER,
+    TEXTS,
+    blank,
+    chunker_of,
+    examples_of,
+    gold,
+    on,
+    ready,
+    through,
+    train,
+    trained,
+)
+from .helpers import reloaded
+
+NEW = "first_tagger"
+
+
+def listener_of(nlp, name=NAME):
+    (listener,) = [node for node in nlp.get_pipe(name).model.walk() if node.name == "marginal_listener"]
+    return listener
+
+
+def renamed(kind="joint", new=NEW):
+    nlp = reloaded(ready(kind))
+    nlp.rename_pipe(TAGGER, new)
+    return nlp
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_renamed_tagger_is_listened_to(kind):
+    nlp = renamed(kind)
+    assert nlp.get_pipe(NEW).listening_components == [NAME] and listener_of(nlp).upstream_name == NEW
+    assert through(nlp) == through(ready(kind))
+    assert on(nlp(TEXTS[0])) == gold()[0]
+
+
+def test_it_is_trained_through_the_listener():
+    nlp = blank("joint")
+    optimizer = nlp.initialize(lambda: examples_of(nlp))
+    nlp.rename_pipe(TAGGER, NEW)
+    train(nlp, optimizer=optimizer)
+    assert through(nlp) == through(trained("joint"))
+
+
+def test_initialization_after_renaming():
+    nlp = blank("joint")
+    nlp.rename_pipe(TAGGER, NEW)
+    train(nlp, optimizer=nlp.initialize(lambda: examples_of(nlp)))
+    assert through(nlp) == through(trained("joint"))
+
+
+def test_the_name_is_saved(tmp_path):
+    """spaCy leaves the old name in the listener's config."""
+    nlp = renamed()
+    before = through(nlp)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert loaded.config["components"][NAME]["model"]["emissions"]["second"]["upstream"]["upstream"] == TAGGER
+    assert through(loaded) == before == through(reloaded(nlp)) and listener_of(loaded).upstream_name == NEW
+    loaded.rename_pipe(NEW, "once_more")
+    assert through(loaded) == before == through(reloaded(loaded))
+    assert chunker_of(nlp).model.copy().to_bytes() == chunker_of(nlp).model.to_bytes()
+
+
+def test_back_to_the_old_name():
+    nlp = renamed()
+    nlp.rename_pipe(NEW, TAGGER)
+    assert through(nlp) == through(ready("joint"))
+    assert chunker_of(nlp).model.to_bytes() == chunker_of(ready("joint")).model.to_bytes()
+
+
+def test_a_config_with_another_name_goes_before_what_was_saved(tmp_path):
+    """Of a name that the config no longer has, nothing is known."""
+    nlp = renamed()
+    config = nlp.config.copy()
+    config["components"][NAME]["model"]["emissions"]["second"]["upstream"]["upstream"] = "third"
+    nlp.rename_pipe(NEW, "third")
+    config["nlp"]["pipeline"], config["components"]["third"] = ["third", NAME], config["components"].pop(NEW)
+    fresh = spacy.util.load_model_from_config(config, auto_fill=True)
+    for name in ("third", NAME):
+        fresh.get_pipe(name).from_bytes(nlp.get_pipe(name).to_bytes())
+    assert through(fresh) == through(nlp)
+
+
+def test_another_tagger_under_the_old_name():
+    """The listener stays with the one it knows."""
+    nlp = renamed()
+    nlp.add_pipe(TAGGER, first=True)
+    assert nlp.get_pipe(TAGGER).listening_components == [] and nlp.get_pipe(NEW).listening_components == [NAME]
+
+
+def test_both_components_are_renamed():
+    nlp = renamed()
+    nlp.rename_pipe(NAME, "chunks")
+    assert nlp.get_pipe(NEW).listening_components == ["chunks"]
+    assert through(nlp) == through(ready("joint")) == through(reloaded(nlp))
+
+
+def test_listeners_of_a_renamed_tagger_are_replaced():
+    nlp = renamed()
+    before = through(nlp)
+    nlp.replace_listeners(NEW, NAME, [PATH])
+    nlp.remove_pipe(NEW)
+    assert through(nlp) == before
+
+
+def test_two_processes():
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("spawn", force=True)
+    try:
+        assert [on(doc) for doc in renamed().pipe(TEXTS, n_process=2, batch_size=2)] == gold()
+    finally:
+        multiprocessing.set_start_method(before, force=True)
