@@ -20,6 +20,23 @@ class Warnings(metaclass=_WithCodes):
         "sentence boundary."
     )
 
+    HW003 = (
+        'The component "{name}" is trained with the objective "{objective}", whose probabilities are not calibrated: '
+        "they rank labels, but of those with 0.9 not nine in ten need be right. They are asked for by {reader}. Set "
+        '`objective = "log_likelihood"`, or do without.'
+    )
+    HW004 = (
+        'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] ({weights}), '
+        "so the best model of a training is chosen without looking at it. Give one of them a weight above 0."
+    )
+    HW005 = (
+        'The component "{name}" does not rehearse: nothing is learnt. Leave it out, or train it on the old texts, too.'
+    )
+    HW006 = (
+        'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
+        "beside it are not used. Leave them out."
+    )
+
 
 class Errors(metaclass=_WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
@@ -109,6 +126,12 @@ class Errors(metaclass=_WithCodes):
         "The gradient of {name} holds {n} NaN or infinite values. Lower `learn_rate`, or look for damaged input scores."
     )
 
+    HS042 = (
+        'The weights of "{name}" have run away: after an update its scores reach {largest:.3g}, more than {limit:.0e}. '
+        "Lower the learning rate (`learn_rate`, which is {rate}; for a network that of [training.optimizer]), or "
+        "regularise more."
+    )
+
     HS050 = 'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or of another program.'
     HS051 = (
         'The weights in "{name}" were made for {got}, but the model in the config has {expected}. Load the matching '
@@ -135,6 +158,7 @@ class Errors(metaclass=_WithCodes):
     )
 
     HS060 = 'Unknown objective "{objective}". Expected one of: {expected}.'
+    HS061 = "Wrong setting `average`: {value}. Expected one of: {expected}."
     HS062 = 'The attribute "{attribute}" cannot be written. Use "tag", "pos" or an extension such as "_.label".'
     HS063 = 'The tag dictionary entry "{word}" lists no known label (got {labels}). Known: {known}.'
     HS064 = (
@@ -147,6 +171,11 @@ class Errors(metaclass=_WithCodes):
     HS068 = (
         'The pipeline {path} has no component "{name}", so its weights cannot be taken from there. Give a directory '
         "saved by `nlp.to_disk` or `spacy train`, with a component of that name."
+    )
+    HS069 = (
+        'The training data have no labels for the component "{name}": looked in {looked}; the annotated Docs have: '
+        "{there}. Give the name under which the labels stand (`attribute`, `spans_key`), examples that have them, or "
+        "the labels (`labels` in [initialize.components.{name}], `add_label`)."
     )
 
     HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."

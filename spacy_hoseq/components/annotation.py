@@ -21,10 +21,12 @@ DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,
 class Annotation(Protocol):
     """Where the labels of tokens stand on a Doc: in an attribute of each token, or in spans that tags stand for.
 
-    neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
+    neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix. place (str): what to
+    call it in messages.
     """
 
     neg_prefix: str
+    place: str
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError: no label that can stand there."""
@@ -32,6 +34,10 @@ class Annotation(Protocol):
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
+        ...
+
+    def others_in(self, examples: Sequence[Example]) -> List[str]:
+        """What else the gold annotation has of this kind, in words."""
         ...
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
@@ -53,7 +59,7 @@ class TokenLabels:
     def __init__(self, attribute: str, neg_prefix: str) -> None:
         if attribute not in ATTRIBUTES and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
             raise ValueError(Errors.HS062.format(attribute=attribute))
-        self.attribute, self.neg_prefix = attribute, neg_prefix
+        self.attribute, self.neg_prefix, self.place = attribute, neg_prefix, f"token.{attribute}"
         self._register()
 
     def check_label(self, label: str) -> None:
@@ -65,6 +71,12 @@ class TokenLabels:
         """All labels in the gold annotation, sorted."""
         values = [self.read(eg.reference) for eg in examples]
         return names_of([(np.unique(np.concatenate(values)), examples[0].reference)] if values else [], self.neg_prefix)
+
+    def others_in(self, examples: Sequence[Example]) -> List[str]:
+        """Attributes of tokens that are annotated."""
+        return [
+            f"token.{name}" for name in ATTRIBUTES if any(TokenLabels(name, "").is_set(eg.reference) for eg in examples)
+        ]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold labels of all predicted tokens (N,); 0 where missing, or where a token does not align to one label."""

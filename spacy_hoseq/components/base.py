@@ -4,6 +4,7 @@ A component says where its labels stand on a Doc (`Annotation`), what constrains
 learns; the rest is here, over spaCy's TrainablePipe.
 """
 
+import warnings
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +20,16 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Mask
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples
 from .initialization import batches
 
 Self = TypeVar("Self", bound="SequenceComponent")
+
+
+MOST = 1e6  # score that no weights reach which learn something
 
 
 class SequenceComponent(TrainablePipe):
@@ -49,6 +53,7 @@ class SequenceComponent(TrainablePipe):
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         self.cfg: Dict[str, Any] = {"labels": [], **cfg}
         self._annotation = annotation
+        self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
 
     @property
     def labels(self) -> Tuple[str, ...]:
@@ -112,6 +117,29 @@ class SequenceComponent(TrainablePipe):
         losses[self.name] += loss
         return losses
 
+    def rehearse(
+        self,
+        examples: Iterable[Example],
+        *,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+        **config: Any,
+    ) -> Dict[str, float]:
+        """Nothing: components of spaCy that keep an earlier model learn to agree with it. WARNS [HW005]."""
+        warnings.warn(Warnings.HW005.format(name=self.name), stacklevel=2)
+        return {} if losses is None else losses
+
+    def score(self, examples: Iterable[Example], **settings: Any) -> Dict[str, Any]:
+        """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if none of it counts in
+        training."""
+        scores: Dict[str, Any] = super().score(examples, **settings)
+        weights, self._score_weights = self._score_weights, None
+        if weights and scores and not any(weights.get(score) for score in scores):
+            pairs = ", ".join(f"{score} = {weight}" for score, weight in weights.items() if weight is not None)
+            names = ", ".join(score for score in scores if not score.endswith("_per_type"))
+            warnings.warn(Warnings.HW004.format(name=self.name, scores=names, weights=pairs or "none"), stacklevel=2)
+        return scores
+
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
         """At the end of a zone, every layer forgets what it remembered of words."""
@@ -160,11 +188,16 @@ class SequenceComponent(TrainablePipe):
     ) -> None:
         examples = read_examples(get_examples, f"{type(self).__name__}.initialize")
         if weights_from is not None:
+            if labels is not None or tag_dictionary:
+                warnings.warn(Warnings.HW006.format(name=self.name, path=weights_from), stacklevel=2)
             self._weights_from(weights_from)
             return
+        self._score_weights = None if nlp is None else dict(nlp.config["training"]["score_weights"])
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
-        self._require_labels()
+        if not self.labels:
+            there = ", ".join(self._annotation.others_in(examples)) or "nothing"
+            raise ValueError(Errors.HS069.format(name=self.name, looked=self._annotation.place, there=there))
         if "tag_dictionary" in self.cfg:
             self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
             self._labels_changed()
@@ -183,6 +216,11 @@ class SequenceComponent(TrainablePipe):
         if not np.isfinite(loss):
             raise ValueError(SpacyErrors.E910.format(name=self.name))
         return loss
+
+    def _check_size(self, largest: float, learn_rate: Any) -> None:
+        """RAISES ValueError [HS042]: the weights have run away. largest: of the scores in an update."""
+        if MOST < largest < np.inf:  # what is not finite has its own messages
+            raise ValueError(Errors.HS042.format(name=self.name, largest=largest, limit=MOST, rate=learn_rate))
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
         """All labels in the gold annotation."""

@@ -142,6 +142,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
             "tag_dictionary": {},
         }
         super().__init__(vocab, model, name, scorer=scorer, annotation=annotation, cfg=cfg)
+        self._learn_rate = learn_rate
         shim_of(model).configure(learn_rate=learn_rate, width=width, n_process=n_process, seed=seed)
 
     def initialize(
@@ -183,7 +184,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
         docs, gold = [eg.predicted for eg in examples], known_labels(self._gold_mask(examples))
         contexts = self._contexts(docs, gold)
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
-        return self._finite(shim.gradient(Batch(rows, gold, known_slots(contexts)), drop))
+        loss = self._finite(shim.gradient(Batch(rows, gold, known_slots(contexts)), drop))
+        self._check_size(loss / len(gold), self._learn_rate)  # a token cannot lose more than scores lie apart
+        return loss
 
     def _guesses(self, docs: List[Doc]) -> Decided:
         annotation = self._annotation

@@ -32,6 +32,7 @@ from .structured import DEFAULT_MODEL, StructuredComponent
 @Language.factory(
     "hoseq_chunker",
     assigns=["doc.spans"],
+    requires=["token.tag"],
     default_config={
         "model": Config().from_str(DEFAULT_MODEL)["model"],
         "objective": "log_likelihood",

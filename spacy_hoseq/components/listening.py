@@ -1,5 +1,6 @@
 """Components that listen to a tagger, and what they hear of it when it predicts."""
 
+import warnings
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..decoders.exact import decode_exact, exact_labels
 from ..decoders.posterior.predictions import labels_and_probable
 from ..decoders.posterior.sparse_marginals import certain_labels
 from ..decoders.problem.potentials import Potentials
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..features.label_templates import label_values
 from ..features.sequences import sequence_lengths
 from ..layers.listening.listener import MarginalListener
@@ -53,6 +54,8 @@ def index_upstream(component: Any, examples: Sequence[Example], nlp: Optional[La
         source = node.layers[0]
         if isinstance(source, MarginalListener):
             tagger = upstream_of(component, source.upstream_name, nlp)
+            if source.output == "marginals" and source.threshold and not tagger.is_calibrated:
+                warn_uncalibrated(tagger, f'"{component.name}", which listens with the threshold {source.threshold}')
             node.attrs["index_upstream"](node, _labelled(tagger, source, examples, nlp))
         else:
             docs = [eg.predicted for eg in examples]
@@ -74,6 +77,12 @@ def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:
     if problem:
         raise ValueError(Errors.HS102.format(name=component.name, upstream=name, problem=problem))
     return dict(pipes)[name]
+
+
+def warn_uncalibrated(component: Any, reader: str) -> None:
+    """WARNS [HW003]. reader: who asks for the probabilities."""
+    warning = Warnings.HW003.format(name=component.name, objective=component.objective_name, reader=reader)
+    warnings.warn(warning, stacklevel=2)
 
 
 def _labelled(

@@ -1,6 +1,6 @@
 """What the components over `spacy_hoseq.HigherOrderTagger.v1` share: they guess and learn from potentials."""
 
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, get_args
 
 import numpy as np
 from spacy.language import Language
@@ -22,7 +22,7 @@ from ..learning.parameter import UpdateRule
 from .annotation import Annotation
 from .base import SequenceComponent
 from .initialization import index_features
-from .listening import index_upstream
+from .listening import index_upstream, warn_uncalibrated
 
 DEFAULT_MODEL = """
 [model]
@@ -61,9 +61,19 @@ class StructuredComponent(SequenceComponent):
         super().__init__(vocab, model, name, scorer=scorer, annotation=annotation, cfg=cfg)
         _check("decoder", decoder, Decoder, "spacy_hoseq.exact_decoder.v1")
         _check("update_rule", update_rule, UpdateRule, "spacy_hoseq.adagrad.v1")
+        if average not in get_args(Averaging):
+            raise ValueError(
+                Errors.HS061.format(value=repr(average), expected=", ".join(map(repr, get_args(Averaging))))
+            )
         self.objective, self.decoder = objective_named(objective), decoder
+        self.objective_name, self._update_rule = objective, update_rule
         for i, shim in enumerate(weights_in(model)):
             shim.configure(update_rule, averaged=average, seed=seed + i)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether p(y | x) is what is learnt: of labels with probability 0.9, nine in ten are right then."""
+        return self.objective_name == "log_likelihood"
 
     def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
@@ -77,12 +87,17 @@ class StructuredComponent(SequenceComponent):
         set_dropout_rate(self.model, drop)
         docs = [eg.predicted for eg in examples]
         potentials, backprop = self.model.begin_update(docs)
+        tables = potentials.scores, potentials.trans
+        largest = max(max(float(table.max(initial=0)), -float(table.min(initial=0))) for table in tables)
+        self._check_size(largest, getattr(self._update_rule, "learn_rate", "unknown"))
         loss, gradient = self.get_loss(examples, potentials)
         backprop(gradient)
         self._hand_over(docs, potentials, backprop)
         return loss
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+        if self.cfg["save_marginals"] and not self.is_calibrated:
+            warn_uncalibrated(self, "`save_marginals`")
         index_upstream(self, examples, nlp)
         index_features(self.model, examples, nlp, self)
         define_patterns(self.model, self.tags, self._gold_sequences(examples))

@@ -25,6 +25,7 @@ CORPUS = [  # (text, tags, chunks); several chunks meet, one is of one token, on
     ("the run has been seen .", "D N V V V .", [(0, 2, "NP"), (2, 5, "VP")]),
 ]
 TEXTS = [text for text, _, _ in CORPUS]
+SCORES = ["tag_acc", "ents_f", "spans_chunks_f", "spans_phrases_f"]
 UPSTREAM = ["upstream[0]", "upstream[-1]+upstream[0]", "upstream[0]+lower[1]"]
 
 
@@ -63,7 +64,7 @@ def blank(model="words", *, name=NAME, tagger=None, **config):
     """A pipeline with a chunker, and the tagger to which it listens; not initialized."""
     nlp = spacy.blank("xx")
     if tagger is not None or (isinstance(model, str) and model in KINDS):
-        nlp.add_pipe(TAGGER, config={"model": tagger_model(), **(tagger or {})})
+        nlp.add_pipe(TAGGER, config={"model": tagger_model(), "objective": "log_likelihood", **(tagger or {})})
     nlp.add_pipe(NAME, name=name, config={"model": MODELS[model] if isinstance(model, str) else model, **config})
     return nlp
 
@@ -101,6 +102,7 @@ def train(nlp, n_updates=15, examples=examples_of, optimizer=None, **settings):
 
 def trained(model="words", n_updates=15, examples=examples_of, drop=0.0, **config):
     nlp = blank(model, **config)
+    nlp.config["training"]["score_weights"] = dict.fromkeys(SCORES, 0.25)
     optimizer = nlp.initialize(lambda: examples(nlp))
     train(nlp, n_updates, examples, optimizer, drop=drop)
     return nlp

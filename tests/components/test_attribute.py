@@ -30,6 +30,7 @@ def label_examples(nlp, name="test_label"):
 
 
 def fit(nlp, examples, n=25):
+    nlp.config["training"]["score_weights"] = {"pos_acc": 0.5, "test_label_acc": 0.5}
     optimizer = nlp.initialize(lambda: examples(nlp))
     for _ in range(n):
         nlp.update(examples(nlp), sgd=optimizer, losses={})

@@ -313,10 +313,3 @@ def test_labels_during_training_are_those_of_the_saved_model():
 
 def test_chunks_learn_in_two_processes_too():
     assert model_bytes(chunker(n_updates=3, n_process=2)) == model_bytes(chunker(n_updates=3))
-
-
-def test_rehearsal_is_skipped():
-    nlp = trained(1)
-    before = model_bytes(nlp)
-    nlp.rehearse(examples_of(nlp), sgd=nlp.resume_training(), losses={})
-    assert model_bytes(nlp) == before

@@ -45,7 +45,7 @@ def test_factory():
     assert isinstance(chunker, ty.TrainableComponent) and isinstance(chunker, ty.InitializableComponent)
     assert not isinstance(chunker, ty.ListenedToComponent)
     meta = nlp.get_factory_meta(NAME)
-    assert (meta.assigns, meta.requires, meta.retokenizes) == (["doc.spans"], [], False)
+    assert (meta.assigns, meta.requires, meta.retokenizes) == (["doc.spans"], ["token.tag"], False)
     summary = nlp.analyze_pipes()["summary"][NAME]
     assert sorted(summary["scores"]) == ["spans_chunks_f", "spans_chunks_p", "spans_chunks_r"]
     assert not chunker.is_resizable and chunker.is_trainable
@@ -130,7 +130,7 @@ def test_initialization_without_labels():
     without = [Example(doc_of(nlp, text), doc_of(nlp, text)) for text in TEXTS]
     outside = [Example(doc_of(nlp, text), doc_of(nlp, text, [])) for text in TEXTS]
     for get_examples in (None, lambda: without, lambda: outside):
-        with pytest.raises(ValueError, match="E143"):
+        with pytest.raises(ValueError, match="HS069"):
             nlp.initialize(get_examples)
 
 

@@ -266,6 +266,7 @@ def test_a_batch_is_heard_once():
         chunker_of(nlp).update(examples_of(nlp))  # others
 
 
+@pytest.mark.filterwarnings(r"ignore:\[HW003")
 @pytest.mark.parametrize("objective", ["perceptron", "log_likelihood"])
 def test_tagger_with_label_patterns(objective, tmp_path):
     nlp = trained("joint", tagger={"model": tagger_model(patterns=ALL_PATTERNS), "objective": objective})

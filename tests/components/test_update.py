@@ -195,10 +195,3 @@ def test_one_label_and_one_token():
     assert tags_of(nlp, "a") == ["X"] and tags_of(nlp, "some other words") == ["X"] * 3
     nlp = trained(corpus=[("a", "X"), ("b", "Y")])
     assert [tags_of(nlp, word) for word in "ab"] == [["X"], ["Y"]]
-
-
-def test_rehearsal_is_skipped():
-    nlp = trained(n_updates=1)
-    before = state(nlp)
-    nlp.rehearse(examples_of(nlp), sgd=nlp.resume_training(), losses={})
-    assert same(before, state(nlp))

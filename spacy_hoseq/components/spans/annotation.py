@@ -1,5 +1,6 @@
 """Chunks on Docs: spans as one tag a token, and back."""
 
+from collections import Counter
 from typing import Iterable, List, Sequence, Set
 
 import numpy as np
@@ -26,6 +27,7 @@ class ChunkTags:
         check_representation(representation)
         self.spans_key, self.representation, self.with_entities = spans_key, representation, with_entities
         self.neg_prefix = ""
+        self.place = f'doc.spans["{spans_key}"]' + (" and doc.ents" if with_entities else "")
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS080]: no tag of a chunk."""
@@ -43,6 +45,14 @@ class ChunkTags:
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All tags of gold chunks, sorted."""
         return names_of(((self.read(eg.reference), eg.reference) for eg in examples), "")
+
+    def others_in(self, examples: Sequence[Example]) -> List[str]:
+        """Span groups and entities, with how many spans they have."""
+        counts: Counter[str] = Counter()
+        for example in examples:
+            counts.update({f'doc.spans["{key}"]': len(group) for key, group in example.reference.spans.items()})
+            counts.update({"doc.ents": len(example.reference.ents)} if example.reference.ents else {})
+        return [f"{place} ({n} spans)" for place, n in sorted(counts.items())]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """Gold tags of all predicted tokens (N,) as string-store ids; 0 where nothing is known: everywhere if there is

@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple
 
 import numpy as np
 import srsly
@@ -19,7 +19,7 @@ from ...learning.gradients import Gradient
 from ...learning.parameter import Parameter, UpdateRule, UsedRows
 from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
 
-Averaging = Union[bool, Literal["late"]]  # which mean of the weights predicts (learning/parameter.py); False = the last
+Averaging = Literal[True, False, "late"]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
 
 class WeightsShim(Shim):

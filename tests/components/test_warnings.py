@@ -1,0 +1,217 @@
+"""What used to happen without a word: settings that do not fit together, training that goes nowhere."""
+
+import warnings
+
+import pytest
+from thinc.api import ConfigValidationError
+
+from spacy_hoseq.components.tagger import HoseqTagger
+from spacy_hoseq.learning.adagrad import AdaGrad
+
+from . import bidirectional_helpers as bidirectional
+from . import chunker_helpers as chunks
+from . import helpers as tags
+from .helpers import examples_of, reloaded, tagger_of, tags_of, trained
+
+CRF, MARGIN = {"objective": "log_likelihood"}, {"objective": "max_margin"}
+
+
+def initialized(nlp, examples):
+    nlp.initialize(lambda: examples(nlp))
+    return nlp
+
+
+# Gold annotation under another name
+
+
+@pytest.mark.parametrize("setting, looked", [({}, r'doc.spans\["np"\];'), ({"annotate_ents": True}, "and doc.ents;")])
+def test_chunker_without_gold_spans(setting, looked):
+    nlp = chunks.blank(spans_key="np", **setting)
+    there = r'have: doc.spans\["chunks"\] \(11 spans\)\.'
+    with pytest.raises(
+        ValueError, match=rf'\[HS069\] .* "hoseq_chunker": looked in doc.spans\["np"\].*{there}'
+    ) as error:
+        initialized(nlp, chunks.examples_of)
+    assert looked.replace("\\", "") in str(error.value)
+
+
+def test_chunker_whose_gold_spans_are_entities():
+    nlp = chunks.blank()
+
+    def examples(nlp):
+        found = chunks.examples_of(nlp, key="other")
+        for example in found[:2]:
+            example.reference.set_ents(list(example.reference.spans["other"]))
+        found[2].reference.spans["chunks"] = []
+        return found
+
+    there = r'doc.ents \(5 spans\), doc.spans\["chunks"\] \(0 spans\), doc.spans\["other"\] \(11 spans\)'
+    with pytest.raises(ValueError, match=rf"\[HS069\].*{there}"):
+        initialized(nlp, examples)
+
+
+def test_bidirectional_chunker_without_gold_spans():
+    nlp = bidirectional.blank(representation="iob2", spans_key="np")
+    with pytest.raises(ValueError, match=r'\[HS069\].*doc.spans\["np"\].*have: doc.spans\["chunks"\]'):
+        initialized(nlp, bidirectional.chunked_examples)
+
+
+def test_tagger_without_gold_labels():
+    with pytest.raises(ValueError, match=r"\[HS069\].*looked in token.pos; .* have: token.tag\."):
+        initialized(tags.blank(attribute="pos"), examples_of)
+
+
+# Scores that do not count in training
+
+
+def evaluated(nlp, examples, weights=None):
+    """The warnings of two evaluations after `initialize`."""
+    if weights is not None:
+        nlp.config["training"]["score_weights"] = weights
+    initialized(nlp, examples)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        scores = [nlp.evaluate(examples(nlp)) for _ in range(2)]
+    assert scores[0].keys() == scores[1].keys()
+    return [str(warning.message) for warning in seen]
+
+
+def with_pos(nlp):
+    found = examples_of(nlp)
+    for example in found:
+        for token in example.reference:
+            token.pos_ = {"N": "NOUN", "V": "VERB"}.get(token.tag_, "X")
+    return found
+
+
+def test_attribute_whose_score_does_not_count():
+    (warning,) = evaluated(tags.blank(attribute="pos"), with_pos)
+    assert warning.startswith('[HW004] None of the scores of the component "hoseq_tagger" (pos_acc)')
+    assert "(tag_acc = 1.0)" in warning, "said once"
+
+
+@pytest.mark.parametrize("weights", [{"tag_acc": 1.0, "pos_acc": 0.0}, {"tag_acc": 1.0, "pos_acc": None}])
+def test_weight_of_zero(weights):
+    assert len(evaluated(tags.blank(attribute="pos"), with_pos, weights)) == 1
+
+
+def test_scores_that_count():
+    assert evaluated(tags.blank(), examples_of) == []
+    assert evaluated(tags.blank(attribute="pos"), with_pos, {"pos_acc": 1.0}) == []
+    assert evaluated(tags.blank(attribute="pos", scorer=None), with_pos) == []
+    assert evaluated(chunks.blank(), chunks.examples_of) == []
+    assert evaluated(chunks.blank("joint"), chunks.examples_of, {"tag_acc": 0.1, "spans_chunks_r": 0.5}) == []
+
+
+def test_spans_whose_score_does_not_count():
+    nlp = chunks.blank(spans_key="np")
+    (warning,) = evaluated(nlp, lambda nlp: chunks.examples_of(nlp, key="np"))
+    assert "spans_np_f" in warning and "spans_chunks_f = 1.0" in warning and "per_type" not in warning
+
+
+def test_nothing_is_said_of_a_model_that_is_not_trained_here():
+    nlp = reloaded(trained(save_marginals=False))
+    assert "tag_acc" in nlp.evaluate(examples_of(nlp))
+    tagger_of(nlp).cfg["attribute"] = "pos"
+    assert "pos_acc" in nlp.evaluate(with_pos(nlp))
+
+
+# Probabilities that are none
+
+
+@pytest.mark.parametrize("objective", ["perceptron", "max_margin"])
+def test_marginals_of_an_objective_without_probabilities(objective):
+    expected = rf'\[HW003\] .*"hoseq_tagger" .*"{objective}".*`save_marginals`.*`objective = "log_likelihood"`'
+    with pytest.warns(UserWarning, match=expected) as seen:
+        nlp = trained(objective, save_marginals=True)
+    assert len(seen) == 1, "said once"
+    assert tags_of(nlp, "a cat runs .") == ["D", "N", "V", "."]
+    with pytest.warns(UserWarning, match=rf'HW003.*"hoseq_chunker" .*"{objective}"'):
+        initialized(chunks.blank(objective=objective, save_marginals=True), chunks.examples_of)
+
+
+@pytest.mark.parametrize("kind", ["marginals", "joint"])
+def test_listener_to_an_objective_without_probabilities(kind):
+    expected = r'\[HW003\] .*"hoseq_tagger" .*"max_margin".*asked for by "hoseq_chunker", .* threshold 0.01'
+    with pytest.warns(UserWarning, match=expected) as seen:
+        initialized(chunks.blank(kind, tagger=MARGIN), chunks.examples_of)
+    assert len(seen) == 1
+
+
+def test_probabilities_that_are_calibrated_or_not_asked_for():
+    initialized(tags.blank("log_likelihood", save_marginals=True), examples_of)
+    initialized(chunks.blank("joint", tagger={**CRF, "save_marginals": True}, save_marginals=True), chunks.examples_of)
+    initialized(chunks.blank("one_best", tagger=MARGIN), chunks.examples_of)
+    initialized(chunks.blank(chunks.listening_model(threshold=0.0), tagger=MARGIN), chunks.examples_of)
+
+
+# Settings and weights
+
+
+@pytest.mark.parametrize("value", ["foo", "Late", 3, None])
+def test_average_that_does_not_exist(value):
+    with pytest.raises(ConfigValidationError, match=r"average.*True, False, 'late'"):
+        tags.blank(average=value)
+    tagger = tagger_of(tags.blank())
+    settings = {"objective": "max_margin", "update_rule": AdaGrad(), "average": value}
+    with pytest.raises(ValueError, match=r"\[HS061\] Wrong setting `average`: .*Expected one of: True, False, 'late'"):
+        HoseqTagger(tagger.vocab, tagger.model, **settings)
+
+
+@pytest.mark.parametrize("value", [True, False, "late"])
+def test_average_that_exists(value):
+    assert tags.predicted(trained(average=value)) == tags.gold()
+
+
+@pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
+def test_weights_that_have_run_away(objective):
+    rule = {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 2e6}
+    nlp = tags.blank(objective=objective, update_rule=rule)
+    optimizer = nlp.initialize(lambda: examples_of(nlp))
+    tags.train(nlp, 1, optimizer=optimizer)
+    with pytest.raises(ValueError, match=r'\[HS042\] .*"hoseq_tagger" .*learning rate .* which is 2000000'):
+        tags.train(nlp, 1, optimizer=optimizer)
+
+
+def test_classifiers_that_have_run_away():
+    nlp = bidirectional.blank(learn_rate=1e9)
+    with pytest.raises(ValueError, match=r'\[HS042\] .*"hoseq_bidirectional_tagger" .* which is 1000000000'):
+        bidirectional.train(nlp, 5, optimizer=nlp.initialize(lambda: examples_of(nlp)))
+
+
+def test_large_weights_that_have_not():
+    rule = {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1e4}
+    assert tags.predicted(trained("perceptron", update_rule=rule)) == tags.gold()
+
+
+@pytest.mark.parametrize("beside", [{"labels": ["A"]}, {"tag_dictionary": {"a": ["D"]}}, {}])
+def test_what_is_given_beside_weights(beside, tmp_path):
+    trained().to_disk(tmp_path)
+    nlp = tags.blank()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        tagger_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, weights_from=str(tmp_path), **beside)
+    assert tagger_of(nlp).labels == tags.LABELS and tagger_of(nlp).cfg["tag_dictionary"] == {}
+    assert ["[HW006]" in str(warning.message) for warning in seen] == [True] * bool(beside)
+
+
+# What spaCy offers
+
+
+@pytest.mark.parametrize("helpers", [tags, chunks, bidirectional])
+def test_rehearsal(helpers):
+    nlp = helpers.trained(n_updates=1)
+    (name, component), before = nlp.pipeline[0], nlp.to_bytes()
+    with pytest.warns(UserWarning, match=rf'\[HW005\] The component "{name}" does not rehearse'):
+        assert component.rehearse(helpers.examples_of(nlp), losses={}) == {}
+    nlp.resume_training()
+    with pytest.warns(UserWarning, match="HW005"):
+        assert nlp.rehearse(helpers.examples_of(nlp)) == {}
+    assert nlp.to_bytes() == before
+
+
+def test_what_a_chunker_requires():
+    analysis = chunks.blank("joint").analyze_pipes()
+    assert analysis["summary"]["hoseq_chunker"]["requires"] == ["token.tag"]
+    assert analysis["problems"] == {"hoseq_tagger": [], "hoseq_chunker": []}
+    assert chunks.blank().analyze_pipes()["problems"] == {"hoseq_chunker": ["token.tag"]}
