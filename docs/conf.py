@@ -5,10 +5,12 @@ and the pages of the Python API (api_pages.py), which are generated from docstri
 loads nothing from the network.
 """
 
+import re
 import sys
 from pathlib import Path
 
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -63,6 +65,12 @@ CONTENTS = {
     ],
 }
 
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"'](?:https?:)?//[^>]*>"
+    r"|<link\b(?=[^>]*rel=[\"']?(?:stylesheet|preload|preconnect|icon))[^>]*href=[\"'](?:https?:)?//[^>]*>"
+    r"|@import[^;]*//[^;]*;|url\([\"']?(?:https?:)?//[^)]*\)"
+)
+
 project = "spacy_hoseq"
 copyright = "the spacy_hoseq developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
@@ -96,8 +104,18 @@ def unlink_types(app, doctree):
             node.replace_self(node.children)
 
 
+def refuse_network(app, exception):
+    """What a browser loads by itself must be part of the site. RAISES ExtensionError."""
+    if exception is None and app.builder.format == "html":
+        for path in sorted([*Path(app.outdir).rglob("*.html"), *Path(app.outdir).rglob("*.css")]):
+            loaded = LOADED.search(path.read_text(encoding="utf8"))
+            if loaded:
+                raise ExtensionError(f"{path} loads from the network: {loaded[0]}")
+
+
 def setup(app):
     api_pages.write(Path(app.srcdir) / "reference" / "api")
     app.connect("source-read", add_contents)
     app.connect("doctree-read", unlink_types)
+    app.connect("build-finished", refuse_network)
     app.connect("autodoc-process-docstring", api_pages.process_docstring)
