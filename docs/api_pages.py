@@ -10,6 +10,7 @@ line that is not indented:
 Here these lines become lists, formulas become literal blocks, `code` becomes code, and nothing else is markup.
 """
 
+import importlib
 import re
 from pathlib import Path
 from typing import Any, Dict, List
@@ -42,6 +43,9 @@ def page(room: str, modules: List[str]) -> str:
     for module in modules:
         title = module if module == room else module.removeprefix(f"{room}.")
         lines += ["", title, "-" * len(title), "", f".. automodule:: {module}"]
+        if module == room:  # what it exports is described where it is made
+            exported = getattr(importlib.import_module(room), "__all__", [])
+            lines += ["   :no-members:", "", *[f"* ``{name}``" for name in exported]]
     return "\n".join(lines) + "\n"
 
 
