@@ -82,6 +82,7 @@ exclude_patterns = []
 myst_heading_anchors = 4  # links as on GitHub: page.md#title-in-lower-case
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": False}
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # names of constants, not their values
 autodoc_class_signature = "separated"
 python_maximum_signature_line_length = 100
 toc_object_entries = False
