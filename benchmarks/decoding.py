@@ -125,13 +125,13 @@ def measure(output: Path, limit: float) -> Rows:
                 growth = (larger[0] / size) ** (2 if name in ONE_SENTENCE else 0) if larger else 1.0
                 if seconds * growth > (10 * limit if name in ONE_SENTENCE else limit):
                     running.discard((variable, name))
-                patterns = problem.potentials.patterns
+                weights = problem.potentials.weights
                 rows.append(
                     {
                         "decoder": name,
                         "variable": variable,
                         "patterns": problem.patterns,
-                        "nodes": len(patterns.trie) if patterns is not None else problem.labels,
+                        "nodes": len(weights.trie),
                         "labels": problem.labels,
                         "order": problem.order,
                         "length": problem.length,
@@ -185,8 +185,8 @@ def large_problem(page: Optional[Path]) -> None:
     decode_exact(problem.potentials)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    patterns = problem.potentials.patterns
-    n_nodes = len(patterns.trie) if patterns is not None else 0
+    weights = problem.potentials.weights
+    n_nodes = len(weights.trie) if weights.has_patterns else 0
     row = (
         f"{problem.patterns:,}", f"{n_nodes:,}", "256 x 20",
         f"{seconds / len(problem.potentials.scores) * 1e6:.0f} us", f"{peak / 2**20:.0f} MiB",

@@ -1,6 +1,7 @@
 """A batch to decode, in a form that the oracle can read: patterns as tuples of labels, not as a trie."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,13 +9,21 @@ from numpy.typing import NDArray
 from spacy_hoseq.chunks import read_chunks, write_chunks
 from spacy_hoseq.decoders.problem.configurations import Configurations
 from spacy_hoseq.decoders.problem.potentials import Potentials
-from spacy_hoseq.decoders.problem.trie import Fired, PatternScores, PatternTrie
+from spacy_hoseq.decoders.problem.trie import Fired, PatternTrie
 from spacy_hoseq.decoders.problem.weights import Weights
 
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]
 FiredPattern = tuple[int, Pattern, float]  # token of its last label, pattern, weight
 Configuration = tuple[int, tuple[frozenset[int], ...], float]  # token of its first label, sets of labels, weight
+
+
+class PatternScores(NamedTuple):
+    """All label patterns of a case: the trie, the weight of each node, those that fire at positions."""
+
+    trie: PatternTrie
+    weights: NDArray[np.float64]
+    fired: Fired | None = None
 
 
 @dataclass(frozen=True)

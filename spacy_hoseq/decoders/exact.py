@@ -93,5 +93,5 @@ def _without_zeros(potentials: Potentials) -> Potentials:
 
 def check_chain(potentials: Potentials) -> None:
     """RAISES ValueError [HS099]: pairs of labels have scores at each token, and there are label patterns, too."""
-    if potentials.patterns is not None or potentials.configurations is not None:
+    if potentials.weights.has_patterns or potentials.configurations is not None:
         raise ValueError(Errors.HS099.format(decoder="label patterns"))

@@ -35,18 +35,29 @@ class InequalityWeights:
 
     n_rows, n_labels (int): features and labels. learn_rate (float): > 0, the size of the first step.
     width (float): >= 0, in counts of the training data; 0 is maximum likelihood.
-    n_tokens (int): tokens that an epoch has. RAISES ValueError [HS040].
+    n_tokens (int): tokens that an epoch has. block_rows (int): rows that are worked on together.
+    RAISES ValueError [HS040].
     """
 
     EPSILON = 1e-6  # starting value of G, against division by zero
     RESUMED = 1.0  # of weights that were learned before: as if one count had been missing
 
-    def __init__(self, n_rows: int, n_labels: int, *, learn_rate: float, width: float, n_tokens: int) -> None:
+    def __init__(
+        self,
+        n_rows: int,
+        n_labels: int,
+        *,
+        learn_rate: float,
+        width: float,
+        n_tokens: int,
+        block_rows: int = BLOCK_ROWS,
+    ) -> None:
         check_inequality_settings(learn_rate, width)
         self.values: Floats32 = np.zeros((n_rows, n_labels), np.float32)
         self._squares: Floats32 = np.full((n_rows, n_labels), self.EPSILON, np.float32)
         self._learn_rate = np.float32(learn_rate)
         self._penalty = width / max(1, n_tokens)  # a token
+        self._block_rows = block_rows
         self._due = 0.0  # penalty of all steps so far
         self._paid = np.zeros(n_rows)
 
@@ -59,7 +70,7 @@ class InequalityWeights:
     def read(self, rows: NDArray[Any]) -> Floats32:
         """Weights of distinct rows as they are now. RETURNS (n, L), a copy."""
         weights = np.empty((len(rows), self.values.shape[1]), np.float32)
-        for part in _blocks(len(rows)):
+        for part in _blocks(len(rows), self._block_rows):
             weights[part] = self._pay(rows[part])
         return weights
 
@@ -71,7 +82,7 @@ class InequalityWeights:
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name="a local classifier", n=(~np.isfinite(gradient)).sum()))
         penalty = self._penalty * n_tokens
-        for part in _blocks(len(rows)):
+        for part in _blocks(len(rows), self._block_rows):
             at, change = rows[part], gradient[part]
             weights, squares = self._pay(at), self._squares[at]
             squares += change * change
@@ -86,7 +97,7 @@ class InequalityWeights:
 
     def finish(self) -> Floats32:
         """All weights, everything paid. RETURNS (R, L), not to be changed."""
-        for part in _blocks(len(self.values)):
+        for part in _blocks(len(self.values), self._block_rows):
             self._pay(np.arange(part.start, part.stop))
         return self.values
 
@@ -110,9 +121,9 @@ def shrink(weights: Floats32, by: Floats32) -> Floats32:
     return np.subtract(weights, near, out=near)
 
 
-def _blocks(n_rows: int) -> Iterator[slice]:
-    for start in range(0, n_rows, BLOCK_ROWS):
-        yield slice(start, min(start + BLOCK_ROWS, n_rows))
+def _blocks(n_rows: int, size: int) -> Iterator[slice]:
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
 
 
 def check_inequality_settings(learn_rate: float, width: float) -> None:

@@ -89,13 +89,21 @@ class Parameter:
     name (str): for messages. values (R, C) or (R,): starting weights, those that were loaded as the rows in use: an
     array of all is made when something asks for it, as learning does and prediction with sparse features does not.
     nonnegative (bool): project onto w >= 0 after every step (Qian & Liu, "Experiments").
-    resumed (bool): the weights were learnt before, and the rule's memory is gone.
+    resumed (bool): the weights were learnt before, and the rule's memory is gone. block_rows (int): rows that are
+    averaged and rounded together.
     """
 
     def __init__(
-        self, name: str, values: Union[AnyFloats, UsedRows], *, nonnegative: bool = False, resumed: bool = False
+        self,
+        name: str,
+        values: Union[AnyFloats, UsedRows],
+        *,
+        nonnegative: bool = False,
+        resumed: bool = False,
+        block_rows: int = BLOCK_ROWS,
     ) -> None:
         self.name, self.nonnegative, self.resumed = name, nonnegative, resumed
+        self._block_rows = block_rows
         self._loaded = values if isinstance(values, UsedRows) else None
         self._values = None if isinstance(values, UsedRows) else values
         self.shape = values.shape
@@ -227,9 +235,9 @@ class Parameter:
         used = np.flatnonzero(self._used)
         rounded = np.empty((len(used), *self.shape[1:]), self.values.dtype)
         is_left = np.zeros(len(used), bool)
-        for start in range(0, len(used), BLOCK_ROWS):
-            rows = used[start : start + BLOCK_ROWS]
-            block = rounded[start : start + BLOCK_ROWS]
+        for start in range(0, len(used), self._block_rows):
+            rows = used[start : start + self._block_rows]
+            block = rounded[start : start + self._block_rows]
             block[...] = self._mean_of_rows(rows) if averaged else self.values.take(rows, axis=0)
             cells = np.flatnonzero(block != 0)  # converting numbers takes longer than all else here
             if not as_read:

@@ -249,7 +249,7 @@ def test_weights_of_frequent_transitions_of_any_sign():
 def test_nothing_fires():
     model = tagger("all")
     potentials = model.predict([doc_of("a b c d")])
-    assert potentials.configurations is None and potentials.patterns is not None
+    assert potentials.configurations is None and potentials.weights.has_patterns
     assert tagger("pairs").predict([doc_of("a b")])[3:6] == (None, None, None)
     assert tagger("rules").predict([doc_of("x")]).configurations is None
     _, backprop = tagger("all").begin_update([])

@@ -72,10 +72,10 @@ def test_training_potentials_are_those_of_prediction(source):
     assert trained.scores == pytest.approx(predicted.scores, abs=1e-6)
     assert np.array_equal(trained.trans, predicted.trans)
     assert trained.lengths.tolist() == predicted.lengths.tolist()
-    assert (trained.patterns is None) == (source == "none")
-    if trained.patterns is not None:
-        assert np.array_equal(trained.patterns.weights, predicted.patterns.weights)
-        for ours, theirs in zip(trained.patterns.fired or (), predicted.patterns.fired or (), strict=True):
+    assert trained.weights.has_patterns == predicted.weights.has_patterns == (source != "none")
+    if trained.weights.has_patterns:
+        assert np.array_equal(trained.weights.node_weights, predicted.weights.node_weights)
+        for ours, theirs in zip(trained.fired or (), predicted.fired or (), strict=True):
             assert np.array_equal(ours, theirs)
 
 
@@ -134,7 +134,7 @@ def test_loaded_patterns_replace_the_own_ones():
     index_features(other.layers[0], [docs])
     define_patterns(other, LABELS, [np.array([2, 2, 2] * 10, np.int32)])
     other.initialize(X=docs, Y=zeros(docs, L))
-    nodes = [m.begin_update(docs)[0].patterns.trie.node_of.tolist() for m in (other, model)]
+    nodes = [m.begin_update(docs)[0].weights.trie.node_of.tolist() for m in (other, model)]
     assert nodes[0] != nodes[1]
     other.from_bytes(model.to_bytes())
     assert np.array_equal(decode_exact(other.predict(docs)).scores, decode_exact(model.predict(docs)).scores)
@@ -146,7 +146,7 @@ def test_training_data_without_any_pattern():
     index_features(model.layers[0], [docs])
     define_patterns(model, LABELS, [np.array([0, 1], np.int32)])
     randomize(model.initialize(X=docs, Y=zeros(docs, L)))
-    assert model.predict(docs).patterns is None
+    assert not model.predict(docs).weights.has_patterns
     assert weights_of(model).parameters["patterns"].values.shape == (0,)
     fresh = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100)).from_bytes(model.to_bytes())
     assert np.array_equal(decode_exact(fresh.predict(docs)).scores, decode_exact(model.predict(docs)).scores)
@@ -176,7 +176,7 @@ def test_prediction_does_without_features_of_weight_0(source):
             labels = rng.integers(0, L, len(nonzero.scores))
             scores = [path_score(p, labels) for p in both]
             assert scores[0] == pytest.approx(scores[1], abs=1e-9)
-        n_nodes.append(len(nonzero.patterns.trie) if nonzero.patterns else 0)
+        n_nodes.append(len(nonzero.weights.trie) if nonzero.weights.has_patterns else 0)
     assert n_nodes[0] <= n_nodes[3] <= n_nodes[2] and n_nodes[0] < n_nodes[2]
 
 

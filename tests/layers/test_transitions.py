@@ -78,7 +78,7 @@ def test_potentials_are_those_of_a_plain_loop(seed):
             for b in range(L):
                 assert found.edge_scores[n, a, b] == pytest.approx(row[a * L + b], abs=1e-5)
     assert found.trans.tolist() == parameters(model)[0, "trans"].values.tolist()
-    assert found.patterns is None and found.configurations is None
+    assert not found.weights.has_patterns and found.configurations is None
     trained, _ = model.begin_update(docs)
     assert trained.edge_scores == pytest.approx(found.edge_scores, abs=1e-6)
 

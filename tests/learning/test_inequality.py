@@ -1,13 +1,10 @@
 """Lazy payment against penalties at every step, and the constraints that the learned model satisfies."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.learning import inequality
 from spacy_hoseq.learning.inequality import InequalityWeights, shrink
 
 R, L = 7, 3
@@ -42,18 +39,17 @@ def random_batch(rng):
 def test_lazy_payment_is_payment_at_every_step(width, seed, block, asked):
     rng, asking = np.random.default_rng(seed), np.random.default_rng(seed)
     settings = {"learn_rate": float(rng.choice([0.05, 0.5])), "width": width, "n_tokens": 40}
-    lazy, dense = InequalityWeights(R, L, **settings), Dense(**settings)
-    with mock.patch.object(inequality, "BLOCK_ROWS", block):
-        for _ in range(rng.integers(1, 40)):
-            batch = random_batch(rng)
-            lazy.step(*batch)
-            dense.step(*batch)
-            if asked and asking.random() < 0.5:
-                rows = asking.permutation(R)[: asking.integers(0, R + 1)]
-                np.testing.assert_allclose(lazy.read(rows), dense.w[rows], rtol=1e-3, atol=2e-5)
-            if asked and asking.random() < 0.2:
-                np.testing.assert_allclose(lazy.finish(), dense.w, rtol=1e-3, atol=2e-5)
-        np.testing.assert_allclose(lazy.finish(), dense.w, rtol=1e-3, atol=2e-5)
+    lazy, dense = InequalityWeights(R, L, **settings, block_rows=block), Dense(**settings)
+    for _ in range(rng.integers(1, 40)):
+        batch = random_batch(rng)
+        lazy.step(*batch)
+        dense.step(*batch)
+        if asked and asking.random() < 0.5:
+            rows = asking.permutation(R)[: asking.integers(0, R + 1)]
+            np.testing.assert_allclose(lazy.read(rows), dense.w[rows], rtol=1e-3, atol=2e-5)
+        if asked and asking.random() < 0.2:
+            np.testing.assert_allclose(lazy.finish(), dense.w, rtol=1e-3, atol=2e-5)
+    np.testing.assert_allclose(lazy.finish(), dense.w, rtol=1e-3, atol=2e-5)
 
 
 def test_worked_out_by_hand():

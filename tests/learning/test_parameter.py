@@ -252,12 +252,11 @@ def test_finished_can_be_asked_for_either_way():
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-def test_finished_holds_rows_that_no_update_touched(resumed, monkeypatch):
+def test_finished_holds_rows_that_no_update_touched(resumed):
     """In blocks of rows; those that were zero and stayed so are not looked at."""
-    monkeypatch.setattr("spacy_hoseq.learning.parameter.BLOCK_ROWS", 2)
     start = np.random.default_rng(2).normal(0, 1, (9, 3)).astype(np.float16).astype(np.float32)
     start[[1, 4, 8]] = 0
-    parameter = Parameter("w", start.copy(), resumed=resumed)
+    parameter = Parameter("w", start.copy(), resumed=resumed, block_rows=2)
     assert parameter.finished(averaged=True).tolist() == start.tolist()
     for row in (4, 4, 6):
         parameter.update(Additive(), [(np.array([row]), np.array([[1.0, 0.0, -2.0]]))])

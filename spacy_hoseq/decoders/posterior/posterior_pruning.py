@@ -17,7 +17,7 @@ import numpy as np
 from ...arrays import AnyFloats, Floats, Ints, Labels
 from ..chain.chain_posterior import Cells
 from ..exact import exact_labels
-from ..problem.path_score import sum_score
+from ..problem.path_score import chain_score
 from ..problem.potentials import Potentials
 from ..problem.tuning import TUNING, Tuning
 from ..pruning.candidates import Candidates, first_best
@@ -60,7 +60,7 @@ def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats, tuning: T
     best = first_best(cells.p, first) if len(scores) else np.zeros(0, np.intp)
     labels, most = cells.labels.take(best).astype(np.int32), cells.p.take(best)
     emissions = scores.take(rows + labels).astype(np.float64)
-    score = sum_score(emissions, trans, labels, lengths, None)
+    score = chain_score(emissions, trans, labels, lengths)
     added = np.bincount(np.repeat(np.arange(len(lengths)), lengths), np.abs(emissions), minlength=len(lengths))
     is_known = added * EPSILON < ROUNDING  # of sums of larger numbers too many digits are lost to compare with log Z
     p, impossible = np.exp(np.where(is_known, score - log_z, -np.inf)), is_known & (score == -np.inf) & (log_z == log_z)
@@ -77,7 +77,7 @@ def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats, tuning: T
         labels[at] = sparse_viterbi(candidates, _finite(trans, emissions, window_sizes), window_sizes).labels
     again = np.flatnonzero(np.repeat(impossible, lengths))
     emissions = scores.take(rows[again] + labels[again]).astype(np.float64)
-    p[impossible] = np.exp(sum_score(emissions, trans, labels[again], lengths[impossible], None) - log_z[impossible])
+    p[impossible] = np.exp(chain_score(emissions, trans, labels[again], lengths[impossible]) - log_z[impossible])
     return LikelyLabels(labels, np.flatnonzero(p < tuning.undecided))
 
 

@@ -11,7 +11,7 @@ from ...errors import Errors
 from .configurations import Configurations, check_configurations
 from .layout import check_lengths, check_scores, parts_of, ranges
 from .results import NoPath
-from .trie import Fired, PatternScores
+from .trie import Fired
 from .weights import Weights
 
 
@@ -39,12 +39,6 @@ class Potentials(NamedTuple):
     def trans(self) -> AnyFloats:
         """(L, L), of the weights."""
         return self.weights.trans
-
-    @property
-    def patterns(self) -> Optional[PatternScores]:
-        """All label patterns; None if there are none."""
-        weights = self.weights
-        return PatternScores(weights.trie, weights.node_weights, self.fired) if weights.has_patterns else None
 
     def permitting(self, labels: Optional[Mask]) -> "Potentials":
         """With these labels at each token, of those that are permitted. labels (N, L); None = all of them."""

@@ -304,41 +304,6 @@ class Fired(NamedTuple):
         """Some of the entries (M',), with tokens moved by so many places, (M',)."""
         return Fired(self.tokens[which] + moved_by, self.nodes[which], self.weights[which])
 
-    def among(self, tokens: Ints, n_tokens: int) -> "Tuple[Fired, Ints]":
-        """Entries whose last token is one of `tokens`, numbered as there. RETURNS them, and which they are.
-
-        tokens (N',): distinct, of a batch of n_tokens.
-        """
-        place = np.full(n_tokens, -1, np.intp)
-        place[tokens] = np.arange(len(tokens))
-        which = np.flatnonzero(place[self.tokens] >= 0)
-        return Fired(place[self.tokens[which]], self.nodes[which], self.weights[which]), which
-
-
-class PatternScores(NamedTuple):
-    """All higher-order features of a batch.
-
-    trie: every pattern, those of `fired` included.
-    weights (U,) float64: weight of each node's string wherever it occurs; 0 for mere prefixes and for single labels.
-    fired: weights at given positions, on top of `weights`; None = no such patterns.
-    """
-
-    trie: PatternTrie
-    weights: Floats
-    fired: Optional[Fired] = None
-
-    def among(self, tokens: Ints, n_tokens: int) -> "Tuple[PatternScores, Ints]":
-        """Those of some sequences of the batch, by their tokens. RETURNS them, and which fired entries they have."""
-        if self.fired is None:
-            return self, np.zeros(0, np.intp)
-        fired, which = self.fired.among(tokens, n_tokens)
-        return self._replace(fired=fired), which
-
-
-def no_patterns(n_labels: int) -> PatternScores:
-    """For walks over a trie: one whose nodes are the single labels."""
-    return PatternScores(PatternTrie([], n_labels), np.zeros(n_labels))
-
 
 def check_pattern(pattern: Pattern, n_labels: int) -> None:
     """RAISES ValueError [HS030]: fewer than two labels; [HS031]: an unknown label id."""

@@ -16,7 +16,7 @@ from spacy_hoseq.decoders.chain import forward_backward as module
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
 from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
 from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
-from spacy_hoseq.decoders.problem.trie import no_patterns
+from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
@@ -35,7 +35,7 @@ def posterior(case, walk=None):
     if walk == "logarithmic":
         return FeaturePosterior(potentials)
     if walk == "patterns":
-        trie = no_patterns(case.n_labels).trie
+        trie = PatternTrie([], case.n_labels)
         return FeaturePosterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
     most = 2 * module.SMALL if walk == "every_step" else None  # scores need no shift if they are smaller
     found = chain_posterior(potentials, case.lengths, most=most)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.trie import Fired, PatternScores, PatternTrie
+from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ...strategies import random_patterns
@@ -226,27 +226,6 @@ def test_covers_are_their_definition(drawn):
         for u, short in zip(nodes.tolist(), shorter.tolist(), strict=True):
             suffixes = [strings[u][i:] for i in range(1, len(strings[u]))]
             assert short == next((node[s] for s in suffixes if s in node and len(s) <= j), -1)
-
-
-@given(pattern_sets(), st.integers(0, 10**6))
-def test_fired_patterns_of_some_tokens(drawn, seed):
-    patterns, n_labels = drawn
-    rng = np.random.default_rng(seed)
-    trie = PatternTrie(patterns, n_labels)
-    n_tokens, n_fired = 9, int(rng.integers(0, 7)) if patterns else 0
-    which_pattern = rng.integers(0, max(1, len(patterns)), n_fired)
-    fired = Fired(rng.integers(0, n_tokens, n_fired), trie.node_of[which_pattern], rng.normal(size=n_fired))
-    tokens = rng.permutation(n_tokens)[: rng.integers(0, n_tokens + 1)]
-    scores = PatternScores(trie, np.ones(len(trie)), fired)
-    inside, entries = scores.among(tokens, n_tokens)
-    assert inside.trie is trie and inside.weights is scores.weights
-    for some, which in (fired.among(tokens, n_tokens), (inside.fired, entries)):
-        assert which.tolist() == [i for i in range(n_fired) if fired.tokens[i] in tokens]
-        assert tokens[some.tokens].tolist() == fired.tokens[which].tolist()
-        assert some.nodes.tolist() == fired.nodes[which].tolist()
-        assert some.weights.tolist() == fired.weights[which].tolist()
-    plain, none = scores._replace(fired=None).among(tokens, n_tokens)
-    assert plain.fired is None and none.tolist() == [] and plain.trie is trie
 
 
 @given(pattern_sets())
