@@ -41,11 +41,11 @@ def main(
 
 
 def read(folder: Path, ending: str) -> Optional[str]:
-    found = sorted([*folder.glob(f"*{ending}"), *folder.glob(f"*{ending}.gz")])
-    if not found:
+    files = sorted([*folder.glob(f"*{ending}"), *folder.glob(f"*{ending}.gz")])
+    if not files:
         return None
-    data = found[0].read_bytes()
-    return (gzip.decompress(data) if found[0].suffix == ".gz" else data).decode("utf8").replace("\r\n", "\n").strip()
+    data = files[0].read_bytes()
+    return (gzip.decompress(data) if files[0].suffix == ".gz" else data).decode("utf8").replace("\r\n", "\n").strip()
 
 
 if __name__ == "__main__":

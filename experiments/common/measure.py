@@ -52,9 +52,9 @@ def calibration_error(model: Path, gold: List[Doc]) -> float:
     nlp = spacy.load(model, config={"components": {"hoseq_tagger": {"save_marginals": True}}})
     probability, right = [], []
     for doc, reference in zip(nlp.pipe(copies(gold)), gold, strict=True):
-        found = doc._.hoseq_marginals["hoseq_tagger"]
-        row = {label: i for i, label in enumerate(found["labels"])}
-        probability += [p[row[t.tag_]] for t, p in zip(doc, found["probabilities"], strict=True)]
+        marginals = doc._.hoseq_marginals["hoseq_tagger"]
+        row = {label: i for i, label in enumerate(marginals["labels"])}
+        probability += [p[row[t.tag_]] for t, p in zip(doc, marginals["probabilities"], strict=True)]
         right += [t.tag_ == g.tag_ for t, g in zip(doc, reference, strict=True)]
     bins = np.minimum((np.array(probability) * BINS).astype(int), BINS - 1)
     gap = np.bincount(bins, weights=np.array(right) - np.array(probability), minlength=BINS)

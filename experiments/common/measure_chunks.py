@@ -33,8 +33,8 @@ def main(model: Path, test: Path, output: Path) -> None:
     docs: List[Doc] = []
     for _ in range(PASSES):
         docs = []  # as in a stream, where docs do not stay: Python would look through all of them for garbage
-        taken, docs = timed(nlp, gold, attributes)
-        seconds.append(taken)
+        pass_seconds, docs = timed(nlp, gold, attributes)
+        seconds.append(pass_seconds)
     pairs = list(zip(docs, gold, strict=True))
     scores = nlp.evaluate(
         [Example(doc, reference) for doc, reference in zip(copies(gold, attributes), gold, strict=True)]

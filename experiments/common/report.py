@@ -77,11 +77,11 @@ def draw(docs: List[Doc]) -> str:
     """All sentences in one picture, with the marginal probability of each tag."""
     words, tags, probabilities = [], [], []
     for doc in docs:
-        found = doc._.hoseq_marginals["hoseq_tagger"]
-        row = {label: i for i, label in enumerate(found["labels"])}
+        marginals = doc._.hoseq_marginals["hoseq_tagger"]
+        row = {label: i for i, label in enumerate(marginals["labels"])}
         words += [t.text for t in doc]
         tags += [t.tag_ for t in doc]
-        probabilities += [float(p[row[t.tag_]]) for t, p in zip(doc, found["probabilities"], strict=True)]
+        probabilities += [float(p[row[t.tag_]]) for t, p in zip(doc, marginals["probabilities"], strict=True)]
     return draw_sentence(words, tags, probabilities)
 
 

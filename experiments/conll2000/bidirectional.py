@@ -66,7 +66,7 @@ def main(model: Path, test: Path, output: Path) -> None:
 
 
 def timed(nlp: Language, gold: List[Doc], with_tags: bool) -> "tuple[float, List[Doc]]":
-    docs = [given(doc, with_tags) for doc in gold]
+    docs = [words_and_tags(doc, with_tags) for doc in gold]
     start = time.perf_counter()
     annotated = list(nlp.pipe(docs))
     return time.perf_counter() - start, annotated
@@ -88,7 +88,7 @@ def counts(doc: Doc, reference: Doc) -> List[int]:
     return [len(chunks & right_chunks), len(chunks), len(right_chunks), right_tags, len(doc)]
 
 
-def given(doc: Doc, with_tags: bool) -> Doc:
+def words_and_tags(doc: Doc, with_tags: bool) -> Doc:
     """The words, and the tags if they are given."""
     words, spaces = [t.text for t in doc], [bool(t.whitespace_) for t in doc]
     return Doc(doc.vocab, words=words, spaces=spaces, tags=[t.tag_ for t in doc] if with_tags else None)

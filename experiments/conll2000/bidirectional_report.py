@@ -87,10 +87,10 @@ def main(
             page.add(page.table(rows, header, aligns=aligns))
             print(table(rows, header=header, divider=True, aligns=aligns))
     changed = [
-        f"{values['representation'] or values['task']} {strategy} {found['changed_by_pruning']}"
+        f"{values['representation'] or values['task']} {strategy} {figures['changed_by_pruning']}"
         for values in measured
-        for strategy, found in values["strategies"].items()
-        if "changed_by_pruning" in found
+        for strategy, figures in values["strategies"].items()
+        if "changed_by_pruning" in figures
     ]
     page.add(f"Labels that pruning changes, compared with exact search at order 1: {'; '.join(changed)}.")
     page.add(f"{WHAT_COMPARES} {PAPER_TESTS}")
@@ -109,9 +109,9 @@ def main(
 
 def tag_rows(values: Dict[str, Any]) -> List[List[str]]:
     rows = []
-    for strategy, found in values["strategies"].items():
+    for strategy, figures in values["strategies"].items():
         paper = PAPER_TAGS[strategy] if values["order"] == 2 else None
-        ours = [f"{found['tag_acc']:.2%}", f"{found['tokens_per_second']:,.0f}"]
+        ours = [f"{figures['tag_acc']:.2%}", f"{figures['tokens_per_second']:,.0f}"]
         theirs = [f"{paper[0]:.2f}%", f"{paper[1]:,}"] if paper else ["-", "-"]
         rows.append([strategy, str(values["order"]), *ours, *theirs])
     return rows
@@ -119,12 +119,12 @@ def tag_rows(values: Dict[str, Any]) -> List[List[str]]:
 
 def chunk_rows(values: Dict[str, Any]) -> List[List[str]]:
     rows = []
-    for strategy, found in values["strategies"].items():
+    for strategy, figures in values["strategies"].items():
         papers = PAPER_CHUNKS.get(values["representation"], {}).get(strategy)
         paper = papers[values["order"] - 1] if papers else None
-        ours = [f"{100 * found[f'spans_chunks_{key}']:.2f}" for key in ("r", "p", "f")]
+        ours = [f"{100 * figures[f'spans_chunks_{key}']:.2f}" for key in ("r", "p", "f")]
         theirs = [f"{paper[0]:.2f}", f"{paper[1]:,}"] if paper else ["-", "-"]
-        speed = f"{found['tokens_per_second']:,.0f}"
+        speed = f"{figures['tokens_per_second']:,.0f}"
         rows.append([values["representation"], strategy, str(values["order"]), *ours, speed, *theirs])
     return rows
 
@@ -146,11 +146,11 @@ def decisions(model: Path, sentences: Path, output: Path) -> str:
     nlp = spacy.load(model, config={"components": {NAME: {"strategy": "easiest_first", "save_decisions": True}}})
     texts = sentences.read_text(encoding="utf8").split("\n")
     docs = list(nlp.pipe(Doc(nlp.vocab, words=text.split()) for text in texts if text.strip()))
-    found = [sentence for doc in docs for sentence in sentences_of(doc, NAME)]
+    tagged = [sentence for doc in docs for sentence in sentences_of(doc, NAME)]
     view, picture = output.with_suffix(".html"), output.with_suffix(".svg")
     view.write_text(decisions_page(docs, NAME, title="Easiest first"), encoding="utf8")
-    picture.write_text(draw_decisions(*found[0]) + "\n", encoding="utf8")
-    lines = "\n".join(f"- {decisions_text(span, labels, order)}" for span, labels, order, _ in found)
+    picture.write_text(draw_decisions(*tagged[0]) + "\n", encoding="utf8")
+    lines = "\n".join(f"- {decisions_text(span, labels, order)}" for span, labels, order, _ in tagged)
     image = f"![A sentence on the staircase of its decisions]({picture.name})"
     return f"Word/tag/turn, easiest first. All of them as a page: [{view.name}]({view.name}).\n\n{lines}\n\n{image}"
 

@@ -73,9 +73,9 @@ def decoded(nlp: Any, test: List[Example], iterations: "tuple[int, ...]") -> Lis
     best = decode_exact(potentials)
     rows = []
     for n in iterations:
-        found = DualDecomposition(max_iterations=n).solve(potentials)
-        share = {"certified": float(found.certified.mean()), "bound": float(np.mean(found.bounds / best.scores))}
-        rows.append({"iterations": n, "accuracy": float((labels[found.labels] == gold).mean()), **share})
+        solution = DualDecomposition(max_iterations=n).solve(potentials)
+        share = {"certified": float(solution.certified.mean()), "bound": float(np.mean(solution.bounds / best.scores))}
+        rows.append({"iterations": n, "accuracy": float((labels[solution.labels] == gold).mean()), **share})
     return [*rows, {"iterations": None, "accuracy": float((labels[best.labels] == gold).mean())}]
 
 

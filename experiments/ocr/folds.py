@@ -151,9 +151,9 @@ def means(runs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """Over folds, for each order."""
     result = []
     for order in sorted({r["order"] for r in runs}):
-        own = [r for r in runs if r["order"] == order]
-        mean = {name: statistics.mean(r[name] for r in own) for name in MEASURED}
-        result.append({"order": order, "folds": len(own), **mean})
+        runs_of_order = [r for r in runs if r["order"] == order]
+        mean = {name: statistics.mean(r[name] for r in runs_of_order) for name in MEASURED}
+        result.append({"order": order, "folds": len(runs_of_order), **mean})
     return result
 
 

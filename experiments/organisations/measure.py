@@ -30,10 +30,10 @@ def main(model: Path, test: Path, output: Path, label: str = "ORG") -> None:
     docs: List[Doc] = []
     for _ in range(PASSES):
         docs = []
-        taken, docs = timed(nlp, gold)
-        seconds.append(taken)
-    found, right = [entities(doc) for doc in docs], [entities(doc) for doc in gold]
-    result = scores(found, right, label)
+        pass_seconds, docs = timed(nlp, gold)
+        seconds.append(pass_seconds)
+    guess, right = [entities(doc) for doc in docs], [entities(doc) for doc in gold]
+    result = scores(guess, right, label)
     result["tokens"] = sum(map(len, gold))
     result["tokens_per_second"] = result["tokens"] / statistics.median(seconds)
     result["patterns"] = n_patterns(nlp)
@@ -48,22 +48,22 @@ def main(model: Path, test: Path, output: Path, label: str = "ORG") -> None:
     srsly.write_json(output, result)
 
 
-def scores(found: Sequence[Set[Entity]], gold: Sequence[Set[Entity]], label: str) -> Dict[str, Any]:
+def scores(guess: Sequence[Set[Entity]], gold: Sequence[Set[Entity]], label: str) -> Dict[str, Any]:
     """Of each sentence the entities that are right, those found, and gold ones; and what these add up to: of one type,
     and if there are others, of all."""
-    one = [counts(_of(a, label), _of(b, label)) for a, b in zip(found, gold, strict=True)]
-    every = [counts(a, b) for a, b in zip(found, gold, strict=True)]
+    one = [counts(_of(a, label), _of(b, label)) for a, b in zip(guess, gold, strict=True)]
+    every = [counts(a, b) for a, b in zip(guess, gold, strict=True)]
     result = {"sentences": one, **figures(one)}
     return result if every == one else {**result, "all": figures(every)}
 
 
-def counts(found: Set[Entity], gold: Set[Entity]) -> List[int]:
-    return [len(found & gold), len(found), len(gold)]
+def counts(guess: Set[Entity], gold: Set[Entity]) -> List[int]:
+    return [len(guess & gold), len(guess), len(gold)]
 
 
 def figures(rows: List[List[int]]) -> Dict[str, float]:
-    right, found, gold = map(sum, zip(*rows, strict=True))
-    return {"p": right / max(1, found), "r": right / max(1, gold), "f": 2 * right / max(1, found + gold)}
+    right, guess, gold = map(sum, zip(*rows, strict=True))
+    return {"p": right / max(1, guess), "r": right / max(1, gold), "f": 2 * right / max(1, guess + gold)}
 
 
 def entities(doc: Doc) -> Set[Entity]:
@@ -86,8 +86,8 @@ def timed(nlp: spacy.language.Language, gold: List[Doc]) -> Tuple[float, List[Do
     return time.perf_counter() - start, docs
 
 
-def _of(found: Set[Entity], label: str) -> Set[Entity]:
-    return {entity for entity in found if entity[2] == label}
+def _of(some: Set[Entity], label: str) -> Set[Entity]:
+    return {entity for entity in some if entity[2] == label}
 
 
 if __name__ == "__main__":

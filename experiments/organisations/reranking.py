@@ -51,8 +51,8 @@ class Lists(NamedTuple):
 
     def f(self, scores: Floats) -> float:
         """F of the candidates that are chosen."""
-        right, found, gold = self.counts[self.first_best(scores)].sum(axis=0)
-        return float(2 * right / max(1, found + gold))
+        right, guess, gold = self.counts[self.first_best(scores)].sum(axis=0)
+        return float(2 * right / max(1, guess + gold))
 
     def oracle(self) -> float:
         """F of the best candidates of all lists."""
@@ -62,12 +62,13 @@ class Lists(NamedTuple):
         return np.repeat(of_lists, np.diff(np.append(self.starts, len(self.log_p))))
 
 
-def lists_of(found: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str) -> Lists:
+def lists_of(candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str) -> Lists:
     """gold: the entities of each sentence. label (str): the type that counts."""
-    every = [candidate for some in found for candidate in some]
-    sizes = np.array([len(some) for some in found])
+    every = [candidate for some in candidates for candidate in some]
+    sizes = np.array([len(some) for some in candidates])
     starts = np.cumsum(sizes) - sizes
-    pairs = [(_of(c.entities, label), _of(right, label)) for some, right in zip(found, gold, strict=True) for c in some]
+    paired = ((c.entities, right) for some, right in zip(candidates, gold, strict=True) for c in some)
+    pairs = [(_of(guess, label), _of(right, label)) for guess, right in paired]
     counts = np.array([(len(a & b), len(a), len(b)) for a, b in pairs], float)
     total = counts[:, 1] + counts[:, 2]
     f = np.where(total > 0, 2 * counts[:, 0] / np.maximum(total, 1), 1.0)  # nothing to be found, and nothing is
@@ -78,17 +79,17 @@ def lists_of(found: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], 
 
 
 def tuned(
-    found: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str, n_features: int
+    candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str, n_features: int
 ) -> Tuple[Floats, float]:
     """Weights (1 + n_features,), that of log p first, and the penalty that was best on every fifth list."""
     parts: List[Lists] = []
     for held in (False, True):
-        which = [i for i in range(len(found)) if (i % HELD == 0) == held]
-        parts.append(lists_of([found[i] for i in which], [gold[i] for i in which], label))
+        which = [i for i in range(len(candidates)) if (i % HELD == 0) == held]
+        parts.append(lists_of([candidates[i] for i in which], [gold[i] for i in which], label))
     train, held_out = parts
     f = [held_out.f(scored(held_out, fitted(train, n_features, penalty))) for penalty in PENALTIES]
     best = PENALTIES[int(np.argmax(f))]
-    return fitted(lists_of(found, gold, label), n_features, best), best
+    return fitted(lists_of(candidates, gold, label), n_features, best), best
 
 
 def fitted(lists: Lists, n_features: int, penalty: float) -> Floats:
@@ -116,5 +117,5 @@ def _gradient(lists: Lists, weights: Floats) -> Floats:
     return np.concatenate([[surplus @ lists.log_p], of_features])
 
 
-def _of(found: Set[Entity], label: str) -> Set[Entity]:
-    return {entity for entity in found if entity[2] == label}
+def _of(entities: Set[Entity], label: str) -> Set[Entity]:
+    return {entity for entity in entities if entity[2] == label}

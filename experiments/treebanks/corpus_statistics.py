@@ -42,12 +42,12 @@ def tags_by_word(pairs: List[Tuple[str, str]]) -> Dict[str, Set[str]]:
 
 
 def statistics(pairs: List[Tuple[str, str]], known: Dict[str, Set[str]]) -> Dict[str, Any]:
-    own = tags_by_word(pairs)
+    tags_here = tags_by_word(pairs)
     return {
         "tokens": len(pairs),
-        "word_types": len(own),
+        "word_types": len(tags_here),
         "tag_types": len({tag for _, tag in pairs}),
-        "tags_per_word": sum(map(len, own.values())) / len(own),
+        "tags_per_word": sum(map(len, tags_here.values())) / len(tags_here),
         "unknown": sum(word not in known for word, _ in pairs),
         "ambiguous": sum(len(known.get(word, ())) > 1 for word, _ in pairs),
     }

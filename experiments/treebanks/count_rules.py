@@ -19,26 +19,26 @@ from wasabi import MarkdownRenderer, table
 
 def main(rules_path: Path, corpus: Path, write: bool = False, families: bool = False) -> None:
     rules: List[Dict[str, Any]] = json.loads(rules_path.read_text(encoding="utf8"))
-    found = count(rules, corpus)
+    counts = count(rules, corpus)
     if families:
-        print(by_family(rules, found))
-    rows = [(rule["name"], f"{agree:,}", f"{matches:,}") for rule, (agree, matches) in zip(rules, found, strict=True)]
+        print(by_family(rules, counts))
+    rows = [(rule["name"], f"{agree:,}", f"{matches:,}") for rule, (agree, matches) in zip(rules, counts, strict=True)]
     if not families:
         print(table(rows, header=("Rule", "Agree", "Matches"), divider=True, aligns=("l", "r", "r")))
     if write:
-        for rule, numbers in zip(rules, found, strict=True):
+        for rule, numbers in zip(rules, counts, strict=True):
             rule["count"] = list(numbers)
         rules_path.write_text(one_key_a_line(rules), encoding="utf8")
 
 
-def by_family(rules: List[Dict[str, Any]], found: List[Tuple[int, int]]) -> str:
+def by_family(rules: List[Dict[str, Any]], counts: List[Tuple[int, int]]) -> str:
     """Of each family: its rules, the first rule's note and example, and how many matches agree."""
     members: Dict[str, List[int]] = {}
     for number, rule in enumerate(rules):
         members.setdefault(rule["name"].rstrip(" 0123456789"), []).append(number)
     rows = []
     for family, numbers in members.items():
-        agree, matches = (sum(found[number][i] for number in numbers) for i in (0, 1))
+        agree, matches = (sum(counts[number][i] for number in numbers) for i in (0, 1))
         first = rules[numbers[0]]
         rows.append((family, str(len(numbers)), first["note"], first["example"], f"{agree:,} of {matches:,}"))
     header = ("Family", "Rules", "What it says", "Example", "Agree, of all matches")

@@ -72,6 +72,14 @@ def test_a_line_in_another_encoding_does_not_either(tmp_path):
     assert list(read_lines(path, ["utf-8", "gb18030"])) == [Line(1, "第一"), Line(2, "第一"), problem]
 
 
+def test_all_ends_of_lines_in_one_file(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\rb\nc\r\n\r\r\nd\xff\re\r")
+    problem = Problem(path, 5, "the byte 0xFF", "text in utf-8")
+    expected = [Line(1, "a"), Line(2, "b"), Line(3, "c"), Line(4, ""), problem, Line(6, "e")]
+    assert list(read_lines(path, ["utf-8"])) == expected
+
+
 @pytest.mark.parametrize("name, code", [("\0", "0000"), ("\ufeff", "FEFF")])
 def test_characters_that_are_no_text(tmp_path, name, code):
     path = tmp_path / "a.txt"

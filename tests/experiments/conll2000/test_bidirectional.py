@@ -230,7 +230,7 @@ def test_what_a_model_is_given(with_tags):
         nlp.vocab, ["She", "left", "."], spaces=[True, False, False], tags=["PRP", "VBD", "."], sent_starts=[1, 0, 0]
     )
     gold.spans["chunks"] = [gold[:1]]
-    doc = script("conll2000/bidirectional").given(gold, with_tags)
+    doc = script("conll2000/bidirectional").words_and_tags(gold, with_tags)
     assert [(token.text, token.whitespace_) for token in doc] == [("She", " "), ("left", ""), (".", "")]
     assert [token.tag_ for token in doc] == (["PRP", "VBD", "."] if with_tags else [""] * 3)
     assert doc is not gold and "chunks" not in doc.spans
