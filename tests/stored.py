@@ -2,15 +2,15 @@
 
 import srsly
 
-from spacy_hoseq.layers.weights.storage import unpack_array, unpack_extra, unpack_keys
+from spacy_hoseq.layers.weights.storage import COLUMNS, WEIGHTS, unpack_array, unpack_extra
+
+TYPES = {"counts": COLUMNS, "columns": COLUMNS, "values": WEIGHTS}
 
 
 def message_of(data):
     """Of the bytes of a shim."""
     message = srsly.msgpack_loads(data)
     message["extra"] = unpack_extra(message["extra"])
-    for tables in (message.get("arrays", {}), message.get("weights", {})):
-        for packed in tables.values():
-            packed.update({name: unpack_array(packed[name]) for name in ("counts", "columns", "values")})
-            packed.update({name: unpack_keys(packed[name]) for name in ("rows",) if name in packed})
+    for packed in message["tables"].values():
+        packed.update({name: unpack_array(packed[name], types) for name, types in TYPES.items()})
     return message

@@ -1,5 +1,6 @@
 """The structured head: emission scores + transitions + label patterns = the potentials of a batch."""
 
+from functools import partial
 from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
@@ -63,7 +64,7 @@ def HigherOrderTagger(
             "replace_listener": replace_listener,
             "forget_words": forget_words,
         },
-        shims=[WeightsShim("higher_order_tagger", _problem)],
+        shims=[WeightsShim("higher_order_tagger", partial(_problem, patterns))],
     )
     for node in emissions.walk():
         if node.has_ref("tok2vec"):
@@ -98,7 +99,7 @@ def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: Iterab
         gold = list(sequences)
         features = source.define(labels, gold)
         check_features(features, labels, gold)
-        shim.extra = {"patterns": features.to_arrays()}
+        shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}
 
 
 def forget_words(model: TaggerModel) -> None:
@@ -147,14 +148,20 @@ def forward(
     return potentials, backprop
 
 
-def _problem(shim: WeightsShim) -> str:
-    """What is wrong with loaded weights: patterns must name labels of the transition table, and weights that exist."""
+def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
+    """What is wrong with loaded weights: patterns must name labels of the transition table, weights that exist, and
+    rules of the config's source."""
     shape = shim.parameters["trans"].shape if "trans" in shim.parameters else (0, 0)
     if len(shape) != 2 or shape[0] != shape[1]:
         return f"transitions must be a square table, got {shape}"
     if "patterns" not in shim.extra or not shape[0]:
         return ""
     features = PatternFeatures.from_arrays(shim.extra["patterns"])
+    if source is None:
+        return "patterns, but the config has no source of them"
+    n_rules = shim.extra.get("n_rules", max(source.n_rules, features.n_rules))  # not in files of format 2
+    if source.n_rules != n_rules:
+        return f"patterns of {n_rules} rules, but the config has {source.n_rules}"
     PatternTrie(features.patterns, shape[0])
     sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
     parameter = shim.parameters["patterns"]

@@ -93,6 +93,12 @@ class PatternFeatures(NamedTuple):
         spanning = -1 if self.configurations is None else int(self.configurations.weight_of.max(initial=-1))
         return max(int(self.weight_of.max(initial=-1)), spanning) + 1
 
+    @property
+    def n_rules(self) -> int:
+        """As many as are named."""
+        spanning = -1 if self.configurations is None else int(self.configurations.rule_of.max(initial=-1))
+        return max(int(self.rule_of.max(initial=-1)), spanning) + 1
+
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
         """From fired rules to fired label patterns. RETURNS features (M,), their last tokens (M,)."""
         order = np.argsort(self.rule_of, kind="stable")

@@ -257,7 +257,7 @@ def test_settings_that_are_not_read(damaged, change):
 
 
 def classifier(message, visible="3"):
-    return message["weights"][visible]
+    return message["tables"][visible]
 
 
 def not_a_number(message):
@@ -268,16 +268,18 @@ def not_a_number(message):
 
 WEIGHTS = {
     "not a number": not_a_number,
-    "one classifier less": lambda message: message["weights"].pop("5"),
+    "one classifier less": lambda message: message["tables"].pop("5"),
     "no keys": lambda message: message["extra"].pop("keys"),
     "fewer keys": lambda message: message["extra"].update(keys=[k[:-3] for k in message["extra"]["keys"]]),
     "a group of keys less": lambda message: message["extra"]["keys"].pop(),
     "key twice": lambda message: message["extra"].update(keys=[np.repeat(k, 2) for k in message["extra"]["keys"]]),
     "labels of another model": lambda message: message["extra"].update(values=message["extra"]["values"][:-1]),
-    "other order": lambda message: message.update(order=1),
+    "other order": lambda message: message.update(settings={"order": 1}),
     "other layer": lambda message: message.update(layer="sparse_linear"),
-    "rows out of order": lambda message: classifier(message).update(rows=classifier(message)["rows"][::-1].copy()),
-    "rows beyond": lambda message: classifier(message).update(rows=classifier(message)["rows"] + 10**6),
+    "rows beyond": lambda message: classifier(message).update(
+        counts=np.append(classifier(message)["counts"], np.zeros(1, np.uint8)),
+        shape=[len(classifier(message)["counts"]) + 1, len(LABELS)],
+    ),
 }
 
 

@@ -117,7 +117,7 @@ def with_weights(path, change):
 
 
 def nan(head, table):
-    head["arrays"]["trans"]["values"] = np.full(len(head["arrays"]["trans"]["values"]), np.nan, np.float16)
+    head["tables"]["trans"]["values"] = np.full(len(head["tables"]["trans"]["values"]), np.nan, np.float16)
 
 
 def swapped(head, table):
@@ -129,11 +129,11 @@ def fewer_keys(head, table):
 
 
 def no_transitions(head, table):
-    del head["arrays"]["trans"]
+    del head["tables"]["trans"]
 
 
 def other_shape(head, table):
-    head["arrays"]["trans"].update(
+    head["tables"]["trans"].update(
         shape=[2, 2], counts=np.array([1, 0], np.uint8), columns=np.zeros(1, np.uint8), values=np.ones(1, np.float16)
     )
 

@@ -37,7 +37,7 @@ def test_tagger_with_patterns():
         scores = tagger.model.predict([doc_of(nlp, "the old cat runs")])
         assert scores.scores[:, 1].tolist() == [-0.24932861328125, 0.7152099609375, -0.353759765625, -0.333740234375]
         assert scores.trans.sum() == -0.073486328125
-        assert resaved(tagger) == [2, 2]
+        assert resaved(tagger) == [3, 3]
 
 
 def test_bidirectional_tagger():
@@ -49,7 +49,7 @@ def test_bidirectional_tagger():
         ask = tagger.model.predict([doc_of(nlp, "the old cat runs")])
         scores = ask(at, np.full(4, 3), at, np.array([[0, 1]] * 4))[:, 1].tolist()
         assert scores == [-1.047943115234375, 0.7215576171875, -1.1053466796875, -1.00732421875]
-        assert resaved(tagger) == [2]
+        assert resaved(tagger) == [3]
 
 
 def predicted_by(nlp):
@@ -64,4 +64,4 @@ def test_chunker_that_listens():
         doc = nlp(chunks.doc_of(nlp, chunks.CORPUS[0][0]))
         assert chunks.on(doc) == chunks.CORPUS[0][2]
         assert doc.spans["chunks"].attrs["scores"] == pytest.approx([0.8500871, 0.8077687, 0.85885155], abs=1e-6)
-        assert resaved(chunker) == [2, 2, 2]
+        assert resaved(chunker) == [3, 3, 3]

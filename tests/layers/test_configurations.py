@@ -375,6 +375,22 @@ def test_negative_weights_where_none_may_be():
     model = signed(tagger("pairs", nonnegative=False), 3)
     raw(model, "patterns")[0] = -0.5
     message = srsly.msgpack_loads(weights_of(model).to_bytes())
-    message["nonnegative"]["patterns"] = True
+    message["settings"]["nonnegative"]["patterns"] = True
     with pytest.raises(ValueError, match=r"\[HS050\].*a pattern weight is negative"):
         weights_of(model).from_bytes(srsly.msgpack_dumps(message))
+
+
+def test_weights_of_other_rules():
+    """The config's source must have as many rules as that of the training; none is as bad as another number."""
+    model = tagger("pairs")
+    data = weights_of(model).to_bytes()
+    message = srsly.msgpack_loads(data)
+    n_rules = model.attrs["source"].n_rules
+    assert message["extra"]["n_rules"] == n_rules > 0
+    message["extra"]["n_rules"] = n_rules + 1
+    with pytest.raises(ValueError, match=rf"\[HS050\].*{n_rules + 1} rules, but the config has {n_rules}"):
+        weights_of(model).from_bytes(srsly.msgpack_dumps(message))
+    del message["extra"]["n_rules"]  # as in format 2
+    weights_of(model).from_bytes(srsly.msgpack_dumps(message))
+    with pytest.raises(ValueError, match=r"\[HS050\].*no source"):
+        weights_of(HigherOrderTagger(SparseLinear(["bias"]))).from_bytes(data)

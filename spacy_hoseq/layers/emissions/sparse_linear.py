@@ -60,7 +60,7 @@ def SparseLinear(
             "reads_annotation": not features.extractor.is_lexical,
             "forget_words": forget_words,
         },
-        shims=[WeightsShim("sparse_linear", _problem)],
+        shims=[WeightsShim("sparse_linear", _problem, {"templates": sorted(map(str, features.extractor.templates))})],
     )
 
 

@@ -132,7 +132,9 @@ class MarginalFeatures:
 
     def __init__(self, templates: List[str], tuning: Tuning = TUNING) -> None:
         self.tuning = tuning
-        self.templates = split_upstream(parse_templates(templates))
+        parsed = parse_templates(templates)
+        self.names = sorted(map(str, parsed))
+        self.templates = split_upstream(parsed)
         words = self.templates.words
         self.words = FeatureExtractor(words, tuning.word_types) if words else None
         places = self.words.of_one_word if self.words is not None else {}

@@ -39,6 +39,7 @@ def MarginalLinear(
     """
     if min_count < 1:
         raise ValueError(Errors.HS017.format(min_count=min_count))
+    features = MarginalFeatures(templates)
     source = own_labels(cast(Any, upstream)) if upstream.name == "higher_order_tagger" else upstream
     return Model(
         "marginal_linear",
@@ -48,13 +49,13 @@ def MarginalLinear(
         dims={"nO": nO},
         attrs={
             "flat": flat,
-            "features": MarginalFeatures(templates),
+            "features": features,
             "min_count": min_count,
             "dropout_rate": 0.0,
             "index_upstream": index_upstream,
             "forget_words": forget_words,
         },
-        shims=[WeightsShim("marginal_linear", _problem)],
+        shims=[WeightsShim("marginal_linear", _problem, {"templates": features.names})],
     )
 
 

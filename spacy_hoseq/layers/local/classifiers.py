@@ -8,7 +8,6 @@ classifier sees in training are the gold labels of the neighbours, not what infe
 from typing import Any, Callable, Dict, Iterable, List, Literal, NoReturn, Optional, Sequence, Tuple
 
 import numpy as np
-import srsly
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
@@ -21,20 +20,12 @@ from ...errors import Errors
 from ...features.keys import Keys
 from ...features.label_templates import label_values
 from ...learning.inequality import check_inequality_settings
-from ..weights.classifier_storage import classifiers_problem, nonzero_rows, without_unused
-from ..weights.storage import (
-    FORMAT,
-    SparseTable,
-    all_cells,
-    pack_extra,
-    pack_keys,
-    read_message,
-    unpack_extra,
-    unpack_keys,
-)
+from ...learning.parameter import UsedRows
+from ..weights.storage import pack_extra, read_layer, write_layer
 from .features import LocalFeatures
 from .scores import BatchScores, stack_weights
-from .training import Batch, ClassifierSetup, LocalTraining, SparseRows
+from .stored import classifiers_problem, nonzero_rows, without_unused
+from .training import Batch, ClassifierSetup, LocalTraining, SparseRows, group_starts
 from .type_scores import StackedWeights
 
 Strategy = Literal[
@@ -125,6 +116,7 @@ class ClassifiersShim(Shim):
         self._order = order
         self._groups = {visible: features.groups_of(visible) for visible in masks}
         self._n_groups = 1 + len(features.label_templates)
+        self._made_for = {"templates": features.names}
         self._settings: Optional[Dict[str, Any]] = None
         self._extra: Dict[str, Any] = {}
         self._weights: Dict[int, SparseRows] = {}
@@ -221,37 +213,33 @@ class ClassifiersShim(Shim):
     def to_bytes(self) -> bytes:
         weights, keys = without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
         extra = {**self._extra, "keys": keys} if self._extra else {}
-        arrays = {
-            str(visible): {"rows": pack_keys(rows), **SparseTable.of(all_cells(values.astype(np.float32))).packed()}
-            for visible, (rows, values) in weights.items()
-        }
-        message = {"layer": "local_classifiers", "order": self._order, "weights": arrays, "extra": pack_extra(extra)}
-        return bytes(srsly.msgpack_dumps({"format": FORMAT, **message}))
+        sizes = [len(group) for group in keys]
+        tables = {}
+        for visible, (rows, values) in weights.items():
+            n_rows = int(group_starts([sizes[g] for g in self._groups[visible]])[-1])
+            used = UsedRows((n_rows, values.shape[1]), rows.astype(np.intp), values.astype(np.float32))
+            tables[str(visible)] = used.cells()
+        return write_layer("local_classifiers", self._made_for, {"order": self._order}, tables, pack_extra(extra))
 
     def from_bytes(self, data: bytes) -> "ClassifiersShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or order; [HS054]: NaN or infinite weights;
-        [HS059]: of a later version."""
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, order or config; [HS054]: NaN or infinite
+        weights; [HS059]: of a later version."""
         name = "local_classifiers"
-        message = read_message(data, name)
-        try:
-            layer, order, extra = message["layer"], message["order"], unpack_extra(message["extra"])
-            weights = {
-                int(visible): SparseRows(unpack_keys(packed["rows"]), SparseTable.unpacked(packed).used().dense())
-                for visible, packed in message["weights"].items()
-            }
-        except Exception as error:
-            raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
-        if layer != name or order != self._order:
-            got, expected = f"{layer} of order {order}", f"{name} of order {self._order}"
+        saved = read_layer(data, name, self._made_for)
+        order, extra = saved.settings.get("order"), saved.extra
+        if order != self._order:
+            got, expected = f"{name} of order {order}", f"{name} of order {self._order}"
             raise ValueError(Errors.HS051.format(name=name, got=got, expected=expected))
         try:
-            problem = classifiers_problem(weights, extra, self._groups, self._n_groups)
+            tables = {int(visible): table for visible, table in saved.tables.items()}
+            problem = classifiers_problem(tables, extra, self._groups, self._n_groups)
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
         if problem:
             raise ValueError(Errors.HS050.format(name=name, problem=problem))
         self._end_training()
-        self._extra, self._weights, self._stacked = extra, weights, None
+        self._weights = {v: SparseRows(table.rows.astype(np.int32), table.values) for v, table in tables.items()}
+        self._extra, self._stacked = extra, None
         return self
 
     def _finished(self) -> Dict[int, SparseRows]:

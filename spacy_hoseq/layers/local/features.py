@@ -63,7 +63,9 @@ class LocalFeatures:
 
     def __init__(self, templates: List[str], order: int, tuning: Tuning = TUNING) -> None:
         self.tuning = tuning
-        split = split_templates(parse_templates(templates))
+        parsed = parse_templates(templates)
+        self.names = [str(template) for template in parsed]
+        split = split_templates(parsed)
         distinct = [*split.plain, *(word for word in split.words if word not in split.plain)]
         self._extractor = FeatureExtractor(distinct, tuning.word_types)
         self._n_plain = len(split.plain)

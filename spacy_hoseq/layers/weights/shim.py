@@ -9,7 +9,6 @@ precision, non-zero only.
 from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple
 
 import numpy as np
-import srsly
 from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.shims import Shim
@@ -17,7 +16,7 @@ from thinc.shims import Shim
 from ...errors import Errors
 from ...learning.gradients import Gradient
 from ...learning.parameter import Parameter, UpdateRule, UsedRows
-from .storage import FORMAT, SparseTable, pack_extra, read_message, unpack_extra
+from .storage import pack_extra, read_layer, write_layer
 
 Averaging = Literal[True, False, "late"]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
@@ -28,12 +27,18 @@ class WeightsShim(Shim):
     name (str): the layer's, for messages. parameters: arrays by name, none before `initialize`.
     extra: what else the layer must save to understand its rows (feature keys, patterns); msgpack types and arrays.
     problem (Callable): says what is wrong with weights just loaded, "" if nothing; None = not checked.
+    made_for: what the config says of the layer that its weights depend on; those of another config are refused.
     """
 
-    def __init__(self, name: str, problem: "Optional[Callable[[WeightsShim], str]]" = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        problem: "Optional[Callable[[WeightsShim], str]]" = None,
+        made_for: Optional[Dict[str, Any]] = None,
+    ) -> None:
         super().__init__(None)
         self.name = name
-        self._problem = problem
+        self._problem, self._made_for = problem, made_for or {}
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
         self._packed: Optional[Tuple[Dict[str, Any], Dict[str, Any]]] = None
@@ -114,14 +119,8 @@ class WeightsShim(Shim):
 
     def to_bytes(self) -> bytes:
         finished = {name: p.finished_cells(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
-        message = {
-            "format": FORMAT,
-            "layer": self.name,
-            "arrays": {name: SparseTable.of(used).packed() for name, used in finished.items()},
-            "nonnegative": {name: p.nonnegative for name, p in self.parameters.items()},
-            "extra": self._extra_packed(),
-        }
-        return bytes(srsly.msgpack_dumps(message))
+        settings = {"nonnegative": {name: p.nonnegative for name, p in self.parameters.items()}}
+        return write_layer(self.name, self._made_for, settings, finished, self._extra_packed())
 
     def _extra_packed(self) -> Dict[str, Any]:
         """`extra` as it is saved, which is the same at every evaluation of a training."""
@@ -131,23 +130,14 @@ class WeightsShim(Shim):
         return packed[1]
 
     def from_bytes(self, data: bytes) -> "WeightsShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer; [HS054]: NaN or infinite weights; [HS059]: of
-        a later version."""
-        message = read_message(data, self.name)
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or infinite weights;
+        [HS059]: of a later version."""
+        saved = read_layer(data, self.name, self._made_for)
         try:
-            layer, signs, extra = message["layer"], message["nonnegative"], unpack_extra(message["extra"])
-            tables = {name: SparseTable.unpacked(packed) for name, packed in message["arrays"].items()}
-            arrays = {name: table.used() for name, table in tables.items()}
-        except Exception as error:
-            raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
-        if layer != self.name:
-            raise ValueError(Errors.HS051.format(name=self.name, got=layer, expected=self.name))
-        for name, table in tables.items():
-            if not np.isfinite(table.values).all():
-                raise ValueError(Errors.HS054.format(name=f"{self.name}.{name}"))
-        try:
-            self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in arrays.items()}
-            self.extra = extra
+            signs = saved.settings["nonnegative"]
+            tables = saved.tables.items()
+            self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in tables}
+            self.extra = saved.extra
             problem = self._problem(self) if self._problem else ""
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error

@@ -1,38 +1,126 @@
 """How weights and feature keys are written: non-zero weights only, half precision where it fits, bytes by place.
 
-Format 2. An array is stored as all of its first bytes, then all of its second bytes, and so on, compressed by zlib:
-places that hardly vary (signs and exponents, zeros of short integers) then cost nearly nothing. zlib looks for runs
-and frequent bytes only: there are no longer repetitions to speak of, and looking for those takes twenty times as long,
-at every evaluation of a training. Feature keys are random numbers, which cannot be compressed; their order can: in
-ascending order F keys of 64 bits cost about 64 - log2(F) + 1.5 bits each. Format 1 (before) stored plain arrays, which
-are read as well.
+An array is stored as all of its first bytes, then all of its second bytes, and so on, compressed by zlib: places that
+hardly vary (signs and exponents, zeros of short integers) then cost nearly nothing. zlib looks for runs and frequent
+bytes only: there are no longer repetitions to speak of, and looking for those takes twenty times as long, at every
+evaluation of a training. Feature keys are random numbers, which cannot be compressed; their order can: in ascending
+order F keys of 64 bits cost about 64 - log2(F) + 1.5 bits each.
+
+Format 3: what a layer saves is a msgpack map of
+
+    format    3
+    layer     its name
+    made_for  what the config says of it that its numbers depend on, as templates
+    settings  whole numbers, texts, truth values
+    tables    name -> weights that are not zero: shape, double, counts, columns, values (`SparseTable`)
+    extra     what else it needs to understand its rows: numbers, arrays by name
+
+A packed array is its shape and its bytes; its type follows from its name, with the number of bytes where weights or
+numbers of columns may be short or long. Format 2 had types in the file, and another layout of local classifiers;
+format 1 had plain arrays. Both are read.
 """
 
 import zlib
-from typing import Any, Dict, NamedTuple, Tuple
+from typing import Any, Dict, NamedTuple, Sequence, Tuple
 
 import numpy as np
 import srsly
 from numpy.typing import NDArray
 
+from ...arrays import Keys
 from ...errors import Errors
-from ...features.keys import Keys
 from ...learning.parameter import UsedCells, UsedRows, to_storage
 
-FORMAT = 2
+FORMAT = 3
+COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns
+WEIGHTS = ("<f2", "<f4")
+EXTRA = {"keys": ("<u8",), "values": ("<u8",), "sets": ("<u1",)}  # all other arrays: NUMBERS
+NUMBERS = ("<i4",)
+UNFIT = "the parts of an array do not fit together"
+
+
+class Saved(NamedTuple):
+    """What a layer saves. made_for, settings: plain values. tables: weights by name. extra: plain values and arrays."""
+
+    made_for: Dict[str, Any]
+    settings: Dict[str, Any]
+    tables: Dict[str, UsedRows]
+    extra: Dict[str, Any]
+
+
+def write_layer(
+    layer: str, made_for: Dict[str, Any], settings: Dict[str, Any], tables: Dict[str, UsedCells], packed: Dict[str, Any]
+) -> bytes:
+    """packed: of `pack_extra`."""
+    message = {
+        "format": FORMAT,
+        "layer": layer,
+        "made_for": made_for,
+        "settings": settings,
+        "tables": {name: SparseTable.of(used).packed() for name, used in tables.items()},
+        "extra": packed,
+    }
+    return bytes(srsly.msgpack_dumps(message))
+
+
+def read_layer(data: bytes, layer: str, made_for: Dict[str, Any]) -> Saved:
+    """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, or made for another config; [HS054]: NaN or
+    infinite weights; [HS059]: of a later version."""
+    try:
+        message = srsly.msgpack_loads(data)
+        version = int(message.get("format", 1))
+    except Exception as error:
+        raise ValueError(Errors.HS050.format(name=layer, problem=repr(error))) from error
+    if not 1 <= version <= FORMAT:
+        raise ValueError(Errors.HS059.format(name=layer, got=version, known=FORMAT))
+    try:
+        message = message if version == FORMAT else _as_format_3(message, made_for)
+        got, saved_for, settings = message["layer"], message["made_for"], dict(message["settings"])
+        packed = {name: SparseTable.unpacked(table) for name, table in message["tables"].items()}
+        saved = Saved(saved_for, settings, {n: t.used() for n, t in packed.items()}, unpack_extra(message["extra"]))
+    except Exception as error:
+        raise ValueError(Errors.HS050.format(name=layer, problem=repr(error))) from error
+    if got != layer:
+        raise ValueError(Errors.HS051.format(name=layer, got=got, expected=layer))
+    for name in sorted({*made_for, *saved_for}):
+        if saved_for.get(name) != made_for.get(name):
+            one, other = _differing(saved_for.get(name), made_for.get(name))
+            raise ValueError(Errors.HS051.format(name=layer, got=f"{name} {one}", expected=other))
+    for name, table in packed.items():
+        if not np.isfinite(table.values).all():
+            raise ValueError(Errors.HS054.format(name=f"{layer}.{name}"))
+    return saved
+
+
+def _as_format_3(message: Dict[str, Any], made_for: Dict[str, Any]) -> Dict[str, Any]:
+    """Of formats 1 and 2, which do not say what they were made for."""
+    layout = {"layer": message["layer"], "extra": message["extra"], "made_for": made_for}
+    if "arrays" in message:
+        return {**layout, "settings": {"nonnegative": message["nonnegative"]}, "tables": message["arrays"]}
+    return {**layout, "settings": {"order": message["order"]}, "tables": message["weights"]}
+
+
+def _differing(saved: Any, expected: Any) -> Tuple[Any, Any]:
+    """Of two lists only what the other has not, if that tells them apart."""
+    if not isinstance(saved, list) or not isinstance(expected, list) or sorted(saved) == sorted(expected):
+        return saved, expected
+    return [s for s in saved if s not in expected], [e for e in expected if e not in saved]
 
 
 class SparseTable(NamedTuple):
     """The weights of an array (R, ...) that are not zero, row by row, each row in the order of its columns.
 
-    counts (R,): how many. columns, values (sum of counts,): where in the row, and what.
+    double (bool): whether the array is of double precision. counts (R,): how many. columns, values (sum of counts,):
+    where in the row, and what. rows (R',): only in local classifiers of formats 1 and 2, which rows of the whole array
+    these are.
     """
 
     shape: Tuple[int, ...]
-    dtype: str
+    double: bool
     counts: NDArray[Any]
     columns: NDArray[Any]
     values: NDArray[Any]
+    rows: Any = None
 
     @classmethod
     def of(cls, used: UsedCells) -> "SparseTable":
@@ -41,7 +129,7 @@ class SparseTable(NamedTuple):
         rows, columns = np.divmod(used.cells, max(1, n_columns))
         return cls(
             used.shape,
-            used.values.dtype.str,
+            used.values.dtype == np.float64,
             np.bincount(rows, minlength=used.shape[0]).astype(_unsigned(n_columns)),
             columns.astype(_unsigned(n_columns - 1)),
             to_storage(used.values),
@@ -50,69 +138,71 @@ class SparseTable(NamedTuple):
     @classmethod
     def unpacked(cls, packed: Dict[str, Any]) -> "SparseTable":
         """The inverse of `packed`. RAISES Exception of any kind: damaged."""
-        parts = (unpack_array(packed[name]) for name in ("counts", "columns", "values"))
-        return cls(tuple(int(size) for size in packed["shape"]), packed["dtype"], *parts)
+        if "dtype" in packed and packed["dtype"] not in ("<f4", "<f8"):
+            raise ValueError(UNFIT)
+        double = bool(packed["double"]) if "double" in packed else packed["dtype"] == "<f8"
+        counts, columns = (unpack_array(packed[name], COLUMNS) for name in ("counts", "columns"))
+        rows = unpack_keys(packed["rows"], NUMBERS) if "rows" in packed else None
+        shape = tuple(int(size) for size in packed["shape"])
+        return cls(shape, double, counts, columns, unpack_array(packed["values"], WEIGHTS), rows)
 
     def packed(self) -> Dict[str, Any]:
         """For msgpack."""
         parts = {"counts": self.counts, "columns": self.columns, "values": self.values}
         packed = {name: pack_array(part) for name, part in parts.items()}
-        return {"shape": list(self.shape), "dtype": self.dtype, **packed}
+        return {"shape": list(self.shape), "double": self.double, **packed}
 
     def used(self) -> UsedRows:
         """RAISES ValueError, IndexError: the parts do not fit together."""
-        n_columns, dtype = int(np.prod(self.shape[1:])), np.dtype(self.dtype)
+        n_columns = int(np.prod(self.shape[1:]))
         if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(self.values):
-            raise ValueError("the parts of an array do not fit together")
+            raise ValueError(UNFIT)
         if n_columns - 1 > np.iinfo(self.columns.dtype).max:  # a damaged shape, which may need all memory
-            raise ValueError("the parts of an array do not fit together")
-        if dtype.kind != "f" or self.values.dtype.kind != "f":
-            raise ValueError("the parts of an array do not fit together")
+            raise ValueError(UNFIT)
         rows = np.flatnonzero(self.counts)
-        table = np.zeros((len(rows), n_columns), dtype)
+        table = np.zeros((len(rows), n_columns), np.float64 if self.double else np.float32)
         table[np.repeat(np.arange(len(rows)), self.counts[rows]), self.columns] = self.values
-        return UsedRows(self.shape, rows, table.reshape(len(rows), *self.shape[1:]))
-
-
-def all_cells(values: NDArray[Any]) -> UsedCells:
-    """values (R, ...)."""
-    return UsedRows(values.shape, np.arange(len(values)), values).cells()
-
-
-def read_message(data: bytes, name: str) -> Dict[str, Any]:
-    """What a layer saved. RAISES ValueError [HS050]: damaged; [HS059]: of a later version."""
-    try:
-        message = srsly.msgpack_loads(data)
-        version = int(message.get("format", 1))
-    except Exception as error:
-        raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
-    if not 1 <= version <= FORMAT:
-        raise ValueError(Errors.HS059.format(name=name, got=version, known=FORMAT))
-    return dict(message)
+        values, shape = table.reshape(len(rows), *self.shape[1:]), self.shape
+        if self.rows is not None:
+            if len(self.rows) != len(self.counts) or (np.diff(self.rows) <= 0).any() or (self.rows < 0).any():
+                raise ValueError(UNFIT)
+            rows, shape = self.rows[rows].astype(np.intp), (int(self.rows.max(initial=-1)) + 1, *self.shape[1:])
+        return UsedRows(shape, rows, values)
 
 
 def pack_array(array: NDArray[Any]) -> Dict[str, Any]:
-    """A list of numbers (n,). RETURNS their number, type, and compressed bytes."""
-    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    """RETURNS shape and compressed bytes."""
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)
     places = np.ascontiguousarray(little.view(np.uint8).reshape(len(little), little.itemsize).T)  # (itemsize, n)
     packer = zlib.compressobj(strategy=zlib.Z_RLE)
     data = packer.compress(places.tobytes()) + packer.flush()
-    return {"size": len(little), "dtype": little.dtype.str, "bytes": data}
+    return {"shape": list(array.shape), "bytes": data}
 
 
-def unpack_array(packed: Any) -> NDArray[Any]:
-    """The inverse of `pack_array`; plain arrays stay as they are. RAISES Exception of any kind: damaged."""
+def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[Any]:
+    """The inverse of `pack_array`; plain arrays stay as they are. types: those that there may be, shortest first.
+    RAISES Exception of any kind: damaged, or of another type."""
     if not isinstance(packed, dict):
-        return packed
-    size, dtype = int(packed["size"]), np.dtype(packed["dtype"])
-    if size < 0 or dtype.kind not in "fui":
-        raise ValueError("the parts of an array do not fit together")
+        if packed.dtype.str.replace("|", "<") not in types:
+            raise ValueError(UNFIT)
+        plain: NDArray[Any] = packed.astype(packed.dtype.newbyteorder("="), copy=False)
+        return plain
+    shape = tuple(int(n) for n in packed.get("shape", [packed.get("size")]))
+    size = int(np.prod(shape, dtype=object))
+    widest = np.dtype(types[-1]).itemsize
+    if size < 0 or min(shape, default=0) < 0:
+        raise ValueError(UNFIT)
     reader = zlib.decompressobj()
-    data = reader.decompress(packed["bytes"], size * dtype.itemsize + 1)
-    if len(data) != size * dtype.itemsize or not reader.eof:
-        raise ValueError("the parts of an array do not fit together")
+    data = reader.decompress(packed["bytes"], size * widest + 1)
+    fitting = [name for name in types if len(data) == size * np.dtype(name).itemsize]
+    named = packed.get("dtype")
+    if named is not None:  # format 2
+        fitting = [name for name in fitting if named.replace("|", "<") == name]
+    if not fitting or not reader.eof or reader.unused_data:
+        raise ValueError(UNFIT)
+    dtype = np.dtype(fitting[0])
     places = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, size)
-    array: NDArray[Any] = np.ascontiguousarray(places.T).view(dtype).reshape(size)
+    array: NDArray[Any] = np.ascontiguousarray(places.T).view(dtype).reshape(shape)
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
@@ -121,28 +211,41 @@ def pack_keys(keys: NDArray[Any]) -> Dict[str, Any]:
     return pack_array(np.diff(keys, prepend=keys.dtype.type(0)))
 
 
-def unpack_keys(packed: Any) -> NDArray[Any]:
+def unpack_keys(packed: Any, types: Sequence[str] = EXTRA["keys"]) -> NDArray[Any]:
     """The inverse of `pack_keys`; plain arrays stay as they are. RAISES Exception of any kind: damaged."""
-    if not isinstance(packed, dict):
-        return packed
-    differences = unpack_array(packed)
-    return differences.cumsum(dtype=differences.dtype)
+    array = unpack_array(packed, types)
+    return array.cumsum(dtype=array.dtype) if isinstance(packed, dict) else array
 
 
 def pack_extra(extra: Dict[str, Any]) -> Dict[str, Any]:
-    """What a layer saves beside its weights, with "keys" (one array, or a list of arrays) packed."""
-    keys = extra.get("keys")
-    if keys is None:
-        return extra
-    return {**extra, "keys": [pack_keys(group) for group in keys] if isinstance(keys, list) else pack_keys(keys)}
+    """What a layer saves beside its weights, with all arrays packed, wherever they are."""
+    return {name: _packed(name, value) for name, value in extra.items()}
+
+
+def _packed(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return pack_extra(value)
+    if isinstance(value, list):
+        return [_packed(name, part) for part in value]
+    if isinstance(value, np.ndarray):
+        return pack_keys(value) if name == "keys" else pack_array(value)
+    return value
 
 
 def unpack_extra(extra: Dict[str, Any]) -> Dict[str, Any]:
     """The inverse of `pack_extra`. RAISES Exception of any kind: damaged."""
-    keys = extra.get("keys")
-    if keys is None:
-        return extra
-    return {**extra, "keys": [unpack_keys(group) for group in keys] if isinstance(keys, list) else unpack_keys(keys)}
+    return {name: _unpacked(name, value) for name, value in extra.items()}
+
+
+def _unpacked(name: str, value: Any) -> Any:
+    if isinstance(value, dict) and "bytes" not in value:
+        return unpack_extra(value)
+    if isinstance(value, list):
+        return [_unpacked(name, part) for part in value]
+    if isinstance(value, (dict, np.ndarray)):
+        types = EXTRA.get(name, NUMBERS)
+        return unpack_keys(value, types) if name == "keys" else unpack_array(value, types)
+    return value
 
 
 def keys_problem(keys: Any) -> str:

@@ -59,13 +59,13 @@ def test_only_features_with_weights_are_saved():
     problem.train(width=4.0)
     message = message_of(problem.shim.to_bytes())
     used = set()
-    for visible, packed in message["weights"].items():
+    for visible, packed in message["tables"].items():
         sizes = [len(message["extra"]["keys"][g]) for g in problem.groups(int(visible))]
         starts = np.cumsum([0, *(size + 1 for size in sizes)])
-        for row in packed["rows"].tolist():
+        assert packed["shape"] == [starts[-1], L]
+        for row in np.flatnonzero(packed["counts"]).tolist():
             group = int(np.searchsorted(starts, row, side="right")) - 1
             used.add(int(message["extra"]["keys"][problem.groups(int(visible))[group]][row - starts[group]]))
-        assert (packed["counts"] > 0).all(), "and no row of zeros"
     saved = {int(key) for group in message["extra"]["keys"] for key in group}
     defined = {int(key) for group in problem.keys for key in group}
     assert used == saved < defined and saved
@@ -226,9 +226,9 @@ def packed(**parts):
     """Other parts of the weights of classifier 5; functions change what is there."""
 
     def damage(message):
-        old = message["weights"]["5"]
+        old = message["tables"]["5"]
         new = {name: part(old[name]) if callable(part) else part for name, part in parts.items()}
-        return {**message, "weights": {**message["weights"], "5": {**old, **new}}}
+        return {**message, "tables": {**message["tables"], "5": {**old, **new}}}
 
     return damage
 
@@ -238,19 +238,28 @@ def without(name):
 
 
 def weights(change):
-    return lambda message: {**message, "weights": change(message["weights"])}
+    return lambda message: {**message, "tables": change(message["tables"])}
+
+
+def beyond(message):
+    """One row more than there are features."""
+    n = len(message["tables"]["5"]["counts"])
+    return packed(counts=lambda c: np.append(c, np.uint8(0)), shape=[n + 1, L])(message)
 
 
 DAMAGED = {
     "another layer": (changed(layer="sparse_linear"), "HS051"),
-    "another order": (changed(order=1), "HS051"),
-    "no order": (without("order"), "HS050"),
+    "another order": (changed(settings={"order": 1}), "HS051"),
+    "no order": (changed(settings={}), "HS051"),
+    "no settings": (without("settings"), "HS050"),
+    "other templates": (changed(made_for={"templates": ["bias"]}), "HS051.*templates"),
+    "no templates": (changed(made_for={}), "HS051"),
     "no extra": (without("extra"), "HS050"),
     "no features": (changed(extra={}), "HS050.*weights without features"),
     "list for extra": (changed(extra=[1, 2]), "HS050"),
     "text for extra": (changed(extra="abc"), "HS050"),
-    "list for weights": (changed(weights=[1]), "HS050"),
-    "no weights": (changed(weights={}), "HS050.*classifiers"),
+    "list for weights": (changed(tables=[1]), "HS050"),
+    "no weights": (changed(tables={}), "HS050.*classifiers"),
     "one classifier too few": (weights(without("3")), "HS050.*classifiers"),
     "one classifier too many": (weights(lambda w: {**w, "16": w["3"]}), "HS050.*classifiers"),
     "classifier with a name": (weights(lambda w: {**w, "x": w["3"]}), "HS050"),
@@ -259,20 +268,22 @@ DAMAGED = {
     "fewer keys": (keys(lambda k: k[:1]), "HS050"),
     "twice the same key": (keys(lambda k: np.append(k[:-1], k[0])), "HS050.*twice"),
     "key 0": (keys(lambda k: np.append(k[:-1], np.uint64(0))), "HS050.*feature keys"),
-    "keys of floats": (keys(lambda k: k.astype(np.float64)), "HS050.*feature keys"),
+    "keys of floats": (keys(lambda k: k.astype(np.float64)), "HS050.*do not fit"),
     "keys in a matrix": (keys(lambda k: k.reshape(1, -1)), "HS050.*feature keys"),
+    "keys of the other end": (keys(lambda k: k.astype(">u8")), "HS050.*do not fit"),
     "keys in a list": (keys(lambda k: k.tolist()), "HS050.*feature keys"),
     "no label values": (extra(values=np.zeros(2, np.uint64)), "HS050.*values of labels"),
-    "label values of floats": (extra(values=np.zeros(5)), "HS050.*values of labels"),
+    "label values of floats": (extra(values=np.zeros(5)), "HS050.*do not fit"),
     "label values of text": (extra(values="abcde"), "HS050"),
     "one label more": (extra(values=np.arange(6, dtype=np.uint64)), "HS050.*do not fit together"),
-    "fewer rows": (packed(rows=lambda r: r[:-1]), "HS050.*do not fit together"),
-    "rows twice": (packed(rows=lambda r: np.append(r[:-1], r[-2])), "HS050.*in no order"),
-    "rows not in order": (packed(rows=lambda r: r[::-1].copy()), "HS050.*in no order"),
-    "rows below 0": (packed(rows=lambda r: np.append(np.int32(-1), r[1:])), "HS050.*not there"),
-    "rows beyond the end": (packed(rows=lambda r: np.append(r[:-1], np.int32(10**6))), "HS050.*not there"),
-    "no rows": (packed(rows=None), "HS050"),
-    "rows of text": (packed(rows="abc"), "HS050"),
+    "fewer rows": (packed(counts=lambda c: c[:-1]), "HS050.*do not fit together"),
+    "weights of a closing row": (
+        packed(counts=lambda c: np.roll(c, len(c) - 1 - c.nonzero()[0][-1]), columns=lambda c: c),
+        "HS050.*not there",
+    ),
+    "rows beyond the end": (beyond, "HS050.*not there"),
+    "no rows": (packed(counts=None), "HS050"),
+    "rows of text": (packed(counts="abc"), "HS050"),
     "fewer values": (packed(values=lambda v: v[:-1]), "HS050"),
     "fewer columns": (packed(columns=lambda c: c[:-1]), "HS050"),
     "columns beyond the end": (packed(columns=lambda c: c + np.uint8(9)), "HS050"),
@@ -305,9 +316,9 @@ def test_training_goes_on_after_a_failed_load(damage):
 
 
 WRONG_TYPES = {
-    "rows of floats": packed(rows=lambda r: r.astype(np.float64)),
-    "rows in a matrix": packed(rows=lambda r: r.reshape(-1, 1)),
-    "rows without sign, not in order": packed(rows=lambda r: np.append(r[:-1][::-1], r[-1]).astype(np.uint32)),
+    "counts of floats": packed(counts=lambda c: c.astype(np.float64)),
+    "counts in a matrix": packed(counts=lambda c: c.reshape(-1, 1)),
+    "counts with a sign": packed(counts=lambda c: c.astype(np.int8)),
     "no number of tokens": lambda m: {**m, "extra": without("n_tokens")(m["extra"])},
     "number of tokens that is text": extra(n_tokens="many"),
     "weights of complex numbers": packed(dtype="<c8"),
@@ -352,7 +363,7 @@ def test_bytes_changed_at_random():
 
 def test_config_with_other_label_templates():
     data = trained(2).model.to_bytes()
-    with pytest.raises(ValueError, match=r"\[HS050\].*10 label templates, but the config has 1"):
+    with pytest.raises(ValueError, match=r"\[HS051\].*templates"):
         LocalClassifiers(["orth[0]", "label[-1]"], 2).from_bytes(data)
 
 
@@ -374,7 +385,7 @@ def test_classifiers_that_are_trained(strategies, order, masks):
     problem = Problem(order, train_for=strategies)
     assert problem.shim.masks == masks
     problem.train()
-    assert sorted(map(int, message_of(problem.shim.to_bytes())["weights"])) == masks
+    assert sorted(map(int, message_of(problem.shim.to_bytes())["tables"])) == masks
     alone, all_of_them = problem.model.predict(DOCS), trained(order).model.predict(DOCS)
     n, context = alone.n_tokens, np.random.default_rng(0).integers(0, L, (alone.n_tokens, 2 * order))
     for visible in masks:

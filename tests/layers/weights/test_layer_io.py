@@ -143,5 +143,5 @@ def test_weights_without_a_table():
     message = message_of(weights_of(layer()).to_bytes())
     fresh = SparseLinear(TEMPLATES)
     with pytest.raises(ValueError, match=r"HS05[0-4]"):
-        weights_of(fresh).from_bytes(srsly.msgpack_dumps({**message, "arrays": {}, "nonnegative": {}}))
+        weights_of(fresh).from_bytes(srsly.msgpack_dumps({**message, "tables": {}}))
         fresh.predict(DOCS)

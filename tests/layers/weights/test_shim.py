@@ -201,8 +201,8 @@ def test_damaged_weights(value):
 
 
 def changed(message, **parts):
-    array = {**message["arrays"]["table"], **parts}
-    return srsly.msgpack_dumps({**message, "arrays": {"table": array}})
+    array = {**message["tables"]["table"], **parts}
+    return srsly.msgpack_dumps({**message, "tables": {"table": array}})
 
 
 @pytest.mark.parametrize(
@@ -217,6 +217,8 @@ def changed(message, **parts):
         {"dtype": "nonsense"},
         {"counts": np.array([3, 3, 2], np.uint8)},
         {"counts": np.array([3, 3], np.uint8)},
+        {"dtype": "<g"},
+        {"dtype": ">f4"},
         {"columns": np.full(9, 3, np.uint8)},
         {"columns": np.zeros(9, np.float32)},
         {"values": np.zeros(8, np.float16)},

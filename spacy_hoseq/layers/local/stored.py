@@ -4,10 +4,10 @@ from typing import Any, Dict, List, NamedTuple
 
 import numpy as np
 
-from ...errors import Errors
-from ...features.keys import Keys
-from ..local.training import SparseRows, group_starts
-from .storage import keys_problem
+from ...arrays import Keys
+from ...learning.parameter import UsedRows
+from ..weights.storage import keys_problem
+from .training import SparseRows, group_starts
 
 
 class Used(NamedTuple):
@@ -41,11 +41,11 @@ def without_unused(weights: Dict[int, SparseRows], keys: List[Keys], groups: Dic
 
 
 def classifiers_problem(
-    weights: Dict[int, SparseRows], extra: Dict[str, Any], groups: Dict[int, List[int]], n_groups: int
+    tables: Dict[int, UsedRows], extra: Dict[str, Any], groups: Dict[int, List[int]], n_groups: int
 ) -> str:
-    """What is wrong with what was loaded, "" if nothing. RAISES ValueError [HS054]: NaN or infinite weights."""
+    """What is wrong with what was loaded, "" if nothing."""
     if not extra:
-        return "weights without features" if weights else ""
+        return "weights without features" if tables else ""
     keys, values = extra["keys"], extra["values"]
     if len(keys) != n_groups:
         return f"features for {len(keys) - 1} label templates, but the config has {n_groups - 1}"
@@ -57,16 +57,12 @@ def classifiers_problem(
         return "no values of labels"
     if not isinstance(extra["n_tokens"], int) or extra["n_tokens"] < 0:
         return "no number of training tokens"
-    if set(weights) != set(groups):
-        return f"classifiers {sorted(weights)}, but the config asks for {sorted(groups)}"
-    for visible, (rows, table) in weights.items():
+    if set(tables) != set(groups):
+        return f"classifiers {sorted(tables)}, but the config asks for {sorted(groups)}"
+    for visible, table in tables.items():
         starts = group_starts([len(keys[g]) for g in groups[visible]])
-        if rows.dtype != np.int32 or rows.ndim != 1 or table.dtype != np.float32 or (np.diff(rows) <= 0).any():
-            return f"the weights of classifier {visible} are in no order, or no numbers"
-        if table.shape != (len(rows), len(values) - 2):
+        if table.shape[1:] != (len(values) - 2,) or table.values.dtype != np.float32:
             return f"the parts of classifier {visible} do not fit together"
-        if len(rows) and not 0 <= rows[0] <= rows[-1] < starts[-1] or np.isin(rows, starts[1:] - 1).any():
+        if table.shape[0] > starts[-1] or np.isin(table.rows, starts[1:] - 1).any():
             return f"classifier {visible} has weights for features that are not there"
-        if not np.isfinite(table).all():
-            raise ValueError(Errors.HS054.format(name=f"local_classifiers.{visible}"))
     return ""
