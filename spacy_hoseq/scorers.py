@@ -7,6 +7,8 @@ from spacy.scorer import PRFScore, Scorer
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
+from .words import trimmed
+
 
 def _extension_value(token: Token, name: str) -> Any:
     return token.vocab.strings.add(getattr(token._, name) or "") if getattr(token._, name) else 0
@@ -44,11 +46,12 @@ def make_label_scorer() -> Any:
 
 
 def chunk_score(examples: Iterable[Example], *, spans_key: str = "chunks", **_: Any) -> Dict[str, Any]:
-    """Precision, recall and F of whole chunks as "spans_{spans_key}_{p,r,f,per_type}": spaCy's `Scorer.score_spans`."""
+    """Precision, recall and F of whole chunks as "spans_{spans_key}_{p,r,f,per_type}": spaCy's `Scorer.score_spans`,
+    which is told nothing of white space that gold chunks begin or end with."""
     attribute = f"spans_{spans_key}"
 
     def chunks(doc: Doc, _: str) -> Iterable[Span]:
-        return doc.spans.get(spans_key, [])
+        return trimmed(doc.spans.get(spans_key, []))
 
     def is_annotated(doc: Doc) -> bool:
         return spans_key in doc.spans

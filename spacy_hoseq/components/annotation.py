@@ -14,7 +14,9 @@ from ..errors import Errors
 from .gold import LabelTable
 
 ATTRIBUTES = {"tag": [TAG], "pos": [POS]}  # those of spaCy that labels are written to; all others are extensions
+SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
 MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
+# (rows of white-space tokens are 0)
 DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
 
 
@@ -22,11 +24,12 @@ class Annotation(Protocol):
     """Where the labels of tokens stand on a Doc: in an attribute of each token, or in spans that tags stand for.
 
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix. place (str): what to
-    call it in messages.
+    call it in messages. space (str): what stands at white-space tokens, which have no label; "" = nothing.
     """
 
     neg_prefix: str
     place: str
+    space: str
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError: no label that can stand there."""
@@ -45,7 +48,8 @@ class Annotation(Protocol):
         ...
 
     def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
-        """Set the labels of each Doc (len(doc),), ids in the table. What is set already stays, unless `overwrite`."""
+        """Set the labels of each Doc (len(doc),): ids in the table, -1 at white space. What is set already stays,
+        unless `overwrite`."""
         ...
 
 
@@ -60,6 +64,7 @@ class TokenLabels:
         if attribute not in ATTRIBUTES and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
             raise ValueError(Errors.HS062.format(attribute=attribute))
         self.attribute, self.neg_prefix, self.place = attribute, neg_prefix, f"token.{attribute}"
+        self.space = SPACE.get(attribute, "")
         self._register()
 
     def check_label(self, label: str) -> None:
@@ -107,7 +112,9 @@ class TokenLabels:
     def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
         """Set the labels of each Doc, ids in the table; those that are set already stay, unless `overwrite`."""
         for doc, ids in zip(docs, labels, strict=True):
-            values = table.ids.take(ids)
+            values = table.values.take(ids)
+            if self.space and (ids < 0).any():
+                doc.vocab.strings.add(self.space)
             if not overwrite and self.is_set(doc):
                 preset = self.read(doc)
                 values = np.where(preset != 0, preset, values)
@@ -156,8 +163,8 @@ def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: F
 
 
 def write_decisions(doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: Floats32) -> None:
-    """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence), and how probable it was
-    then."""
+    """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence, 0 = never: white space),
+    and how probable it was then."""
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
 
 

@@ -21,9 +21,10 @@ from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Mask
 from ..errors import Errors, Warnings
+from ..features.sequences import WordDocs, words_of
 from .annotation import Annotation
 from .constraints import TagDictionary
-from .gold import LabelTable, known_labels, permitted_labels, read_examples
+from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
 from .initialization import batches
 
 Self = TypeVar("Self", bound="SequenceComponent")
@@ -88,8 +89,9 @@ class SequenceComponent(TrainablePipe):
         return 1
 
     def predict(self, docs: Iterable[Doc]) -> Any:
-        """Guesses for docs, without touching them; docs may be empty. RAISES ValueError [E143]: there are no labels."""
-        docs = list(docs)
+        """Guesses for docs, without touching them; docs may be empty. White-space tokens have the id -1, and rows of
+        zeros. RAISES ValueError [E143]: there are no labels."""
+        docs = words_of(list(docs))
         if not any(len(doc) for doc in docs):
             return self._no_guesses(docs)
         self._require_labels()
@@ -107,11 +109,11 @@ class SequenceComponent(TrainablePipe):
         = wait for `finish_update`."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = self._checked(examples, "update")
-        if not any(len(eg.predicted) for eg in examples):
+        examples, docs = word_examples(self._checked(examples, "update"))
+        if not any(map(len, docs)):
             return losses
         self._require_labels()
-        loss = self._learn(examples, drop)
+        loss = self._learn(examples, docs, drop)
         if sgd not in (None, False):
             self.finish_update(sgd)
         losses[self.name] += loss
@@ -162,16 +164,16 @@ class SequenceComponent(TrainablePipe):
             super().from_disk(path, exclude=exclude)
         return self
 
-    def _guesses(self, docs: List[Doc]) -> Any:
-        """What `set_annotations` writes, of docs that are not all empty."""
+    def _guesses(self, docs: WordDocs) -> Any:
+        """What `set_annotations` writes on the tokens of docs whose words are these, not all of them empty."""
         raise NotImplementedError
 
-    def _no_guesses(self, docs: List[Doc]) -> Any:
+    def _no_guesses(self, docs: WordDocs) -> Any:
         """The same of docs that are all empty."""
         raise NotImplementedError
 
-    def _learn(self, examples: List[Example], drop: float) -> float:
-        """Keep the gradient of a batch for `finish_update`. RETURNS the loss."""
+    def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
+        """Keep the gradient of a batch for `finish_update`. docs: the predicted ones. RETURNS the loss."""
         raise NotImplementedError
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
@@ -186,7 +188,7 @@ class SequenceComponent(TrainablePipe):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        examples = read_examples(get_examples, f"{type(self).__name__}.initialize")
+        examples, _ = word_examples(read_examples(get_examples, f"{type(self).__name__}.initialize"))
         if weights_from is not None:
             if labels is not None or tag_dictionary:
                 warnings.warn(Warnings.HW006.format(name=self.name, path=weights_from), stacklevel=2)
@@ -231,7 +233,7 @@ class SequenceComponent(TrainablePipe):
 
     @cached_property
     def _label_table(self) -> LabelTable:
-        return LabelTable(self.tags, self.vocab.strings, self._annotation.neg_prefix)
+        return LabelTable(self.tags, self.vocab.strings, self._annotation.neg_prefix, self._annotation.space)
 
     @cached_property
     def _dictionary(self) -> Optional[TagDictionary]:
@@ -243,7 +245,7 @@ class SequenceComponent(TrainablePipe):
             self.__dict__.pop(name, None)
 
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
-        """What the annotation permits at the predicted tokens (N, L): everything where nothing is known."""
+        """What the annotation permits at the predicted words (N, L): everything where nothing is known."""
         return permitted_labels(self._annotation.gold_values(examples), examples, self._label_table)
 
     def _gold_batches(self, examples: List[Example]) -> Iterator[Tuple[List[Doc], Ints]]:

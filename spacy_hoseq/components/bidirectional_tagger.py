@@ -15,14 +15,14 @@ from thinc.api import Config, Model
 
 from ..arrays import Ints
 from ..decoders.bidirectional.local import contexts_of, known_slots
-from ..features.sequences import sequence_lengths
+from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
 from ..layers.local.scores import BatchScores, mean_loss
 from ..layers.local.training import Batch
 from .annotation import Annotation, TokenLabels, write_decisions
 from .base import SequenceComponent
 from .constraints import allowed_labels
-from .gold import known_labels
+from .gold import known_labels, word_examples
 from .initialization import after_earlier_components, batches
 from .spans.annotation import ChunkTags
 from .strategies import Decided, check_strategy, infer, nothing_decided
@@ -168,27 +168,27 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self._annotation.write(docs, guesses.labels, self._label_table, overwrite=self.cfg["overwrite"])
         if guesses.order is not None and guesses.probabilities is not None:
             for i, doc in enumerate(docs):
-                names = [self.labels[y] for y in guesses.labels[i].tolist()]
+                names = [self._label_table.names[y] for y in guesses.labels[i].tolist()]
                 write_decisions(doc, self.name, names, guesses.order[i], guesses.probabilities[i])
 
     def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> Tuple[float, None]:
         """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what `model.predict` gave.
         There is no gradient with respect to it: classifiers learn in `update`."""
-        examples = self._checked(examples, "get_loss")
+        examples, docs = word_examples(self._checked(examples, "get_loss"))
         gold = known_labels(self._gold_mask(examples))
-        contexts = self._contexts([eg.predicted for eg in examples], gold)
+        contexts = self._contexts(docs, gold)
         return mean_loss(scores, shim_of(self.model).masks, gold, contexts), None
 
-    def _learn(self, examples: List[Example], drop: float) -> float:
+    def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
         shim, features = shim_of(self.model), self.model.attrs["features"]
-        docs, gold = [eg.predicted for eg in examples], known_labels(self._gold_mask(examples))
+        gold = known_labels(self._gold_mask(examples))
         contexts = self._contexts(docs, gold)
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
         loss = self._finite(shim.gradient(Batch(rows, gold, known_slots(contexts)), drop))
         self._check_size(loss / len(gold), self._learn_rate)  # a token cannot lose more than scores lie apart
         return loss
 
-    def _guesses(self, docs: List[Doc]) -> Decided:
+    def _guesses(self, docs: WordDocs) -> Decided:
         annotation = self._annotation
         preset = annotation if isinstance(annotation, TokenLabels) and not self.cfg["overwrite"] else None
         return infer(
@@ -201,8 +201,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
             with_order=self.cfg["save_decisions"],
         )
 
-    def _no_guesses(self, docs: List[Doc]) -> Decided:
-        return nothing_decided(len(docs), with_order=self.cfg["save_decisions"])
+    def _no_guesses(self, docs: WordDocs) -> Decided:
+        return nothing_decided(docs, with_order=self.cfg["save_decisions"])
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
         docs, gold = [eg.predicted for eg in examples], list(self._gold_batches(examples))

@@ -19,9 +19,10 @@ from ..chunks import Grammar, TagTable, grammar, tag_names
 from ..decoders.exact import decode_exact
 from ..decoders.posterior.predictions import labels_and_segments
 from ..decoders.problem.potentials import Potentials
-from ..features.sequences import sentence_starts, sequence_lengths
+from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.parameter import UpdateRule
+from ..words import on_original
 from .annotation import write_marginals
 from .spans.annotation import ChunkTags
 from .spans.entities import preset_mask, write_entities
@@ -171,16 +172,17 @@ class HoseqChunker(StructuredComponent):
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`. RAISES ValueError
         [HS026, HS038, HS099]."""
-        docs, chunkings = list(docs), []
-        for doc, best in zip(docs, self._k_best(docs, k), strict=True):
-            starts, of_doc = sentence_starts(doc), []
+        chunkings = []
+        for (words,), best in self._k_best(docs, k):
+            starts, of_doc = sentence_starts(words), []
             for labels, score in zip(best.labels, best.scores.tolist(), strict=True):
                 first, end, types = self._label_table.tags.chunks(labels, starts)
-                of_doc.append(ScoredChunks(list(zip(first.tolist(), end.tolist(), types, strict=True)), score))
+                bounds = on_original(words, first.tolist(), end.tolist())
+                of_doc.append(ScoredChunks(list(zip(*bounds, types, strict=True)), score))
             chunkings.append(of_doc)
         return chunkings
 
-    def _guesses(self, docs: List[Doc]) -> List[FoundChunks]:
+    def _guesses(self, docs: WordDocs) -> List[FoundChunks]:
         potentials = self._potentials(docs)
         with_marginals = self.cfg["save_marginals"]
         goes_on = self._grammar.pairs & ~self._grammar.first  # a tag that cannot be first continues the one before
@@ -188,8 +190,8 @@ class HoseqChunker(StructuredComponent):
         tags = self._label_table.tags
         return found_chunks(docs, potentials.lengths, labelling, tags, with_marginals=with_marginals)
 
-    def _no_guesses(self, docs: List[Doc]) -> List[FoundChunks]:
-        return [no_chunks(len(self.tags), with_marginals=self.cfg["save_marginals"]) for _ in docs]
+    def _no_guesses(self, docs: WordDocs) -> List[FoundChunks]:
+        return no_chunks(docs, len(self.tags), with_marginals=self.cfg["save_marginals"])
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
         return self._annotation.types_in(examples)

@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 from ..arrays import Mask
 from ..errors import Errors
 from ..features.index import ExactIndex
+from ..features.sequences import words_and_lengths
 from .annotation import TokenLabels
 from .gold import LabelTable
 
@@ -33,7 +34,7 @@ class TagDictionary:
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool."""
-        orths = np.concatenate([doc.to_array(["ORTH"]).reshape(len(doc)) for doc in docs])
+        orths, _ = words_and_lengths(docs)
         return self._masks[self._index.lookup(orths)]
 
 

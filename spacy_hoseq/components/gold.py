@@ -14,19 +14,21 @@ from spacy.training import Example, validate_get_examples
 from ..arrays import Ints, Keys, Mask
 from ..chunks import TagTable
 from ..errors import Warnings
+from ..features.sequences import WordDocs, words_of
 
 
 class LabelTable:
     """From string-store ids to labels and to masks of permitted labels.
 
     labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such
-    prefix.
+    prefix. space (str): what is written at white-space tokens, which have the id -1.
     """
 
-    def __init__(self, labels: Sequence[str], strings: StringStore, neg_prefix: str) -> None:
+    def __init__(self, labels: Sequence[str], strings: StringStore, neg_prefix: str, space: str = "") -> None:
         n = len(labels)
-        self.labels = labels
+        self.labels, self.names = labels, [*labels, space]  # names[-1]: of white space
         self.ids = np.array([strings.add(label) for label in labels], np.uint64)
+        self.values = np.append(self.ids, np.uint64(strings.as_int(space)))
         names, masks = list(self.ids), [np.eye(n, dtype=bool)]
         if neg_prefix:
             names += [strings.as_int(f"{neg_prefix}{label}") for label in labels]
@@ -62,6 +64,13 @@ def _name_of(value: int, examples: Sequence[Example]) -> str:
     """The string of an id, which is that of some Doc's vocabulary: they may have several."""
     stores = (doc.vocab.strings for eg in examples for doc in (eg.reference, eg.predicted))
     return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
+
+
+def word_examples(examples: Sequence[Example]) -> Tuple[List[Example], WordDocs]:
+    """The examples without white-space tokens, each itself if it has none. RETURNS them, and their predicted docs."""
+    predicted, references = words_of([eg.predicted for eg in examples]), words_of([eg.reference for eg in examples])
+    parts = zip(examples, predicted, references, strict=True)
+    return [eg if x is eg.predicted and y is eg.reference else Example(x, y) for eg, x, y in parts], predicted
 
 
 def known_labels(masks: Mask) -> Ints:

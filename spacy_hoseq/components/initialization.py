@@ -7,6 +7,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
+from ..features.sequences import words_of
+from ..words import original_of
+
 Item = TypeVar("Item")
 BATCH = 1000  # docs whose features are counted together
 
@@ -30,13 +33,13 @@ def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optiona
 
 
 def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:
-    """Copies of the docs, annotated by the components before this one."""
-    copies = [doc.copy() for doc in docs]
+    """The words of copies of the docs, annotated by the components before this one."""
+    copies = [original_of(doc).copy() for doc in docs]
     for _, pipe in nlp.pipeline if nlp is not None else []:
         if pipe is component:
             break
         copies = list(pipe.pipe(copies)) if hasattr(pipe, "pipe") else [pipe(doc) for doc in copies]
-    return copies
+    return words_of(copies)
 
 
 def batches(items: List[Item]) -> Iterator[List[Item]]:

@@ -11,14 +11,14 @@ from ..decoders.bidirectional.decompositions import check_prune, classifiers_of,
 from ..decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import LocalScores
 from ..errors import Errors
-from ..features.sequences import by_doc, sequence_lengths
+from ..features.sequences import on_tokens, sequence_lengths
 
 GREEDY = ("easiest_first", "easiest_last")
 
 
 class Decided(NamedTuple):
-    """Predictions for docs. labels: (len(doc),) int32 each. order, probabilities: when each token was decided, and how
-    probable its label was then, if asked for."""
+    """Predictions for docs. labels: (len(doc),) int32 each, -1 at white space. order, probabilities: when each token
+    was decided, and how probable its label was then, if asked for; 0 at white space."""
 
     labels: List[NDArray[np.int32]]
     order: Optional[List[NDArray[np.int32]]]
@@ -33,11 +33,12 @@ def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool)
         raise ValueError(Errors.HS096.format(strategy=strategy))
 
 
-def nothing_decided(n_docs: int, *, with_order: bool) -> Decided:
+def nothing_decided(docs: Sequence[Doc], *, with_order: bool) -> Decided:
     """Predictions for docs that are all empty."""
-    labels = [np.zeros(0, np.int32) for _ in range(n_docs)]
-    probabilities = [np.zeros(0, np.float32) for _ in range(n_docs)]
-    return Decided(labels, labels if with_order else None, probabilities if with_order else None)
+    labels, nothing = on_tokens(np.zeros(0, np.int32), docs, -1), np.zeros(0, np.float32)
+    if not with_order:
+        return Decided(labels, None, None)
+    return Decided(labels, on_tokens(nothing.astype(np.int32), docs, 0), on_tokens(nothing, docs, 0))
 
 
 def infer(
@@ -50,16 +51,17 @@ def infer(
     allowed: Optional[Mask],
     with_order: bool,
 ) -> Decided:
-    """Labels of docs that are not all empty. with_order (bool): keep the order of decisions, of a greedy strategy."""
+    """Labels of docs that are not all empty, without white space. with_order (bool): keep the order of decisions, of a
+    greedy strategy."""
     lengths = sequence_lengths(docs)
     if strategy not in GREEDY:
         paths = decode_decompositions(local, lengths, order, strategy, prune=prune, allowed=allowed)
-        return Decided(by_doc(paths.labels, docs), None, None)
+        return Decided(on_tokens(paths.labels, docs, -1), None, None)
     hardest = strategy == "easiest_last"
     path = decode_easiest_first(local, lengths, order, allowed=allowed, hardest=hardest)
-    labels = by_doc(path.labels, docs)
+    labels = on_tokens(path.labels, docs, -1)
     if not with_order:
         return Decided(labels, None, None)
     probabilities = np.exp(path.log_probabilities).astype(np.float32)
     decided = decision_order(path, hardest=hardest)
-    return Decided(labels, by_doc(decided, docs), by_doc(probabilities, docs))
+    return Decided(labels, on_tokens(decided, docs, 0), on_tokens(probabilities, docs, 0))

@@ -14,13 +14,14 @@ from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..errors import Errors
-from ..features.sequences import sequence_lengths
+from ..features.sequences import WordDocs, sequence_lengths, words_of
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights.shim import Averaging, weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import Annotation
 from .base import SequenceComponent
+from .gold import word_examples
 from .initialization import index_features
 from .listening import index_upstream, warn_uncalibrated
 
@@ -77,20 +78,21 @@ class StructuredComponent(SequenceComponent):
 
     def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
-        examples = self._checked(examples, "get_loss")
+        return self._loss(word_examples(self._checked(examples, "get_loss"))[0], scores)
+
+    def _loss(self, examples: List[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
         potentials, gold = self._possible(scores), self._gold_mask(examples)
         gold = gold if potentials.allowed is None else gold & potentials.allowed
         loss, gradient = self.objective(potentials, gold, self.decoder)
         return self._finite(loss), gradient
 
-    def _learn(self, examples: List[Example], drop: float) -> float:
+    def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
         set_dropout_rate(self.model, drop)
-        docs = [eg.predicted for eg in examples]
         potentials, backprop = self.model.begin_update(docs)
         tables = potentials.scores, potentials.trans
         largest = max(max(float(table.max(initial=0)), -float(table.min(initial=0))) for table in tables)
         self._check_size(largest, getattr(self._update_rule, "learn_rate", "unknown"))
-        loss, gradient = self.get_loss(examples, potentials)
+        loss, gradient = self._loss(examples, potentials)
         backprop(gradient)
         self._hand_over(docs, potentials, backprop)
         return loss
@@ -113,9 +115,7 @@ class StructuredComponent(SequenceComponent):
         """What is decoded."""
         raise NotImplementedError
 
-    def _hand_over(
-        self, docs: List[Doc], potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]
-    ) -> None:
+    def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:
         """An update, to components that listen to this one."""
 
     def _gold_sequences(self, examples: List[Example]) -> Iterable[Labels]:
@@ -123,9 +123,10 @@ class StructuredComponent(SequenceComponent):
         for docs, ids in self._gold_batches(examples):
             yield from np.split(ids.astype(np.int32), np.cumsum(sequence_lengths(docs))[:-1]) if len(ids) else []
 
-    def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[KBest]:
-        """Of each Doc. RAISES ValueError [E143, HS026, HS038, HS099]."""
-        return (k_best(self._potentials([doc]), k) if len(doc) else combine([], k) for doc in docs)
+    def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
+        """The words of each Doc, and their labels. RAISES ValueError [E143, HS026, HS038, HS099]."""
+        for words in (words_of([doc]) for doc in docs):
+            yield words, k_best(self._potentials(words), k) if len(words[0]) else combine([], k)
 
 
 def _check(name: str, value: Any, kind: type, example: str) -> None:

@@ -20,7 +20,7 @@ from ..decoders.exact import decode_exact
 from ..decoders.posterior.posterior_of import posterior_of
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
-from ..features.sequences import by_doc
+from ..features.sequences import WordDocs, on_tokens, words_of
 from ..layers.listening.listener import MarginalListener
 from ..layers.listening.upstream import Upstream, write_upstream
 from ..layers.structured import TaggerModel
@@ -28,13 +28,14 @@ from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
 from .annotation import TokenLabels, write_marginals
 from .constraints import allowed_labels
+from .gold import word_examples
 from .listening import Handed, check_tok2vec, decode_for, hand_over, listeners_in, removed
 from .structured import DEFAULT_MODEL, StructuredComponent
 
 
 class Guesses(NamedTuple):
-    """Predictions for docs. labels: (len(doc),) int32 each. marginals: (len(doc), L) float32 each, if asked for.
-    handed: what listeners of later components have asked for, of all docs."""
+    """Predictions for docs. labels: (len(doc),) int32 each, -1 at white space. marginals: (len(doc), L) float32 each,
+    if asked for; rows of white space are 0. handed: what listeners of later components asked for, of all words."""
 
     labels: List[Labels]
     marginals: Optional[List[Floats32]]
@@ -169,18 +170,19 @@ class HoseqTagger(StructuredComponent):
         self._annotation.write(docs, guesses.labels, self._label_table, overwrite=self.cfg["overwrite"])
         for doc, marginals in zip(docs, guesses.marginals or (), strict=False):
             write_marginals(doc, self.name, self.labels, marginals)
+        sizes = [int(np.count_nonzero(ids >= 0)) for ids in guesses.labels] if guesses.handed else []
         for output, labels in guesses.handed:
-            write_upstream(docs, self.name, output, labels)
+            write_upstream(docs, self.name, output, labels, sizes)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as `predict`. RAISES
         ValueError [HS026, HS038, HS099]."""
         return [
             [
-                ScoredLabels([self.labels[y] for y in row], score)
-                for row, score in zip(best.labels.tolist(), best.scores.tolist(), strict=True)
+                ScoredLabels(labels, score)
+                for labels, score in zip(self._named(best.labels, words), best.scores.tolist(), strict=True)
             ]
-            for best in self._k_best(docs, k)
+            for words, best in self._k_best(docs, k)
         ]
 
     def sample(self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0) -> List[List[List[str]]]:
@@ -189,8 +191,11 @@ class HoseqTagger(StructuredComponent):
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
         nothing = np.zeros((n_samples, 0), np.int32)
-        drawn = (sample(self._potentials([doc]), n_samples, rng) if len(doc) else nothing for doc in docs)
-        return [[[self.labels[y] for y in row] for row in rows.tolist()] for rows in drawn]
+        parts = (words_of([doc]) for doc in docs)
+        drawn = (
+            (words, sample(self._potentials(words), n_samples, rng) if len(words[0]) else nothing) for words in parts
+        )
+        return [self._named(rows, words) for words, rows in drawn]
 
     @property
     def listeners(self) -> List[MarginalListener]:
@@ -220,21 +225,26 @@ class HoseqTagger(StructuredComponent):
                 self.add_listener(listener, component.name)
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:
-        """Gold label ids of the predicted docs, end to end, -1 where not known: for a listener's features."""
-        return np.concatenate([np.zeros(0, np.int32), *self._gold_sequences(list(examples))])
+        """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a listener."""
+        return np.concatenate([np.zeros(0, np.int32), *self._gold_sequences(word_examples(list(examples))[0])])
 
-    def _guesses(self, docs: List[Doc]) -> Guesses:
+    def _named(self, rows: Labels, words: WordDocs) -> List[List[str]]:
+        """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of its words."""
+        (of_tokens,) = on_tokens(rows.T, words, -1)
+        return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
+
+    def _guesses(self, docs: WordDocs) -> Guesses:
         potentials = self._potentials(docs)
         labels, handed = decode_for(self.listeners, potentials, self.decoder, self.labels)
         if not self.cfg["save_marginals"]:
-            return Guesses(by_doc(labels, docs), None, handed)
+            return Guesses(on_tokens(labels, docs, -1), None, handed)
         marginals = posterior_of(potentials).nodes.astype(np.float32)
-        return Guesses(by_doc(labels, docs), by_doc(marginals, docs), handed)
+        return Guesses(on_tokens(labels, docs, -1), on_tokens(marginals, docs, 0), handed)
 
-    def _no_guesses(self, docs: List[Doc]) -> Guesses:
-        nothing = np.zeros((0, len(self.labels)), np.float32)
-        marginals = [nothing for _ in docs] if self.cfg["save_marginals"] else None
-        return Guesses([np.zeros(0, np.int32) for _ in docs], marginals, [])
+    def _no_guesses(self, docs: WordDocs) -> Guesses:
+        marginals = np.zeros((0, len(self.labels)), np.float32)
+        nothing = on_tokens(marginals, docs, 0) if self.cfg["save_marginals"] else None
+        return Guesses(on_tokens(np.zeros(0, np.int32), docs, -1), nothing, [])
 
     def _potentials(self, docs: List[Doc]) -> Potentials:
         self._require_labels()
@@ -242,9 +252,7 @@ class HoseqTagger(StructuredComponent):
         potentials: Potentials = self.model.predict(docs)
         return potentials.permitting(allowed_labels(docs, self._label_table, self._dictionary, preset))
 
-    def _hand_over(
-        self, docs: List[Doc], potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]
-    ) -> None:
+    def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:
         if self.listeners:
             check_tok2vec(self.model, self.listeners, self.name)
             hand_over(self.listeners, Upstream(docs, potentials, self.labels, self.decoder, backprop))

@@ -1,4 +1,5 @@
-"""Where one sequence ends and the next begins: sentences where the Doc has them, else the whole Doc."""
+"""Where one sequence ends and the next begins: sentences where the Doc has them, else the whole Doc. White space is no
+part of it."""
 
 from functools import cached_property
 from typing import Any, List, Sequence, Sized, Tuple
@@ -11,30 +12,44 @@ from spacy.vocab import Vocab
 
 from ..arrays import Keys, Lengths, Mask
 from ..errors import Errors
+from ..words import Words, white_space, without
 
 WORDS_AND_STARTS = [ORTH, SENT_START]
 
 
-class ReadOnce(List[Doc]):
-    """Docs of a batch that several layers are given one after the other, and that do not change meanwhile: the first
-    layer reads them for all."""
+class WordDocs(List[Doc]):
+    """The docs of a batch, those with white-space tokens as `Words`. Several layers are given them one after the other,
+    and they do not change meanwhile: they are read once for all."""
+
+    def __init__(self, docs: Sequence[Doc]) -> None:
+        super().__init__(docs)
+        self.seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]  # (len(doc), 2) each
+        columns = np.concatenate([np.zeros((0, 2), np.uint64), *self.seen])
+        spaces = white_space(columns[:, 0], docs)
+        if spaces is not None:
+            for i, of_doc in enumerate(by_doc(spaces, docs)):
+                if of_doc.any():
+                    self[i] = words = without(docs[i], of_doc)
+                    self.seen[i] = words.to_array(WORDS_AND_STARTS)
+            columns = np.concatenate(self.seen)
+        self._columns = columns
 
     @cached_property
     def words_and_lengths(self) -> Tuple[Keys, Lengths]:
-        return _words_and_lengths(self)
+        return np.ascontiguousarray(self._columns[:, 0]), _lengths(self._columns[:, 1], self)
+
+
+def words_of(docs: Sequence[Doc]) -> WordDocs:
+    """The docs without white space, each the Doc itself where there is none."""
+    return docs if isinstance(docs, WordDocs) else WordDocs(docs)
 
 
 def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
     """`orth` of every token, and the sequences, with one look at each Doc. RETURNS (N,) uint64, (S,) int32 as
     `sequence_lengths`."""
-    return docs.words_and_lengths if isinstance(docs, ReadOnce) else _words_and_lengths(docs)
-
-
-def _words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
-    seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]
-    if not seen:
-        return np.zeros(0, np.uint64), np.zeros(0, np.int32)
-    columns = np.concatenate(seen)  # (N, 2)
+    if isinstance(docs, WordDocs):
+        return docs.words_and_lengths
+    columns = np.concatenate([np.zeros((0, 2), np.uint64), *(doc.to_array(WORDS_AND_STARTS) for doc in docs)])
     return np.ascontiguousarray(columns[:, 0]), _lengths(columns[:, 1], docs)
 
 
@@ -50,13 +65,15 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
 def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
     """What tells each text from others, its words and sentence starts, and the sequences, with one look at each Doc.
     RETURNS the names, (S,) int32 as `sequence_lengths`."""
-    seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]
+    seen = docs.seen if isinstance(docs, WordDocs) else [doc.to_array(WORDS_AND_STARTS) for doc in docs]
     starts = [np.zeros(0, np.uint64), *(columns[:, 1] for columns in seen)]
     return [columns.tobytes() for columns in seen], _lengths(np.concatenate(starts), docs)
 
 
 def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
     """Lengths of the sequences of all docs, in order; empty docs have none. RETURNS (S,) int32, all >= 1."""
+    if isinstance(docs, WordDocs):
+        return docs.words_and_lengths[1]
     boundaries: List[NDArray[Any]] = [doc.to_array(SENT_START) for doc in docs]
     return _lengths(np.concatenate([np.zeros(0, np.uint64), *boundaries]), docs)
 
@@ -70,6 +87,12 @@ def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
     """What belongs to each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three times as long.)"""
     ends = np.cumsum([len(doc) for doc in docs]).tolist()
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> List[NDArray[Any]]:
+    """As `by_doc`, for all tokens of each original: `absent` at white space."""
+    parts = zip(by_doc(array, docs), docs, strict=True)
+    return [doc.on_tokens(part, absent) if isinstance(doc, Words) else part for part, doc in parts]
 
 
 def _lengths(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Lengths:

@@ -14,6 +14,7 @@ from ..decoders.problem.configurations import MAX_STATES
 from ..decoders.problem.potentials import Potentials, PotentialsGradient
 from ..decoders.problem.trie import PatternTrie
 from ..errors import Errors
+from ..features.sequences import words_of
 from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
 from .emissions.flat import Backprop, flat_scores, no_backprop
@@ -112,7 +113,8 @@ def forget_words(model: TaggerModel) -> None:
 def forward(
     model: TaggerModel, docs: List[Doc], is_train: bool
 ) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
-    shim = weights_of(model)
+    """Of the words of the docs: white space is no part of a sequence."""
+    docs, shim = words_of(docs), weights_of(model)
     trans = shim.values("trans", is_train=is_train)
     if is_train:
         trans = trans.copy()  # listeners read the potentials after the weights have changed

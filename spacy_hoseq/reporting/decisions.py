@@ -25,8 +25,10 @@ STYLE = (
 
 
 def decisions_text(span: Span, labels: Sequence[str], order: Sequence[int]) -> str:
-    """One sentence as "word/LABEL/order word/LABEL/order ...", as Tsuruoka & Tsujii (2005, section 4.1) print it."""
-    return " ".join(f"{shown(t.text)}/{shown(label)}/{n}" for t, label, n in zip(span, labels, order, strict=True))
+    """The words of one sentence as "word/LABEL/order word/LABEL/order ...", as Tsuruoka & Tsujii (2005, section 4.1)
+    print it."""
+    told = zip(span, labels, order, strict=True)
+    return " ".join(f"{shown(token.text)}/{shown(label)}/{turn}" for token, label, turn in told if turn)
 
 
 def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") -> str:
@@ -60,9 +62,11 @@ def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int],
 
 def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]) -> str:
     """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when decided, 0 to 1."""
-    height = MARGIN + STEP * len(order)
+    height = MARGIN + STEP * max(order, default=0)
     x, points, marks = float(MARGIN), [], []
     for token, label, turn, probability in zip(span, labels, order, probabilities, strict=True):
+        if not turn:
+            continue  # white space
         width = max(len(token.text), len(label), FEWEST) * CHARACTER
         word, label = escape(shown(token.text)), escape(shown(label))
         middle, y = x + width / 2, height - STEP * (turn - 1)

@@ -156,7 +156,7 @@ def random_chunker(model="words", seed=0, scale=1.0, examples=examples_of, **con
 def random_docs(nlp, n=25, seed=0, longest=15):
     """Docs of known and unknown words, of all lengths, with and without sentence boundaries."""
     rng = np.random.default_rng(seed)
-    words = sorted({word for text in TEXTS for word in text.split()}) + ["\n", "unseen", "Zebra", "X1"]
+    words = sorted({word for text in TEXTS for word in text.split()}) + ["12", "unseen", "Zebra", "X1"]
     docs = [Doc(nlp.vocab), Doc(nlp.vocab, words=["cat"])]
     for length in rng.integers(0, longest, size=n).tolist():
         starts = [i == 0 or rng.random() < 0.3 for i in range(length)] if rng.random() < 0.5 else None

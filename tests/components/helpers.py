@@ -115,7 +115,7 @@ def reloaded(nlp, data=None):
 def random_docs(nlp, n=25, seed=0):
     """Docs of known and unknown words, of all lengths, with and without sentence boundaries."""
     rng = np.random.default_rng(seed)
-    words = sorted({word for text, _ in CORPUS for word in text.split()}) + ["\n", "unseen", "Zebra", "X1"]
+    words = sorted({word for text, _ in CORPUS for word in text.split()}) + ["12", "unseen", "Zebra", "X1"]
     docs = [Doc(nlp.vocab), Doc(nlp.vocab, words=["cat"])]
     for length in rng.integers(0, 15, size=n).tolist():
         starts = [i == 0 or rng.random() < 0.2 for i in range(length)] if rng.random() < 0.5 else None

@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_hoseq.features.sequences import (
-    ReadOnce,
+    WordDocs,
     by_doc,
     sentence_starts,
     sequence_lengths,
@@ -71,10 +71,10 @@ def test_docs_of_several_vocabularies():
 
 def test_docs_of_several_layers_are_read_once():
     docs = [doc_of("a b c"), doc_of("d")]
-    once = ReadOnce(docs)
+    once = WordDocs(docs)
     orths, lengths = words_and_lengths(once)
     assert list(once) == docs and lengths.tolist() == [3, 1]
     assert orths.tolist() == [token.orth for doc in docs for token in doc]
     docs[0][1].is_sent_start = True
     assert words_and_lengths(once)[1] is lengths
-    assert words_and_lengths(ReadOnce(docs))[1].tolist() == [1, 2, 1]
+    assert words_and_lengths(WordDocs(docs))[1].tolist() == [1, 2, 1]

@@ -11,6 +11,7 @@ from ...arrays import Keys, Labels
 from ...chunks import Chunks, TagTable, check_representation, write_chunks
 from ...errors import Errors
 from ...features.sequences import sentence_starts
+from ...words import on_original, without
 from ..annotation import names_of
 from ..gold import LabelTable
 from .entities import gold_entity_values
@@ -26,7 +27,7 @@ class ChunkTags:
     def __init__(self, spans_key: str, representation: str, *, with_entities: bool = False) -> None:
         check_representation(representation)
         self.spans_key, self.representation, self.with_entities = spans_key, representation, with_entities
-        self.neg_prefix = ""
+        self.neg_prefix = self.space = ""
         self.place = f'doc.spans["{spans_key}"]' + (" and doc.ents" if with_entities else "")
 
     def check_label(self, label: str) -> None:
@@ -71,12 +72,14 @@ class ChunkTags:
         return self._values(doc, spans)
 
     def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
-        """Set the spans that the labels of each Doc stand for, ids in the table. No chunk crosses the end of a
-        sentence. A span group that is set already stays, unless `overwrite`."""
+        """Set the spans that the labels of each Doc stand for: ids in the table, -1 at white space. No chunk crosses
+        the end of a sentence. A span group that is set already stays, unless `overwrite`."""
         for doc, ids in zip(docs, labels, strict=True):
             if overwrite or self.spans_key not in doc.spans:
-                first, end, types = table.tags.chunks(ids, sentence_starts(doc))
-                spans = [Span(doc, *bounds) for bounds in zip(first.tolist(), end.tolist(), types, strict=True)]
+                words = without(doc, ids < 0) if (ids < 0).any() else doc
+                first, end, types = table.tags.chunks(ids[ids >= 0], sentence_starts(words))
+                bounds = on_original(words, first.tolist(), end.tolist())
+                spans = [Span(doc, *stretch) for stretch in zip(*bounds, types, strict=True)]
                 doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=spans)
 
     def _aligned(self, example: Example) -> Keys:

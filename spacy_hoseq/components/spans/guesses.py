@@ -9,12 +9,13 @@ from spacy.tokens import Doc, Span, SpanGroup
 from ...arrays import AnyInts, Floats32
 from ...chunks import TagTable
 from ...decoders.posterior.predictions import Labelling
-from ...features.sequences import by_doc
+from ...features.sequences import on_tokens
+from ...words import on_original
 
 
 class FoundChunks(NamedTuple):
     """Chunks of one Doc. first, end, types (C of them): tokens first <= i < end. probabilities (C,) float32.
-    marginals (n, L) float32: of the tags, if asked for."""
+    marginals (n, L) float32: of the tags, if asked for; rows of white space are 0."""
 
     first: List[int]
     end: List[int]
@@ -40,7 +41,8 @@ def found_chunks(
 ) -> List[FoundChunks]:
     """The chunks that tags stand for, and the probability that a chunk is there: begins, goes on and ends as it does.
 
-    lengths (S,): of the sequences in all docs. found: the ids of their tags, well formed, with probabilities.
+    docs: without white space; chunks lie on the tokens of the originals. lengths (S,): of the sequences in all docs.
+    found: the ids of their tags, well formed, with probabilities.
     """
     begins = np.zeros(len(found.labels), bool)
     begins[np.cumsum(lengths) - lengths] = True
@@ -50,17 +52,17 @@ def found_chunks(
     cuts = np.searchsorted(first, starts)
     shift = np.repeat(starts[:-1], np.diff(cuts))
     firsts, ends = (first - shift).tolist(), (end - shift).tolist()
-    rows = by_doc(found.nodes.astype(np.float32), docs) if with_marginals else [None] * len(docs)
+    rows = on_tokens(found.nodes.astype(np.float32), docs, 0) if with_marginals else [None] * len(docs)
     return [
-        FoundChunks(firsts[a:b], ends[a:b], types[a:b], p[a:b], of_doc)
-        for (a, b), of_doc in zip(pairwise(cuts.tolist()), rows, strict=True)
+        FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), types[a:b], p[a:b], of_doc)
+        for doc, (a, b), of_doc in zip(docs, pairwise(cuts.tolist()), rows, strict=True)
     ]
 
 
-def no_chunks(n_labels: int, *, with_marginals: bool) -> FoundChunks:
-    """Of an empty Doc."""
-    marginals = np.zeros((0, n_labels), np.float32)
-    return FoundChunks([], [], [], np.zeros(0, np.float32), marginals if with_marginals else None)
+def no_chunks(docs: Sequence[Doc], n_labels: int, *, with_marginals: bool) -> List[FoundChunks]:
+    """Of docs that are all empty."""
+    rows = on_tokens(np.zeros((0, n_labels), np.float32), docs, 0) if with_marginals else [None] * len(docs)
+    return [FoundChunks([], [], [], np.zeros(0, np.float32), of_doc) for of_doc in rows]
 
 
 def spans_of(doc: Doc, found: FoundChunks, ids: Dict[str, int]) -> List[Span]:

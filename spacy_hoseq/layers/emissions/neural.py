@@ -1,28 +1,54 @@
 """Emissions that are learnt by a network, and sums of emissions."""
 
-from typing import List, Optional
+from typing import Any, Callable, List, Optional, Tuple, cast
 
 from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
 from ...arrays import AnyFloats
-from ...features.sequences import ReadOnce
+from ...words import Words, original_of
 from .flat import Emissions, FlatScores, flat_scores, forward_by_doc
 
 
 def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] = None) -> Emissions:
     """Token vectors through one linear layer: unnormalised label scores. Trained by `[training.optimizer]`.
 
-    tok2vec: any tok2vec or a `spacy.Tok2VecListener.v1`. nO (int): number of labels; found in initialization.
+    tok2vec: any tok2vec or a `spacy.Tok2VecListener.v1`, which hears of white-space tokens too: their vectors are left
+        out here, and get no gradient. nO (int): number of labels; found in initialization.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
     output = Linear(nO=nO, nI=width, init_W=zero_init)  # as in spaCy: a margin loss would keep random starting scores
     with Model.define_operators({">>": chain}):
-        model = tok2vec >> with_array(output)
+        linear = tok2vec >> with_array(output)
+    dims = {name: linear.maybe_get_dim(name) for name in linear.dim_names}
+    model: Emissions = Model(linear.name, _linear, init=linear.init, dims=dims, layers=linear.layers)
     model.set_ref("tok2vec", tok2vec)
     model.set_ref("output_layer", output)
     return model
+
+
+def _linear(
+    model: Emissions, docs: List[Doc], is_train: bool
+) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], Any]]:
+    tok2vec, output = model.layers
+    stripped = {i: doc for i, doc in enumerate(docs) if isinstance(doc, Words)}
+    if not any(hasattr(node, "upstream_name") for node in (tok2vec.walk() if stripped else ())):
+        stripped = {}  # nothing listens
+    places = {i: model.ops.asarray1i(cast(Any, doc.places)) for i, doc in stripped.items()}
+    vectors, backprop_vectors = tok2vec([original_of(doc) for doc in docs] if stripped else docs, is_train)
+    of_words = [rows[places[i]] if i in places else rows for i, rows in enumerate(vectors)]
+    scores, backprop_scores = output(of_words, is_train)
+
+    def backprop(d_scores: List[Floats2d]) -> Any:
+        d_vectors = list(backprop_scores(d_scores))
+        for i, at in places.items():
+            of_tokens = model.ops.alloc2f(*vectors[i].shape)
+            of_tokens[at] = d_vectors[i]
+            d_vectors[i] = of_tokens
+        return backprop_vectors(d_vectors)
+
+    return scores, backprop
 
 
 def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:
@@ -39,7 +65,6 @@ def _init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floa
 
 
 def _flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
-    docs = ReadOnce(docs)
     first, second = (flat_scores(layer, docs, is_train) for layer in model.layers)
 
     def backprop(d_scores: AnyFloats) -> None:

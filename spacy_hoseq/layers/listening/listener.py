@@ -14,6 +14,7 @@ from ...decoders.exact import decode_exact
 from ...decoders.posterior.label_ngrams import ProbabilityGradient
 from ...decoders.posterior.sparse_marginals import check_threshold
 from ...errors import Errors
+from ...words import original_of
 from .upstream import Output, Upstream, UpstreamLabels, read_upstream
 
 Backprop = Callable[[ProbabilityGradient], Any]
@@ -81,7 +82,7 @@ class MarginalListener(Model):
         received, self._inbox.received = self._inbox.received, None
         if received is None or len(docs) != len(received.docs):
             return None
-        same = all(a is b for a, b in zip(docs, received.docs, strict=True))
+        same = all(original_of(a) is original_of(b) for a, b in zip(docs, received.docs, strict=True))
         return received if same else None
 
 

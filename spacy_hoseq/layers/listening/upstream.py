@@ -4,7 +4,7 @@ In training they come with the way back into the tagger's weights; at prediction
 """
 
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterator, List, Literal, NamedTuple, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Literal, NamedTuple, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +75,15 @@ class Upstream:
         self._backprop(self._posterior.backprop(d_nodes, probable.arcs, gradient.pairs))
 
 
-def write_upstream(docs: Sequence[Doc], name: str, output: Output, labels: UpstreamLabels) -> None:
-    """Leave the labels of the component `name` on its docs."""
+def write_upstream(
+    docs: Sequence[Doc], name: str, output: Output, labels: UpstreamLabels, sizes: Optional[Sequence[int]] = None
+) -> None:
+    """Leave the labels of the component `name` on its docs. sizes: words of each Doc, which alone are counted in what
+    lies there, and when it is read; None = all tokens are words."""
     tokens, ids, probabilities, earlier, later, pair_probabilities = labels.probable
-    ends = np.cumsum([len(doc) for doc in docs])
-    starts = ends - [len(doc) for doc in docs]
+    sizes = [len(doc) for doc in docs] if sizes is None else sizes
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
     entry_ends = np.searchsorted(tokens, ends)
     entry_starts = np.searchsorted(tokens, starts)
     doc_of = np.repeat(np.arange(len(docs)), entry_ends - entry_starts)

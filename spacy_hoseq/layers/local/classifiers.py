@@ -19,6 +19,7 @@ from ...decoders.bidirectional.local import check_order
 from ...errors import Errors
 from ...features.keys import Keys
 from ...features.label_templates import label_values
+from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
 from ...learning.parameter import UsedRows
 from ..weights.storage import pack_extra, read_layer, write_layer
@@ -70,9 +71,10 @@ def LocalClassifiers(
 
 
 def forward(model: LocalModel, docs: List[Doc], is_train: bool) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
+    """Of the words of the docs: white space is no part of a sequence."""
     shim, features = shim_of(model), model.attrs["features"]
     weights, keys = shim.stacked(), shim.keys()
-    found = features.word_features(docs, keys, weights)
+    found = features.word_features(words_of(docs), keys, weights)
     index = features.indexes(keys).labels
     return BatchScores(weights, found, index, features.label_groups, shim.values()), _no_backprop
 

@@ -1,0 +1,140 @@
+"""What of a Doc is no white space: only words are part of a sequence.
+
+A tokenizer makes tokens of line breaks, tabs and second spaces. No component sees them: in their place it is given a
+copy of the Doc without them, and what it finds is carried back to the tokens of the Doc. Checked in
+tests/components/test_white_space.py against texts that were never wrapped.
+"""
+
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, IDX, LEMMA, MORPH, NORM, POS, SENT_START, TAG
+from spacy.strings import StringStore
+from spacy.tokens import Doc, Span, SpanGroup
+
+from .arrays import Ints, Keys, Mask
+
+ANNOTATION = [SENT_START, ENT_IOB, TAG, POS, MORPH, LEMMA, NORM, DEP, ENT_TYPE, ENT_ID, ENT_KB_ID]
+BEGINS, INSIDE = 3, 1  # values of ENT_IOB
+SLOTS = 1 << 17
+_NO_SPACE = np.zeros(SLOTS, np.uint64)  # words seen that are no white space, each at the last bits of its `orth`
+
+
+class Words(Doc):
+    """A copy of a Doc without its white-space tokens, with its annotation (without heads and vectors).
+
+    original: that Doc. places (n,): where each token stands there.
+    """
+
+    original: Doc
+    places: Ints
+
+    def on_tokens(self, values: NDArray[Any], absent: float) -> NDArray[Any]:
+        """values (n, ...): of the words. RETURNS those of all tokens, `absent` at white space."""
+        spread = np.full((len(self.original), *values.shape[1:]), absent, values.dtype)
+        spread[self.places] = values
+        return spread
+
+
+def original_of(doc: Doc) -> Doc:
+    return doc.original if isinstance(doc, Words) else doc
+
+
+def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], List[int]]:
+    """Where stretches first <= i < end of words lie among all tokens; they begin and end with a word."""
+    if not isinstance(doc, Words):
+        return first, end
+    places = doc.places.tolist()
+    return [places[i] for i in first], [places[i - 1] + 1 for i in end]
+
+
+def white_space(orths: Keys, docs: Sequence[Doc]) -> Optional[Mask]:
+    """Which tokens are white space. orths (N,): of all tokens of the docs. RETURNS (N,) bool, or None if none is.
+
+    A look at words that were seen before, which costs a hundredth of `token.is_space`: the strings are read of others.
+    """
+    slots = (orths & np.uint64(SLOTS - 1)).astype(np.intp)
+    unsure = np.flatnonzero(_NO_SPACE.take(slots) != orths)
+    if not len(unsure):
+        return None
+    types, type_of = np.unique(orths[unsure], return_inverse=True)
+    stores = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())  # one, but for odd batches
+    spaces = np.array([_text(orth, stores).isspace() for orth in types.tolist()], bool)
+    words = types[~spaces]
+    _NO_SPACE[(words & np.uint64(SLOTS - 1)).astype(np.intp)] = words
+    if not spaces.any():
+        return None
+    mask = np.zeros(len(orths), bool)
+    mask[unsure] = spaces[type_of]
+    return mask
+
+
+def _text(orth: int, stores: Sequence[StringStore]) -> str:
+    return next(store[orth] for store in stores if orth in store)  # type: ignore[operator]
+
+
+def without(doc: Doc, spaces: Mask) -> Words:
+    """The words of a Doc. spaces (len(doc),): its white-space tokens. A sentence, an entity or a span that begins with
+    white space begins with the word after it; what is nothing else is left out."""
+    places = np.flatnonzero(~spaces)
+    gaps = np.diff(places, append=places[-1:] + 1) > 1  # a line break parts two words as a space does
+    tokens = [doc[i] for i in places.tolist()]
+    texts, follows = [token.text for token in tokens], [bool(token.whitespace_) for token in tokens]
+    words = Words(doc.vocab, words=texts, spaces=(np.array(follows, bool) | gaps).tolist())
+    words.original, words.places = doc, places
+    if len(places):
+        words.from_array(ANNOTATION, cast(Any, _annotation(doc.to_array(ANNOTATION), places)))
+        words.user_data.update(_user_data(doc, words))
+    for key, group in doc.spans.items():
+        words.spans[key] = SpanGroup(words, name=key, spans=_spans(group, words))
+    return words
+
+
+def trimmed(spans: Iterable[Span]) -> List[Span]:
+    """Spans without white space where they begin and end, on the same Doc; those that are nothing else are left out."""
+    found = []
+    for span in spans:
+        first, end = span.start, span.end
+        while first < end and span.doc[first].is_space:
+            first += 1
+        while first < end and span.doc[end - 1].is_space:
+            end -= 1
+        if (first, end) == (span.start, span.end):
+            found.append(span)
+        elif first < end:
+            found.append(Span(span.doc, first, end, span.label, kb_id=span.kb_id, span_id=span.id))
+    return found
+
+
+def _annotation(values: NDArray[Any], places: Ints) -> NDArray[Any]:
+    """values (N, A): `ANNOTATION` of all tokens. RETURNS that of the words (n, A)."""
+    kept = values[places]
+    begins = [np.cumsum(values[:, 0] == 1), np.cumsum(values[:, 1] == BEGINS)]  # numbers of sentences and entities
+    new_sentence, new_entity = (np.diff(number[places], prepend=0) > 0 for number in begins)
+    kept[new_sentence, 0] = 1
+    kept[new_entity & (kept[:, 1] == INSIDE), 1] = BEGINS
+    return kept
+
+
+def _user_data(doc: Doc, words: Words) -> Dict[Any, Any]:
+    """Extensions of the Doc and its words: spaCy keeps those of a token by its first character."""
+    data: Dict[Any, Any] = {}
+    if not doc.user_data:
+        return data
+    moved = dict(zip(doc.to_array(IDX)[words.places].tolist(), words.to_array(IDX).tolist(), strict=True))
+    for key, value in doc.user_data.items():
+        if not (isinstance(key, tuple) and len(key) >= 4 and key[0] == "._.") or key[2] is None:
+            data[key] = value
+        elif key[3] is None and key[2] in moved:
+            data["._.", key[1], moved[key[2]], None] = value
+    return data
+
+
+def _spans(spans: Iterable[Span], words: Words) -> List[Span]:
+    found = []
+    for span in spans:
+        first, end = np.searchsorted(words.places, [span.start, span.end]).tolist()
+        if first < end:
+            found.append(Span(words, first, end, span.label, kb_id=span.kb_id, span_id=span.id))
+    return found
