@@ -84,7 +84,10 @@ def without(doc: Doc, spaces: Mask) -> Words:
     words = Words(doc.vocab, words=texts, spaces=(np.array(follows, bool) | gaps).tolist())
     words.original, words.places = doc, places
     if len(places):
-        words.from_array(ANNOTATION, cast(Any, _annotation(doc.to_array(ANNOTATION), places)))
+        values = _annotation(doc.to_array(ANNOTATION), places)
+        there = np.flatnonzero(values.any(axis=0))  # (morphology costs more than all else together)
+        if len(there):
+            words.from_array([ANNOTATION[a] for a in there.tolist()], cast(Any, values[:, there]))
         words.user_data.update(_user_data(doc, words))
     for key, group in doc.spans.items():
         words.spans[key] = SpanGroup(words, name=key, spans=_spans(group, words))
