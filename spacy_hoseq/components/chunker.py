@@ -17,8 +17,8 @@ from thinc.api import Config, Model
 from ..arrays import AnyInts, Labels, Mask
 from ..chunks import Grammar, TagTable, grammar, tag_names
 from ..decoders.exact import decode_exact
-from ..decoders.posterior.predictions import labels_and_segments
-from ..decoders.problem.potentials import Potentials
+from ..decoders.posterior import labels_and_segments
+from ..decoders.problem import Potentials
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.parameter import UpdateRule

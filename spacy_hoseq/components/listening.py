@@ -13,9 +13,8 @@ from thinc.api import Model
 
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels
-from ..decoders.posterior.predictions import labels_and_probable
-from ..decoders.posterior.sparse_marginals import certain_labels
-from ..decoders.problem.potentials import Potentials
+from ..decoders.posterior import certain_labels, labels_and_probable
+from ..decoders.problem import Potentials
 from ..errors import Errors, Warnings
 from ..features.label_templates import label_values
 from ..features.sequences import sequence_lengths

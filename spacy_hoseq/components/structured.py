@@ -12,7 +12,7 @@ from thinc.api import set_dropout_rate
 from ..arrays import Labels
 from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
-from ..decoders.problem.potentials import Potentials, PotentialsGradient
+from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths, words_of
 from ..layers.structured import TaggerModel, define_patterns

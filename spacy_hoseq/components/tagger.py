@@ -17,8 +17,8 @@ from thinc.api import Config, Model
 from ..arrays import Floats32, Labels
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
-from ..decoders.posterior.posterior_of import posterior_of
-from ..decoders.problem.potentials import Potentials, PotentialsGradient
+from ..decoders.posterior import posterior_of
+from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, words_of
 from ..layers.listening.listener import MarginalListener

@@ -16,20 +16,26 @@ of your own; `Tuning` says how work is cut. Rooms, from the ground up: problem, 
 beside them bidirectional and baselines.
 """
 
-from .chain.viterbi import viterbi
+from .chain import viterbi
 from .choice import Decoder
 from .exact import decode_exact
 from .kbest import k_best
 from .max_marginal import max_marginal
-from .posterior.posterior_of import forward_backward, posterior_of
-from .problem.configurations import Configurations
-from .problem.path_score import path_score
-from .problem.posterior import Posterior
-from .problem.potentials import Potentials, PotentialsGradient
-from .problem.results import KBest, NoPath, Paths
-from .problem.trie import Fired, PatternTrie
-from .problem.tuning import Tuning
-from .problem.weights import Weights
+from .posterior import forward_backward, posterior_of
+from .problem import (
+    Configurations,
+    Fired,
+    KBest,
+    NoPath,
+    Paths,
+    PatternTrie,
+    Posterior,
+    Potentials,
+    PotentialsGradient,
+    Tuning,
+    Weights,
+    path_score,
+)
 from .sampling import sample
 
 __all__ = [

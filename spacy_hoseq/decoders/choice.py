@@ -4,10 +4,9 @@ from typing import Protocol, runtime_checkable
 
 from .baselines.algorithm_1 import algorithm_1
 from .exact import decode_exact
-from .higher_order.longest_match import decode_any_sign
+from .higher_order import decode_any_sign
 from .max_marginal import max_marginal
-from .problem.potentials import Potentials
-from .problem.results import Paths
+from .problem import Paths, Potentials
 
 
 @runtime_checkable

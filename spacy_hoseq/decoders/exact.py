@@ -15,14 +15,10 @@ import numpy as np
 
 from ..arrays import Ints, Labels
 from ..errors import Errors
-from .chain.edge_viterbi import edge_viterbi
-from .higher_order.configurations import ConfigurationLattice, configuration_paths
-from .higher_order.longest_match import any_sign_checked
-from .problem.path_score import score_of_checked
-from .problem.potentials import Potentials
-from .problem.results import Paths
-from .problem.tuning import TUNING, Tuning
-from .pruning.pruned import pruned_checked
+from .chain import edge_viterbi
+from .higher_order import ConfigurationLattice, any_sign_checked, configuration_paths
+from .problem import TUNING, Paths, Potentials, Tuning, score_of_checked
+from .pruning import pruned_checked
 
 
 def decode_exact(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:

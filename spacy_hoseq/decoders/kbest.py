@@ -13,10 +13,8 @@ import numpy as np
 
 from ..errors import Errors
 from .exact import decode_exact
-from .higher_order.configurations import lattice_of
-from .higher_order.lattice import k_best_paths
-from .problem.potentials import Potentials
-from .problem.results import KBest
+from .higher_order import k_best_paths, lattice_of
+from .problem import KBest, Potentials
 
 
 def k_best(potentials: Potentials, k: int) -> KBest:

@@ -9,10 +9,8 @@ It makes the expected number of right labels large, where `exact.py` makes the p
 
 import numpy as np
 
-from .posterior.posterior_of import posterior_of
-from .problem.path_score import path_score
-from .problem.potentials import Potentials
-from .problem.results import Paths
+from .posterior import posterior_of
+from .problem import Paths, Potentials, path_score
 
 
 def max_marginal(potentials: Potentials) -> Paths:

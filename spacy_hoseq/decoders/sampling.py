@@ -7,9 +7,8 @@ import numpy as np
 
 from ..arrays import Labels
 from ..errors import Errors
-from .higher_order.configurations import lattice_of
-from .higher_order.lattice_sums import sample_paths
-from .problem.potentials import Potentials
+from .higher_order import lattice_of, sample_paths
+from .problem import Potentials
 
 
 def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> Labels:

@@ -6,10 +6,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..arrays import AnyFloats, Floats, Ints
-from ..decoders.problem.configurations import Configurations
-from ..decoders.problem.potentials import PotentialsGradient
-from ..decoders.problem.trie import Fired, PatternTrie
-from ..decoders.problem.weights import Weights
+from ..decoders.problem import Configurations, Fired, PatternTrie, PotentialsGradient, Weights
 from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource
 
 

@@ -10,9 +10,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..arrays import AnyFloats
-from ..decoders.problem.configurations import MAX_STATES
-from ..decoders.problem.potentials import Potentials, PotentialsGradient
-from ..decoders.problem.trie import PatternTrie
+from ..decoders.problem import MAX_STATES, PatternTrie, Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.sequences import words_of
 from ..learning.parameter import Parameter

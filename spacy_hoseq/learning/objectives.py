@@ -20,11 +20,8 @@ import numpy as np
 from ..arrays import AnyFloats, Ints, Labels, Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact, exact_labels
-from ..decoders.posterior.posterior_of import posterior_of
-from ..decoders.problem.firing import matching
-from ..decoders.problem.path_score import path_score
-from ..decoders.problem.potentials import Potentials, PotentialsGradient
-from ..decoders.problem.results import NoPath
+from ..decoders.posterior import posterior_of
+from ..decoders.problem import NoPath, Potentials, PotentialsGradient, matching, path_score
 from ..errors import Errors
 
 MARGIN = 1.0  # score by which a wrong label has to lose; AdaGrad's step adapts to its scale, so it is no setting

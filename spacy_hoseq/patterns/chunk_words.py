@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Ints
-from ..decoders.problem.layout import ranges
-from ..decoders.problem.trie import Pattern
+from ..decoders.problem import Pattern, ranges
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 from .sources import FiredRules, PatternFeatures, fired_rules

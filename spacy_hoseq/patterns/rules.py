@@ -33,8 +33,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..arrays import Ints
-from ..decoders.problem.layout import ranges
-from ..decoders.problem.trie import Pattern
+from ..decoders.problem import Pattern, ranges
 from ..errors import Errors
 from ..features.sequences import sentence_starts
 from .sources import ConfigurationFeatures, FiredRules, PatternFeatures

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Mask
-from ..decoders.problem.layout import ranges
-from ..decoders.problem.trie import Pattern, check_pattern
+from ..decoders.problem import Pattern, check_pattern, ranges
 from ..errors import Errors
 
 EVERYWHERE = -1  # rule number of features without an observation test

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ...arrays import AnyInts, Floats32
 from ...chunks import TagTable
-from ...decoders.posterior.predictions import Labelling
+from ...decoders.posterior import Labelling
 from ...features.sequences import on_tokens
 from ...words import on_original
 

@@ -14,11 +14,8 @@ from typing import List, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from ..higher_order.nonnegative import check_weights
-from ..problem.instances import Instances, make_instances
-from ..problem.path_score import path_score
-from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths
+from ..higher_order import check_weights
+from ..problem import Instances, NoPath, Paths, Potentials, make_instances, path_score
 
 
 class Partial(NamedTuple):

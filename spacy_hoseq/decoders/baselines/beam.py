@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints
 from ...errors import Errors
 from ..exact import decode_exact
-from ..problem.firing import expand_fired
-from ..problem.layout import Layout, make_layout, packed_scores
-from ..problem.potentials import Potentials
-from ..problem.results import Paths
-from ..problem.trie import PatternTrie
+from ..problem import Layout, Paths, PatternTrie, Potentials, expand_fired, make_layout, packed_scores
 
 
 class BeamSearch:

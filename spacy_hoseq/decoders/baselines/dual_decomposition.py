@@ -21,13 +21,8 @@ from numpy.typing import NDArray
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..exact import decode_exact
-from ..problem.instances import Instances, make_instances
-from ..problem.path_score import path_score
-from ..problem.potentials import Potentials
-from ..problem.results import Paths
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
-from ..pruning.pruned import pruned_checked
+from ..problem import TUNING, Instances, Paths, Potentials, Tuning, Weights, make_instances, path_score
+from ..pruning import pruned_checked
 
 TOLERANCE = 1e-9  # relative: a gap this small is rounding
 

@@ -29,9 +29,7 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyInts
 from ...errors import Errors
-from ..problem.layout import Layout, make_layout, ranges
-from ..problem.results import Paths
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, Layout, Paths, Tuning, make_layout, ranges
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, check_local, check_order
 from .local_tables import (
     LocalCandidates,

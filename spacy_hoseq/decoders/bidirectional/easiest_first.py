@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, Tuning
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, best_labels, check_local, edge_contexts
 
 EQUAL = 1e-12  # log probabilities that differ by less, of their size, are one sum of the same terms in two orders

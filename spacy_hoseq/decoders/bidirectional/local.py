@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from ..problem.layout import check_lengths
+from ..problem import check_lengths
 
 OFFSETS: Dict[int, Tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
 

@@ -11,8 +11,7 @@ from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ...arrays import AnyInts
-from ..problem.layout import ranges
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, Tuning, ranges
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, edge_contexts, log_probabilities
 
 

@@ -19,9 +19,19 @@ from typing import NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ..problem.layout import Layout, largest, make_layout, packed_edge_scores, ranges
-from ..problem.posterior import Arcs, Factors, Posterior, check_gradient
-from ..problem.potentials import Potentials, PotentialsGradient
+from ..problem import (
+    Arcs,
+    Factors,
+    Layout,
+    Posterior,
+    Potentials,
+    PotentialsGradient,
+    check_gradient,
+    largest,
+    make_layout,
+    packed_edge_scores,
+    ranges,
+)
 from .forward_backward import ScaledPrefixes, moved_on, packed_emissions, scaled_prefixes, scaled_suffixes, turned
 
 

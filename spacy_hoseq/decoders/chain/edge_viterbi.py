@@ -7,9 +7,7 @@ Checked against enumeration in tests/decoders/chain/test_edge_scores.py.
 
 import numpy as np
 
-from ..problem.layout import check_scores, make_layout, packed_edge_scores, packed_scores
-from ..problem.potentials import Potentials
-from ..problem.results import Paths
+from ..problem import Paths, Potentials, check_scores, make_layout, packed_edge_scores, packed_scores
 from .viterbi import unpack_paths
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, Floats, Mask
-from ..problem.layout import Layout
+from ..problem import Layout
 
 MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
 LEAST = 1e-150  # share of alpha that keeps its digits through the next step, with MAX_RANGE below it

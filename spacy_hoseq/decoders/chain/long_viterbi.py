@@ -17,10 +17,7 @@ from typing import List, Optional
 import numpy as np
 
 from ...arrays import Labels
-from ..problem.layout import make_layout, packed_scores, ranges
-from ..problem.potentials import Potentials
-from ..problem.results import NoPath
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, NoPath, Potentials, Tuning, make_layout, packed_scores, ranges
 from .pieces import distances
 from .viterbi import unpack_paths, way_back, way_forward
 

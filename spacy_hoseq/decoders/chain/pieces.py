@@ -26,9 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints
-from ..problem.layout import largest, parts_of, ranges
-from ..problem.potentials import Potentials
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, Potentials, Tuning, largest, parts_of, ranges
 from .chain_posterior import ChainPosterior, chain_posterior
 
 Result = TypeVar("Result")

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Mask
-from ..problem.layout import Layout, check_scores, make_layout, packed_scores
-from ..problem.results import NoPath, Paths
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, Layout, NoPath, Paths, Tuning, check_scores, make_layout, packed_scores
 
 
 def viterbi(

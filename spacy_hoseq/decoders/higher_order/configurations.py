@@ -27,10 +27,7 @@ import numpy as np
 
 from ...arrays import Ints, Mask
 from ...errors import Errors
-from ..problem.configurations import no_configurations
-from ..problem.layout import make_layout
-from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths
+from ..problem import NoPath, Paths, Potentials, make_layout, no_configurations
 from .lattice import Lattice, Step, best_paths
 from .longest_match import LongestMatch
 

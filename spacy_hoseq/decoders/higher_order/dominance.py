@@ -29,14 +29,21 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..chain.viterbi import max_plus
-from ..problem.firing import expand_fired
-from ..problem.layout import Layout, make_layout, packed_scores, ranges
-from ..problem.potentials import Potentials
-from ..problem.results import Paths
-from ..problem.trie import Fired, PatternTrie
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..chain import max_plus
+from ..problem import (
+    TUNING,
+    Fired,
+    Layout,
+    Paths,
+    PatternTrie,
+    Potentials,
+    Tuning,
+    Weights,
+    expand_fired,
+    make_layout,
+    packed_scores,
+    ranges,
+)
 
 ROUNDING = 1e-9  # relative
 

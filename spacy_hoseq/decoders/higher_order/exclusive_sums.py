@@ -8,10 +8,7 @@ from typing import Optional, Protocol, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints, Mask
-from ..problem.layout import Layout
-from ..problem.posterior import Sums
-from ..problem.potentials import Potentials, PotentialsGradient
-from ..problem.trie import PatternTrie
+from ..problem import Layout, PatternTrie, Potentials, PotentialsGradient, Sums
 from .lattice import Lattice, Step
 from .lattice_sums import lattice_sums
 

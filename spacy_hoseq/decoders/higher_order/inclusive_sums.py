@@ -28,13 +28,19 @@ from typing import Dict, List, Optional, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..chain.forward_backward import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
-from ..problem.firing import added_up, expand_fired
-from ..problem.layout import Layout, make_layout, packed_scores
-from ..problem.posterior import Sums
-from ..problem.potentials import Potentials, PotentialsGradient
-from ..problem.trie import Fired
-from ..problem.weights import Weights
+from ..chain import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
+from ..problem import (
+    Fired,
+    Layout,
+    Potentials,
+    PotentialsGradient,
+    Sums,
+    Weights,
+    added_up,
+    expand_fired,
+    make_layout,
+    packed_scores,
+)
 
 MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits
 STEP = 1e-50  # imaginary; its square vanishes beside 1

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints, Labels
-from ..problem.results import KBest, NoPath
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, KBest, NoPath, Tuning
 
 
 class Step(NamedTuple):

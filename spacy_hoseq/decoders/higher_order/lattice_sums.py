@@ -32,7 +32,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Labels
 from ...errors import Errors
-from ..problem.results import NoPath
+from ..problem import NoPath
 from .lattice import Lattice, Step
 
 EPSILON = 2 * float(np.finfo(np.float64).eps)  # several roundings of half of it, in the worst case

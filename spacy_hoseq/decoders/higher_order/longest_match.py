@@ -18,12 +18,19 @@ from typing import Optional, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints, Mask
-from ..problem.firing import expand_fired
-from ..problem.layout import Layout, make_layout, packed_edge_scores, packed_scores
-from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..problem import (
+    TUNING,
+    Layout,
+    NoPath,
+    Paths,
+    Potentials,
+    Tuning,
+    Weights,
+    expand_fired,
+    make_layout,
+    packed_edge_scores,
+    packed_scores,
+)
 from .lattice import Step, best_paths
 
 

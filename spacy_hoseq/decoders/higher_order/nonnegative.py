@@ -24,13 +24,19 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import Errors
-from ..chain.viterbi import max_plus
-from ..problem.firing import expand_fired
-from ..problem.layout import Layout, make_layout, packed_scores
-from ..problem.potentials import Potentials
-from ..problem.results import NoPath, Paths
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..chain import max_plus
+from ..problem import (
+    TUNING,
+    Layout,
+    NoPath,
+    Paths,
+    Potentials,
+    Tuning,
+    Weights,
+    expand_fired,
+    make_layout,
+    packed_scores,
+)
 from . import dominance
 
 

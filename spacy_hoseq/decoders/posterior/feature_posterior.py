@@ -12,11 +12,18 @@ from typing import Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ..problem.posterior import Arcs, Factors, Posterior, check_gradient
-from ..problem.potentials import Potentials, PotentialsGradient
-from ..problem.results import NoPath
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..problem import (
+    TUNING,
+    Arcs,
+    Factors,
+    NoPath,
+    Posterior,
+    Potentials,
+    PotentialsGradient,
+    Tuning,
+    Weights,
+    check_gradient,
+)
 from .features import feature_sums, spanned_sequences
 from .strings import Strings, with_configurations, with_patterns
 

@@ -14,15 +14,9 @@ from typing import Callable, Optional
 import numpy as np
 
 from ...arrays import Ints
-from ..chain.chain_posterior import chain_posterior
-from ..higher_order.configurations import ConfigurationLattice
-from ..higher_order.exclusive_sums import exclusive_sums
-from ..higher_order.inclusive_sums import inclusive_sums, keeps_digits
-from ..higher_order.longest_match import LongestMatch
-from ..problem.layout import make_layout
-from ..problem.posterior import Sums
-from ..problem.potentials import Potentials, PotentialsGradient, Selection
-from ..problem.tuning import Tuning
+from ..chain import chain_posterior
+from ..higher_order import ConfigurationLattice, LongestMatch, exclusive_sums, inclusive_sums, keeps_digits
+from ..problem import Potentials, PotentialsGradient, Selection, Sums, Tuning, make_layout
 
 Walk = Callable[[Potentials, Optional[Potentials], Tuning], Sums]
 

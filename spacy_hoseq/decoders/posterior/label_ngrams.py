@@ -17,7 +17,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints
-from ..problem.layout import ranges
+from ..problem import ranges
 from .sparse_marginals import ProbableLabels
 
 BEFORE, AFTER = -2, -1  # labels of the places outside of a sequence

@@ -10,12 +10,9 @@ has its digits (`forward_backward.py`), and since logarithms need no such condit
 """
 
 from ...arrays import AnyFloats, AnyInts, Mask
-from ..chain.chain_posterior import chain_posterior
+from ..chain import chain_posterior
 from ..exact import check_chain
-from ..problem.posterior import Posterior
-from ..problem.potentials import Potentials
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..problem import TUNING, Posterior, Potentials, Tuning, Weights
 from .feature_posterior import FeaturePosterior
 
 

@@ -15,14 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints, Labels
-from ..chain.chain_posterior import Cells
+from ..chain import Cells
 from ..exact import exact_labels
-from ..problem.path_score import chain_score
-from ..problem.potentials import Potentials
-from ..problem.tuning import TUNING, Tuning
-from ..pruning.candidates import Candidates, first_best
-from ..pruning.pruned import open_windows
-from ..pruning.sparse_viterbi import sparse_viterbi
+from ..problem import TUNING, Potentials, Tuning, chain_score
+from ..pruning import Candidates, first_best, open_windows, sparse_viterbi
 
 ROUNDING = 1e-6  # more than it can do
 SURE = 0.5 + ROUNDING

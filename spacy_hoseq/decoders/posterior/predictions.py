@@ -18,14 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Labels, Mask
-from ..chain.chain_posterior import Cells
-from ..chain.long_viterbi import long_viterbi
-from ..chain.pieces import Part, read_parts
+from ..chain import Cells, Part, long_viterbi, read_parts
 from ..exact import exact_labels
-from ..problem.layout import check_segments, ranges
-from ..problem.posterior import Factors
-from ..problem.potentials import Potentials
-from ..problem.tuning import TUNING, Tuning
+from ..problem import TUNING, Factors, Potentials, Tuning, check_segments, ranges
 from .posterior_of import is_chain, posterior_of
 from .posterior_pruning import decode_some, least_likely, likely_labels
 from .sparse_marginals import ProbableLabels, check_threshold, least_reaching, neighbours, probable_labels, reach

@@ -13,8 +13,7 @@ import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from ..problem.layout import ranges
-from ..problem.posterior import Arcs, Posterior
+from ..problem import Arcs, Posterior, ranges
 
 
 class ProbableLabels(NamedTuple):

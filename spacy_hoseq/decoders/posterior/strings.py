@@ -5,10 +5,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Ints
-from ..problem.layout import ranges
-from ..problem.potentials import Potentials
-from ..problem.trie import Fired, PatternTrie
-from ..problem.weights import Weights
+from ..problem import Fired, PatternTrie, Potentials, Weights, ranges
 
 
 class Strings(NamedTuple):

@@ -23,11 +23,7 @@ from typing import NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ..problem.firing import added_up
-from ..problem.layout import ranges
-from ..problem.trie import Fired
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..problem import TUNING, Fired, Tuning, Weights, added_up, ranges
 from .candidates import Candidates, first_best
 from .limits import Limits
 

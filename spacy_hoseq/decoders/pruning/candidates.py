@@ -5,7 +5,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints, Mask
-from ..problem.layout import ranges
+from ..problem import ranges
 
 
 class Candidates(NamedTuple):

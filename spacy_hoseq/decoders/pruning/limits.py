@@ -19,8 +19,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..problem import TUNING, Tuning, Weights
 
 LARGE = 1e18  # numbers up to which single precision will do
 

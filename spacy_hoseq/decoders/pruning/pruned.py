@@ -16,15 +16,9 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Ints, Labels, Mask
-from ..chain.viterbi import viterbi
-from ..higher_order.nonnegative import check_weights, decode_checked
-from ..problem.firing import matching
-from ..problem.layout import ranges
-from ..problem.potentials import Potentials
-from ..problem.results import NoPath
-from ..problem.trie import Fired
-from ..problem.tuning import TUNING, Tuning
-from ..problem.weights import Weights
+from ..chain import viterbi
+from ..higher_order import check_weights, decode_checked
+from ..problem import TUNING, Fired, NoPath, Potentials, Tuning, Weights, matching, ranges
 from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from .candidates import Candidates
 from .limits import Limits

@@ -17,10 +17,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints
-from ..problem.layout import Layout, make_layout, ranges
-from ..problem.results import Paths
-from ..problem.trie import Fired, PatternTrie
-from ..problem.weights import Weights
+from ..problem import Fired, Layout, Paths, PatternTrie, Weights, make_layout, ranges
 from .candidates import Candidates
 from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
 

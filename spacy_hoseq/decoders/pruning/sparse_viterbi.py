@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints
-from ..chain.viterbi import unpack_paths
-from ..problem.layout import Layout, make_layout, ranges
-from ..problem.results import Paths
+from ..chain import unpack_paths
+from ..problem import Layout, Paths, make_layout, ranges
 from .candidates import Candidates, first_best
 
 

@@ -11,8 +11,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ...decoders.exact import decode_exact
-from ...decoders.posterior.label_ngrams import ProbabilityGradient
-from ...decoders.posterior.sparse_marginals import check_threshold
+from ...decoders.posterior import ProbabilityGradient, check_threshold
 from ...errors import Errors
 from ...words import original_of
 from .upstream import Output, Upstream, UpstreamLabels, read_upstream

@@ -12,11 +12,8 @@ from spacy.tokens import Doc
 
 from ...arrays import Ints
 from ...decoders.choice import Decoder
-from ...decoders.posterior.label_ngrams import ProbabilityGradient
-from ...decoders.posterior.posterior_of import posterior_of
-from ...decoders.posterior.sparse_marginals import ProbableLabels, certain_labels, probable_labels
-from ...decoders.problem.posterior import Posterior
-from ...decoders.problem.potentials import Potentials, PotentialsGradient
+from ...decoders.posterior import ProbabilityGradient, ProbableLabels, certain_labels, posterior_of, probable_labels
+from ...decoders.problem import Posterior, Potentials, PotentialsGradient
 from ...errors import Errors
 from ...features.keys import Keys
 from ...features.label_templates import label_values
