@@ -9,7 +9,22 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, IDX, LEMMA, MORPH, NORM, POS, SENT_START, TAG
+from spacy.attrs import (
+    DEP,
+    ENT_ID,
+    ENT_IOB,
+    ENT_KB_ID,
+    ENT_TYPE,
+    IDX,
+    LEMMA,
+    MORPH,
+    NORM,
+    ORTH,
+    POS,
+    SENT_START,
+    SPACY,
+    TAG,
+)
 from spacy.strings import StringStore
 from spacy.tokens import Doc, Span, SpanGroup
 
@@ -78,10 +93,10 @@ def without(doc: Doc, spaces: Mask) -> Words:
     """The words of a Doc. spaces (len(doc),): its white-space tokens. A sentence, an entity or a span that begins with
     white space begins with the word after it; what is nothing else is left out."""
     places = np.flatnonzero(~spaces)
-    gaps = np.diff(places, append=places[-1:] + 1) > 1  # a line break parts two words as a space does
-    tokens = [doc[i] for i in places.tolist()]
-    texts, follows = [token.text for token in tokens], [bool(token.whitespace_) for token in tokens]
-    words = Words(doc.vocab, words=texts, spaces=(np.array(follows, bool) | gaps).tolist())
+    orths, follows = doc.to_array([ORTH, SPACY])[places].T
+    follows[:-1] |= places[1:] > places[:-1] + 1  # a line break parts two words as a space does
+    strings = doc.vocab.strings
+    words = Words(doc.vocab, words=[strings[orth] for orth in orths.tolist()], spaces=follows.astype(bool).tolist())
     words.original, words.places = doc, places
     if len(places):
         values = _annotation(doc.to_array(ANNOTATION), places)
@@ -113,10 +128,11 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
 def _annotation(values: NDArray[Any], places: Ints) -> NDArray[Any]:
     """values (N, A): `ANNOTATION` of all tokens. RETURNS that of the words (n, A)."""
     kept = values[places]
-    begins = [np.cumsum(values[:, 0] == 1), np.cumsum(values[:, 1] == BEGINS)]  # numbers of sentences and entities
-    new_sentence, new_entity = (np.diff(number[places], prepend=0) > 0 for number in begins)
-    kept[new_sentence, 0] = 1
-    kept[new_entity & (kept[:, 1] == INSIDE), 1] = BEGINS
+    numbers = (values[:, :2] == [1, BEGINS]).cumsum(axis=0)[places]  # of the sentence and the entity of each word
+    new = numbers > 0
+    new[1:] = numbers[1:] > numbers[:-1]
+    kept[new[:, 0], 0] = 1
+    kept[new[:, 1] & (kept[:, 1] == INSIDE), 1] = BEGINS
     return kept
 
 
