@@ -8,9 +8,10 @@ from typing import Optional, Protocol, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints, Mask
-from ..problem import Layout, PatternTrie, Potentials, PotentialsGradient, Sums
+from ..chain import finite_range
+from ..problem import Layout, PatternTrie, Potentials, PotentialsGradient, Sums, largest
 from .lattice import Lattice, Step
-from .lattice_sums import lattice_sums
+from .lattice_sums import EPSILON, TOLERANCE, lattice_sums
 
 
 class FeatureLattice(Lattice, Protocol):
@@ -36,10 +37,22 @@ def exclusive_sums(
     Memory O(S + U) a token, and that of edge_scores.
     """
     collected = _Counts(lattice, potentials, layout)
-    by_rank = lattice_sums(lattice, collected.add, costs)
+    by_rank = lattice_sums(lattice, collected.add, costs, measured=not _is_small(potentials))
     log_z = np.empty(len(by_rank))
     log_z[layout.order] = by_rank
     return Sums(log_z, collected.counts(potentials))
+
+
+def _is_small(potentials: Potentials) -> bool:
+    """Whether rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are added up less than
+    4 T times."""
+    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    reach = largest(potentials.scores) + largest(weights.psi) + finite_range(weights.trans)
+    reach += 0.0 if fired is None else np.abs(fired.weights).sum()
+    reach += 0.0 if configurations is None else np.abs(configurations.weights).sum()
+    reach += 0.0 if potentials.edge_scores is None else largest(potentials.edge_scores)
+    n_tokens = float(potentials.lengths.max(initial=0))
+    return bool(8 * EPSILON * n_tokens * n_tokens * reach < TOLERANCE)
 
 
 class _Counts:
@@ -90,7 +103,9 @@ class _Counts:
 
 def _add_rows(total: Floats, rows: Ints, values: Floats) -> None:
     """Add values (m, n) to some rows (m,) of total, in place."""
-    if len(rows):
+    if values.shape[1] == 1:
+        total[:, 0] += np.bincount(rows, values[:, 0], minlength=len(total))
+    elif len(rows):
         order = np.argsort(rows, kind="stable")
         distinct, starts = np.unique(rows[order], return_index=True)
         total[distinct] += np.add.reduceat(values[order], starts, axis=0)

@@ -26,6 +26,7 @@ probabilities are not known (scores of 1e15 that differ by 1 on the way are such
 Checked against enumeration, covariances and finite differences in tests/decoders/higher_order/test_lattice_sums.py.
 """
 
+from functools import cached_property
 from typing import Callable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -45,12 +46,13 @@ Visit = Callable[[int, Floats, Floats], None]
 class Prefixes(NamedTuple):
     """alpha: (S, size_at_t[t]) for each t, the largest of each column 0. log_scale (n,): what has been taken off each
     column, up to its end. costs: A_t (S, size_at_t[t]) for each t, if there are costs. added: (size_at_t[t],) for each
-    t, the magnitudes that have been added up."""
+    t, the magnitudes that have been added up. arcs: of each t > 0."""
 
     alpha: List[Floats]
     log_scale: Floats
     costs: List[Floats]
     added: List[Floats]
+    arcs: "List[_Arcs]"
 
 
 class _Groups(NamedTuple):
@@ -62,36 +64,67 @@ class _Groups(NamedTuple):
     which: Ints
     states: Ints
 
-    def log_sums(self, values: Floats) -> Tuple[Floats, Floats]:
-        """values (E, n), in order. RETURNS log sum exp of each group (g, n), and the share of each arc in it (E, n)."""
-        top = np.maximum.reduceat(values, self.starts, axis=0)
-        top[~np.isfinite(top)] = 0.0
-        shares = np.exp(values - top[self.which])
-        sums = np.add.reduceat(shares, self.starts, axis=0)
-        shares /= np.where(sums > 0, sums, 1.0)[self.which]
+    def log_sums(self, values: Floats) -> Floats:
+        """log sum exp of each group. values (E, n), in order. RETURNS (g, n)."""
+        top = self._top(values)
         with np.errstate(divide="ignore"):
-            return np.log(sums) + top, shares
+            logs: Floats = np.log(np.add.reduceat(np.exp(values - top[self.which]), self.starts, axis=0))
+        return logs + top
+
+    def shares(self, values: Floats) -> Floats:
+        """That of each value in the sum of its group; those of a group sum to 1. RETURNS (E, n)."""
+        shares: Floats = np.exp(values - self._top(values)[self.which])
+        sums = np.add.reduceat(shares, self.starts, axis=0)
+        return shares / np.where(sums > 0, sums, 1.0)[self.which]
+
+    def _top(self, values: Floats) -> Floats:
+        top: Floats = np.maximum.reduceat(values, self.starts, axis=0)
+        return np.where(np.isfinite(top), top, 0.0)
 
 
-def prefix_sums(lattice: Lattice, costs: Optional[Lattice] = None) -> Prefixes:
-    """The way forward. costs: the same lattice, with costs as gains."""
+class _Arcs:
+    """The arcs of a step by the state that they lead to, and by that which they come from. Steps that share their
+    arrays have one of these."""
+
+    def __init__(self, step: Step) -> None:
+        self.source, states = step.source, np.arange(len(step.label))
+        into = np.repeat(states, step.first[1:] - step.first[:-1])
+        self.into = _Groups(np.arange(len(into)), step.first[:-1], into, states)
+
+    @cached_property
+    def out_of(self) -> _Groups:
+        order = np.argsort(self.source, kind="stable")
+        ordered = self.source[order]
+        begins = np.ones(len(order), bool)
+        begins[1:] = ordered[1:] != ordered[:-1]
+        starts = np.flatnonzero(begins)
+        return _Groups(order, starts, np.cumsum(begins) - 1, ordered[starts])
+
+
+def prefix_sums(lattice: Lattice, costs: Optional[Lattice] = None, *, measured: bool = True) -> Prefixes:
+    """The way forward. costs: the same lattice, with costs as gains. measured (bool): keep `added`, else it is 0."""
     sizes = lattice.size_at_t.tolist()
-    prefixes = Prefixes([], np.zeros(sizes[0] if sizes else 0), [], [])
+    prefixes = Prefixes([], np.zeros(sizes[0] if sizes else 0), [], [], [])
     for t, n in enumerate(sizes):
         step = lattice.step(t)
         current, shift = _relative(step.gain)
         cost = _cost_at(costs, t)
-        added = _magnitude(current)
+        added = _magnitude(current) if measured else np.zeros(n)
         if t > 0:
+            known = prefixes.arcs[-1] if t > 1 else None
+            prefixes.arcs.append(known if known is not None and known.source is step.source else _Arcs(step))
             arc, arc_shift = _relative(_columns(step.arc))
-            groups = _into(step)
+            groups = prefixes.arcs[-1].into
             before = prefixes.alpha[-1][:, :n]
-            sums, shares = groups.log_sums(before[step.source] + arc)
+            terms = before[step.source] + arc
+            sums = groups.log_sums(terms)
             current = current + sums
             shift = shift + arc_shift
-            added = added + _magnitude(arc) + _magnitude(before) + prefixes.added[-1][:n]
+            if measured:
+                added = added + _magnitude(arc) + _magnitude(before) + prefixes.added[-1][:n]
             if costs is not None:
-                cost = cost + np.add.reduceat(shares * prefixes.costs[-1][step.source, :n], groups.starts, axis=0)
+                of_arcs = groups.shares(terms) * prefixes.costs[-1][step.source, :n]
+                cost = cost + np.add.reduceat(of_arcs, groups.starts, axis=0)
         current, top = _relative(current)
         prefixes.log_scale[:n] += shift + top
         prefixes.alpha.append(current)
@@ -100,14 +133,16 @@ def prefix_sums(lattice: Lattice, costs: Optional[Lattice] = None) -> Prefixes:
     return prefixes
 
 
-def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None) -> Floats:
+def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None, *, measured: bool = True) -> Floats:
     """log Z of each column, -inf where there is no path. visit(t, states, arcs): is called with what is known of each
     token, from the last on: p(state) (S, n) and p(arc) (E, n), or their covariances with the costs.
 
-    costs: the same lattice, with costs as gains. RETURNS (n,). RAISES ValueError [HS097]: scores so large that float64
-    does not tell labellings apart. Time O(E) a token, memory O(S) a token.
+    costs: the same lattice, with costs as gains. measured (bool): look out for scores that are too large; not needed
+    where their range and the number of tokens say that none can be (`exclusive_sums.py`). RETURNS (n,). RAISES
+    ValueError [HS097]: scores so large that float64 does not tell labellings apart. Time O(E) a token, memory O(S) a
+    token.
     """
-    prefixes = prefix_sums(lattice, costs)
+    prefixes = prefix_sums(lattice, costs, measured=measured)
     sizes = lattice.size_at_t.tolist()
     log_z: Floats = prefixes.log_scale.copy()
     beta, later, added = np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0)
@@ -115,11 +150,13 @@ def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None
     for t in range(len(sizes) - 1, -1, -1):
         alpha, n, n_on = prefixes.alpha[t], sizes[t], beta.shape[1]
         beta = _with_ended(beta, len(alpha), n)
-        added = np.concatenate([added, np.zeros(n - n_on)])
         with np.errstate(divide="ignore"):
             log_z[n_on:n] += np.log(np.exp(alpha[:, n_on:]).sum(axis=0))
-        _check_known(alpha + beta, EPSILON * (added + prefixes.added[t]))
-        states = _softmax(alpha + beta)
+        both = alpha + beta
+        if measured:
+            added = np.concatenate([added, np.zeros(n - n_on)])
+            _check_known(both, EPSILON * (added + prefixes.added[t]))
+        states = _softmax(both)
         if costs is not None:
             later = _with_ended(later, len(alpha), n)
             states = _covariance(states, prefixes.costs[t] + later)
@@ -128,16 +165,18 @@ def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None
             break
         step, before = lattice.step(t), prefixes.alpha[t - 1][:, :n]
         gain, (arc, _) = _relative(step.gain)[0], _relative(_columns(step.arc))
-        into, out_of = _into(step), _out_of(step)
+        into, out_of = prefixes.arcs[t - 1].into, prefixes.arcs[t - 1].out_of
         message = arc + (gain + beta)[into.which]  # (E, n): everything after the source
         arcs = _softmax(before[step.source] + message)
-        sums, shares = out_of.log_sums(message[out_of.order])
-        added = added + _magnitude(gain) + _magnitude(arc) + _magnitude(beta)
+        terms = message[out_of.order]
+        sums = out_of.log_sums(terms)
+        if measured:
+            added = added + _magnitude(gain) + _magnitude(arc) + _magnitude(beta)
         if costs is not None:
             after = (_cost_at(costs, t) + later)[into.which]
             arcs = _covariance(arcs, prefixes.costs[t - 1][step.source, :n] + after)
             later = np.zeros(before.shape)
-            later[out_of.states] = np.add.reduceat(shares * after[out_of.order], out_of.starts, axis=0)
+            later[out_of.states] = np.add.reduceat(out_of.shares(terms) * after[out_of.order], out_of.starts, axis=0)
         visit(t, states, arcs)
         beta = np.full(before.shape, -np.inf)
         beta[out_of.states] = sums
@@ -203,24 +242,12 @@ def _cost_at(costs: Optional[Lattice], t: int) -> Floats:
     return np.where(np.isfinite(gain), gain, 0.0)
 
 
-def _into(step: Step) -> _Groups:
-    n_states, sizes = len(step.label), np.diff(step.first)
-    states = np.arange(n_states)
-    return _Groups(np.arange(len(step.source)), step.first[:-1], np.repeat(states, sizes), states)
-
-
-def _out_of(step: Step) -> _Groups:
-    order = np.argsort(step.source, kind="stable")
-    states, starts, counts = np.unique(step.source[order], return_index=True, return_counts=True)
-    return _Groups(order, starts, np.repeat(np.arange(len(states)), counts), states)
-
-
 def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> Labels:
     """Independent draws from p(path), of a lattice of ONE sequence: sums forward, draws backward.
 
     RETURNS (n_samples, T) int32. RAISES NoPath: there is no path.
     """
-    alphas = prefix_sums(lattice).alpha
+    alphas = prefix_sums(lattice, measured=False).alpha
     if not np.isfinite(alphas[-1]).any():
         raise NoPath(0)
     state = _draw(np.repeat(alphas[-1], n_samples, axis=1), rng)  # (n_samples,)
