@@ -7,6 +7,7 @@ from typing import Dict
 import pytest
 import srsly
 
+from ..docs.pages import all_blocks
 from ..repository import copy_of_project, run
 
 FILES = {"first-order-crf": "crf"}
@@ -81,6 +82,16 @@ def test_chunk_report_shows_chunks_and_a_picture(project):
 
 
 @pytest.mark.long
+@pytest.mark.long
+def test_code_of_the_pages_that_needs_the_demo(project):
+    """It stands in README.md and docs/, and prints what it found: words with tags and turns, chunks."""
+    code = [(page, block) for page, block in all_blocks("python") if "by the demo above" in block]
+    assert len({page for page, _ in code}) >= 2
+    for page, block in code:
+        process = run("-c", block, folder=project)
+        assert process.returncode == 0 and "report" in process.stdout, f"{page}: {process.stdout}"
+
+
 def test_second_run_has_nothing_to_do(project):
     process = run("-m", "spacy", "project", "run", "demo", folder=project)
     assert process.returncode == 0 and process.stdout.count("nothing changed") == 4, process.stdout
