@@ -7,6 +7,7 @@ import pytest
 from thinc.api import Model, fix_random_seed
 
 from spacy_hoseq.features import sequences
+from spacy_hoseq.features.sequences import words_of
 from spacy_hoseq.layers.emissions.neural import SumEmissions, Tok2VecLinear
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger
@@ -199,3 +200,24 @@ def test_a_sum_reads_docs_once_for_each_batch():
         after = tagger.predict(docs).scores
     assert (before != after).any(axis=1).tolist() == [False, True, False, False], "what stands before it"
     assert after == pytest.approx(sum(np.concatenate(layer.predict(docs)) for layer in layers), abs=1e-6)
+
+
+class Listening(Model):
+    upstream_name = "tok2vec"
+
+
+def test_what_listens_hears_of_white_space():
+    """Its rows of white space are left out, and have no gradient; a network of its own sees the words."""
+    docs, received = [Doc(VOCAB, words=["\n", "a", " ", "bb"]), doc_of("ccc")], []
+    for listens in (True, False):
+        plain = lengths_of_words(received)
+        layer = Listening("lengths", plain._func, dims={"nO": WIDTH}) if listens else plain
+        model = Tok2VecLinear(layer)
+        model.initialize(X=[doc_of("a")], Y=zeros([doc_of("a")], L))
+        model.get_ref("output_layer").set_param("W", np.array([[1, 0], [0, 2], [3, 4]], np.float32))
+        scores, backprop = model.begin_update(words_of(docs))
+        assert np.concatenate(scores).tolist() == [[1, 2, 7], [2, 2, 10], [3, 2, 13]]
+        backprop([np.array([[1, 0, 0], [0, 1, 0]], np.float32), np.array([[0, 0, 1]], np.float32)])
+    heard, own = received
+    assert [rows.tolist() for rows in heard] == [[[0, 0], [1, 0], [0, 0], [0, 2]], [[3, 4]]]
+    assert [rows.tolist() for rows in own] == [[[1, 0], [0, 2]], [[3, 4]]]
