@@ -36,7 +36,10 @@ def test_report(metrics, tmp_path):
         ["7", "12", "50.00", "50.00", "+0.00", "1.00", "80.00%", "90.00%", "+10.00", "0.00"],
     ]
     assert "The start has F 25.00 and 70.00% of the tags." in page
-    assert "joint less control: +12.50 ± 17.68 points over 2 seeds; control less start: +25.00 ± 0.00." in page
+    assert (
+        "joint less control: +12.50 ± 17.68 points over 2 seeds; control less start, seed by seed: +25.00, +25.00."
+        in page
+    )
 
 
 def test_nothing_measured(tmp_path):
