@@ -82,7 +82,6 @@ def test_chunk_report_shows_chunks_and_a_picture(project):
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_code_of_the_pages_that_needs_the_demo(project):
     """It stands in README.md and docs/, and prints what it found: words with tags and turns, chunks."""
     code = [(page, block) for page, block in all_blocks("python") if "by the demo above" in block]
@@ -92,6 +91,7 @@ def test_code_of_the_pages_that_needs_the_demo(project):
         assert process.returncode == 0 and "report" in process.stdout, f"{page}: {process.stdout}"
 
 
+@pytest.mark.long
 def test_second_run_has_nothing_to_do(project):
     process = run("-m", "spacy", "project", "run", "demo", folder=project)
     assert process.returncode == 0 and process.stdout.count("nothing changed") == 4, process.stdout
