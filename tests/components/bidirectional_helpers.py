@@ -49,7 +49,7 @@ def train(nlp, n_updates=15, examples=examples_of, optimizer=None, **settings):
 
 def trained(n_updates=15, examples=examples_of, drop=0.0, **config):
     nlp = blank(**config)
-    nlp.config["training"]["score_weights"] = {"tag_acc": 0.5, "spans_chunks_f": 0.5}
+    nlp.config["training"]["score_weights"] = {"tag_acc": 0.4, "spans_chunks_f": 0.3, "spans_phrases_f": 0.3}
     optimizer = nlp.initialize(lambda: examples(nlp))
     train(nlp, n_updates, examples, optimizer, drop=drop)
     return nlp

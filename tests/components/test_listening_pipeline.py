@@ -141,16 +141,6 @@ def test_renaming_the_chunker(kind):
     assert through(reloaded(nlp)) == through(nlp)
 
 
-def test_renaming_the_tagger():
-    """The chunker's config names it: an error, not other chunks."""
-    nlp = trained("joint")
-    nlp.rename_pipe(TAGGER, "other")
-    with pytest.raises(ValueError, match="HS100"):
-        nlp(TEXTS[0])
-    nlp.rename_pipe("other", TAGGER)
-    assert through(nlp)[0] == gold()
-
-
 def test_sourcing_both():
     source = trained("joint")
     before = through(source)

@@ -98,23 +98,23 @@ def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.in
     A region's next decision can only follow its last one, so those to choose from are a heap: taking one out puts in
     those that it set free.
     """
-    key = _ranks(path.log_probabilities if hardest else -path.log_probabilities)
-    order = np.zeros(len(key), np.int32)
-    freed: List[List[int]] = [[] for _ in range(len(key))]
+    n_tokens = len(path.earlier)
+    ranks = _ranks(path.log_probabilities if hardest else -path.log_probabilities)
+    keys = (ranks * n_tokens + np.arange(n_tokens)).tolist()  # of equal ones the first token
+    order = [0] * n_tokens
+    freed: List[List[int]] = [[] for _ in keys]
     heads: List[int] = []
     for token, before in enumerate(path.earlier.tolist()):
-        (heads if before < 0 else freed[before]).append(token)
-    keys = key.tolist()
+        (heads if before < 0 else freed[before]).append(keys[token])
     for head in heads:
-        heap: List[Tuple[int, int]] = [(keys[head], head)]
-        n = 0
+        heap, n = [head], 0
         while heap:
-            _, token = heapq.heappop(heap)
+            token = heapq.heappop(heap) % n_tokens
             n += 1
             order[token] = n
             for other in freed[token]:
-                heapq.heappush(heap, (keys[other], other))
-    return order
+                heapq.heappush(heap, other)
+    return np.array(order, np.int32)
 
 
 def _ranks(values: Floats) -> Ints:
