@@ -36,6 +36,10 @@ class Warnings(metaclass=_WithCodes):
         'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
         "beside it are not used. Leave them out."
     )
+    HW007 = (
+        'The component "{name}" ({where}) was saved by an earlier version, without the digest that tells whether '
+        "labels and weights are of one training. Save it anew: `spacy.load(path).to_disk(new_path)`."
+    )
 
 
 class Errors(metaclass=_WithCodes):

@@ -28,7 +28,7 @@ PERMITTED = {
         "features", "patterns", "learning", "decoders", "words", "arrays", "errors",
     },
     "components": {
-        "numpy", "spacy", "thinc",
+        "numpy", "spacy", "thinc", "srsly",
         "layers", "learning", "decoders", "patterns", "features", "scorers", "chunks", "words", "arrays", "errors",
     },
     "compaction": {"numpy", "spacy", "thinc", "components", "layers", "learning", "arrays", "errors"},

@@ -8,12 +8,11 @@ import warnings
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
@@ -26,14 +25,12 @@ from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
 from .initialization import batches
-
-Self = TypeVar("Self", bound="SequenceComponent")
-
+from .saving import SavedComponent
 
 MOST = 1e6  # score that no weights reach which learn something
 
 
-class SequenceComponent(TrainablePipe):
+class SequenceComponent(SavedComponent):
     """A component that labels sequences of tokens.
 
     annotation: where its labels stand. cfg: its settings, which are saved with it.
@@ -55,21 +52,6 @@ class SequenceComponent(TrainablePipe):
         self.cfg: Dict[str, Any] = {"labels": [], **cfg}
         self._annotation = annotation
         self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
-
-    @property
-    def labels(self) -> Tuple[str, ...]:
-        """By id."""
-        return tuple(self.cfg["labels"])
-
-    @property
-    def label_data(self) -> Tuple[str, ...]:
-        """What `spacy init labels` writes and `initialize` takes."""
-        return self.labels
-
-    @property
-    def tags(self) -> List[str]:
-        """What a token can be labelled with, by id: the labels, unless several tags stand for each."""
-        return list(self.labels)
 
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
@@ -151,18 +133,6 @@ class SequenceComponent(TrainablePipe):
             for node in self.model.walk():
                 if "forget_words" in node.attrs:
                     node.attrs["forget_words"](node)
-
-    def from_bytes(self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """RAISES ValueError [HS064]: the data cannot be read."""
-        with self._loading("bytes"):
-            super().from_bytes(bytes_data, exclude=exclude)
-        return self
-
-    def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
-        """RAISES ValueError [HS064]: a file cannot be read."""
-        with self._loading(str(path)):
-            super().from_disk(path, exclude=exclude)
-        return self
 
     def _guesses(self, docs: WordDocs) -> Any:
         """What `set_annotations` writes on the tokens of docs whose words are these, not all of them empty."""
@@ -260,35 +230,3 @@ class SequenceComponent(TrainablePipe):
         if not folder.is_dir():
             raise ValueError(Errors.HS068.format(name=self.name, path=path))
         self.from_disk(folder, exclude=["vocab"])
-
-    @contextmanager
-    def _loading(self, where: str) -> Iterator[None]:
-        """Read the component within. RAISES ValueError [HS064]: it cannot be read, or its labels do not fit its
-        weights."""
-        settings = {key: value for key, value in self.cfg.items() if key not in ("labels", "tag_dictionary")}
-        try:
-            yield
-        except Exception as error:
-            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
-        self.cfg.update(settings)  # settings are those of the config, which may override what was saved
-        self._labels_changed()
-        problem = self._problem()
-        if problem:
-            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
-        for label in self.labels:
-            self.vocab.strings.add(label)
-
-    def _problem(self) -> str:
-        """What is wrong with labels, dictionary and weights that were read; "" if nothing."""
-        labels, entries = self.cfg["labels"], self.cfg.get("tag_dictionary", {})
-        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            return f"labels must be a list of strings, got {labels!r}"
-        if len(set(labels)) < len(labels):
-            return f"a label is given twice in {labels}"
-        pairs = entries.items() if isinstance(entries, dict) else [(None, None)]
-        if not all(isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels) for w, tags in pairs):
-            return "the tag dictionary must give a list of known labels for each word"
-        width = self.model.get_dim("nO") if self.model.has_dim("nO") else None
-        if width is not None and not (isinstance(width, int) and width == len(self.tags)):
-            return f"{width} columns of weights, but {len(labels)} labels"
-        return ""

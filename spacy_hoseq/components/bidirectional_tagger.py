@@ -225,8 +225,11 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
         return contexts_of(gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels))
 
-    def _problem(self) -> str:
-        problem = super()._problem()
+    def _meaning(self) -> Dict[str, Any]:
+        return {**super()._meaning(), "representation": self.cfg["representation"]}
+
+    def _problem(self, data: Optional[bytes]) -> str:
+        problem = super()._problem(data)
         if not problem and not shim_of(self.model).is_of(self.labels):
             return "the weights are of other labels, or of these in another order"
         return problem

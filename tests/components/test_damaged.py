@@ -7,7 +7,7 @@ import pytest
 import spacy
 import srsly
 
-from ..stored import message_of
+from ..stored import message_of, resealed
 from .helpers import LABELS, blank, examples_of, gold, predicted, ready, sparse, tagger_model, tagger_of, trained
 
 PARTS = ("cfg", "model")
@@ -113,7 +113,7 @@ def with_weights(path, change):
     shims = [message_of(shims[0]) if shims else None for shims in message["shims"]]
     change(*shims)
     message["shims"] = [[srsly.msgpack_dumps(shim)] for shim in shims]
-    path.write_bytes(srsly.msgpack_dumps(message))
+    path.write_bytes(resealed(tagger_of(ready()), message))
 
 
 def nan(head, table):
@@ -154,7 +154,7 @@ def test_sizes_that_cannot_be(damaged, size):
     path = damaged / "hoseq_tagger" / "model"
     message = srsly.msgpack_loads(path.read_bytes())
     message["nodes"][0]["dims"]["nO"] = size
-    path.write_bytes(srsly.msgpack_dumps(message))
+    path.write_bytes(resealed(tagger_of(ready()), message))
     assert_refused(damaged)
 
 

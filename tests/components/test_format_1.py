@@ -11,7 +11,8 @@ from .saved import DATA, NAMES, formats_in
 
 
 def loaded(pipe, name):
-    pipe.from_disk(DATA / "format_1" / name, exclude=["vocab"])
+    with pytest.warns(UserWarning, match="HW007"):
+        pipe.from_disk(DATA / "format_1" / name, exclude=["vocab"])
     return pipe
 
 

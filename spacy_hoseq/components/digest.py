@@ -1,0 +1,44 @@
+"""Whether what was read belongs together: one digest of a model's bytes and of what gives its columns their meaning.
+
+A saved model is a msgpack map. Its last entry, "digest", is the SHA-256 of all bytes before it and of what the
+component says of its labels. One bit that differs in either of them, or a `cfg` of one training beside the `model` of
+another, is found before anything is made of the weights.
+"""
+
+import hashlib
+import json
+from typing import Any, Dict
+
+import srsly
+
+SIZE = 32  # bytes of SHA-256
+KEY = b"\xa6digest\xc4" + bytes([SIZE])  # msgpack: a string of 6 bytes; a binary of SIZE bytes
+FORMAT_WITH_DIGEST = 3  # of layers (layers/weights/storage.py)
+
+
+def with_digest(model: bytes, meaning: Dict[str, Any]) -> bytes:
+    """model: a msgpack map of fewer than 15 entries, as thinc makes it; its first byte says how many. meaning: of its
+    columns, as JSON has it."""
+    body = bytes([model[0] + 1]) + model[1:] + KEY
+    return body + _digest(body, meaning)
+
+
+def belongs(data: bytes, meaning: Dict[str, Any]) -> bool:
+    """Whether the digest of a model is that of its bytes and this meaning."""
+    return has_digest(data) and data[-SIZE:] == _digest(data[:-SIZE], meaning)
+
+
+def has_digest(data: bytes) -> bool:
+    return data[-SIZE - len(KEY) : -SIZE] == KEY
+
+
+def is_older(data: bytes) -> bool:
+    """Whether a model without a digest was saved when there was none. RAISES Exception of any kind: damaged."""
+    layers = [srsly.msgpack_loads(shim) for shims in srsly.msgpack_loads(data)["shims"] for shim in shims]
+    return all(layer.get("format", 1) < FORMAT_WITH_DIGEST for layer in layers)
+
+
+def _digest(body: bytes, meaning: Dict[str, Any]) -> bytes:
+    whole = hashlib.sha256(json.dumps(meaning, sort_keys=True).encode("ascii"))
+    whole.update(body)
+    return whole.digest()

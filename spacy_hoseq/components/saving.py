@@ -1,0 +1,130 @@
+"""Saving a component and reading it: what belongs together is read, anything else is refused before it is used."""
+
+import warnings
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, TypeVar, Union
+
+import srsly
+from spacy.pipeline import TrainablePipe
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..errors import Errors, Warnings
+from .digest import belongs, has_digest, is_older, with_digest
+
+MODEL = "model"
+OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
+
+Self = TypeVar("Self", bound="SavedComponent")
+
+
+class SavedComponent(TrainablePipe):
+    """A component with its labels, tag dictionary and settings in `cfg`."""
+
+    name: str
+    vocab: Vocab
+    model: Model[Any, Any]
+    cfg: Dict[str, Any]
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """By id."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> Tuple[str, ...]:
+        """What `spacy init labels` writes and `initialize` takes."""
+        return self.labels
+
+    @property
+    def tags(self) -> List[str]:
+        """What a token can be labelled with, by id: the labels, unless several tags stand for each."""
+        return list(self.labels)
+
+    def _labels_changed(self) -> None:
+        """Forget what was made of them."""
+        raise NotImplementedError
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """As all components of spaCy, with a digest in the model."""
+        exclude = list(exclude)
+        message = srsly.msgpack_loads(super().to_bytes(exclude=[*exclude, MODEL]))
+        if MODEL not in exclude:
+            message[MODEL] = with_digest(self.model.to_bytes(), self._meaning())
+        return bytes(srsly.msgpack_dumps(message))
+
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+        """As all components of spaCy, with a digest in the model."""
+        exclude = list(exclude)
+        super().to_disk(path, exclude=[*exclude, MODEL])
+        if MODEL not in exclude:
+            (Path(path) / MODEL).write_bytes(with_digest(self.model.to_bytes(), self._meaning()))
+
+    def from_bytes(self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """RAISES ValueError [HS064]: the data cannot be read, or do not belong together. WARNS [HW007]."""
+        exclude = list(exclude)
+
+        def read() -> Optional[bytes]:
+            message = srsly.msgpack_loads(bytes_data)
+            if not set(message) <= {"cfg", "vocab", MODEL}:
+                raise KeyError(sorted(message))
+            super(SavedComponent, self).from_bytes(bytes_data, exclude=[*exclude, MODEL])
+            return None if MODEL in exclude else message.get(MODEL)
+
+        self._load("bytes", read)
+        return self
+
+    def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
+        """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together. WARNS [HW007]."""
+        exclude = list(exclude)
+
+        def read() -> Optional[bytes]:
+            super(SavedComponent, self).from_disk(path, exclude=[*exclude, MODEL])
+            return None if MODEL in exclude else (Path(path) / MODEL).read_bytes()
+
+        self._load(str(path), read)
+        return self
+
+    def _load(self, where: str, read: Callable[[], Optional[bytes]]) -> None:
+        """read: reads all but the model, and gives its bytes, None if it is not asked for."""
+        before = dict(self.cfg)
+        try:
+            data = read()
+            # settings are those of the config, which may override what was saved
+            self.cfg = {key: self.cfg[key] if key in OF_TRAINING else value for key, value in before.items()}
+            self._labels_changed()
+            older = data is not None and not has_digest(data) and is_older(data)
+            if data is not None and not older and not belongs(data, self._meaning()):
+                problem = "labels and weights are damaged, not of one training, or made for another representation"
+            else:
+                problem = self._problem(data)
+        except Exception as error:
+            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
+        if problem:
+            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
+        if older:
+            warnings.warn(Warnings.HW007.format(name=self.name, where=where), stacklevel=3)
+        for label in self.labels:
+            self.vocab.strings.add(label)
+
+    def _meaning(self) -> Dict[str, Any]:
+        """What gives the columns of the weights their meaning, beside the config."""
+        return {**{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg}, "columns": len(self.tags)}
+
+    def _problem(self, data: Optional[bytes]) -> str:
+        """What is wrong with labels, dictionary and weights; "" if nothing, then the weights are read. data: of the
+        model; None = it stays as it is."""
+        labels, entries = self.cfg["labels"], self.cfg.get("tag_dictionary", {})
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            return f"labels must be a list of strings, got {labels!r}"
+        if len(set(labels)) < len(labels):
+            return f"a label is given twice in {labels}"
+        pairs = entries.items() if isinstance(entries, dict) else [(None, None)]
+        if not all(isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels) for w, tags in pairs):
+            return "the tag dictionary must give a list of known labels for each word"
+        if data is not None:
+            self.model.from_bytes(data)
+        width = self.model.get_dim("nO") if self.model.has_dim("nO") else None
+        if width is not None and not (isinstance(width, int) and width == len(self.tags)):
+            return f"{width} columns of weights, but {len(labels)} labels"
+        return ""
