@@ -15,7 +15,7 @@ import typer
 from wasabi import table
 
 from spacy_hoseq.cli.compact import LOADING, sizes
-from spacy_hoseq.compaction.search import compact_pipeline, dev_examples, measured, save_compact
+from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, measured, save_compact
 
 from .page import write_table
 

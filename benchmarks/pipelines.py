@@ -108,7 +108,7 @@ class Compacted(Pipeline):
         self.name, self.make = name, make
 
     def train(self, data: Data, folder: Path) -> History:
-        from spacy_hoseq.compaction.search import compact_pipeline, dev_examples, save_compact
+        from spacy_hoseq.compaction.pipeline import compact_pipeline, dev_examples, save_compact
 
         whole = folder.parent / folder_name(self.name)
         history = [] if (whole / "model-best").exists() else self.make().train(data, whole)

@@ -10,7 +10,15 @@ import typer
 from spacy.cli._util import import_code
 from wasabi import msg, table
 
-from ..compaction.search import Compaction, check_output, compact_pipeline, dev_examples, measured, save_compact, within
+from ..compaction.pipeline import (
+    Compaction,
+    check_output,
+    compact_pipeline,
+    dev_examples,
+    measured,
+    save_compact,
+    within,
+)
 from .app import hoseq_cli
 
 N_LOADS = 3

@@ -1,153 +1,100 @@
-"""Smaller pipelines: every component of this package loses the weights that the metric does not need."""
+"""Fewer weights for nearly the same decisions: rows of features that decide little become zero, others are rounded.
 
-import shutil
-import tempfile
-from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+A feature adds its row of weights to the scores of all labels of a token. A number that is added to the whole row is
+added to every labelling, so it changes neither the best one nor any probability. Therefore a row matters as much as its
+largest weight differs from its smallest, and it can be shifted such that most of it is zero.
+"""
+
+from typing import Callable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-from spacy.language import Language
-from spacy.strings import StringStore
-from spacy.training import Example
-from spacy.util import registry
 
-from ..errors import Errors
-from ..learning.pruning import Pruning, smallest, steps_for
-from .weights import CompactWeights, Counts, counts_of, feature_shims
+from ..arrays import AnyFloats
+from ..learning.parameter import to_storage
 
-Metrics = Dict[str, float]
+N_STEPS = 6  # steps of rounding that are tried, each half of the one before
+N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
 
 
-class Change(NamedTuple):
-    """Of one component. pruning: what was done to its weights; None = nothing that the metric would permit."""
+class Pruning(NamedTuple):
+    """What becomes of a row w: 0 if max w - min w < threshold, else the nearest multiples of step (w if step = 0)."""
 
-    name: str
-    before: Counts
-    after: Counts
-    pruning: Optional[Pruning]
+    threshold: float
+    step: float
 
 
-class Compaction(NamedTuple):
-    """before, after: metrics on the development corpus. changes: one a component, in the order of the pipeline."""
+def centred(weights: AnyFloats) -> AnyFloats:
+    """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row has most zeros."""
+    if not weights.size:
+        return weights
+    middle = (weights.shape[1] - 1) // 2
+    dense = np.flatnonzero(np.count_nonzero(weights, axis=1) > middle)  # the median of the others is 0
+    result: AnyFloats = weights.copy()
+    result[dense] -= np.partition(weights[dense], middle, axis=1)[:, middle, None]
+    return result
 
-    before: Metrics
-    after: Metrics
-    changes: List[Change]
+
+def row_ranges(weights: AnyFloats) -> AnyFloats:
+    """max - min of each row of weights (R, L), L > 0. RETURNS (R,)."""
+    ranges: AnyFloats = weights.max(axis=1) - weights.min(axis=1)
+    return ranges
 
 
-def compact_pipeline(
-    nlp: Language, examples: Sequence[Example], tolerance: float, metrics: Optional[Sequence[str]] = None
-) -> Compaction:
-    """Prune the components one after the other, in place; of n components the i-th may use up i / n of the tolerance.
+def prune(weights: AnyFloats, pruning: Pruning) -> AnyFloats:
+    """weights (R, L). RETURNS them as half precision holds them, of the same shape and type."""
+    kept = row_ranges(weights) >= pruning.threshold
+    result = weights if not pruning.step else pruning.step * np.rint(weights / pruning.step)
+    stored: AnyFloats = to_storage(np.where(kept[:, None], result, 0)).astype(weights.dtype)
+    return stored
 
-    tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives; None = those of
-    `guarded_metrics`.
-    RAISES ValueError [HS110]: no such metrics; [HS111]: `tolerance`; [HS112]: nothing to prune.
+
+def steps_for(weights: AnyFloats) -> List[float]:
+    """Steps of rounding worth trying, coarse ones first: powers of 2 around the median of |w|, and 0 (no rounding).
+
+    weights (n,): those that are not zero.
     """
-    if not (np.isfinite(tolerance) and tolerance >= 0):
-        raise ValueError(Errors.HS111.format(tolerance=tolerance))
-    pipes: List[Tuple[str, Any]] = [(name, pipe) for name, pipe in nlp.pipeline if is_compactible(pipe)]
-    if not pipes:
-        raise ValueError(Errors.HS112.format(names=", ".join(nlp.pipe_names) or "none"))
-    names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)
-    before = measured(nlp, examples, names)
-    changes = []
-    for i, (name, pipe) in enumerate(pipes):
-        loss = tolerance * (i + 1) / len(pipes)
-        changes.append(_compact(nlp, name, pipe.model, examples, {key: before[key] - loss for key in names}))
-    return Compaction(before, measured(nlp, examples, names), changes)
+    if not len(weights):
+        return [0.0]
+    coarsest = int(np.floor(np.log2(np.median(np.abs(weights))))) + 2
+    return [2.0 ** (coarsest - i) for i in range(N_STEPS)] + [0.0]
 
 
-def _compact(nlp: Language, name: str, model: Any, examples: Sequence[Example], floors: Metrics) -> Change:
-    weights, before = CompactWeights(model), counts_of(model)
+def smallest(
+    ranges: AnyFloats,
+    steps: Sequence[float],
+    is_good: Callable[[Pruning], bool],
+    size_of: Callable[[Pruning], int],
+) -> Optional[Pruning]:
+    """The pruning that leaves least, of those that are good: for each step of rounding the largest threshold is found
+    by bisection over the ordered rows.
 
-    def is_good(pruning: Pruning) -> bool:
-        weights.apply(pruning)
-        return within(measured(nlp, examples, list(floors)), floors)
-
-    def size_of(pruning: Pruning) -> int:
-        weights.apply(pruning)
-        return counts_of(model).bytes
-
-    found = smallest(weights.ranges(), steps_for(weights.weights()), is_good, size_of)
-    if found is None:
-        weights.restore()
-    else:
-        weights.apply(found)
-    weights.finish()
-    return Change(name, before, counts_of(model), found)
-
-
-def is_compactible(pipe: Any) -> bool:
-    """Whether a component has weights of features."""
-    return hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
-
-
-def within(scores: Metrics, floors: Metrics) -> bool:
-    return all(scores[name] >= floor - 1e-12 for name, floor in floors.items())
-
-
-def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -> Metrics:
-    scores = nlp.evaluate(examples)
-    return {name: float(scores[name]) for name in names}
-
-
-def guarded_metrics(nlp: Language, scores: Dict[str, Any], names: Optional[Sequence[str]] = None) -> List[str]:
-    """The metrics that must stay: those asked for, else those by which training chose the best model, and those that
-    the components of this package name; of these, the ones that the corpus gives. RAISES ValueError [HS110]."""
-    known = sorted(name for name, score in scores.items() if isinstance(score, float))
-    if names:
-        missing = [name for name in names if name not in known]
-        if missing:
-            raise ValueError(Errors.HS110.format(missing=", ".join(missing), known=", ".join(known)))
-        return list(names)
-    weights: Dict[str, Optional[float]] = {}
-    for name, pipe in nlp.pipeline:
-        if is_compactible(pipe):
-            weights.update(nlp.get_pipe_meta(name).default_score_weights or {})
-    weights.update(nlp.config.get("training", {}).get("score_weights", {}))
-    wanted = [name for name, weight in weights.items() if weight]
-    found = sorted(set(wanted) & set(known))
-    if not found:
-        raise ValueError(Errors.HS110.format(missing=", ".join(wanted) or "none is wanted", known=", ".join(known)))
-    return found
-
-
-def dev_examples(nlp: Language, path: Path) -> List[Example]:
-    """Examples of a .spacy file as the pipeline's own config reads its development corpus (sentence by sentence, say);
-    by `spacy.Corpus.v1` if it does not tell."""
-    block = nlp.config.interpolate().get("corpora", {}).get("dev", {})
-    if "path" not in block:
-        block = {"@readers": "spacy.Corpus.v1"}
-    reader = registry.resolve({"corpus": {**block, "path": str(path)}})["corpus"]
-    return list(reader(nlp))
-
-
-def save_compact(nlp: Language, output: Path, *, overwrite: bool = False, keep_strings: bool = False) -> None:
-    """Save the pipeline; without the strings of the vocabulary if all of its components are of this package, which need
-    none: features are hashes of words, and labels are in the components.
-
-    RAISES ValueError [HS113]: there is something, or something that is no pipeline.
+    ranges (n,): of the rows that are not zero. is_good: whether the metric stays. size_of: in bytes.
+    RETURNS None: none is good, not even rounding to half precision. What it returns was found good itself, also where
+    the metric goes up and down with the threshold.
     """
-    check_output(output, overwrite=overwrite)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent) as folder:
-        new = Path(folder) / "new"
-        nlp.to_disk(new)
-        pipes: List[Any] = [pipe for _, pipe in nlp.components]
-        if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
-            labels = {label for pipe in pipes for label in pipe.labels}
-            StringStore(labels).to_disk(new / "vocab" / "strings.json")
-        if output.exists():
-            shutil.rmtree(output)
-        shutil.move(str(new), str(output))
+    ordered = np.sort(ranges)
+    best, least = None, 0
+    for step in steps:
+        pruning = _largest_threshold(ordered, step, is_good)
+        if pruning is None:
+            continue
+        size = size_of(pruning)
+        if best is None or size < least:
+            best, least = pruning, size
+    return best
 
 
-def check_output(output: Path, *, overwrite: bool) -> None:
-    """RAISES ValueError [HS113]."""
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
-        return
-    if not (output / "meta.json").exists():
-        raise ValueError(Errors.HS113.format(path=output, problem="what is there is no pipeline"))
-    if not overwrite:
-        raise ValueError(Errors.HS113.format(path=output, problem="there is a pipeline already"))
+def _largest_threshold(ordered: AnyFloats, step: float, is_good: Callable[[Pruning], bool]) -> Optional[Pruning]:
+    """Invariant: cutting off the share `low` of the rows is good, the share `high` is not known to be."""
+    good = Pruning(0.0, step)
+    if not is_good(good):
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(N_HALVINGS if len(ordered) else 0):
+        middle = (low + high) / 2
+        tried = Pruning(float(ordered[int(middle * len(ordered))]), step)
+        if is_good(tried):
+            low, good = middle, tried
+        else:
+            high = middle
+    return good

@@ -6,7 +6,7 @@ import numpy as np
 from thinc.api import Model
 
 from ..arrays import AnyFloats
-from ..learning.pruning import Pruning, centred, prune, row_ranges
+from .search import Pruning, centred, prune, row_ranges
 
 
 @runtime_checkable

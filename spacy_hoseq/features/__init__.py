@@ -1,15 +1,12 @@
-"""What is seen of a text: templates of attributes -> keys of features -> rows of weights."""
+"""What is seen of a text: templates of attributes -> keys of features -> rows of weights.
 
-from . import known_tags, word_attributes  # they register their attributes
+`parse_templates` reads template strings, a `FeatureExtractor` computes their keys for whole batches, and
+`register_attribute` adds an attribute of words (docs/reference/templates.md).
+"""
+
+from . import known_tags, word_attributes  # noqa: F401 (they register their attributes)
 from .attributes import register_attribute
 from .extract import FeatureExtractor
 from .templates import Template, parse_templates
 
-__all__ = [
-    "FeatureExtractor",
-    "Template",
-    "known_tags",
-    "parse_templates",
-    "register_attribute",
-    "word_attributes",
-]
+__all__ = ["FeatureExtractor", "Template", "parse_templates", "register_attribute"]

@@ -1,2 +1,30 @@
 """How linear sequence models learn. Objectives say what the gradient is, update rules what to do with it; any objective
-goes with any rule. NumPy only. Gradients are of a loss to be made small: dX = d loss / d X."""
+goes with any rule. NumPy only. Gradients are of a loss to be made small: dX = d loss / d X.
+
+`perceptron`, `max_margin` and `log_likelihood` are objectives (`Objective`: potentials and gold labels -> `Loss`);
+`AdaGrad` and `Additive` update rules (`UpdateRule`); a `Parameter` is an array of weights that learns, averaged.
+`InequalityWeights` learn by constraints on the expectations of features (local classifiers).
+"""
+
+from .adagrad import AdaGrad
+from .additive import Additive
+from .gradients import CellGradient, Gradient
+from .inequality import InequalityWeights
+from .objectives import Loss, Objective, log_likelihood, max_margin, objective_named, perceptron
+from .parameter import Parameter, UpdateRule
+
+__all__ = [
+    "AdaGrad",
+    "Additive",
+    "CellGradient",
+    "Gradient",
+    "InequalityWeights",
+    "Loss",
+    "Objective",
+    "Parameter",
+    "UpdateRule",
+    "log_likelihood",
+    "max_margin",
+    "objective_named",
+    "perceptron",
+]

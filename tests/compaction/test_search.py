@@ -1,188 +1,98 @@
-"""Smaller pipelines: metrics stay within the tolerance, other components stay as they are."""
+"""Shifting, dropping and rounding rows of weights, and the search for how much."""
 
 import numpy as np
 import pytest
-import spacy
-import srsly
-from spacy.tokens import DocBin
-from spacy.training import Example
 
-from spacy_hoseq.compaction.search import (
-    check_output,
-    compact_pipeline,
-    dev_examples,
-    guarded_metrics,
-    is_compactible,
-    save_compact,
-    within,
-)
-from spacy_hoseq.compaction.weights import counts_of
-
-from ..components import bidirectional_helpers as bidirectional
-from ..components import chunker_helpers as chunks
-from ..components.helpers import CORPUS, FREQUENT, blank, examples_of, gold, predicted, tagger_of, trained
-
-NAME = "hoseq_tagger"
+from spacy_hoseq.compaction.search import Pruning, centred, prune, row_ranges, smallest, steps_for
 
 
-def tagger_scores(nlp):
-    return nlp.evaluate(examples_of(nlp))
+def test_rows_are_shifted_by_their_median():
+    weights = np.array([[3, 1, 1, 1], [0, 5, 0, 0], [1, 2, 3, 9], [-4, -4, -4, 2], [0, 0, 0, 0]], np.float32)
+    expected = [[2, 0, 0, 0], [0, 5, 0, 0], [-1, 0, 1, 7], [0, 0, 0, 6], [0, 0, 0, 0]]
+    before = weights.copy()
+    assert centred(weights).tolist() == expected and np.array_equal(weights, before)
+    assert centred(weights[:, :3])[0].tolist() == [2, 0, 0] and centred(weights[:, :1]).tolist() == [[0]] * 5
+    assert centred(weights).dtype == np.float32 and centred(weights[:0]).shape == (0, 4)
 
 
-@pytest.mark.parametrize("variant", ["max_margin", "frequent", "log_likelihood"])
-def test_taggers_keep_their_accuracy(variant):
-    nlp = trained(variant)
-    before = counts_of(tagger_of(nlp).model)
-    result = compact_pipeline(nlp, examples_of(nlp), 0.0)
-    assert result.before == result.after == {"tag_acc": 1.0} and predicted(nlp) == gold()
-    (change,) = result.changes
-    assert change.name == NAME and change.before == before and change.after == counts_of(tagger_of(nlp).model)
-    assert change.after.features < 0.8 * before.features and change.after.bytes < 0.7 * before.bytes
-    assert change.pruning is not None and change.pruning.threshold > 0
+def test_shifted_rows_give_the_same_differences_of_labels():
+    weights = np.random.default_rng(0).integers(-9, 9, (40, 7)).astype(np.float32)
+    shifted = centred(weights)
+    assert np.array_equal(shifted - shifted[:, :1], weights - weights[:, :1])
+    assert (shifted == 0).any(axis=1).all() and np.count_nonzero(shifted) < np.count_nonzero(weights)
+    assert np.array_equal(row_ranges(shifted), row_ranges(weights))
 
 
-@pytest.mark.long
-def test_the_tolerance_is_kept_and_used():
-    sizes = []
-    for tolerance in (0.0, 0.1, 0.5, 1.0):
-        nlp = trained()
-        result = compact_pipeline(nlp, examples_of(nlp), tolerance)
-        assert result.after["tag_acc"] == tagger_scores(nlp)["tag_acc"] >= 1 - tolerance
-        sizes.append(result.changes[0].after.features)
-    assert sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[2] and sizes[3] <= 1
+WEIGHTS = np.array([[0.1, -0.1, 0, 0], [0.3, 0, 0.02, 0], [0, 0, 0, -0.5], [0, 0, 0, 0]], np.float32)
 
 
-def test_same_bytes_every_time():
-    saved = []
-    for _ in range(2):
-        nlp = trained()
-        compact_pipeline(nlp, examples_of(nlp), 0.1)
-        saved.append(tagger_of(nlp).to_bytes())
-    assert saved[0] == saved[1]
-    again = compact_pipeline(nlp, examples_of(nlp), 0.0).changes[0]
-    assert again.after.features <= again.before.features
+def test_ranges_are_largest_less_smallest():
+    assert row_ranges(WEIGHTS) == pytest.approx([0.2, 0.3, 0.5, 0])
 
 
-def test_bidirectional_taggers_keep_their_accuracy():
-    nlp = bidirectional.trained(model=bidirectional.local(order=1))
-    result = compact_pipeline(nlp, examples_of(nlp), 0.0)
-    assert bidirectional.predicted(nlp) == gold() and result.after == {"tag_acc": 1.0}
-    assert result.changes[0].after.features < 0.9 * result.changes[0].before.features
-    bidirectional.train(nlp, 30)
-    assert bidirectional.predicted(nlp) == gold(), "they can learn on"
+def test_rows_of_small_range_become_zero():
+    pruned = prune(WEIGHTS, Pruning(0.25, 0.0))
+    assert pruned.tolist() == np.float16([[0] * 4, [0.3, 0, 0.02, 0], [0, 0, 0, -0.5], [0] * 4]).tolist()
+    assert pruned.dtype == np.float32, "of single precision, but with values of half"
+    assert prune(WEIGHTS, Pruning(0.5, 0.0)).tolist() == [[0] * 4, [0] * 4, [0, 0, 0, -0.5], [0] * 4], "at least"
 
 
-@pytest.mark.long
-def test_chunker_with_its_tagger():
-    """Each is pruned by half of the tolerance; both metrics are guarded."""
-    nlp = chunks.trained("joint")
-    examples = chunks.examples_of(nlp)
-    result = compact_pipeline(nlp, examples, 0.0)
-    assert list(result.before) == ["spans_chunks_f", "tag_acc"] and result.after == result.before
-    assert [change.name for change in result.changes] == [NAME, "hoseq_chunker"]
-    assert all(change.after.features < change.before.features for change in result.changes)
-    assert chunks.through(nlp)[0] == chunks.gold()
+def test_weights_are_rounded_to_multiples():
+    assert prune(WEIGHTS, Pruning(0.0, 0.125)).tolist() == [
+        [0.125, -0.125, 0, 0],
+        [0.25, 0, 0, 0],
+        [0, 0, 0, -0.5],
+        [0] * 4,
+    ]
+    assert np.array_equal(prune(WEIGHTS, Pruning(0.0, 0.0)), WEIGHTS.astype(np.float16).astype(np.float32))
+    once = prune(np.random.default_rng(1).normal(size=(30, 5)).astype(np.float32), Pruning(1.0, 1 / 32))
+    assert np.array_equal(prune(once, Pruning(0.0, 1 / 32)), once)
 
 
-def test_compact_models_learn_on():
-    nlp = trained()
-    compact_pipeline(nlp, examples_of(nlp), 1.0)
-    assert predicted(nlp) != gold()
-    optimizer = nlp.resume_training()
-    for _ in range(10):
-        nlp.update(examples_of(nlp), sgd=optimizer)
-    assert tagger_scores(nlp)["tag_acc"] > 0.5, "transitions are there, most features are gone"
+def test_steps_surround_the_median():
+    assert steps_for(np.array([0.1, -0.09, 0.2, 0.01, 3])) == [0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.0]
+    assert steps_for(np.array([-1.0, 1])) == [4, 2, 1, 0.5, 0.25, 0.125, 0]
+    assert steps_for(np.zeros(0)) == [0]
 
 
-def with_other_component(nlp):
-    """A tagger of spaCy before ours, which writes nothing that ours would keep."""
-    other = nlp.add_pipe("senter", first=True)
-    nlp.config["training"]["score_weights"] = {"tag_acc": 1.0}
-    other.initialize(lambda: examples_of(nlp), nlp=nlp)
-    return nlp
+RANGES = np.random.default_rng(3).permutation(64) + 1.0
 
 
-def test_other_components_stay_as_they_are(tmp_path):
-    nlp = with_other_component(trained())
-    before = nlp.get_pipe("senter").to_bytes()
-    result = compact_pipeline(nlp, examples_of(nlp), 0.5, ["tag_acc"])
-    assert [change.name for change in result.changes] == [NAME]
-    assert nlp.get_pipe("senter").to_bytes() == before and not is_compactible(nlp.get_pipe("senter"))
-    save_compact(nlp, tmp_path / "new")
-    strings = srsly.read_json(tmp_path / "new" / "vocab" / "strings.json")
-    assert "sleep" in strings, "who knows what the others need"
+def search(is_good, size_of=lambda p: 1000 - p.threshold, steps=(1.0, 0.0), ranges=RANGES):
+    asked = []
+
+    def good(pruning):
+        asked.append(pruning)
+        return is_good(pruning)
+
+    return smallest(ranges, list(steps), good, size_of), asked
 
 
-def test_metrics():
-    nlp = trained()
-    scores = tagger_scores(nlp)
-    assert guarded_metrics(nlp, scores) == ["tag_acc"]
-    assert guarded_metrics(nlp, scores, ["token_acc"]) == ["token_acc"]
-    nlp.config["training"]["score_weights"] = {"tag_acc": 0.5, "speed": 0.5, "never": 1.0, "token_f": 0.0, "x": None}
-    assert guarded_metrics(nlp, scores) == ["speed", "tag_acc"]
-    with pytest.raises(ValueError, match=r"\[HS110\].*nonsense not among.*tag_acc"):
-        guarded_metrics(nlp, scores, ["tag_acc", "nonsense"])
-    with pytest.raises(ValueError, match=r"\[HS110\].*tag_acc"):
-        compact_pipeline(nlp, [Example(eg.predicted, eg.predicted.copy()) for eg in examples_of(nlp)], 0.0, ["tag_acc"])
+def test_the_largest_threshold_is_found():
+    for limit in (1, 2, 17, 40, 63):
+        found, asked = search(lambda p, limit=limit: p.step == 0 and p.threshold <= limit)
+        assert found == Pruning(limit if limit > 1 else 0.0, 0.0), "the smallest range drops nothing"
+        assert len(asked) == 8, "once with the step that is never good, 1 + 6 times with the other"
 
 
-def test_within():
-    assert within({"a": 0.5, "b": 1.0}, {"a": 0.5 + 1e-15}) and not within({"a": 0.5, "b": 1.0}, {"b": 0.5, "a": 0.51})
+def test_the_smallest_of_all_steps_is_taken():
+    sizes = {1.0: 30, 0.5: 20, 0.0: 25}
+    found, _ = search(lambda p: True, lambda p: sizes[p.step], sizes)
+    assert found is not None and found.step == 0.5 and found.threshold == 64
 
 
-@pytest.mark.parametrize("tolerance", [-0.1, np.nan, np.inf])
-def test_impossible_tolerance(tolerance):
-    nlp = trained()
-    with pytest.raises(ValueError, match=r"\[HS111\]"):
-        compact_pipeline(nlp, examples_of(nlp), tolerance)
+def test_what_is_found_was_good_itself():
+    """Whatever the metric does between."""
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        good = {Pruning(t, s) for t in [0.0, *range(1, 65)] for s in (1.0, 0.0) if rng.random() < 0.5}
+        found, asked = search(lambda p, good=good: p in good)
+        assert (found in good and found in asked) if found else not good & {Pruning(0.0, 1.0), Pruning(0.0, 0.0)}
 
 
-def test_nothing_to_prune():
-    for nlp in (spacy.blank("xx"), blank()):
-        with pytest.raises(ValueError, match=r"\[HS112\]"):
-            compact_pipeline(nlp, [], 0.0)
+def test_nothing_is_good():
+    assert search(lambda p: False)[0] is None
 
 
-def test_saved_pipelines_need_no_strings(tmp_path):
-    nlp = trained("frequent")
-    compact_pipeline(nlp, examples_of(nlp), 0.0)
-    save_compact(nlp, tmp_path / "a" / "new")
-    assert srsly.read_json(tmp_path / "a" / "new" / "vocab" / "strings.json") == sorted(tagger_of(nlp).labels)
-    fresh = spacy.load(tmp_path / "a" / "new")
-    assert "sleep" not in fresh.vocab.strings
-    assert predicted(fresh) == gold()
-    assert (tmp_path / "a" / "new" / NAME / "model").read_bytes() == tagger_of(nlp).model.to_bytes()
-    assert fresh.config["components"][NAME]["model"]["patterns"] == FREQUENT
-    save_compact(nlp, tmp_path / "b", keep_strings=True)
-    assert "sleep" in spacy.load(tmp_path / "b").vocab.strings
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"], "nothing else is left"
-
-
-def test_where_something_is(tmp_path):
-    nlp = trained()
-    nlp.to_disk(tmp_path / "old")
-    before = (tmp_path / "old" / NAME / "model").read_bytes()
-    with pytest.raises(ValueError, match=r"\[HS113\].*pipeline already.*--overwrite"):
-        save_compact(nlp, tmp_path / "old")
-    assert (tmp_path / "old" / NAME / "model").read_bytes() == before
-    compact_pipeline(nlp, examples_of(nlp), 0.1)
-    save_compact(nlp, tmp_path / "old", overwrite=True)
-    assert len((tmp_path / "old" / NAME / "model").read_bytes()) < len(before)
-    (tmp_path / "other").mkdir()
-    check_output(tmp_path / "other", overwrite=False)
-    (tmp_path / "other" / "letter.txt").write_text("dear")
-    for overwrite in (False, True):
-        with pytest.raises(ValueError, match=r"\[HS113\].*no pipeline"):
-            save_compact(nlp, tmp_path / "other", overwrite=overwrite)
-    assert (tmp_path / "other" / "letter.txt").read_text() == "dear"
-
-
-def test_corpora_are_read_as_in_training(tmp_path):
-    nlp = trained()
-    docs = [eg.reference for eg in examples_of(nlp, CORPUS[:2])]
-    whole = spacy.tokens.Doc.from_docs(docs)
-    whole[len(docs[0])].is_sent_start = True
-    DocBin(docs=[whole], attrs=["ORTH", "TAG", "SENT_START"]).to_disk(tmp_path / "dev.spacy")
-    assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [11]
-    nlp.config["corpora"] = {"dev": {"@readers": "spacy.Corpus.v1", "path": "${paths.dev}", "gold_preproc": True}}
-    assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [7, 4]
+def test_no_weights_at_all():
+    assert search(lambda p: True, ranges=np.zeros(0), steps=[0.0])[0] == Pruning(0.0, 0.0)

@@ -8,7 +8,6 @@ import pytest
 import spacy
 from spacy import ty
 
-from spacy_hoseq.components import initialization
 from spacy_hoseq.layers.listening.listener import MarginalListener
 from spacy_hoseq.layers.weights.shim import weights_of
 
@@ -215,14 +214,14 @@ def test_training_while_the_tagger_annotates():
 
 
 @pytest.mark.parametrize("least", [1, 2])
-@pytest.mark.parametrize("batch", [2, 1000])
-def test_features_from_gold_tags(least, batch, monkeypatch):
-    """One for each string of tags that all examples have together, at least so many times."""
-    monkeypatch.setattr(initialization, "BATCH", batch)
+@pytest.mark.parametrize("copies", [1, 250])
+def test_features_from_gold_tags(least, copies):
+    """One for each string of tags that all examples have together, at least so many times; also if there are more
+    examples than are looked at together."""
     model = listening_model(words=["bias"], templates=["upstream[0]", "upstream[-1]+upstream[0]"])
     layer = model["emissions"]["second"]
-    nlp = blank(tagger_model({**model["emissions"], "second": {**layer, "min_count": least}}), tagger={})
-    nlp.initialize(lambda: examples_of(nlp))
+    nlp = blank(tagger_model({**model["emissions"], "second": {**layer, "min_count": least * copies}}), tagger={})
+    nlp.initialize(lambda: examples_of(nlp, CORPUS * copies))
     seen = Counter()
     for _, tags, _ in CORPUS:
         tags = ["start", *tags.split()]

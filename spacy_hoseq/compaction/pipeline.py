@@ -1,0 +1,153 @@
+"""Smaller pipelines: every component of this package loses the weights that the metric does not need."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from spacy.language import Language
+from spacy.strings import StringStore
+from spacy.training import Example
+from spacy.util import registry
+
+from ..errors import Errors
+from .search import Pruning, smallest, steps_for
+from .weights import CompactWeights, Counts, counts_of, feature_shims
+
+Metrics = Dict[str, float]
+
+
+class Change(NamedTuple):
+    """Of one component. pruning: what was done to its weights; None = nothing that the metric would permit."""
+
+    name: str
+    before: Counts
+    after: Counts
+    pruning: Optional[Pruning]
+
+
+class Compaction(NamedTuple):
+    """before, after: metrics on the development corpus. changes: one a component, in the order of the pipeline."""
+
+    before: Metrics
+    after: Metrics
+    changes: List[Change]
+
+
+def compact_pipeline(
+    nlp: Language, examples: Sequence[Example], tolerance: float, metrics: Optional[Sequence[str]] = None
+) -> Compaction:
+    """Prune the components one after the other, in place; of n components the i-th may use up i / n of the tolerance.
+
+    tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives; None = those of
+    `guarded_metrics`.
+    RAISES ValueError [HS110]: no such metrics; [HS111]: `tolerance`; [HS112]: nothing to prune.
+    """
+    if not (np.isfinite(tolerance) and tolerance >= 0):
+        raise ValueError(Errors.HS111.format(tolerance=tolerance))
+    pipes: List[Tuple[str, Any]] = [(name, pipe) for name, pipe in nlp.pipeline if is_compactible(pipe)]
+    if not pipes:
+        raise ValueError(Errors.HS112.format(names=", ".join(nlp.pipe_names) or "none"))
+    names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)
+    before = measured(nlp, examples, names)
+    changes = []
+    for i, (name, pipe) in enumerate(pipes):
+        loss = tolerance * (i + 1) / len(pipes)
+        changes.append(_compact(nlp, name, pipe.model, examples, {key: before[key] - loss for key in names}))
+    return Compaction(before, measured(nlp, examples, names), changes)
+
+
+def _compact(nlp: Language, name: str, model: Any, examples: Sequence[Example], floors: Metrics) -> Change:
+    weights, before = CompactWeights(model), counts_of(model)
+
+    def is_good(pruning: Pruning) -> bool:
+        weights.apply(pruning)
+        return within(measured(nlp, examples, list(floors)), floors)
+
+    def size_of(pruning: Pruning) -> int:
+        weights.apply(pruning)
+        return counts_of(model).bytes
+
+    pruning = smallest(weights.ranges(), steps_for(weights.weights()), is_good, size_of)
+    if pruning is None:
+        weights.restore()
+    else:
+        weights.apply(pruning)
+    weights.finish()
+    return Change(name, before, counts_of(model), pruning)
+
+
+def is_compactible(pipe: Any) -> bool:
+    """Whether a component has weights of features."""
+    return hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
+
+
+def within(scores: Metrics, floors: Metrics) -> bool:
+    return all(scores[name] >= floor - 1e-12 for name, floor in floors.items())
+
+
+def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -> Metrics:
+    scores = nlp.evaluate(examples)
+    return {name: float(scores[name]) for name in names}
+
+
+def guarded_metrics(nlp: Language, scores: Dict[str, Any], names: Optional[Sequence[str]] = None) -> List[str]:
+    """The metrics that must stay: those asked for, else those by which training chose the best model, and those that
+    the components of this package name; of these, the ones that the corpus gives. RAISES ValueError [HS110]."""
+    known = sorted(name for name, score in scores.items() if isinstance(score, float))
+    if names:
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise ValueError(Errors.HS110.format(missing=", ".join(missing), known=", ".join(known)))
+        return list(names)
+    weights: Dict[str, Optional[float]] = {}
+    for name, pipe in nlp.pipeline:
+        if is_compactible(pipe):
+            weights.update(nlp.get_pipe_meta(name).default_score_weights or {})
+    weights.update(nlp.config.get("training", {}).get("score_weights", {}))
+    wanted = [name for name, weight in weights.items() if weight]
+    guarded = sorted(set(wanted) & set(known))
+    if not guarded:
+        raise ValueError(Errors.HS110.format(missing=", ".join(wanted) or "none is wanted", known=", ".join(known)))
+    return guarded
+
+
+def dev_examples(nlp: Language, path: Path) -> List[Example]:
+    """Examples of a .spacy file as the pipeline's own config reads its development corpus (sentence by sentence, say);
+    by `spacy.Corpus.v1` if it does not tell."""
+    block = nlp.config.interpolate().get("corpora", {}).get("dev", {})
+    if "path" not in block:
+        block = {"@readers": "spacy.Corpus.v1"}
+    reader = registry.resolve({"corpus": {**block, "path": str(path)}})["corpus"]
+    return list(reader(nlp))
+
+
+def save_compact(nlp: Language, output: Path, *, overwrite: bool = False, keep_strings: bool = False) -> None:
+    """Save the pipeline; without the strings of the vocabulary if all of its components are of this package, which need
+    none: features are hashes of words, and labels are in the components.
+
+    RAISES ValueError [HS113]: there is something, or something that is no pipeline.
+    """
+    check_output(output, overwrite=overwrite)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent) as folder:
+        new = Path(folder) / "new"
+        nlp.to_disk(new)
+        pipes: List[Any] = [pipe for _, pipe in nlp.components]
+        if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
+            labels = {label for pipe in pipes for label in pipe.labels}
+            StringStore(labels).to_disk(new / "vocab" / "strings.json")
+        if output.exists():
+            shutil.rmtree(output)
+        shutil.move(str(new), str(output))
+
+
+def check_output(output: Path, *, overwrite: bool) -> None:
+    """RAISES ValueError [HS113]."""
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    if not (output / "meta.json").exists():
+        raise ValueError(Errors.HS113.format(path=output, problem="what is there is no pipeline"))
+    if not overwrite:
+        raise ValueError(Errors.HS113.format(path=output, problem="there is a pipeline already"))
