@@ -102,6 +102,7 @@ def plain_marginals(nlp, doc, keep=lambda y: True):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings(r"ignore:\[HW003")
 @pytest.mark.parametrize("patterns", [None, FREQUENT, ALL_PATTERNS], ids=["chain", "frequent", "all"])
 @pytest.mark.parametrize("objective", ["log_likelihood", "max_margin"])
 @pytest.mark.parametrize("text, starts", [("the cat run .", None), ("run . the cat", [1, 0, 1, 0]), ("cat", None)])
