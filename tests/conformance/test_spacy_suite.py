@@ -137,6 +137,7 @@ markers =
     slow
 filterwarnings =
     error:::spacy_hoseq
+    ignore:\\[HW003
 """
 
 
