@@ -58,8 +58,8 @@ class ExactIndex:
         hits = np.flatnonzero((at_home == flat) & exists)
         rows = np.full(len(flat), self.n_rows, np.int32)
         rows[hits] = self._slot_rows.take(slots.take(hits))
-        taken = np.flatnonzero((at_home != flat) & (at_home != ABSENT) & exists)
-        open_ = taken[self._crowded.take(slots.take(taken))]
+        occupied = np.flatnonzero((at_home != flat) & (at_home != ABSENT) & exists)
+        open_ = occupied[self._crowded.take(slots.take(occupied))]
         slots, wanted = slots.take(open_), flat.take(open_)
         while len(open_):  # the few whose key may lie further on
             slots = (slots + 1) & int(self._mask)

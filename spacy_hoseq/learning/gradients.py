@@ -76,7 +76,7 @@ def _rows_of(gradient: Gradient, values: AnyFloats) -> RowGradient:
 def _cells_of(whole: RowGradient, n_columns: int) -> CellGradient:
     """Where a gradient is not 0."""
     rows, gradient = whole
-    found = np.flatnonzero(gradient != 0)
-    row, column = np.divmod(found, max(1, n_columns))
+    nonzero = np.flatnonzero(gradient != 0)
+    row, column = np.divmod(nonzero, max(1, n_columns))
     cells = rows.astype(np.intp).take(row) * n_columns + column
-    return CellGradient(cells, gradient.reshape(-1).take(found))
+    return CellGradient(cells, gradient.reshape(-1).take(nonzero))

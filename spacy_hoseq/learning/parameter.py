@@ -50,9 +50,9 @@ class UsedRows(NamedTuple):
 
     def cells(self) -> "UsedCells":
         n_columns = max(1, int(np.prod(self.shape[1:])))
-        found = np.flatnonzero(self.values != 0)
-        row, column = np.divmod(found, n_columns)
-        return UsedCells(self.shape, self.rows.take(row) * n_columns + column, self.values.reshape(-1).take(found))
+        nonzero = np.flatnonzero(self.values != 0)
+        row, column = np.divmod(nonzero, n_columns)
+        return UsedCells(self.shape, self.rows.take(row) * n_columns + column, self.values.reshape(-1).take(nonzero))
 
 
 class UsedCells(NamedTuple):
@@ -213,10 +213,10 @@ class Parameter:
     def finished_rows(self, *, averaged: bool) -> UsedRows:
         """The same, less rows that are zero."""
         if averaged not in self._finished_rows:
-            found = self._loaded
-            if found is None and self._cells is not None:
-                found = self.finished_cells(averaged=averaged).rows()
-            self._finished_rows[averaged] = self._rounded_rows(averaged) if found is None else found
+            used = self._loaded
+            if used is None and self._cells is not None:
+                used = self.finished_cells(averaged=averaged).rows()
+            self._finished_rows[averaged] = self._rounded_rows(averaged) if used is None else used
         return self._finished_rows[averaged]
 
     def finished_cells(self, *, averaged: bool) -> UsedCells:
@@ -224,10 +224,10 @@ class Parameter:
         if averaged not in self._finished_cells:
             touched = self._cells
             if touched is None:
-                found = self.finished_rows(averaged=averaged).cells()
+                used = self.finished_rows(averaged=averaged).cells()
             else:
-                found = self._rounded_cells(touched.all(), averaged)
-            self._finished_cells[averaged] = found
+                used = self._rounded_cells(touched.all(), averaged)
+            self._finished_cells[averaged] = used
         return self._finished_cells[averaged]
 
     def _rounded_rows(self, averaged: bool) -> UsedRows:

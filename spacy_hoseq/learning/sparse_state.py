@@ -46,8 +46,8 @@ class TouchedRows:
         """Of some cells, 0 where nothing was touched. rows, columns (n,). RETURNS (n,)."""
         places = self._place_of.take(rows)
         n_columns = int(np.prod(self.sums.shape[1:]))
-        found: AnyFloats = self.sums.reshape(-1).take(np.maximum(places, 0) * n_columns + columns)
-        return np.where(places < 0, found.dtype.type(0), found)
+        sums: AnyFloats = self.sums.reshape(-1).take(np.maximum(places, 0) * n_columns + columns)
+        return np.where(places < 0, sums.dtype.type(0), sums)
 
     def sums_of_rows(self, rows: AnyInts) -> AnyFloats:
         """rows (n,). RETURNS (n, ...)."""

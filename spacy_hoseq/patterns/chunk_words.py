@@ -73,18 +73,18 @@ class ChunkWords:
         letters = next((some for some in LETTERS if f"{some[3]}-{self.label}" in ids), None)
         if letters is None:
             raise ValueError(_message(f'no tags of {self.label} as "bilou" or "start_end" have them'))
-        only, begin, inside, last = (ids[f"{letter}-{self.label}"] for letter in letters)
+        only, begin, middle, last = (ids[f"{letter}-{self.label}"] for letter in letters)
         ended = [ids[label] for label in labels if label[:1] not in "BI"]  # what can stand before a chunk
         longest = max(map(len, sequences), default=self.max_size)
         by_size: List[List[Pattern]] = [[(label, only) for label in ended]]
-        by_size += [[(begin, *[inside] * (size - 2), last)] for size in range(2, self.max_size + 1) if size <= longest]
+        by_size += [[(begin, *[middle] * (size - 2), last)] for size in range(2, self.max_size + 1) if size <= longest]
         patterns: List[Pattern] = []
         rules = []
         for rule in range(self.n_rules):
             size = rule % self.max_size
-            own = by_size[size] if size < len(by_size) else []
-            patterns += own
-            rules += [rule] * len(own)
+            of_size = by_size[size] if size < len(by_size) else []
+            patterns += of_size
+            rules += [rule] * len(of_size)
         rule_of = np.array(rules, np.intp)
         return PatternFeatures(patterns, rule_of // self.max_size, rule_of)
 
@@ -103,15 +103,15 @@ class ChunkWords:
 
     def _fire(self, words: List[str]) -> Tuple[Ints, Ints]:
         """Last tokens and rules of one sentence, for every chunk that ends with a listed word."""
-        begins, ends, before, after, own = self._seen(words)
+        begins, ends, before, after, ending = self._seen(words)
         lasts = np.flatnonzero(ends)
-        least = lasts - own[lasts] + 1  # tokens of the listed word
+        least = lasts - ending[lasts] + 1  # tokens of the listed word
         counts = np.maximum(np.minimum(lasts + 1, self.max_size) - least + 1, 0)
         last, shortest = np.repeat(lasts, counts), np.repeat(least, counts)
         size = ranges(least, counts)
         first = last - size + 1
         begin = np.where(size == shortest, self._itself, begins[first])
-        earlier = np.searchsorted(lasts, own[last])  # listed words that end before the chunk's own begins
+        earlier = np.searchsorted(lasts, ending[last])  # listed words that end before the one at its end begins
         inner = np.where(earlier > 0, lasts[earlier - 1], -1)
         kind = np.where(inner >= first, 1 + (ends[inner] != ends[last]), 0)
         values = {"begins": begin, "ends": ends[last], "before": before[first], "after": after[last]}
@@ -130,32 +130,32 @@ class ChunkWords:
         bounds = np.cumsum([0, *map(len, words)])
         begins, after = (self._beginning(text, where)[bounds[:-1]] for where in ("begins", "after"))
         (ends, sizes), (before, _) = (self._ending(text, where) for where in ("ends", "before"))
-        own = np.searchsorted(bounds, bounds[1:] - sizes[bounds[1:]], side="right") - 1
-        return begins, ends[bounds[1:]], before[bounds[:-1]], np.append(after[1:], 0), own
+        ending = np.searchsorted(bounds, bounds[1:] - sizes[bounds[1:]], side="right") - 1
+        return begins, ends[bounds[1:]], before[bounds[:-1]], np.append(after[1:], 0), ending
 
     def _beginning(self, text: str, where: str) -> Ints:
         """Class of the longest listed word that begins at each character."""
-        found = np.zeros(len(text) + 1, np.intp)
+        classes = np.zeros(len(text) + 1, np.intp)
         for at, number, _ in self._matches(text, where):  # longest last
-            found[at] = number
-        return found
+            classes[at] = number
+        return classes
 
     def _ending(self, text: str, where: str) -> Tuple[Ints, Ints]:
         """Class and length of the longest listed word that ends before each character."""
-        found, sizes = np.zeros(len(text) + 1, np.intp), np.zeros(len(text) + 1, np.intp)
+        classes, sizes = np.zeros(len(text) + 1, np.intp), np.zeros(len(text) + 1, np.intp)
         for at, number, size in self._matches(text, where):
             if size >= sizes[at + size]:
-                found[at + size], sizes[at + size] = number, size
-        return found, sizes
+                classes[at + size], sizes[at + size] = number, size
+        return classes, sizes
 
     def _matches(self, text: str, where: str) -> List[Tuple[int, int, int]]:
         """Place, class and length of all listed words in a text; at one place the longest last."""
         letters = self._words[where]
-        found = []
+        matches = []
         for at, letter in enumerate(text):
             if letter in letters:
-                found += [(at, n, len(word)) for word, n in letters[letter] if text.startswith(word, at)]
-        return found
+                matches += [(at, n, len(word)) for word, n in letters[letter] if text.startswith(word, at)]
+        return matches
 
 
 def _word_class(entry: Dict[str, Any]) -> WordClass:

@@ -38,8 +38,8 @@ class FrequentTransitions:
             windows = windows[(windows >= 0).all(axis=1)]  # none across sequences or unknown labels
             if not len(windows):
                 break
-            found, counts = np.unique(windows, axis=0, return_counts=True)
-            patterns += [tuple(p) for p in found[counts >= self.min_count].tolist()]
+            strings, counts = np.unique(windows, axis=0, return_counts=True)
+            patterns += [tuple(p) for p in strings[counts >= self.min_count].tolist()]
         n = len(patterns)
         return PatternFeatures(patterns, np.arange(n), np.full(n, EVERYWHERE, np.intp))
 

@@ -109,8 +109,8 @@ class RulePatterns:
         return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _fire_word_rules(self, word_rules: WordRules, docs: Sequence[Doc]) -> FiredRules:
-        tokens, found = word_rules.fire(docs)
-        rules = self._of_words[found]
+        tokens, numbers = word_rules.fire(docs)
+        rules = self._of_words[numbers]
         n_words = np.array([len(rule["tokens"]) if i in self._spanning else 0 for i, rule in enumerate(self.rules)])
         sizes = n_words[rules]
         return FiredRules(tokens, rules, sizes, ranges(np.zeros_like(sizes), sizes))
@@ -139,14 +139,14 @@ class RulePatterns:
         made = self._matcher  # (other threads may be making one, too)
         if made is None or made[0] is not doc.vocab:
             self._matcher = made = doc.vocab, _matcher(self.rules, self._others, doc.vocab)
-        found: Dict[Tuple[int, int, int], List[int]] = {}
+        slots_of: Dict[Tuple[int, int, int], List[int]] = {}
         ends = [*starts[1:].tolist(), len(doc)]
         for start, end in zip(starts.tolist(), ends, strict=True):  # a longest match must not reach beyond
             part = doc if len(starts) == 1 else doc[start:end]
             matches: List[Any] = made[1](part, with_alignments=True)
             for key, first, stop, slots in matches:
-                found[key, start + first, start + stop] = list(slots)
-        return [(*match, slots) for match, slots in found.items()]
+                slots_of[key, start + first, start + stop] = list(slots)
+        return [(*match, slots) for match, slots in slots_of.items()]
 
     def forget_words(self) -> None:
         """Drop what is remembered of words (at the end of a memory zone)."""

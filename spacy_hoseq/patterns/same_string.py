@@ -85,7 +85,7 @@ class SameStringPairs:
     def _pairs(self, words: List[int]) -> List[Pair]:
         """All pairs of neighbouring mentions of a sentence, by their places: strings that cannot both begin earlier or
         end later, and that do not overlap."""
-        found = []
+        pairs = []
         places: Dict[Tuple[int, ...], int] = {}  # string of min_size -> its last mention
         for second in range(len(words) - self.min_size + 1):
             key = tuple(words[second : second + self.min_size])
@@ -98,8 +98,8 @@ class SameStringPairs:
                 size += 1
             gap = second - first - size
             if size <= self.max_size and 0 <= gap <= self.max_distance:
-                found.append(Pair(first, second, size))
-        return found
+                pairs.append(Pair(first, second, size))
+        return pairs
 
 
 def _message(problem: str) -> str:

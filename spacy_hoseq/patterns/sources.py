@@ -65,8 +65,8 @@ class ConfigurationFeatures(NamedTuple):
         slots = fired.slots[ranges((np.cumsum(fired.sizes) - fired.sizes)[match], sizes)]
         if (slots >= np.repeat(self.n_slots[features], sizes)).any():
             raise ValueError(Errors.HS058)
-        own = np.repeat((np.cumsum(self.n_slots) - self.n_slots)[features], sizes)
-        return features, fired.tokens[match] - sizes + 1, sizes, self.slots[own + slots]
+        first_slots = np.repeat((np.cumsum(self.n_slots) - self.n_slots)[features], sizes)
+        return features, fired.tokens[match] - sizes + 1, sizes, self.slots[first_slots + slots]
 
 
 def no_configurations(n_labels: int) -> ConfigurationFeatures:

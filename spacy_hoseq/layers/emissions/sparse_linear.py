@@ -243,11 +243,11 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
     block_tokens, sum_tokens = features.tuning.key_tokens, features.tuning.sum_tokens
-    own, rows = features.type_scores.of(extractor, index, table, columns)
+    of_one_word, rows = features.type_scores.of(extractor, index, table, columns)
     for start in range(0, columns.n_tokens, block_tokens):
         stop = min(start + block_tokens, columns.n_tokens)
         places = columns.positions[start:stop]
-        terms = [(of_words, rows.take(places + offset)) for offset, of_words in own.items()]
+        terms = [(of_words, rows.take(places + offset)) for offset, of_words in of_one_word.items()]
         if extractor.of_more:
             of_more = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
             terms += [(table, some) for some in of_more]

@@ -1,6 +1,6 @@
 """Scores of word types, kept from batch to batch: what all templates about one word say, for each place of the word.
 
-    own[o][w] = sum over templates k about the word at offset o of table[row(k, w)]
+    scores[o][w] = sum over templates k about the word at offset o of table[row(k, w)]
 
 The sum is made once for a word type, template by template, so it is the same number whether it is kept or made anew,
 and results do not depend on what was tagged before. Checked in tests/layers/emissions/test_type_scores.py.
@@ -19,9 +19,9 @@ from ..weights.row_sums import add_rows
 
 
 class OfTypes(NamedTuple):
-    """own: offset -> (W, L) scores of the words at this place. rows (P,): of the word at each place of the batch."""
+    """scores: offset -> (W, L), of the words at this place. rows (P,): of the word at each place of the batch."""
 
-    own: Dict[int, Floats32]
+    scores: Dict[int, Floats32]
     rows: Ints
 
 
@@ -50,8 +50,8 @@ class TypeScores:
 
         rows, scores = kept.of(columns.types, make)  # scores (W, places, L)
         flat = scores.reshape(-1, n_labels)
-        own = {offset: flat[place:] for place, offset in enumerate(places)}
-        return OfTypes(own, rows * np.intp(len(places)))
+        at_offsets = {offset: flat[place:] for place, offset in enumerate(places)}
+        return OfTypes(at_offsets, rows * np.intp(len(places)))
 
 
 def _scores(

@@ -192,9 +192,9 @@ class MarginalFeatures:
             numbers, values[k], tokens, again, more = around[at]
             tokens = tokens - start
             if template.word < 0:
-                own = index.lookup(label_keys(template, NO_WORDS, keys[at.shape]))
-                own.take(numbers, out=rows[k], mode="clip")
-                of_more = own.take(more)
+                row_of = index.lookup(label_keys(template, NO_WORDS, keys[at.shape]))
+                row_of.take(numbers, out=rows[k], mode="clip")
+                of_more = row_of.take(more)
             else:
                 rows[k] = look_up(k, np.arange(stop - start), numbers)
                 of_more = look_up(k, tokens, more)
@@ -237,8 +237,8 @@ class MarginalFeatures:
         wanted = np.zeros(rows.shape[1], bool)
         wanted[tokens] = True
         for k, (_, at) in enumerate(self._placed()):
-            own = rows[k].take(tokens)
-            first = np.flatnonzero(own < nothing)
+            first_rows = rows[k].take(tokens)
+            first = np.flatnonzero(first_rows < nothing)
             more = np.flatnonzero((others.templates == k) & wanted.take(others.tokens))
             ngrams = strings[at.shape].first_at.take(places.take(first) + at.first)
             at_first = tokens.take(first)
@@ -246,7 +246,7 @@ class MarginalFeatures:
                 at.shape,
                 np.concatenate([ngrams, others.ngrams.take(more)]),
                 np.concatenate([at_first, others.tokens.take(more)]),
-                np.concatenate([own.take(first), others.rows.take(more)]),
+                np.concatenate([first_rows.take(first), others.rows.take(more)]),
                 np.concatenate([values[k].take(at_first), others.values.take(more)]),
             )
 

@@ -94,11 +94,11 @@ def write_upstream(
     if not Doc.has_extension(EXTENSION):
         Doc.set_extension(EXTENSION, default=None)
     parts = zip(_split(entries, entry_starts, entry_ends), _split(pairs, pair_starts, pair_ends), strict=True)
-    for doc, (own_entries, own_pairs) in zip(docs, parts, strict=True):
+    for doc, (entries_here, pairs_here) in zip(docs, parts, strict=True):
         data: Dict[Any, Any] = doc.user_data
         known = data.get(DATA)
-        found = {output: {"entries": own_entries, "pairs": own_pairs}}
-        data[DATA] = {**known, name: {**known.get(name, {}), **found}} if known else {name: found}
+        labels_here = {output: {"entries": entries_here, "pairs": pairs_here}}
+        data[DATA] = {**known, name: {**known.get(name, {}), **labels_here}} if known else {name: labels_here}
 
 
 def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[Any]]:
@@ -116,16 +116,16 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
     token_shifts, entry_shifts = [0], [0]
     for doc in docs:
         data: Dict[Any, Any] = doc.user_data
-        found = (data.get(DATA) or {}).get(name, {}).get(output)
-        if found is None:
+        handed = (data.get(DATA) or {}).get(name, {}).get(output)
+        if handed is None:
             if len(doc):
                 raise ValueError(Errors.HS100.format(name=name, text=repr(doc.text[:40]), output=output))
             continue
-        entries.append(found["entries"])
-        pairs.append(found["pairs"])
+        entries.append(handed["entries"])
+        pairs.append(handed["pairs"])
         token_shifts.append(n_tokens)
         entry_shifts.append(n_entries)
-        n_tokens, n_entries = n_tokens + len(doc), n_entries + len(found["entries"])
+        n_tokens, n_entries = n_tokens + len(doc), n_entries + len(handed["entries"])
     entry = np.frombuffer(b"".join(entries), ENTRY)  # quicker than to concatenate records
     pair = np.frombuffer(b"".join(pairs), PAIR)
     keys = np.unique(entry["key"])

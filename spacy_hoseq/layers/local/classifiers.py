@@ -74,9 +74,9 @@ def forward(model: LocalModel, docs: List[Doc], is_train: bool) -> Tuple[BatchSc
     """Of the words of the docs: white space is no part of a sequence."""
     shim, features = shim_of(model), model.attrs["features"]
     weights, keys = shim.stacked(), shim.keys()
-    found = features.word_features(words_of(docs), keys, weights)
+    of_words = features.word_features(words_of(docs), keys, weights)
     index = features.indexes(keys).labels
-    return BatchScores(weights, found, index, features.label_groups, shim.values()), _no_backprop
+    return BatchScores(weights, of_words, index, features.label_groups, shim.values()), _no_backprop
 
 
 def define_features(

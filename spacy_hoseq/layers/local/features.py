@@ -45,11 +45,11 @@ class FeatureIndexes(NamedTuple):
 
 
 class WordFeatures(NamedTuple):
-    """What is known of a batch before any label. own: scores of word types; codes (offsets, N): what to ask them for at
+    """What is known of a batch before any label. type_scores: of the words; codes (offsets, N): what to ask them for at
     each token. rows (K, N) int32: features of the other templates. words (P, N): keys of the word parts of label
     templates."""
 
-    own: LocalTypeScores
+    type_scores: LocalTypeScores
     codes: Ints
     rows: Rows
     words: Keys
@@ -106,8 +106,8 @@ class LocalFeatures:
             for docs, contexts in batches:
                 keys = self._extractor.keys(docs)
                 counters[0].add(keys[: self._n_plain])
-                for j, found in enumerate(self._label_keys(keys[self._word_at], contexts, values)):
-                    counters[j + 1].add(found)
+                for j, of_template in enumerate(self._label_keys(keys[self._word_at], contexts, values)):
+                    counters[j + 1].add(of_template)
             for g, counter in enumerate(counters):
                 groups[g] = np.union1d(groups[g], counter.frequent(min_count))
         return groups
@@ -127,16 +127,16 @@ class LocalFeatures:
         """Features of the words of all docs, those of more than one word computed in blocks of tokens."""
         index, extractor = self.indexes(keys).words, self._extractor
         columns = extractor.columns(docs)
-        own = self._types  # (other threads may put others in their place)
-        if own is None or not own.are_of(weights, columns.numbering):
-            self._types = own = self._type_scores(weights, index, columns.numbering)
+        type_scores = self._types  # (other threads may put others in their place)
+        if type_scores is None or not type_scores.are_of(weights, columns.numbering):
+            self._types = type_scores = self._type_scores(weights, index, columns.numbering)
         rows = np.empty((len(self._of_more), columns.n_tokens), np.int32)
         words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
         for start in range(0, columns.n_tokens, self.tuning.key_tokens):
             stop = start + self.tuning.key_tokens
             rows[:, start:stop] = index.lookup(extractor.keys_between(columns, start, stop, self._of_more))
             words[:, start:stop] = extractor.keys_between(columns, start, stop, self._word_at)
-        return WordFeatures(own, own.codes(columns), rows, words)
+        return WordFeatures(type_scores, type_scores.codes(columns), rows, words)
 
     def _type_scores(self, weights: StackedWeights, index: ExactIndex, numbering: object) -> LocalTypeScores:
         return LocalTypeScores(weights, self._extractor, index, self._n_plain, numbering, self.tuning)
@@ -153,9 +153,9 @@ class LocalFeatures:
         fresh: Dict[bytes, TrainingRows] = {}
         new = [i for i, name in enumerate(names) if name not in self._cache]
         if new:
-            found = self._extractor.keys([docs[i] for i in new])
-            plain = indexes.words.lookup(found[: self._n_plain])
-            label_keys_ = self._label_keys(found[self._word_at], np.concatenate([parts[i] for i in new]), values)
+            of_words = self._extractor.keys([docs[i] for i in new])
+            plain = indexes.words.lookup(of_words[: self._n_plain])
+            label_keys_ = self._label_keys(of_words[self._word_at], np.concatenate([parts[i] for i in new]), values)
             stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(len(label_keys_), plain.shape[1]))
             cuts = np.cumsum([len(docs[i]) for i in new])[:-1]
             pairs = zip(np.split(plain, cuts, axis=1), np.split(stacked, cuts, axis=1), strict=True)

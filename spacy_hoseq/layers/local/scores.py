@@ -37,8 +37,8 @@ def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: In
     known, loss = known_slots(contexts), 0.0
     for visible in masks:
         at = np.flatnonzero((gold >= 0) & (visible & ~known == 0))
-        found = local(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
-        loss -= float(log_probabilities(found, at, None)[np.arange(len(at)), gold[at]].sum())
+        scores = local(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
+        loss -= float(log_probabilities(scores, at, None)[np.arange(len(at)), gold[at]].sum())
     return loss / len(masks)
 
 
@@ -68,15 +68,15 @@ class BatchScores:
             raise ValueError(Errors.HS093.format(missing=sorted(set(missing.tolist()))))
         table, n_features = self._weights.table, self._weights.rows.shape[1]
         rows_of = self._weights.rows.reshape(-1)
-        own, kinds, rows, _ = self._features
-        scores = sum_rows(*own.rows(kinds.take(tokens, axis=1), visible))
+        type_scores, codes, rows, _ = self._features
+        scores = sum_rows(*type_scores.rows(codes.take(tokens, axis=1), visible))
         first = visible * n_features  # where the rows of the classifier begin
         if len(rows):
             scores += sum_rows(table, rows_of.take(first + rows.take(tokens, axis=1)))
         if not np.array_equal(owners, np.arange(len(tokens))):
             scores, tokens, visible, first = scores[owners], tokens[owners], visible[owners], first[owners]
-        for at, found in self._label_features(tokens, visible, contexts):
-            more = sum_rows(table, rows_of.take(first[at] + self._weights.labels + found))
+        for at, features in self._label_features(tokens, visible, contexts):
+            more = sum_rows(table, rows_of.take(first[at] + self._weights.labels + features))
             if len(at) == len(scores):
                 scores += more
             else:

@@ -1,6 +1,6 @@
 """Scores of word types under local classifiers, kept from batch to batch.
 
-    own[o, v][w] = sum over templates k about the word at offset o of table[row(v, k, w)]        (classifier v, word w)
+    scores[o, v][w] = sum over templates k about the word at offset o of table[row(v, k, w)]    (classifier v, word w)
 
 The sum is made once for a word type, place and classifier, when it is first asked for, template by template: it is the
 same number whether it is kept or made anew. Checked in tests/layers/local/test_type_scores.py.
@@ -45,8 +45,8 @@ class LocalTypeScores:
     ) -> None:
         """n_plain (int): the templates of the extractor that are asked for, the first ones. numbering: of the word
         types, as their `Columns` have it."""
-        own = {o: [k for k in templates if k < n_plain] for o, templates in extractor.of_one_word.items()}
-        self.templates: Dict[int, List[int]] = {o: templates for o, templates in own.items() if templates}
+        of_words = {o: [k for k in templates if k < n_plain] for o, templates in extractor.of_one_word.items()}
+        self.templates: Dict[int, List[int]] = {o: templates for o, templates in of_words.items() if templates}
         self._weights, self._extractor, self._index, self._tuning = weights, extractor, index, tuning
         ends = np.cumsum([len(templates) for templates in self.templates.values()])
         self._parts = [slice(end - len(t), end) for end, t in zip(ends.tolist(), self.templates.values(), strict=True)]
@@ -66,8 +66,8 @@ class LocalTypeScores:
 
         def make(types: Rows) -> Rows:
             keys = [self._extractor.type_keys(columns, templates, types) for templates in self.templates.values()]
-            found = [self._index.lookup(of_offset).T for of_offset in keys]
-            return np.concatenate([np.zeros((len(types), 0), np.int32), *found], axis=1)
+            features = [self._index.lookup(of_offset).T for of_offset in keys]
+            return np.concatenate([np.zeros((len(types), 0), np.int32), *features], axis=1)
 
         words, _ = self._features.of(columns.types, make)
         n_offsets, n_masks = len(self.templates), len(self._weights.rows)
