@@ -117,7 +117,6 @@ MISALIGNED = [  # predicted, gold, gold chunks, what is known
     ("a|b|cd|ef", "ab|cd|ef", [(0, 1, "NP"), (1, 3, "VP")], "B-NP L-NP B-VP L-VP"),
     ("abc|def", "ab|cd|ef", [(0, 1, "NP"), (2, 3, "VP")], "_ _"),
     ("ab|cd|ef", "abcd|ef", [(0, 1, "NP")], "B-NP L-NP O"),
-    ("ab| |cd", "ab|cd", [(0, 1, "NP"), (1, 2, "VP")], "U-NP O U-VP"),
 ]
 
 
@@ -127,6 +126,14 @@ def test_gold_on_other_tokens(predicted, reference, chunks, known):
     expected = Enumerated(nlp, pieces(nlp, predicted)).given_tags(known)
     found = loss_of(nlp, Example(pieces(nlp, predicted), pieces(nlp, reference, chunks)))
     assert found == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
+
+
+def test_gold_beside_white_space():
+    nlp, chunks = small(), [(0, 1, "NP"), (1, 2, "VP")]
+    expected = Enumerated(nlp, pieces(nlp, "ab|cd")).given_tags("U-NP U-VP")
+    assert loss_of(nlp, Example(pieces(nlp, "ab| |cd"), pieces(nlp, "ab|cd", chunks))) == pytest.approx(
+        expected.loss, rel=1e-4, abs=1e-5
+    )
 
 
 def test_gold_on_other_tokens_is_learnt():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 from spacy_hoseq.decoders.pruning.sparse import decode_sparse
 
 from ...cases import Case
@@ -73,4 +74,4 @@ def test_one_candidate_everywhere_is_its_score():
 def test_negative_weight_is_refused():
     case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), (((0, 1), -0.5),))
     with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -0\.5"):
-        decode(case)
+        pruned_labels(case.potentials())
