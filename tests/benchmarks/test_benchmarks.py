@@ -139,6 +139,7 @@ def test_garbage_is_collected_between_passes_that_leave_some(benchmarks, collect
         assert 5 < len(collections) < len(passes) / 2
 
 
+@pytest.mark.long
 def test_worker(benchmarks, tmp_path):
     vocab = spacy.blank("en").vocab
     for part in ("train", "dev", "test"):

@@ -299,6 +299,7 @@ def test_command_is_one_of_spacy(wsj, out):
     assert result.exit_code == 0 and len(docs_of(out)) == 12
 
 
+@pytest.mark.long
 def test_help():
     """Through the entry point: nothing of ours is imported before."""
     command = [sys.executable, "-m", "spacy", "hoseq", "convert", "--help"]

@@ -162,6 +162,7 @@ def test_other_attributes(attribute):
             tagger_of(blank(attribute="pos")).add_label("NN")
 
 
+@pytest.mark.long
 def test_pickling():
     restored = pickle.loads(pickle.dumps(tagger_of(trained())))
     for (text, _), tags in zip(CORPUS, gold(), strict=True):

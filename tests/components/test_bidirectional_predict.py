@@ -34,6 +34,7 @@ def with_gaps(nlp, text, tags):
     return Doc(nlp.vocab, words=text.split(), tags=[tag.replace("_", "") for tag in tags.split()])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
     nlp = trained(30, of(CHAIN), strategy=strategy, model=local(["lower[0]", "label[-1]", "label[1]"], order=1))
@@ -68,6 +69,7 @@ def with_dictionary(entries, **config):
     return nlp
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", ["easiest_first", "left_to_right", "full_bidirectional"])
 def test_words_of_the_dictionary_get_their_tags_only(strategy):
     nlp = with_dictionary(DICTIONARY, strategy=strategy)
@@ -77,6 +79,7 @@ def test_words_of_the_dictionary_get_their_tags_only(strategy):
     assert tags_of(nlp, CORPUS[2][0]) == CORPUS[2][1].split(), "other words are free"
 
 
+@pytest.mark.long
 def test_preset_tags_go_before_the_dictionary():
     nlp = with_dictionary(DICTIONARY)
     assert tags_of(nlp, "a cat", tags="D A") == ["D", "A"]
@@ -97,6 +100,7 @@ def test_dictionary_of_a_config():
     assert tags_of(nlp, "the cat") == ["D", "V"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("order", [1, 2])
 def test_sentences_do_not_see_each_other(order, strategy):
@@ -107,6 +111,7 @@ def test_sentences_do_not_see_each_other(order, strategy):
     assert tags_of(nlp, " ".join(texts), sent_starts=starts) == alone
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_labels_are_those_of_the_decoder(strategy, order):
@@ -159,6 +164,7 @@ def test_pruning():
     assert found[0.0] == found[0.01] != found[1.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("strategy", ["easiest_first", "easiest_last"])
 def test_decisions(strategy, order):

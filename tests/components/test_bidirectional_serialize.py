@@ -45,6 +45,7 @@ def test_pipeline_from_bytes(strategy, order):
     assert tagger_of(fresh).cfg == tagger_of(nlp).cfg
 
 
+@pytest.mark.long
 def test_scores_of_the_loaded_model_are_equal():
     nlp = ready()
     docs = [doc_of(nlp, text) for text, _ in CORPUS]
@@ -78,6 +79,7 @@ print(" ".join(token._.saved_label for token in nlp("the old dog sees a cat ."))
 """
 
 
+@pytest.mark.long
 def test_new_process(tmp_path):
     nlp = blank(attribute="_.saved_label")
     examples = examples_of(nlp)
@@ -115,6 +117,7 @@ def test_excluded_parts(part, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"cfg", "vocab", "model"} - {part}
 
 
+@pytest.mark.long
 def test_settings_are_those_of_the_config(tmp_path):
     """Weights, labels and the tag dictionary are loaded; settings can be changed in loading."""
     ready().to_disk(tmp_path)
@@ -144,6 +147,7 @@ def test_loading_into_a_component_in_use():
     assert predicted(nlp) == gold()
 
 
+@pytest.mark.long
 def test_training_of_a_loaded_model_goes_on():
     nlp = reloaded(trained(5))
     new = [*CORPUS, ("fish swim .", "N V ."), ("the old fish swims .", "D A N V .")]
@@ -212,6 +216,7 @@ def assert_refused(path, problem=""):
         spacy.load(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["cfg", "model"])
 def test_damaged_files(damaged, part):
     path = damaged / NAME / part
@@ -242,6 +247,7 @@ CFG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CFG.values(), ids=CFG)
 def test_labels_that_cannot_be(damaged, change):
     path = damaged / NAME / "cfg"
@@ -283,6 +289,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", WEIGHTS.values(), ids=WEIGHTS)
 def test_weights_that_cannot_be(damaged, change):
     path = damaged / NAME / "model"

@@ -128,6 +128,7 @@ def test_settings_of_the_component_matter():
     assert len(model_bytes(trained(3, width=5.0))) < len(plain), "wide constraints leave most weights zero"
 
 
+@pytest.mark.long
 def test_same_seed_and_data_give_the_same_bytes():
     first = trained(4, drop=0.4)
     fix_random_seed(12345)
@@ -270,6 +271,7 @@ def test_loss_is_that_of_the_definition(order, train_for, masks):
         assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3), "weights before rounding"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("given, tags", [(None, "N V D A"), (None, "D A D N"), ("V V N N", "D A N V")])
 def test_texts_seen_before_with_other_annotation(given, tags):
     """Features are kept between epochs, those of the same words with the same annotation only."""
@@ -299,6 +301,7 @@ def test_saving_and_predicting_do_not_disturb_training():
     assert predicted(plain) == predicted(saved)
 
 
+@pytest.mark.long
 def test_labels_during_training_are_those_of_the_saved_model():
     nlp = blank()
     optimizer = nlp.initialize(lambda: examples_of(nlp))

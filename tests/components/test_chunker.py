@@ -90,6 +90,7 @@ def short_docs(nlp):
     return [doc for doc in docs if 0 < len(doc) and not any(t.is_sent_start for t in doc[1:])]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["words", "patterns"])
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_chunks_and_scores_are_the_enumerated_ones(representation, model):
@@ -106,6 +107,7 @@ def test_chunks_and_scores_are_the_enumerated_ones(representation, model):
             assert marginals["probabilities"].sum(axis=1) == pytest.approx(np.ones(len(doc)), abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["words", "patterns"])
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_best_chunkings_are_the_enumerated_ones(representation, model):
@@ -168,6 +170,7 @@ def test_scores_of_sentences_are_independent():
     assert scores_on(doc) == pytest.approx([score for part in parts for score in scores_on(part)], abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 @pytest.mark.parametrize("types", [("X",), ("A", "A-B", "O")])
 def test_other_types(representation, types):
@@ -240,6 +243,7 @@ def test_whitespace_tokens():
         assert on(chunker_of(nlp)(doc)) == [(places[a], places[b - 1] + 1, name) for a, b, name in chosen]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batch_size", [1, 3, 100])
 def test_batches_and_order_do_not_matter(batch_size):
     nlp = random_chunker("patterns", 4, save_marginals=True)

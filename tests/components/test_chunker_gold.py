@@ -95,6 +95,7 @@ GOLD = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 @pytest.mark.parametrize("chunks, known", GOLD)
 def test_gold_chunks(representation, chunks, known):
@@ -226,6 +227,7 @@ def test_predicted_sentences_that_cut_a_chunk(chunks, starts, known):
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 @pytest.mark.parametrize("model", ["words", "patterns"])
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])

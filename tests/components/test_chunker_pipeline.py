@@ -246,6 +246,7 @@ def test_gradients_are_accumulated():
         assert ours == pytest.approx(theirs, abs=1e-3)  # weights are rounded to half precision
 
 
+@pytest.mark.long
 def test_sourcing_renaming_and_replacing():
     source = trained(save_marginals=True)
     nlp = spacy.blank("xx")

@@ -40,6 +40,7 @@ def everything(nlp):
     return [(on(doc), scores_on(doc)) for doc in nlp.pipe(random_docs(nlp, 40))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", MODELS)
 def test_pipeline_from_bytes(model):
     nlp = ready(model)
@@ -129,6 +130,7 @@ def assert_refused(path, problem=""):
         spacy.load(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["cfg", "model"])
 @pytest.mark.parametrize("share", [None, 0, 0.3, 0.99])
 def test_missing_or_truncated_file(damaged, part, share):
@@ -223,6 +225,7 @@ def test_pickling_of_the_component(model):
     assert restored.model.to_bytes() == chunker_of(nlp).model.to_bytes() and restored.cfg == chunker_of(nlp).cfg
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["words", "joint"])
 def test_pickled_pipeline_learns_on_as_the_original(model):
     nlp = trained(model, 3, drop=0.3)
@@ -233,6 +236,7 @@ def test_pickled_pipeline_learns_on_as_the_original(model):
         assert restored.get_pipe(name).model.to_bytes() == nlp.get_pipe(name).model.to_bytes()
 
 
+@pytest.mark.long
 def test_saving_does_not_disturb_training():
     plain, saved = trained("joint", 0), trained("joint", 0)
     for _ in range(4):

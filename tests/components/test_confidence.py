@@ -39,6 +39,7 @@ def enumerated(nlp, doc):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("text, starts", [("the cat run .", None), ("run . the cat", [1, 0, 1, 0]), ("cat", None)])
 def test_best_of_all_labellings(variant, text, starts):
@@ -54,6 +55,7 @@ def test_best_of_all_labellings(variant, text, starts):
     assert [token.tag_ for token in doc] == [""] * len(doc), "nothing is written"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_first_is_the_prediction(variant):
     nlp = trained(variant, 3)

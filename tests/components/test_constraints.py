@@ -42,6 +42,7 @@ def test_preset_tags_stay(variant):
     assert all(token.tag_ in LABELS for token in doc)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_preset_tags_are_overwritten_on_request(variant):
     nlp = trained(variant, 25, overwrite=True)
@@ -49,6 +50,7 @@ def test_preset_tags_are_overwritten_on_request(variant):
     assert [token.tag_ for token in doc] == LONG[1].split()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_preset_tags_constrain_their_neighbours(variant):
     patterns = FREQUENT if "patterns" in variant or variant == "frequent" else None
@@ -100,6 +102,7 @@ def with_dictionary(entries, variant="max_margin", **config):
     return nlp
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_words_of_the_dictionary_get_their_tags_only(variant):
     nlp = with_dictionary(DICTIONARY, variant)

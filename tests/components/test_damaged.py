@@ -54,6 +54,7 @@ def test_truncated_file(damaged, part, share):
     assert_refused(damaged)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("data", [b"hello", b"\x80\x02}q\x00.", b"[1, 2]", b"null", b"PK\x03\x04", bytes(1000)])
 def test_file_of_another_program(damaged, part, data):

@@ -77,6 +77,7 @@ def score_of(potentials, labels):
     return path_score(potentials, labels)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DECODERS)
 def test_decoder_of_a_config(name):
     nlp = from_text(DECODERS[name])
@@ -138,6 +139,7 @@ NOT_EXACT = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("decoder", NOT_EXACT.values(), ids=NOT_EXACT)
 def test_decoders_that_are_not_exact(decoder):
     nlp = trained("all patterns", 6, decoder=decoder)
@@ -183,6 +185,7 @@ def test_decoder_is_used_in_learning():
     assert losses == [0, 9], "max-margin: 9 + 2 wrong labels - 2, where that guess is seen"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("patterns", [None, ALL_PATTERNS, SPANS], ids=["chain", "patterns", "spans"])
 def test_most_probable_label_of_every_token(patterns):
     settings = {"objective": "log_likelihood", "save_marginals": True, "model": tagger_model(patterns=patterns)}
@@ -197,6 +200,7 @@ def test_most_probable_label_of_every_token(patterns):
     assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(guesses.marginals, best.marginals, strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DECODERS)
 def test_labels_that_are_set_stay(name):
     nlp = trained("all patterns", decoder=DECODERS[name])

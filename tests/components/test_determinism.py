@@ -66,6 +66,7 @@ def test_labels_do_not_depend_on_the_batch(variant):
         assert labels_of(nlp, order, 13) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_calling_and_piping_are_the_same(variant):
     nlp = ready(variant)

@@ -41,6 +41,7 @@ def test_models_without_digest():
         assert is_older(srsly.msgpack_dumps({"shims": [[srsly.msgpack_dumps(layer)], []]})) == older
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folder", ["format_1", "format_2"])
 @pytest.mark.parametrize("name", NAMES)
 def test_components_of_earlier_versions_are_loaded_with_a_warning(folder, name, tmp_path):

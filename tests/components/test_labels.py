@@ -10,6 +10,7 @@ from thinc.api import ConfigValidationError
 from .helpers import CORPUS, LABELS, VARIANTS, blank, doc_of, examples_of, gold, predicted, tagger_of, tags_of, train
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("label", [9, None, 1.5, b"N", ["N"]])
 def test_labels_are_strings(label):
     with pytest.raises(ValueError, match="E187"):
@@ -132,6 +133,7 @@ def test_examples_of_a_wrong_type():
             tagger_of(nlp).initialize(get_examples)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_initialization_without_data_after_adding_labels(variant):
     nlp = blank(variant)
@@ -145,6 +147,7 @@ def test_initialization_without_data_after_adding_labels(variant):
     assert tagger_of(nlp).model.to_bytes() != before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_initialization_twice(variant):
     nlp = blank(variant)

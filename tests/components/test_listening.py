@@ -65,6 +65,7 @@ def test_tags_and_chunks_are_learnt(kind):
     assert (scores["tag_acc"], scores["spans_chunks_f"]) == (1.0, 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", ["one_best", "marginals"])
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
 def test_nothing_but_labels_is_seen(objective, output):
@@ -97,6 +98,7 @@ def emissions(nlp, doc):
     return chunker_of(nlp).model.predict([doc]).scores.astype(float)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", ["ab cd ef", "ab", "cd cd ef ab"])
 def test_scores_are_expectations_over_the_tags(text):
     """Sum over all tag sequences of their probability, times the scores beside these tags."""
@@ -123,6 +125,7 @@ def test_best_tags_are_those_written():
         assert emissions(nlp, doc) == pytest.approx(emissions(nlp, beside))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", ["one_best", "marginals"])
 @pytest.mark.parametrize("threshold", [0.0, 0.2])
 @pytest.mark.parametrize("patterns", [None, FREQUENT])
@@ -165,6 +168,7 @@ def test_the_gradient_is_that_of_the_loss():
     assert start - weights_of(tagger_of(half).model).values("trans", is_train=True) == pytest.approx(found / 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sgd_at_once", [False, True])
 def test_what_the_tagger_learns_from_chunks(kind, sgd_at_once):
@@ -181,6 +185,7 @@ def test_what_the_tagger_learns_from_chunks(kind, sgd_at_once):
     assert weights_in_bytes(nlp, NAME) != before[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_frozen_tagger(kind):
     nlp = trained(kind, 15)
@@ -231,6 +236,7 @@ def test_features_from_gold_tags(least, copies):
     assert len(shim.extra["keys"]) == sum(count >= least for count in seen.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_features_from_predicted_tags(kind):
     """The examples have no gold tags: features are made of those that the tagger finds."""
@@ -265,6 +271,7 @@ def test_a_batch_is_heard_once():
         chunker_of(nlp).update(examples_of(nlp))  # others
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings(r"ignore:\[HW003")
 @pytest.mark.parametrize("objective", ["perceptron", "log_likelihood"])
 def test_tagger_with_label_patterns(objective, tmp_path):

@@ -47,6 +47,7 @@ def assert_linked(nlp, name=NAME):
     assert len(layers) == 1 and tagger_of(nlp).listener_map[name] == layers
 
 
+@pytest.mark.long
 def test_linking(tmp_path):
     nlp = ready("joint")
     nlp.to_disk(tmp_path)
@@ -91,6 +92,7 @@ def test_initialization_by_hand_needs_the_pipeline():
     chunker_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp)
 
 
+@pytest.mark.long
 def test_prediction_without_the_tagger(tmp_path):
     nlp = trained("joint")
     with nlp.select_pipes(disable=TAGGER):
@@ -141,6 +143,7 @@ def test_renaming_the_chunker(kind):
     assert through(reloaded(nlp)) == through(nlp)
 
 
+@pytest.mark.long
 def test_sourcing_both():
     source = trained("joint")
     before = through(source)
@@ -154,6 +157,7 @@ def test_sourcing_both():
     assert through(nlp)[0] == gold()
 
 
+@pytest.mark.long
 def test_sourcing_one():
     source = trained("joint")
     nlp = spacy.blank("xx")
@@ -255,6 +259,7 @@ def three_chunkers():
     return nlp
 
 
+@pytest.mark.long
 def test_several_chunkers_listen(tmp_path):
     """Each hears what it asks for, as if it were alone."""
 
@@ -322,6 +327,7 @@ def test_batches_and_empty_docs():
     assert through(nlp)[0] == gold()
 
 
+@pytest.mark.long
 def test_two_processes():
     before = multiprocessing.get_start_method(allow_none=True)
     multiprocessing.set_start_method("spawn", force=True)

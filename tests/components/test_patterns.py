@@ -79,6 +79,7 @@ SKIP = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["max_margin", "perceptron"])
 def test_a_rule_carries_a_label_over_a_distance(objective):
     """What follows "to" is labelled as what follows "from": no first-order feature can tell, one tied weight does."""

@@ -115,6 +115,7 @@ def test_listeners_of_a_renamed_tagger_are_replaced():
     assert through(nlp) == before
 
 
+@pytest.mark.long
 def test_two_processes():
     before = multiprocessing.get_start_method(allow_none=True)
     multiprocessing.set_start_method("spawn", force=True)

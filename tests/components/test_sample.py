@@ -45,6 +45,7 @@ def assert_drawn_from(drawn, expected):
     assert len(counts) > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text, starts", [("old the old", None), ("the cat .", [1, 0, 0]), ("the old cat", [1, 1, 0])])
 @pytest.mark.parametrize("kind", PATTERNS)
 def test_draws_are_of_the_posterior(kind, text, starts):
@@ -91,6 +92,7 @@ def test_empty_docs():
     assert tagger_of(nlp).sample([], 4) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", PATTERNS)
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_labels_that_are_set(kind, overwrite):

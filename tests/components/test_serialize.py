@@ -38,6 +38,7 @@ def all_tags(nlp):
     return [[token.tag_ for token in doc] for doc in tagger_of(nlp).pipe(random_docs(nlp, 60))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_pipeline_from_bytes(variant):
     nlp = ready(variant)
@@ -48,6 +49,7 @@ def test_pipeline_from_bytes(variant):
     assert reloaded(fresh).to_bytes() == fresh.to_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_pipeline_from_disk(variant, tmp_path):
     nlp = ready(variant)
@@ -63,6 +65,7 @@ def test_pipeline_from_disk(variant, tmp_path):
     assert fresh.config == nlp.config
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_scores_of_the_loaded_model_are_equal(variant):
     nlp = ready(variant)
@@ -143,6 +146,7 @@ def test_saved_weights_are_the_averages():
     assert not np.array_equal(ours.values("trans", is_train=True), finished)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_saving_does_not_disturb_training(variant):
     plain, saved = trained(variant, 0), trained(variant, 0)
@@ -154,6 +158,7 @@ def test_saving_does_not_disturb_training(variant):
     assert tagger_of(plain).model.to_bytes() == tagger_of(saved).model.to_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_training_of_a_loaded_model_goes_on(variant):
     nlp = reloaded(trained(variant, 2))

@@ -27,6 +27,7 @@ from .helpers import (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_overfits_a_few_sentences(variant):
     nlp = blank(variant)
@@ -39,6 +40,7 @@ def test_overfits_a_few_sentences(variant):
     assert [[t.tag_ for t in doc] for doc in nlp.pipe(eg.x.copy() for eg in examples_of(nlp))] == gold()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("patterns", [FREQUENT, RULES, ALL_PATTERNS], ids=["frequent", "rules", "all"])
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
 def test_learns_with_every_source_of_patterns(patterns, objective):
@@ -92,6 +94,7 @@ def test_nothing_to_learn_from(variant):
     assert same(before, state(nlp))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_empty_docs_among_others(variant):
     with_empty = [CORPUS_EMPTY, *[(text, tags) for text, tags in SMALL], CORPUS_EMPTY]
@@ -170,6 +173,7 @@ def damage(nlp, name, value):
             parameters[name].values[0] = value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", ["max_margin", "log_likelihood", "frequent"])
 @pytest.mark.parametrize("name, code", [("table", "HS020"), ("trans", "HS021")])
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -141,6 +141,7 @@ def annotated(doc):
     return doc
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", WRITES)
 @FEW
 @given(batch=BATCHES)
@@ -192,6 +193,7 @@ def chunker(kind):
     return chunks.random_chunker(kind, 1, **config)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["patterns", "tags", "entities", *chunks.KINDS])
 @FEW
 @given(batch=BATCHES)
@@ -215,6 +217,7 @@ def test_chunker(kind, batch):
 # Bidirectional taggers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chunked", [False, True])
 @pytest.mark.parametrize("strategy", local_models.STRATEGIES)
 @FEW
@@ -282,6 +285,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", MAKERS)
 def test_training(kind):
     """The same labels and weights, also if the gold or the predicted docs alone are wrapped."""
@@ -302,6 +306,7 @@ def test_loss_of_scores_from_outside():
     assert found[0] == found[1] and found[0][0] > 0
 
 
+@pytest.mark.long
 def test_token_vectors_that_others_share():
     """The network sees white space, as all its listeners must; the tagger learns and predicts from its other rows."""
     nlp = spacy.blank("xx")

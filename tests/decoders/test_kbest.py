@@ -97,6 +97,7 @@ def test_k_must_be_positive(k):
         combine([KBest(np.zeros((1, 2), np.int32), np.zeros(1))], k)
 
 
+@pytest.mark.long
 @given(case=cases(max_labels=3, max_tokens=3, forbidden=False), k=st.sampled_from([1, 4, 25, 10**5]))
 def test_combined_parts_are_the_k_best_of_the_whole(case, k):
     """Independent sequences together: every choice of one labelling each, by the sum of scores."""

@@ -50,6 +50,7 @@ def said_of(lines, end):
     return following
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
 def test_code_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     """Comments after a statement that prints are what it printed; " ..." stands for the rest."""
@@ -113,6 +114,7 @@ def files_of_the_pages(tmp_path, monkeypatch):
         spacy.registry.architectures("letter_emissions.v1")(lambda: Model("letters", lambda *_: ([], None)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page, block", all_blocks("ini"))
 @pytest.mark.usefixtures("files_of_the_pages")
 def test_config_can_be_filled(page, block):

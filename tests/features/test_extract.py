@@ -179,6 +179,7 @@ def test_sentences_of_a_doc_do_not_see_each_other():
     assert sequence_lengths([together, *apart, unknown]).tolist() == [2, 3, 2, 3, 5]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "starts, lengths",
     [

@@ -46,6 +46,7 @@ def test_exact_lookup_is_that_of_a_dict(name):
     assert index.lookup(asked).tolist() == [table.get(int(key), len(keys)) for key in asked]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("sizes", [[1], [1, 2, 3], [16, 5], [1000]])
 def test_keys_that_are_added_get_the_next_rows(name, sizes):

@@ -213,6 +213,7 @@ def tags_of(nlp, corpus):
     return [" ".join(token.tag_ for token in doc) for doc in docs]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
 def test_component_learns_pairs_from_words(objective, tmp_path):
     nlp = trained(objective, sparse(["lower[0]"]))

@@ -29,6 +29,7 @@ from ..strategies import cases
 from .gold import KINDS, gold_mask, tables
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @pytest.mark.parametrize("kind", KINDS)
 @given(case=cases(masks=False, forbidden=False, configurations=3), seed=st.integers(0, 10**6))
@@ -257,6 +258,7 @@ def possible(case, kind, seed):
     return gold
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @given(case=cases(configurations=1, max_labels=3, max_tokens=4, max_sequences=2), seed=st.integers(0, 10**6))

@@ -27,6 +27,7 @@ def late_mean(copies):
     return mean
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 @pytest.mark.parametrize("nonnegative", [False, True])

@@ -65,6 +65,7 @@ def test_memory_of_adagrad_starts_small_and_that_of_additive_is_empty():
     assert Additive().start((2, 3), np.dtype("f4")).size == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", [AdaGrad(0.5), Additive(0.1)])
 def test_minimum_without_penalty(rule):
     np.testing.assert_allclose(minimise(rule), TARGETS, atol=1e-4)
@@ -95,6 +96,7 @@ def test_l1_sets_a_row_without_gradient_to_zero_when_it_is_touched():
     assert parameter.values.tolist() == [[0], [-0.5]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("l1, l2", [(0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.3, 0.2)])
 def test_full_batch_objective_does_not_rise(l1, l2):
     """A chain CRF on 60 tokens with indicator features: loss + l1 |w| + l2 |w|^2 / 2 after every step."""

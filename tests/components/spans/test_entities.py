@@ -53,6 +53,7 @@ def random_finder(seed=0, corpus=CORPUS, **config):
     return random_chunker(seed=seed, examples=lambda nlp: examples_of(nlp, corpus), annotate_ents=True, **config)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_entities_are_learnt_and_written(representation):
     nlp = finder(representation=representation)
@@ -194,6 +195,7 @@ def test_entities_that_are_set_are_found_again(representation, model, preset):
         assert [result.spans for result in best] == expected.best(3)[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_entities_of_an_unknown_type_stay(representation):
     """No chunk reaches into them; they are entities, but no chunks."""

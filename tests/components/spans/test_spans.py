@@ -61,6 +61,7 @@ def test_without_the_skip_chain_nothing_tells(objective):
     assert last[0] == last[1] and last[2] == last[3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["perceptron", "max_margin", "log_likelihood"])
 def test_weights_move(objective):
     nlp = blank(objective=objective, model=tagger_model(patterns=SPANS))
@@ -96,6 +97,7 @@ def test_labels_do_not_depend_on_the_batch():
     assert [[token.tag_ for token in doc] for doc in tagger_of(fresh).pipe(docs, batch_size=9)] == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text, starts", [("old the old .", None), ("the cat the cat", [1, 0, 1, 0]), ("a a a a", None)]
 )

@@ -61,6 +61,7 @@ def plain_beam(case, width):
     return max(best.values(), default=None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1, 2, 4])
 @given(data=st.data())
 def test_narrow_beam_is_its_plain_twin(width, data):

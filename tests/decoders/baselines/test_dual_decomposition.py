@@ -33,6 +33,7 @@ class TestDualDecompositionOfAChain(DecoderContract):
         return DualDecomposition()(case.potentials())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("max_iterations", [1, 10, 60])
 @given(data=st.data())
 def test_bounds_and_certificates(max_iterations, data):
@@ -62,6 +63,7 @@ def random_problem(seed):
     return Case(rng.normal(0, 1, (n_tokens, 3)), rng.normal(0, 1, (3, 3)), lengths, patterns)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_at_least_half_is_solved_with_a_certificate(seed):
     case = random_problem(seed)
@@ -75,6 +77,7 @@ def test_at_least_half_is_solved_with_a_certificate(seed):
     assert (many.iterations[many.certified] < 200).any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_more_iterations_are_never_worse(seed):
     """The dual goes up and down; the smallest bound and the best labels so far are kept."""
@@ -134,6 +137,7 @@ def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
         assert best[m] == max(value(v) for v in oracle.all_labellings(size, 3)) == value(labels[at])
 
 
+@pytest.mark.long
 @given(case=cases(signed=True, max_sequences=6), data=st.data(), cells=st.sampled_from([1, 100, 1000]))
 def test_results_do_not_depend_on_the_rest_of_the_batch(case, data, cells):
     """In any order, and solved in parts."""

@@ -198,6 +198,7 @@ def test_figure_1_d_is_best():
     assert greedy(case.local) == ([1, 1, 0], [2, 1, 3], pytest.approx(d))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prune", [0.0, 0.3])
 @strategies
 @given(case=local_cases(max_tokens=7, max_sequences=6), data=st.data())
@@ -209,6 +210,7 @@ def test_batch_is_the_singles_in_any_order(strategy, prune, case, data):
     np.testing.assert_allclose(paths.scores, [part.scores[0] for part in parts], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.long
 @strategies
 @given(
     case=local_cases(max_tokens=7, max_sequences=6),
@@ -235,6 +237,7 @@ def test_parts_have_so_many_cells(cells, n_parts):
     assert used.call_count == n_parts
 
 
+@pytest.mark.long
 @strategies
 @given(case=local_cases(), add=st.sampled_from([-900.0, -3.0, 2.5, 700.0]), data=st.data())
 def test_constant_added_to_a_token(strategy, case, add, data):
@@ -245,6 +248,7 @@ def test_constant_added_to_a_token(strategy, case, add, data):
         np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.long
 @strategies
 @given(case=local_cases(), data=st.data())
 def test_relabelling_commutes(strategy, case, data):

@@ -89,6 +89,7 @@ class Shuffled(Local):
         return self.rows[token]
 
 
+@pytest.mark.long
 @either
 @any_order
 @pytest.mark.parametrize("n_labels", [3, 5, 23, 45])
@@ -209,6 +210,7 @@ def test_tokens_between_decided_ones_are_classified_last_and_together(order, har
     assert not decided & know_all, "nobody was decided after them in their region"
 
 
+@pytest.mark.long
 @any_order
 @either
 def test_few_calls_for_one_long_sequence(order, hardest):
@@ -269,6 +271,7 @@ def test_one_token_sees_both_ends():
     assert case.local.asked[:2] == [(0, (2, 2, 3, 3)), (1, (2, 2, 3, 3))]
 
 
+@pytest.mark.long
 @either
 @any_order
 def test_classifiers_of_is_what_is_asked(order, hardest):

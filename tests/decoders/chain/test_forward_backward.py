@@ -193,6 +193,7 @@ def test_low_share_and_low_transition_one_after_the_other():
     assert_enumerated(posterior(case), case)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("walk", ["scaled", "every_step", "logarithmic"])
 @pytest.mark.parametrize("representation", ["iob2", "bilou"])
 @given(seed=st.integers(0, 99), lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3))

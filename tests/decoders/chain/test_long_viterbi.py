@@ -35,6 +35,7 @@ def test_best_of_all_labellings(case, piece, warm_up):
         assert table.best == NEVER
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread, warm_up, share", [(0.5, 8, 0.9), (1.5, 8, 0.4), (1.5, 2, 0.0)])
 def test_labels_of_the_whole_sequence(spread, warm_up, share):
     """Where the pieces agree, which they do if the labels depend on each other weakly, or they look far enough."""

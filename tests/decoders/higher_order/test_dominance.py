@@ -135,6 +135,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("n_patterns, options", LARGE)
 def test_large_tries_as_the_plain_walk(seed, n_patterns, options):
@@ -144,6 +145,7 @@ def test_large_tries_as_the_plain_walk(seed, n_patterns, options):
     assert got.scores == pytest.approx(expected.scores)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_large_tries_with_ties_as_the_plain_walk(seed):
     """Scores exactly; of labellings that tie another may be chosen."""

@@ -112,6 +112,7 @@ def test_long_pattern_that_cannot_match_yet(n_tokens):
         np.testing.assert_allclose(got.nodes[:, 0], 1.0)
 
 
+@pytest.mark.long
 @given(case=cases(forbidden=False, max_labels=3, max_tokens=4, max_sequences=2, signed=True, strong=False))
 def test_results_are_finite_differences_of_log_z(case):
     assert_finite_differences(summed, potentials_of(case.doubles()))

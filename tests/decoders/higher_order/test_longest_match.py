@@ -89,6 +89,7 @@ def test_pattern_of_large_weight_in_every_labelling(weight):
     assert got.expected.node_weights[case.pattern_scores().trie.node_of[0]] == pytest.approx(3.0 if weight > 0 else 1.0)
 
 
+@pytest.mark.long
 @given(case=cases(signed=True, forbidden=False, max_labels=3, max_tokens=3, max_sequences=2))
 def test_results_are_finite_differences_of_log_z(case):
     assert_finite_differences(summed, potentials_of(case.doubles()))
@@ -106,6 +107,7 @@ def test_no_patterns_is_the_chain(case):
     np.testing.assert_allclose(sums.expected.trans, of_chain.expected.trans, atol=1e-12)
 
 
+@pytest.mark.long
 @given(case=cases(signed=True, max_sequences=7), data=st.data(), cells=st.sampled_from([1, 60, 200]))
 def test_posterior_of_a_batch_is_that_of_its_sequences(case, data, cells):
     """In any order, and walked in parts."""

@@ -121,6 +121,7 @@ def columns(cells, least):
     return Tuning(column_cells=cells, min_columns=least)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cells, least", [(0, 1), (0, 2), (40, 1), (200, 3)])
 @given(data=st.data())
 def test_parts_of_a_batch_change_nothing(cells, least, data):

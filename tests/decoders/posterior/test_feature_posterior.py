@@ -75,6 +75,7 @@ def test_segments_are_the_enumerated_ones(restricted, data, signed, seed):
     assert_close([marginals(case).segments(*segments, goes_on)], [expected])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("with_arcs", [False, True])
 @pytest.mark.parametrize("signed", [False, True])
 @given(data=st.data(), seed=st.integers(0, 99))

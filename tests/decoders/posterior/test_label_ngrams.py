@@ -105,6 +105,7 @@ def test_places_asked_for_in_any_order(case, seed):
             assert_same(as_table(lattice, PLACES[i], threshold), expected)
 
 
+@pytest.mark.long
 @given(case=cases(max_labels=3, max_tokens=4, max_sequences=4), threshold=st.sampled_from([0.0, 0.1]))
 def test_each_sequence_alone_is_as_in_the_batch(case, threshold):
     case = fit(case)
@@ -230,6 +231,7 @@ def smooth_loss(lattice, rng, threshold):
     return loss, lambda: lattice.backprop(given)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threshold", [0.0, 0.05])
 @pytest.mark.parametrize("seed", range(3))
 def test_gradient_of_any_numbers(seed, threshold):
@@ -248,6 +250,7 @@ def test_gradient_of_any_numbers(seed, threshold):
         assert oracle.relative_error(got, expected) < 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threshold", [0.0, 0.04])
 @pytest.mark.parametrize("seed", range(3))
 def test_gradient_through_marginals_of_a_chain(seed, threshold):

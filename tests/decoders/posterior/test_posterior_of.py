@@ -68,12 +68,14 @@ def assert_all(case, seed, tolerance=1e-9):
     return posterior
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_everything_is_the_enumerated(kind, data, seed):
     assert_all(draw(data, kind), seed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_everything_is_the_enumerated_where_scores_are_far_apart(kind, data, seed):
@@ -132,6 +134,7 @@ def large_case(kind, scale, seed, tied):
     return case
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", ["chain", "edge scores", "patterns", "configurations"])
 def test_rows_of_scores_of_any_size(kind, scale):
@@ -160,6 +163,7 @@ def test_rows_of_scores_of_any_size(kind, scale):
     assert known >= 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("forbidden", [False, True])
 def test_rows_of_long_sequences(scale, forbidden):

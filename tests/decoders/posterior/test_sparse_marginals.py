@@ -53,6 +53,7 @@ def test_of_a_chain(threshold, case):
     assert_enumerated(case, threshold)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threshold", THRESHOLDS[1:])
 @given(case=cases(strong=False))
 def test_with_label_patterns(threshold, case):

@@ -114,6 +114,7 @@ def test_patterns_are_their_plain_twin(seed, scale):
         assert paths.scores == pytest.approx([score for score, _ in plain])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_k_best_and_path_score_with_weights_of_any_sign(seed):
     for single in random_case(seed, signed=True).singles():

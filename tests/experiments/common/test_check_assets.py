@@ -54,6 +54,7 @@ def test_assets_are_in_order():
     assert process.returncode == 0 and "No problems found" in process.stdout, process.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "file,damage,message",
     [

@@ -26,6 +26,7 @@ def metrics(tmp_path):
     return tmp_path / "metrics"
 
 
+@pytest.mark.long
 def test_report(metrics, tmp_path):
     process = run(SCRIPT, tmp_path / "new" / "control.md", metrics)
     assert process.returncode == 0, process.stdout
@@ -42,6 +43,7 @@ def test_report(metrics, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_nothing_measured(tmp_path):
     process = run(SCRIPT, tmp_path / "control.md", tmp_path)
     assert process.returncode == 1 and "No measurements of both kinds" in process.stdout

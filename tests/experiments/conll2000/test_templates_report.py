@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import srsly
 
 from ...repository import ROOT, run
@@ -19,6 +20,7 @@ def model(task, order, right, representation=None):
     return {"task": task, "representation": representation, "order": order, "strategies": strategies}
 
 
+@pytest.mark.long
 def test_report(tmp_path):
     models = {
         "b": model("tags", 2, {"left_to_right": 7, "easiest_first": 9}),

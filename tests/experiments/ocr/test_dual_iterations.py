@@ -1,5 +1,6 @@
 """experiments/ocr/dual_iterations.py on invented letters."""
 
+import pytest
 import srsly
 
 from ...repository import ROOT, run
@@ -8,6 +9,7 @@ from .toy import toy_file
 SCRIPT = ROOT / "experiments" / "ocr" / "dual_iterations.py"
 
 
+@pytest.mark.long
 def test_rows(tmp_path):
     """Bounds come down with the iterations, to the score of the best labelling where all is certified."""
     data = toy_file(tmp_path / "letter.data.gz", noise=0.2)

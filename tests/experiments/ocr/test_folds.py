@@ -42,6 +42,7 @@ SYSTEMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("config, objective", SYSTEMS)
 def test_folds_and_orders(config, objective, data, tmp_path, capsys):
     found = folds_of(data, tmp_path / "new" / "x.json", config, folds="0,2", orders="1,3", objective=objective)
@@ -118,6 +119,7 @@ def test_unknown_fold(folds, missing, data, tmp_path, capsys):
     )
 
 
+@pytest.mark.long
 def test_command_line(data, tmp_path):
     arguments = ["--data", data, "--output", tmp_path / "x.json", "--folds", "1", "--orders", "1,2"]
     process = run(SCRIPT, *arguments, "--iterations", "1", "--objective", "perceptron", "--min-count", "1")

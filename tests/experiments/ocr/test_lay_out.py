@@ -75,6 +75,7 @@ def test_letters_that_cannot_be_read(tmp_path):
         script("ocr/lay_out").main(tmp_path / "out.gz", file=str(path))
 
 
+@pytest.mark.long
 def test_letters_on_the_command_line(tmp_path):
     path = write(tmp_path / "mine.data", file_fields([("cab", 0)]))
     process = run(SCRIPT, tmp_path / "out.gz", "--file", path, "--environment", "", folder=tmp_path)

@@ -21,6 +21,7 @@ def measured(accuracies, fold_numbers=(0, 1), iterations=50):
     return {"data_folds": [0, 1, 2, 3, 4], "runs": runs, "means": means}
 
 
+@pytest.mark.long
 def test_report(tmp_path):
     pytest.importorskip("matplotlib")
     systems = {
@@ -57,6 +58,7 @@ def test_report(tmp_path):
     assert again.returncode == 0 and [(tmp_path / "new" / name).read_bytes() for name in pictures] == first
 
 
+@pytest.mark.long
 def test_words(tmp_path):
     """Means and standard deviations over folds; gains are fold by fold."""
     table = {(0, 1): (0.5, 0.25), (1, 1): (0.75, 0.5), (0, 7): (0.75, 0.25), (1, 7): (0.875, 0.25)}
@@ -77,6 +79,7 @@ def test_words(tmp_path):
     assert rows[3] == ["CRF", "7", "70", *gains, *settings]
 
 
+@pytest.mark.long
 def test_iterations_of_dual_decomposition(tmp_path):
     rows = [
         {"trained": "exact", "iterations": 1, "accuracy": 0.625, "certified": 0.0, "bound": 5.0},

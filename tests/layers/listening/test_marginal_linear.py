@@ -182,6 +182,7 @@ def test_no_tokens(docs):
         assert [part.shape for part in scores] == [(0, L)] * len(docs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("drop", [0.0, 0.3])
 @pytest.mark.parametrize("threshold", [0.0, 0.25])
 def test_gradients_are_those_of_finite_differences(threshold, drop):

@@ -294,6 +294,7 @@ DAMAGED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage, problem", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_weights_are_refused_and_change_nothing(damage, problem):
     model = trained(2).model

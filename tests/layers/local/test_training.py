@@ -91,6 +91,7 @@ def applied_gradient(problem, visible, W, texts):
     return {f: (w - after.get(f, np.zeros(L))) / 1e6 for f, w in W.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order, visible", CLASSIFIERS)
 def test_gradient_is_that_of_finite_differences(order, visible):
     problem = ready(order)
@@ -256,6 +257,7 @@ def test_dropout_does_not_change_the_rows_of_the_batch():
     assert all(map(np.array_equal, problem.batch.rows, before))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("visible, width", [(0, 0.5), (3, 1.0), (3, 2.0)])
 def test_converged_classifier_satisfies_the_inequality_constraints(visible, width):
     problem = Problem(1, 5, n_docs=12, n_words=4)
@@ -338,6 +340,7 @@ def test_worker_that_dies(call):
         getattr(training, call)(*([ready(1).batch, 0.0] if call == "gradient" else []))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start_method", ["fork", "spawn"], indirect=True)
 def test_workers_outlive_an_interrupt(start_method):
     """Ctrl-C goes to all processes of a training, which then saves its last model."""

@@ -84,6 +84,7 @@ def test_other_weights_and_forgotten_words():
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_bytes", [0, 4 * L * 7, 4 * L * 40])
 def test_bounded_memory(n_bytes):
     """Scores are forgotten when they are too many, but never those that are asked for just now."""
