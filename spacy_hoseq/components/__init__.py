@@ -3,8 +3,12 @@
 spaCy finds them through entry points.
 """
 
-from .bidirectional_tagger import HoseqBidirectionalTagger
-from .chunker import HoseqChunker
-from .tagger import HoseqTagger
+from ..front_door import names_of
 
-__all__ = ["HoseqBidirectionalTagger", "HoseqChunker", "HoseqTagger"]
+HOMES = {
+    "HoseqBidirectionalTagger": "bidirectional_tagger",
+    "HoseqChunker": "chunker",
+    "HoseqTagger": "tagger",
+}
+__all__ = sorted(HOMES)
+__getattr__ = names_of(__name__, HOMES)

@@ -5,26 +5,21 @@ one of your own), `HigherOrderTagger` makes potentials of them, `LocalClassifier
 `weights_of` finds what a layer has learnt; `Tuning` says how work is cut.
 """
 
-from .emissions.neural import SumEmissions, Tok2VecLinear
-from .emissions.sparse_linear import SparseLinear
-from .listening.listener import MarginalListener, make_marginal_listener
-from .listening.marginal_linear import MarginalLinear
-from .local.classifiers import LocalClassifiers
-from .structured import HigherOrderTagger, TaggerModel
-from .tuning import Tuning
-from .weights.shim import WeightsShim, weights_of
+from ..front_door import names_of
 
-__all__ = [
-    "HigherOrderTagger",
-    "LocalClassifiers",
-    "MarginalLinear",
-    "MarginalListener",
-    "SparseLinear",
-    "SumEmissions",
-    "TaggerModel",
-    "Tok2VecLinear",
-    "Tuning",
-    "WeightsShim",
-    "make_marginal_listener",
-    "weights_of",
-]
+HOMES = {
+    "HigherOrderTagger": "structured",
+    "LocalClassifiers": "local.classifiers",
+    "MarginalLinear": "listening.marginal_linear",
+    "MarginalListener": "listening.listener",
+    "SparseLinear": "emissions.sparse_linear",
+    "SumEmissions": "emissions.neural",
+    "TaggerModel": "structured",
+    "Tok2VecLinear": "emissions.neural",
+    "Tuning": "tuning",
+    "WeightsShim": "weights.shim",
+    "make_marginal_listener": "listening.listener",
+    "weights_of": "weights.shim",
+}
+__all__ = sorted(HOMES)
+__getattr__ = names_of(__name__, HOMES)

@@ -4,23 +4,20 @@ A `PatternSource` is what to write for patterns of one's own: it defines `Patter
 rules fire (`fired_rules`). Several of them are one by `PatternSources`.
 """
 
-from .chunk_words import ChunkWords
-from .frequent import FrequentTransitions
-from .rules import RulePatterns
-from .same_string import SameStringPairs
-from .same_word import SameWordPairs
-from .sources import ConfigurationFeatures, FiredRules, PatternFeatures, PatternSource, PatternSources, fired_rules
+from ..front_door import names_of
 
-__all__ = [
-    "ChunkWords",
-    "ConfigurationFeatures",
-    "FiredRules",
-    "FrequentTransitions",
-    "PatternFeatures",
-    "PatternSource",
-    "PatternSources",
-    "RulePatterns",
-    "SameStringPairs",
-    "SameWordPairs",
-    "fired_rules",
-]
+HOMES = {
+    "ChunkWords": "chunk_words",
+    "ConfigurationFeatures": "sources",
+    "FiredRules": "sources",
+    "FrequentTransitions": "frequent",
+    "PatternFeatures": "sources",
+    "PatternSource": "sources",
+    "PatternSources": "sources",
+    "RulePatterns": "rules",
+    "SameStringPairs": "same_string",
+    "SameWordPairs": "same_word",
+    "fired_rules": "sources",
+}
+__all__ = sorted(HOMES)
+__getattr__ = names_of(__name__, HOMES)

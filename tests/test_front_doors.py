@@ -1,0 +1,29 @@
+"""What the packages export, and that asking for one thing does not load all others."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+ROOMS = ["compaction", "components", "decoders", "features", "layers", "learning", "patterns"]
+TAGGER = """
+import sys
+import spacy_hoseq.components.tagger
+for part in ("components.chunker", "components.bidirectional_tagger", "layers.local", "patterns.rules"):
+    assert f"spacy_hoseq.{part}" not in sys.modules, part
+"""
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_exported_names_are_there(room):
+    package = importlib.import_module(f"spacy_hoseq.{room}")
+    assert list(package.__all__) == sorted(package.__all__) and package.__all__
+    for name in package.__all__:
+        assert getattr(package, name) is not None, name
+    with pytest.raises(AttributeError, match="nothing_of_that_name"):
+        package.nothing_of_that_name  # noqa: B018
+
+
+def test_a_component_is_loaded_without_the_others():
+    subprocess.run([sys.executable, "-c", TAGGER], check=True)
