@@ -11,6 +11,7 @@ from spacy.training import Example
 
 from ..arrays import Floats32, Keys, Labels
 from ..errors import Errors
+from ..features.sequences import by_doc
 from .gold import LabelTable
 
 ATTRIBUTES = {"tag": [TAG], "pos": [POS]}  # those of spaCy that labels are written to; all others are extensions
@@ -111,10 +112,11 @@ class TokenLabels:
 
     def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
         """Set the labels of each Doc, ids in the table; those that are set already stay, unless `overwrite`."""
-        for doc, ids in zip(docs, labels, strict=True):
-            values = table.values.take(ids)
-            if self.space and (ids < 0).any():
+        flat = np.concatenate([np.zeros(0, np.int32), *labels])
+        if self.space and (flat < 0).any():
+            for doc in docs:
                 doc.vocab.strings.add(self.space)
+        for doc, values in zip(docs, by_doc(table.values.take(flat), docs), strict=True):
             if not overwrite and self.is_set(doc):
                 preset = self.read(doc)
                 values = np.where(preset != 0, preset, values)
