@@ -118,6 +118,7 @@ def collections():
     gc.unfreeze()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pass_seconds", [0.02, 0.0005])
 def test_garbage_is_collected_between_passes_that_leave_some(benchmarks, collections, pass_seconds):
     """Before every pass of 20 ms, but not before each of many short ones."""

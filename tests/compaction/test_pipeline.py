@@ -29,6 +29,7 @@ def tagger_scores(nlp):
     return nlp.evaluate(examples_of(nlp))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", ["max_margin", "frequent", "log_likelihood"])
 def test_taggers_keep_their_accuracy(variant):
     nlp = trained(variant)
@@ -63,6 +64,7 @@ def test_same_bytes_every_time():
     assert again.after.features <= again.before.features
 
 
+@pytest.mark.long
 def test_bidirectional_taggers_keep_their_accuracy():
     nlp = bidirectional.trained(model=bidirectional.local(order=1))
     result = compact_pipeline(nlp, examples_of(nlp), 0.0)

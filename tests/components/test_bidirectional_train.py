@@ -122,6 +122,7 @@ def test_training_of_tags(tagged, tmp_path):
     assert evaluate(str(tmp_path / "model-best"), tagged, gold_preproc=True, silent=True)["tag_acc"] == 1.0
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
 def test_training_is_reproducible(tagged, tmp_path):
     found = []
@@ -153,6 +154,7 @@ def test_commands(tagged, tmp_path):
     assert tagger_of(init_nlp(again)).labels == LABELS
 
 
+@pytest.mark.long
 def test_training_of_chunks(tmp_path):
     nlp = spacy.blank("xx")
     path = corpus_file(tmp_path / "chunks.spacy", [chunked_doc(nlp, *pair) for pair in CHUNKED])

@@ -35,6 +35,7 @@ def model_bytes(nlp):
     return tagger_of(nlp).model.to_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_learns(strategy, order):
@@ -43,6 +44,7 @@ def test_every_strategy_learns(strategy, order):
     assert [[t.tag_ for t in doc] for doc in nlp.pipe(text for text, _ in CORPUS)] == gold()
 
 
+@pytest.mark.long
 def test_neighbours_teach_what_words_do_not():
     """x is A after B and B after A, at whichever end the known word is."""
     corpus = [("a x x x", "A B A B"), ("b x", "B A"), ("b x x", "B A B"), ("x b", "A B"), ("x x x a", "B A B A")]

@@ -142,6 +142,7 @@ def test_missing_or_truncated_file(damaged, part, share):
     assert_refused(damaged)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["cfg", "model"])
 @pytest.mark.parametrize("data", [b"hello", b"[1, 2]", b"null", bytes(1000)])
 def test_file_of_another_program(damaged, part, data):

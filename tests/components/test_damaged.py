@@ -93,6 +93,7 @@ CFG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CFG.values(), ids=CFG)
 def test_settings_that_cannot_be(damaged, change):
     path = damaged / "hoseq_tagger" / "cfg"

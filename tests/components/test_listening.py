@@ -218,6 +218,7 @@ def test_training_while_the_tagger_annotates():
     assert through(nlp) == through(other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("least", [1, 2])
 @pytest.mark.parametrize("copies", [1, 250])
 def test_features_from_gold_tags(least, copies):

@@ -241,6 +241,7 @@ def test_every_change_of_labels_is_refused(loader, saved):
     assert n > 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loader", NAMES[:3], indirect=True)
 @pytest.mark.parametrize("entries", [{}, {"the": ["N"]}, {"the": ["D"], "unseen": ["N", "A"]}])
 def test_another_tag_dictionary_is_refused(loader, saved, entries):
@@ -250,6 +251,7 @@ def test_another_tag_dictionary_is_refused(loader, saved, entries):
     assert loader.says({**own, "cfg": json.dumps({**cfg, "tag_dictionary": entries}).encode()}) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loader", ["hoseq_tagger", "hoseq_chunker"], indirect=True)
 def test_parts_of_two_trainings(loader, saved, other_training, tmp_path):
     """As many labels, and weights of the same shape."""
@@ -260,6 +262,7 @@ def test_parts_of_two_trainings(loader, saved, other_training, tmp_path):
     assert loader.says({"cfg": other["cfg"], "model": own["model"]}) is None
 
 
+@pytest.mark.long
 @each
 def test_settings_in_the_file_change_nothing(loader, saved):
     """They are those of the config, which may override what was saved."""

@@ -87,6 +87,7 @@ def test_perceptron_learns(kind):
     assert sum(a == b for a, b in pairs) >= 0.9 * len(pairs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["alone", "sum with shared"])
 def test_overfits_with_patterns(kind):
     nlp = fitted(kind, patterns=FREQUENT)
@@ -164,6 +165,7 @@ def test_listener_is_replaced_in_sourcing(tmp_path):
     assert tagged(nlp) == gold()
 
 
+@pytest.mark.long
 def test_sourced_together():
     source = fitted("shared")
     nlp = spacy.blank("xx")

@@ -30,6 +30,7 @@ def test_types_of_another_model():
     assert chunks.chunker_of(nlp).tags[1] == "U-xNP"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("helpers", [tags, bidirectional])
 def test_another_dictionary(helpers):
     nlp = helpers.trained()

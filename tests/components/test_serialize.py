@@ -169,6 +169,7 @@ def test_training_of_a_loaded_model_goes_on(variant):
     assert tagger_of(nlp).labels == LABELS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_pickling_of_the_component(variant):
     nlp = ready(variant)

@@ -120,6 +120,7 @@ def test_labels_are_missing_without_the_file(config):
         nlp.update([example(nlp, "the cat", "D N")], losses={})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hash_rows, learnt", [(1, False), (300, True)])
 def test_hashed_rows(hash_rows, learnt):
     nlp = blank(model=tagger_model(sparse(hash_rows=hash_rows)))

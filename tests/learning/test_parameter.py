@@ -95,6 +95,7 @@ def test_update_without_gradient_counts():
     assert parameter.n_updates == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("late", [False, True])
 def test_average_over_many_updates_in_single_precision(late):
     rng, total = np.random.default_rng(1), np.zeros(4)

@@ -86,6 +86,7 @@ def rules_with_weights(nlp):
     return {rules[number]["name"] for number in set(features.rule_of.tolist())}
 
 
+@pytest.mark.long
 def test_rules_whose_tags_are_missing_are_left_out(nlp, corpus):
     """The corpus has no FW, for one, and no VN; a rule that needs one of them has no patterns."""
     known = {token.tag_ for doc in docs_of(corpus, "train", nlp.vocab) for token in doc}

@@ -90,6 +90,7 @@ def frequent(kind, conll, trees):
         yield Counter({**{key: counts.inside[kind][key] for key in top}, "": rest})
 
 
+@pytest.mark.long
 def test_trees_agree_with_conll(both):
     conll, trees = both
     found = {

@@ -311,6 +311,7 @@ def test_other_decoders_refuse_them(name):
         OTHERS[name](small().potentials())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("far", [0.0, 400.0])
 def test_gradient_is_that_of_finite_differences(far):
     """Of a smooth function of nodes and pairs, by every score; far: where scaled probabilities would vanish."""

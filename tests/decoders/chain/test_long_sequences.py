@@ -84,6 +84,7 @@ def check_patterns(decoder, n_tokens, tuning=TUNING):
     assert paths.scores.tolist() == [1.25 * n_tokens / 4 + n_tokens - 3]
 
 
+@pytest.mark.long
 def test_posterior():
     check_posterior(100_000, change=-0.5)
 

@@ -80,6 +80,7 @@ def test_posterior_of_a_batch_is_the_enumerated_one(factor, data):
     assert_enumerated(got, case)
 
 
+@pytest.mark.long
 @given(case=cases(signed=True, forbidden=False, configurations=4, max_labels=3, max_tokens=3, max_sequences=2))
 def test_results_are_finite_differences_of_log_z(case):
     case = case.doubles()

@@ -40,6 +40,7 @@ def test_last_tenth_is_for_development(corpora, tmp_path):
     assert (tmp_path / "output" / "test.conll").read_text(encoding="utf8") == TEST
 
 
+@pytest.mark.long
 def test_without_test_file_the_dev_part_stands_for_it(corpora, tmp_path):
     (corpora / "train.txt").write_text(TRAIN, encoding="utf8")
     assert lay_out(tmp_path, "--folder", corpora) == [boats(*range(23)), boats(23, 24), boats(23, 24)]
@@ -59,6 +60,7 @@ def test_folder_conll2000_in_the_folder(corpora, tmp_path):
     assert lay_out(tmp_path, "--environment", corpora)[1] == boats(23, 24)
 
 
+@pytest.mark.long
 def test_folder_goes_before_environment_before_assets(corpora, tmp_path):
     folders = {name: corpora / name for name in ("folder", "environment", "assets")}
     for name, folder in folders.items():

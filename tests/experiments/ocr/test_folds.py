@@ -66,6 +66,7 @@ def test_folds_and_orders(config, objective, data, tmp_path, capsys):
     ]
 
 
+@pytest.mark.long
 def test_accuracy_is_of_the_other_folds(tmp_path):
     """What fold 0 shows is enough for fold 1, but fold 1 shows one letter only."""
     words = [(text, 0) for text in [*WORDS, "a"]] + [("a", 1), ("a", 1)]
@@ -76,6 +77,7 @@ def test_accuracy_is_of_the_other_folds(tmp_path):
     assert known == 1 and unknown == pytest.approx(letters.count("a") / len(letters))
 
 
+@pytest.mark.long
 def test_words_of_the_test_part_are_not_in_training(tmp_path):
     """Fold 0 learns without the word a, fold 2 without the word c, so that nothing is known of these letters."""
     data = write(tmp_path / "letter.data", file_fields([(text, fold) for fold in (0, 1, 2) for text in "abcabc"]))
@@ -87,6 +89,7 @@ def test_words_of_the_test_part_are_not_in_training(tmp_path):
         assert (one["batch_size"], one["dropout"]) == (10, 0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("min_count", [1, 2])
 def test_patterns_up_to_an_order(min_count, data, tmp_path):
     """As many as parts of order + 1 letters, and shorter ones of three or more, occur in the words of a fold."""

@@ -254,6 +254,7 @@ def test_toy_writes_what_the_format_says(tmp_path):
     assert all(pixel[f"p_{row}_{column}"] == str(int(image_of("b")[row, column])) for row, column in np.ndindex(16, 8))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not any(path.exists() for path in REAL), reason="HOSEQ_CORPORA names no folder with letter.data")
 def test_real_letters():
     path = next(path for path in REAL if path.exists())

@@ -100,6 +100,7 @@ def test_words_that_are_numbered_anew():
         assert np.array_equal(np.concatenate(model.predict([doc])), scores)
 
 
+@pytest.mark.long
 def test_several_threads():
     docs = texts(n=200)
     model = layer(docs)

@@ -103,6 +103,7 @@ def test_scores_do_not_depend_on_what_else_is_asked(order):
         assert alone(at, visible[q : q + 1], np.array([0]), contexts[q : q + 1]).tobytes() == found[q].tobytes()
 
 
+@pytest.mark.long
 def test_labels_that_are_not_seen_change_nothing():
     problem, rng, seen = trained(2), np.random.default_rng(2), np.arange(4)
     scores = problem.model.predict(new_docs())
