@@ -40,12 +40,17 @@ class Warnings(metaclass=_WithCodes):
         'The component "{name}" ({where}) was saved by an earlier version, without the digest that tells whether '
         "labels and weights are of one training. Save it anew: `spacy.load(path).to_disk(new_path)`."
     )
+    HW008 = (
+        'The last {n_unseen} of the {n_updates} updates of the component "{name}" were not followed by an evaluation, '
+        "so `model-best` of a training does not know them. Evaluate more often ([training] eval_frequency), or take "
+        "the batcher `spacy_hoseq.batch_by_share.v1`: `python -m spacy hoseq init` writes a config that has it."
+    )
 
 
 class Errors(metaclass=_WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
-    HS11x compact models."""
+    HS11x commands, batches."""
 
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
@@ -297,4 +302,10 @@ class Errors(metaclass=_WithCodes):
         "A process that annotates texts has ended: {problem}. It may have run out of memory; take fewer texts at a "
         "time (--docs-per-file) or fewer processes (--n-process). The files that are written are complete."
     )
-    HS115 = "There is a file at {path} already. Give another one, or --force to replace it when all is converted."
+    HS115 = "There is a file at {path} already. Give another one, or --force to replace it."
+    HS116 = 'There is no recipe "{name}". Known are {known}.'
+    HS117 = 'spaCy has no language "{lang}". Give the code of one that it has ("en", "zh", ...), or "xx" for any other.'
+    HS118 = (
+        "Batches must be at least one in an epoch, and have room for at least one word; got n_batches = {n_batches}, "
+        "max_words = {max_words}."
+    )

@@ -37,6 +37,7 @@ PERMITTED = {
     },
     "compaction": {"numpy", "spacy", "thinc", "components", "layers", "learning", "arrays", "errors"},
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
+    "recipes": {"spacy.util", "errors"},
     "scorers": {"numpy", "spacy", "words", "errors"},
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ import warnings
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
@@ -28,6 +28,7 @@ from .initialization import batches
 from .saving import SavedComponent
 
 MOST = 1e6  # score that no weights reach which learn something
+UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
 
 
 class SequenceComponent(SavedComponent):
@@ -52,6 +53,7 @@ class SequenceComponent(SavedComponent):
         self.cfg: Dict[str, Any] = {"labels": [], **cfg}
         self._annotation = annotation
         self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
+        self._n_updates, self._n_evaluated = 0, 0  # in this process, and how many of them had been at the last `score`
 
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
@@ -96,6 +98,7 @@ class SequenceComponent(SavedComponent):
             return losses
         self._require_labels()
         loss = self._learn(examples, docs, drop)
+        self._n_updates += 1
         if sgd not in (None, False):
             self.finish_update(sgd)
         losses[self.name] += loss
@@ -117,12 +120,22 @@ class SequenceComponent(SavedComponent):
         """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if none of it counts in
         training."""
         scores: Dict[str, Any] = super().score(examples, **settings)
+        self._n_evaluated = self._n_updates
         weights, self._score_weights = self._score_weights, None
         if weights and scores and not any(weights.get(score) for score in scores):
             pairs = ", ".join(f"{score} = {weight}" for score, weight in weights.items() if weight is not None)
             names = ", ".join(score for score in scores if not score.endswith("_per_type"))
             warnings.warn(Warnings.HW004.format(name=self.name, scores=names, weights=pairs or "none"), stacklevel=2)
         return scores
+
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+        """As all components of spaCy. WARNS [HW008]: a training that evaluates has ended, and its evaluations know
+        nothing of many of the updates."""
+        super().to_disk(path, exclude=exclude)
+        n_unseen = self._n_updates - self._n_evaluated
+        if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
+            numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
+            warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:

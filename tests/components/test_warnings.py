@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+import spacy
 from thinc.api import ConfigValidationError
 
 from spacy_hoseq.components.tagger import HoseqTagger
@@ -220,3 +221,44 @@ def test_what_a_chunker_requires():
     assert analysis["summary"]["hoseq_chunker"]["requires"] == ["token.tag"]
     assert analysis["problems"] == {"hoseq_tagger": [], "hoseq_chunker": []}
     assert chunks.blank().analyze_pipes()["problems"] == {"hoseq_chunker": ["token.tag"]}
+
+
+# Updates that no evaluation follows
+
+
+def saved_after(folder, n_before, n_behind, *, evaluates=True, blank=tags.blank, examples=examples_of):
+    """The warnings of saving a component after so many updates before and behind an evaluation."""
+    nlp = initialized(blank(), examples)
+    data = examples(nlp)
+    for n_updates, is_followed in ((n_before, evaluates), (n_behind, False)):
+        for _ in range(n_updates):
+            nlp.update(data)
+        if is_followed:
+            nlp.evaluate(data)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        nlp.to_disk(folder)
+    return [str(warning.message) for warning in seen]
+
+
+def test_training_that_ends_before_it_is_evaluated_again(tmp_path):
+    """As with an `eval_frequency` of more updates than there are: `model-best` is the model after the first one."""
+    (warning,) = saved_after(tmp_path, 1, 9)
+    assert warning.startswith('[HW008] The last 9 of the 10 updates of the component "hoseq_tagger"')
+    (warning,) = saved_after(tmp_path, 7, 3, blank=chunks.blank, examples=chunks.examples_of)
+    assert warning.startswith('[HW008] The last 3 of the 10 updates of the component "hoseq_chunker"')
+
+
+@pytest.mark.parametrize("n_before, n_behind, evaluates", [(10, 0, True), (8, 2, True), (0, 10, False), (0, 0, True)])
+def test_training_that_is_evaluated_or_never_was(n_before, n_behind, evaluates, tmp_path):
+    """A loop in Python need not evaluate at all."""
+    assert saved_after(tmp_path, n_before, n_behind, evaluates=evaluates) == []
+
+
+def test_updates_of_an_earlier_training_do_not_count(tmp_path):
+    saved_after(tmp_path, 1, 9)
+    nlp = spacy.load(tmp_path)
+    nlp.evaluate(examples_of(nlp))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nlp.to_disk(tmp_path)

@@ -1,0 +1,41 @@
+"""`python -m spacy hoseq init`: a config to begin with."""
+
+from pathlib import Path
+from typing import Optional
+
+import typer
+from wasabi import msg
+
+from ..errors import Errors
+from ..recipes import RECIPES, recipe
+from .app import hoseq_cli
+
+LIST = "; ".join(f"{name}: {each.what}" for name, each in RECIPES.items())
+STANDARD_OUTPUT = Path("-")
+
+
+@hoseq_cli.command("init")
+def init_cli(
+    # fmt: off
+    name: str = typer.Argument(..., metavar="RECIPE", help=LIST),
+    lang: Optional[str] = typer.Option(None, "--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"),
+    output: Path = typer.Option(STANDARD_OUTPUT, "--output", "-o", help="File to write (-: standard output)"),
+    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
+    # fmt: on
+) -> None:
+    """Write a config for `spacy train`, complete and with comments, that fits corpora of any size.
+
+    DOCS: docs/reference/configs.md
+    """
+    try:
+        text = recipe(name, lang)
+        if output == STANDARD_OUTPUT:
+            print(text, end="")
+            return
+        if output.exists() and not force:
+            raise ValueError(Errors.HS115.format(path=output))
+        output.write_text(text, encoding="utf8")
+    except (OSError, ValueError) as error:
+        msg.fail("Nothing written", str(error), exits=1)
+    msg.good(f"{output}: {RECIPES[name].what}")
+    msg.text(f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR")

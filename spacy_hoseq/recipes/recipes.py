@@ -1,0 +1,72 @@
+"""Configs to begin with, by name: `python -m spacy hoseq init NAME`.
+
+A recipe is a stack of the .cfg files beside this one, over `frame.cfg`; each file holds what it changes. The language
+sets `nlp.lang`, and for Chinese the templates and the tokenizer.
+"""
+
+from pathlib import Path
+from typing import Dict, NamedTuple, Optional, Tuple
+
+from spacy.util import get_lang_class
+
+from ..errors import Errors
+from .sections import Layer, composed, read_layer, text_of
+
+
+class Recipe(NamedTuple):
+    """what: what it trains. files: its layers, without the frame. lang: its language if none is given."""
+
+    what: str
+    files: Tuple[str, ...]
+    lang: str = "en"
+
+
+RECIPES: Dict[str, Recipe] = {
+    "tagger": Recipe("tags, first order", ("tagger",)),
+    "higher-order": Recipe("tags, with frequent label sequences as patterns", ("tagger", "higher-order")),
+    "crf": Recipe("tags with probabilities that mean what they say", ("tagger", "crf")),
+    "bidirectional": Recipe("tags, the easiest word first", ("bidirectional",)),
+    "chunker": Recipe("chunks from words and given tags", ("chunker",)),
+    "pipeline": Recipe("tags, and chunks from their probabilities", ("tagger", "crf", "chunker", "pipeline")),
+    "entities": Recipe("entities from words", ("chunker", "entities")),
+    "chinese": Recipe("tags of Chinese words, with rules as patterns", ("tagger", "chinese"), "zh"),
+    "neural": Recipe("tags, from sparse features and a network together", ("tagger", "neural")),
+}
+CHARACTERS = {  # what is asked of words in letters -> of words in Chinese characters
+    "english_pos_templates": "chinese_pos_templates",
+    "chunk_word_templates": "word_entity_templates",
+    "entity_templates": "character_entity_templates",
+}
+TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS}  # of a language that has a file of its own, too
+TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
+
+
+def recipe(name: str, lang: Optional[str] = None) -> str:
+    """A complete config as text, with comments, for `spacy train`.
+
+    name (str): one of RECIPES. lang (str): a language of spaCy's; None: that of the recipe.
+    RAISES ValueError [HS116]: there is no such recipe; [HS117]: no such language.
+    """
+    if name not in RECIPES:
+        raise ValueError(Errors.HS116.format(name=name, known=", ".join(RECIPES)))
+    lang = RECIPES[name].lang if lang is None else lang
+    files = ["frame", *RECIPES[name].files, *([lang] if lang in TEMPLATES else [])]
+    layer = composed([*map(layer_of, files), read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
+    text = text_of(Layer([*layer.heading, TRAINED_BY], layer.sections))
+    for letters, characters in TEMPLATES.get(lang, {}).items():
+        text = text.replace(f'"spacy_hoseq.{letters}.v1"', f'"spacy_hoseq.{characters}.v1"')
+    return text
+
+
+def layer_of(file: str) -> Layer:
+    """The .cfg file of this name beside this one."""
+    return read_layer(Path(__file__).with_name(f"{file}.cfg").read_text(encoding="utf8"))
+
+
+def checked(lang: str) -> str:
+    """RAISES ValueError [HS117]: spaCy has no such language."""
+    try:
+        get_lang_class(lang)
+    except ImportError as error:
+        raise ValueError(Errors.HS117.format(lang=lang)) from error
+    return lang

@@ -1,0 +1,63 @@
+"""`python -m spacy hoseq init`: what is written where, and what is refused."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from thinc.api import Config
+from typer.testing import CliRunner
+
+from spacy_hoseq.cli import hoseq_cli
+from spacy_hoseq.recipes import RECIPES, recipe
+
+
+def run(*arguments):
+    result = CliRunner().invoke(hoseq_cli, ["init", *map(str, arguments)], env={"COLUMNS": "300"})
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, re.sub(r"\x1b\[[0-9;]*m", "", result.output)
+
+
+def said(output):
+    return " ".join(output.split())
+
+
+@pytest.mark.parametrize("where", [[], ["-o", "-"]])
+def test_standard_output_has_the_config_and_nothing_else(where):
+    assert run("crf", *where) == (0, recipe("crf"))
+
+
+def test_file(tmp_path):
+    path = tmp_path / "config.cfg"
+    code, output = run("tagger", "--lang", "de", "-o", path)
+    assert code == 0 and path.read_text(encoding="utf8") == recipe("tagger", "de")
+    assert f"python -m spacy train {path} --paths.train TRAIN.spacy --paths.dev DEV.spacy" in said(output)
+
+
+def test_a_file_that_is_there_is_replaced_by_force_only(tmp_path):
+    path = tmp_path / "config.cfg"
+    path.write_text("mine", encoding="utf8")
+    code, output = run("tagger", "-o", path)
+    assert code == 1 and f"✘ Nothing written [HS115] There is a file at {path} already." in said(output)
+    assert path.read_text(encoding="utf8") == "mine"
+    assert run("tagger", "-o", path, "--force")[0] == 0
+    assert path.read_text(encoding="utf8") == recipe("tagger")
+
+
+@pytest.mark.parametrize("arguments, code", [(["nope"], "HS116"), (["tagger", "-l", "qq"], "HS117")])
+def test_refused(arguments, code, tmp_path):
+    status, output = run(*arguments, "-o", tmp_path / "config.cfg")
+    assert status == 1 and code in output and not (tmp_path / "config.cfg").exists()
+    assert code != "HS116" or all(name in said(output) for name in RECIPES), "the known ones are listed"
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    status, output = run("tagger", "-o", tmp_path / "nowhere" / "config.cfg")
+    assert status == 1 and "Nothing written" in output
+
+
+def test_without_the_repository(tmp_path):
+    """In an empty folder, in a process of its own."""
+    command = [sys.executable, "-m", "spacy", "hoseq", "init", "chinese"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf8", check=True)
+    assert Config().from_str(result.stdout, interpolate=False)["nlp"]["lang"] == "zh"

@@ -1,0 +1,153 @@
+"""Every recipe is a complete config, for any language; it trains and predicts on the corpora in assets/."""
+
+import re
+import warnings
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import biluo_tags_to_spans, iob_to_biluo
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.util import load_config, load_model_from_config
+from thinc.api import Config
+
+import spacy_hoseq
+from spacy_hoseq.recipes import RECIPES, recipe
+from spacy_hoseq.recipes.recipes import TEMPLATES
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(spacy_hoseq.__file__).parent / "recipes"
+PAIRS = [pytest.param(name, None, id=name) for name in RECIPES] + [
+    pytest.param(name, "zh", id=f"{name}-zh") for name in RECIPES if RECIPES[name].lang != "zh"
+]
+TAGGER, CHUNKER = "hoseq_tagger", "hoseq_chunker"
+
+
+def config_of(name, lang=None, **overrides):
+    return Config().from_str(recipe(name, lang), interpolate=False, overrides=overrides)
+
+
+def test_the_wheel_has_the_files_of_all_recipes_and_no_other():
+    files = {"frame", *TEMPLATES, *(file for each in RECIPES.values() for file in each.files)}
+    assert {path.stem for path in FOLDER.glob("*.cfg")} == files
+
+
+@pytest.mark.parametrize("name, lang", PAIRS)
+def test_nothing_is_left_to_fill_in(name, lang):
+    config = config_of(name, lang)
+    nlp = load_model_from_config(config.interpolate(), auto_fill=True, validate=True)
+    assert nlp.lang == (lang or RECIPES[name].lang) and nlp.pipe_names == config["nlp"]["pipeline"]
+    for pipe in nlp.pipe_names:
+        assert nlp.get_pipe_config(pipe) == config.interpolate()["components"][pipe]
+    filled = nlp.config.interpolate()
+    for section in ("nlp", "corpora", "initialize"):
+        assert filled[section] == config.interpolate()[section], section
+    assert set(config["training"]) == set(filled["training"])
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_comments_say_what_it_is_and_how_it_is_trained(name):
+    lines = recipe(name).splitlines()
+    heading = lines[: lines.index("")]
+    assert len(heading) >= 2 and all(line.startswith("# ") for line in heading)
+    assert heading[-1].startswith("#   python -m spacy train") and "--paths.dev" in heading[-1]
+    assert sum(line.startswith("#") for line in lines) > 10 and max(map(len, lines)) <= 120
+
+
+def test_tagger_is_a_bare_pipe():
+    nlp = spacy.blank("en")
+    nlp.add_pipe(TAGGER)
+    assert config_of("tagger").interpolate()["components"][TAGGER] == nlp.get_pipe_config(TAGGER)
+
+
+def test_languages():
+    def templates(name, lang):
+        return re.findall(r'"spacy_hoseq\.(\w+_templates)\.v1"', recipe(name, lang))
+
+    assert templates("tagger", "de") == templates("tagger", None) == ["english_pos_templates"]
+    assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates"]
+    assert templates("entities", "zh") == ["character_entity_templates"]
+    assert templates("pipeline", "zh") == ["chinese_pos_templates", "word_entity_templates", "upstream_chunk_templates"]
+    assert config_of("tagger", "zh")["nlp"]["tokenizer"]["segmenter"] == "char"
+    assert config_of("tagger", "de")["nlp"] == {**config_of("tagger")["nlp"], "lang": "de"}
+    for lang in ("xx", "ja", "th", "ko", "vi"):  # no other package is needed
+        assert load_model_from_config(config_of("tagger", lang).interpolate(), auto_fill=False).lang == lang
+
+
+def test_what_does_not_exist():
+    with pytest.raises(ValueError, match=r'\[HS116\] There is no recipe "tager". Known are tagger, higher-order, '):
+        recipe("tager")
+    with pytest.raises(ValueError, match=r'\[HS117\] spaCy has no language "qq"'):
+        recipe("tagger", "qq")
+
+
+def rows_of(path, separator, n_sentences):
+    """Words, tags and chunk tags of sentences."""
+    for block in path.read_text(encoding="utf8").strip().split("\n\n")[:n_sentences]:
+        rows = [line.split(separator) for line in block.splitlines() if not line.startswith("#")]
+        if separator == "\t":
+            yield [row[1] for row in rows], [row[4] for row in rows], ["O"] * len(rows)
+        else:
+            yield tuple(zip(*rows, strict=True))
+
+
+@pytest.fixture(scope="module", params=["en", pytest.param("zh", marks=pytest.mark.long)])
+def corpus(request, tmp_path_factory):
+    """.spacy files of the demo corpus: language, overrides. In Chinese, every noun is a chunk."""
+    folder, vocab = tmp_path_factory.mktemp(request.param), spacy.blank("xx").vocab
+    source, separator = ("train.conll", " ") if request.param == "en" else ("train.conllu", "\t")
+    docs = []
+    for words, tags, column in rows_of(ROOT / "assets" / request.param / source, separator, 60):
+        doc = Doc(vocab, words=list(words), tags=list(tags), sent_starts=[i == 0 for i in range(len(words))])
+        chunks = [(s.start, s.end, s.label_) for s in biluo_tags_to_spans(doc, iob_to_biluo(list(column)))]
+        if request.param == "zh":
+            chunks = [(i, i + 1, "NP") for i, tag in enumerate(tags) if tag.startswith("N")]
+        doc.spans["chunks"] = [Span(doc, *chunk) for chunk in chunks]
+        doc.set_ents(list(doc.spans["chunks"]))
+        docs.append(doc)
+    DocBin(docs=docs[:50], store_user_data=True).to_disk(folder / "train.spacy")
+    DocBin(docs=docs[50:], store_user_data=True).to_disk(folder / "dev.spacy")
+    return request.param, {f"paths.{part}": str(folder / f"{part}.spacy") for part in ("train", "dev")}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_learns_and_predicts(name, corpus, tmp_path):
+    """A few updates, in the number that evaluations ask for; nothing is warned of."""
+    lang, paths = corpus
+    few = {"training.eval_frequency": 2, "training.max_steps": 6, "training.logger.progress_bar": None}
+    path = tmp_path / "config.cfg"
+    path.write_text(recipe(name, lang), encoding="utf8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        log = StringIO()
+        train(init_nlp(load_config(path, overrides={**paths, **few})), tmp_path, stdout=log, stderr=log)
+    steps = [int(line.split()[1]) for line in log.getvalue().splitlines() if re.match(r" +\d+ +\d+ ", line)]
+    assert steps == [0, 2, 4, 6]
+    nlp = spacy.load(tmp_path / "model-best")
+    doc = next(DocBin().from_disk(paths["paths.train"]).get_docs(nlp.vocab))
+    given = Doc(nlp.vocab, words=[t.text for t in doc], tags=[t.tag_ for t in doc] if name == "chunker" else None)
+    result = nlp(given)
+    if name in ("chunker", "entities", "pipeline"):
+        group = result.spans["entities" if name == "entities" else "chunks"]
+        assert len(group) > 0 and len(group.attrs["scores"]) == len(group)
+        assert name != "entities" or list(result.ents) == list(group)
+    if name not in ("chunker", "entities"):
+        right = sum(guess.tag_ == gold.tag_ for guess, gold in zip(result, doc, strict=True))
+        assert right > 0.4 * len(doc)
+
+
+def test_probabilities():
+    assert config_of("crf")["components"][TAGGER]["save_marginals"] is True
+    assert config_of("pipeline")["components"][TAGGER]["save_marginals"] is False
+    assert config_of("neural")["components"][TAGGER]["objective"] == "log_likelihood"
+
+
+def test_parts_of_the_pipeline_can_be_what_the_paper_compares():
+    """Best tags, marginals, and joint training, by one setting each."""
+    listener = "components.hoseq_chunker.model.emissions.second.upstream."
+    for changes in ({}, {f"{listener}output": "one_best"}, {f"{listener}grad_factor": 1.0}):
+        nlp = load_model_from_config(config_of("pipeline", **changes).interpolate(), auto_fill=False, validate=True)
+        assert nlp.pipe_names == [TAGGER, CHUNKER]
