@@ -50,7 +50,7 @@ class Warnings(metaclass=_WithCodes):
 class Errors(metaclass=_WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
-    HS11x commands, batches."""
+    HS11x commands, batches, HS12x words of texts without spaces."""
 
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
@@ -309,3 +309,17 @@ class Errors(metaclass=_WithCodes):
         "Batches must be at least one in an epoch, and have room for at least one word; got n_batches = {n_batches}, "
         "max_words = {max_words}."
     )
+
+    HS120 = (
+        "The tokenizer has no segmenter yet, so that it cannot cut texts into words. Name a trained pipeline: "
+        "`segmenter` in [initialize.tokenizer], or `nlp.tokenizer.initialize(segmenter=...)`."
+    )
+    HS121 = (
+        "The pipeline given as a segmenter cannot cut texts into words: {problem}. Train one with a `hoseq_tagger` on "
+        "`spacy_hoseq.segmented_corpus.v1`."
+    )
+    HS122 = (
+        "The tokenizer cannot be read from {where}: {problem}. A file is missing, truncated or of another program; "
+        "copy the model again or train it."
+    )
+    HS123 = 'The corpus cannot tell words apart by "{kinds}". Expected one of: {known}.'

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-ROOMS = ["compaction", "components", "decoders", "features", "layers", "learning", "patterns"]
+ROOMS = ["compaction", "components", "decoders", "features", "layers", "learning", "patterns", "segmentation"]
 TAGGER = """
 import sys
 import spacy_hoseq.components.tagger

@@ -38,6 +38,10 @@ PERMITTED = {
     "compaction": {"numpy", "spacy", "thinc", "components", "layers", "learning", "arrays", "errors"},
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},
+    "segmentation": {
+        "numpy", "spacy", "thinc.api", "srsly",
+        "components.tagger", "readers.annotated", "decoders", "chunks", "arrays", "errors", "front_door",
+    },
     "scorers": {"numpy", "spacy", "words", "errors"},
 }  # fmt: skip
 

@@ -229,6 +229,23 @@ def character_entity_templates() -> List[str]:
     ]
 
 
+def segmentation_templates() -> List[str]:
+    """Words of texts without spaces, where each token is a unit (segmentation/units.py): strings of up to three within
+    two places, and what kind of characters they are."""
+    return [
+        "bias",
+        "folded[-2..2]",
+        "folded[-2]+folded[-1]",
+        "folded[-1]+folded[0]",
+        "folded[0]+folded[1]",
+        "folded[1]+folded[2]",
+        "folded[-1]+folded[1]",
+        "folded[-1]+folded[0]+folded[1]",
+        "char_classes[-1..1]",
+        "char_classes[-1]+char_classes[0]+char_classes[1]",
+    ]
+
+
 def word_entity_templates() -> List[str]:
     """Named entities in segmented Chinese: words around, pairs of words, their first and last characters and length."""
     return [

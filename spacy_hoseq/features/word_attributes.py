@@ -73,6 +73,15 @@ def char_classes(word: str) -> str:
     return "".join(sorted({unicodedata.category(c) for c in word}))
 
 
+@register_attribute("folded")
+def folded(word: str) -> str:
+    """In lower case, signs as those of one kind of text: "，" -> ",", "。" -> ".", "「" -> "“", "Ａ" -> "a"."""
+    return unicodedata.normalize("NFKC", word.translate(_SIGNS)).lower()
+
+
+_SIGNS = str.maketrans("。「」『』﹑", ".“”“”、")
+
+
 @register_attribute("repeated_char")
 def repeated_char(word: str) -> str:
     """How a word repeats characters: 高高兴兴 -> "AABB", 试试 -> "AA"; no value if it repeats none."""

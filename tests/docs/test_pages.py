@@ -24,7 +24,7 @@ from spacy_hoseq.patterns.frequent import FrequentTransitions
 
 from .pages import PAGES, ROOT, all_blocks, anchor, blocks, headings, matches, table, tables
 
-REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers")
+REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers")
 OBJECTS = {  # defaults that tables name by a word
     "below": lambda name: Language.get_factory_meta(name).default_config["model"],
     "exact": lambda name: {"@misc": "spacy_hoseq.exact_decoder.v1"},

@@ -25,6 +25,7 @@ COMPONENT = {
     "multilayer/tagger.cfg": TAGGER,
     "zh_tagger.cfg": TAGGER,
     "zh_tagger_ho.cfg": TAGGER,
+    "zh_words.cfg": TAGGER,
 }
 CHUNK_COMPONENTS = {
     "chunker.cfg": [CHUNKER],

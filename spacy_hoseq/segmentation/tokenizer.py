@@ -1,0 +1,205 @@
+"""`spacy_hoseq.CharacterTokenizer.v1`: words of texts without spaces, by a trained tagger of their characters."""
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Union
+
+import numpy as np
+import srsly
+from spacy.language import Language
+from spacy.scorer import Scorer
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples
+from spacy.util import load_model, load_model_from_config
+from spacy.vocab import Vocab
+from thinc.api import Config
+
+from ..components.tagger import HoseqTagger
+from ..errors import Errors
+from .decoding import WordLabels, Words, unit_doc
+from .units import Units, units_of
+
+BATCH_CHARACTERS = 20_000  # of texts that are cut together
+FOLDER = "segmenter"
+NOT_SAVED = ["vocab", "tokenizer"]
+
+
+def make_character_tokenizer(sentences: bool = True) -> Callable[[Language], "CharacterTokenizer"]:
+    """Registered: what a config names under [nlp.tokenizer].
+
+    sentences (bool): mark where sentences begin, too: after 。！？ and at line breaks.
+    """
+
+    def make(nlp: Language) -> "CharacterTokenizer":
+        return CharacterTokenizer(nlp.vocab, sentences=sentences)
+
+    return make
+
+
+class CharacterTokenizer:
+    """Cuts texts into words: the best labelling of their units (units.py) by a trained `hoseq_tagger`.
+
+    vocab (Vocab): the shared vocabulary. sentences (bool): mark the first word of each sentence.
+
+    It holds the pipeline of that tagger, which it saves and reads as spaCy does any other.
+    """
+
+    def __init__(self, vocab: Vocab, *, sentences: bool = True) -> None:
+        self.vocab, self.sentences = vocab, sentences
+        self.segmenter: Optional[Language] = None
+
+    def initialize(
+        self,
+        get_examples: Optional[Callable[[], Iterable[Example]]] = None,
+        *,
+        nlp: Optional[Language] = None,
+        segmenter: Optional[Union[str, Path]] = None,
+        pkuseg_model: Optional[str] = None,
+        pkuseg_user_dict: Optional[str] = None,
+    ) -> None:
+        """Take the tagger of a trained pipeline: [initialize.tokenizer] of the config.
+
+        segmenter: the pipeline, a folder or an installed package; None = the one that is there. get_examples, nlp: not
+        used; spaCy passes them. pkuseg_model, pkuseg_user_dict: not used; every Chinese config of spaCy has them.
+        RAISES ValueError [HS120]: there is none; [HS121]: it has no tagger of units.
+        """
+        if segmenter is not None:
+            self.use(load_model(segmenter, vocab=self.vocab))
+        elif self.segmenter is None:
+            raise ValueError(Errors.HS120)
+
+    def use(self, segmenter: Language) -> None:
+        """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of units."""
+        if segmenter.vocab is not self.vocab:
+            segmenter = _from_parts(_to_parts(segmenter), self.vocab)
+        taggers = [pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger)]
+        problem = "" if len(taggers) == 1 else f"{len(taggers)} components `hoseq_tagger` in it"
+        try:
+            labels = WordLabels(taggers[0].labels) if taggers else None
+        except ValueError as error:
+            problem = str(error)
+        if problem or labels is None or not taggers[0].labels:
+            raise ValueError(Errors.HS121.format(problem=problem or "its tagger has no labels"))
+        self.segmenter, self._tagger, self._labels = segmenter, taggers[0], labels
+
+    def __call__(self, text: str) -> Doc:
+        """The Doc of a text. RAISES ValueError [HS120]: no segmenter."""
+        return self._docs([text])[0]
+
+    def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:
+        """Docs of texts, in order; `batch_size` of them, or about 20,000 characters, are cut together."""
+        batch: List[str] = []
+        size = 0
+        for text in texts:
+            batch.append(text)
+            size += len(text)
+            if len(batch) >= batch_size or size >= BATCH_CHARACTERS:
+                yield from self._docs(batch)
+                batch, size = [], 0
+        yield from self._docs(batch)
+
+    def _docs(self, texts: Sequence[str]) -> List[Doc]:
+        if self.segmenter is None:
+            raise ValueError(Errors.HS120)
+        units = list(map(units_of, texts))
+        docs = [unit_doc(self.vocab, text, of_text) for text, of_text in zip(texts, units, strict=True)]
+        words = self._labels.best(self._tagger.model, docs, units)
+        return [self._doc(*parts) for parts in zip(texts, units, words, strict=True)]
+
+    def _doc(self, text: str, units: Units, words: Words) -> Doc:
+        """White space as spaCy has it: one space belongs to the word before it, any other is a token of its own."""
+        starts, ends = units.starts[words.first].tolist(), units.ends[words.end - 1].tolist()
+        tokens: List[str] = []
+        spaces: List[bool] = []
+        places: List[int] = []  # of the words among the tokens
+        at = 0
+        for start, end in zip([*starts, len(text)], [*ends, len(text)], strict=True):
+            if start > at:
+                if tokens and text[at] == " ":
+                    spaces[-1] = True
+                    at += 1
+                if start > at:
+                    tokens.append(text[at:start])
+                    spaces.append(False)
+            places.append(len(tokens))
+            if end > start:
+                tokens.append(text[start:end])
+                spaces.append(False)
+            at = end
+        sentence: Optional[List[Union[bool, int, None]]] = None
+        if self.sentences and tokens:
+            begins = np.zeros(len(tokens), bool)
+            begins[np.array(places[:-1], np.intp)[units.sentence[words.first]]] = True
+            begins[: places[0] + 1] = False  # white space before the first word is of its sentence
+            begins[0] = True
+            sentence = begins.tolist()
+        return Doc(self.vocab, words=tokens, spaces=spaces, sent_starts=sentence)
+
+    @contextmanager
+    def memory_zone(self, mem: Any = None) -> Iterator[Any]:
+        """Called by spaCy: at the end of a zone, the tagger forgets what it remembered of characters."""
+        if self.segmenter is None:
+            yield mem
+            return
+        with self._tagger.memory_zone(mem):
+            yield mem
+
+    def score(self, examples: Iterable[Example]) -> Dict[str, Any]:
+        """`token_f`, `token_p`, `token_r`: of words; `token_acc` (spaCy's scorer)."""
+        examples = list(examples)
+        validate_examples(examples, "CharacterTokenizer.score")
+        scores: Dict[str, Any] = Scorer.score_tokenization(examples)
+        return scores
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The segmenter: its config and its components."""
+        parts = {} if self.segmenter is None else _to_parts(self.segmenter)
+        return bytes(srsly.msgpack_dumps(parts))
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
+        """RAISES ValueError [HS122]: the data cannot be read."""
+
+        def read() -> Optional[Language]:
+            parts = srsly.msgpack_loads(bytes_data)
+            return _from_parts(parts, self.vocab) if parts else None
+
+        return self._read("bytes", read)
+
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+        """A folder, in it the segmenter as spaCy saves any pipeline, without its vocabulary: characters are hashed, and
+        labels are in the tagger."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.segmenter is not None:
+            self.segmenter.to_disk(folder / FOLDER, exclude=NOT_SAVED)
+
+    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
+        """RAISES ValueError [HS122]: the folder cannot be read."""
+        folder = Path(path) / FOLDER
+
+        def read() -> Optional[Language]:
+            if not folder.exists() and Path(path).is_dir():
+                return None
+            return load_model(folder, vocab=self.vocab, exclude=NOT_SAVED)
+
+        return self._read(str(path), read)
+
+    def _read(self, where: str, read: Callable[[], Optional[Language]]) -> "CharacterTokenizer":
+        try:
+            segmenter = read()
+            if segmenter is not None:
+                self.use(segmenter)
+        except Exception as error:
+            raise ValueError(Errors.HS122.format(where=where, problem=error)) from error
+        if segmenter is None:
+            self.segmenter = None
+        return self
+
+
+def _to_parts(segmenter: Language) -> Dict[str, bytes]:
+    return {"config": segmenter.config.to_bytes(), "pipeline": segmenter.to_bytes(exclude=NOT_SAVED)}
+
+
+def _from_parts(parts: Dict[str, bytes], vocab: Vocab) -> Language:
+    config = Config().from_bytes(parts["config"], interpolate=False)
+    return load_model_from_config(config, vocab=vocab).from_bytes(parts["pipeline"], exclude=NOT_SAVED)

@@ -1,0 +1,118 @@
+"""Text -> the smallest pieces that a word is made of, and which of them begin a sentence.
+
+A unit is one character of a script without spaces (Han, kana), a run of letters of any other script, a run of digits,
+or one sign; with the marks and joiners that belong to it. White space is no unit: it parts units. Words of Chinese text
+are runs of units, so that "iPhone" and "2008" stay whole.
+"""
+
+import sys
+import unicodedata
+from typing import NamedTuple, Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Ints, Mask
+
+UNKNOWN, SPACE, SIGN, LETTER, DIGIT, MARK = range(6)
+_KINDS = np.zeros(sys.maxunicode + 1, np.uint8)  # of every code point, when it is first seen
+# scripts in which a letter is a unit, by the names of their characters
+ONE_BY_ONE = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO", "IDEOGRAPHIC", "YI SYLLABLE", "TANGUT")
+JOINER = 0x200D  # what follows it belongs to the same sign, too
+
+ENDS: Set[int] = set(map(ord, "。！？!?｡．…"))
+FULL_STOP = ord(".")  # ends a sentence unless a letter or digit follows at once: 3.14, U.S.A, example.com
+CLOSES: Set[int] = set(map(ord, "”’\"'」』）)》〉】〕］]｝}"))
+
+
+class Units(NamedTuple):
+    """starts, ends (U,): first character, and the one after the last. after_space (U,) bool: white space, or the
+    beginning of the text, stands before it. sentence (U,) bool: it begins a sentence."""
+
+    starts: Ints
+    ends: Ints
+    after_space: Mask
+    sentence: Mask
+
+
+def units_of(text: str) -> Units:
+    """The units of a text, in order."""
+    codes: NDArray[np.uint32] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    if not len(codes):
+        nothing, none = np.zeros(0, np.intp), np.zeros(0, bool)
+        return Units(nothing, nothing, none, none)
+    kinds = _kinds(codes)
+    is_mark = kinds == MARK
+    if is_mark.any():
+        kinds = _with_marks(kinds, is_mark)
+    begins = np.ones(len(codes) + 1, bool)  # and the end of the text
+    same = kinds[1:] == kinds[:-1]
+    begins[1:-1] = ~(same & (kinds[1:] != SIGN))
+    if is_mark.any():
+        begins[1:-1] &= ~(is_mark[1:] & (kinds[:-1] != SPACE)) & ~((codes[:-1] == JOINER) & (kinds[1:] != SPACE))
+    pieces = np.flatnonzero(begins)
+    is_unit = kinds[pieces[:-1]] != SPACE
+    at = np.flatnonzero(is_unit)
+    starts, ends = pieces[at], pieces[at + 1]
+    after_space = np.ones(len(at), bool)
+    after_space[1:] = at[1:] > at[:-1] + 1
+    return Units(starts, ends, after_space, _sentence_starts(codes, kinds, starts, ends, after_space))
+
+
+def are_parted(before: str, after: str) -> bool:
+    """Whether two words need a space between them, by the last character of one and the first of the other."""
+    kinds = _kinds(np.array([ord(before), ord(after)], np.uint32))
+    return int(kinds[0]) in (LETTER, DIGIT, MARK) and int(kinds[1]) in (LETTER, DIGIT)
+
+
+def _kinds(codes: "NDArray[np.uint32]") -> "NDArray[np.uint8]":
+    kinds = _KINDS.take(codes)
+    if not kinds.all():
+        for code in np.unique(codes[kinds == UNKNOWN]).tolist():
+            _KINDS[code] = _kind(chr(code))
+        kinds = _KINDS.take(codes)
+    return kinds
+
+
+def _kind(character: str) -> int:
+    if character.isspace():
+        return SPACE
+    category = unicodedata.category(character)
+    if category[0] == "M" or category == "Cf" or 0x1F3FB <= ord(character) <= 0x1F3FF:  # skin tones
+        return MARK
+    if category == "Nd":
+        return DIGIT
+    name = unicodedata.name(character, "")
+    is_letter = category[0] == "L" or name.startswith("REGIONAL INDICATOR")  # two of them make a flag
+    return LETTER if is_letter and not name.startswith(ONE_BY_ONE) else SIGN
+
+
+def _with_marks(kinds: "NDArray[np.uint8]", is_mark: Mask) -> "NDArray[np.uint8]":
+    """Marks are of the kind of the character that they stand on; those on white space are signs."""
+    base = np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))
+    of_base = kinds[base]
+    of_base[is_mark & ((of_base == SPACE) | (of_base == MARK))] = SIGN
+    return of_base
+
+
+def _sentence_starts(
+    codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", starts: Ints, ends: Ints, after_space: Mask
+) -> Mask:
+    """A sentence ends after 。！？ and the quotes and brackets that close there, and at a line break. RETURNS (U,)."""
+    begins = np.zeros(len(starts) + 1, bool)
+    begins[0] = True
+    first = codes[starts]
+    is_end = np.isin(first, list(ENDS))
+    stops = np.flatnonzero(first == FULL_STOP)
+    if len(stops):
+        following = np.minimum(stops + 1, len(starts) - 1)
+        goes_on = np.isin(kinds[starts[following]], [LETTER, DIGIT]) & ~after_space[following] & (following > stops)
+        is_end[stops[~goes_on]] = True
+    closes = is_end | (np.isin(first, list(CLOSES)) & ~after_space)
+    place = np.arange(len(starts))
+    last_end, last_other = (np.maximum.accumulate(np.where(mask, place, -1)) for mask in (is_end, ~closes))
+    begins[1:] = closes & (last_end > last_other)
+    begins[1:-1] &= ~closes[1:]
+    for line_break in np.flatnonzero((codes == ord("\n")) | (codes == 0x2029)).tolist():
+        begins[np.searchsorted(starts, line_break)] = True
+    return begins[:-1]

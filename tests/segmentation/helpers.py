@@ -1,0 +1,72 @@
+"""A tiny corpus of words, and tokenizers trained on it. Sentences were written for these tests."""
+
+from functools import cache
+
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import fix_random_seed
+
+from spacy_hoseq.segmentation.corpus import segmented_corpus
+from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
+
+SENTENCES = [
+    [("我们", "PN"), ("喝", "VV"), ("茶", "NN"), ("。", "PU")],
+    [("他们", "PN"), ("在", "IN"), ("学校", "NN"), ("学习", "VV"), ("。", "PU")],
+    [("学生", "NN"), ("喜欢", "VV"), ("喝", "VV"), ("绿茶", "NN"), ("。", "PU")],
+    [("我", "PN"), ("买", "VV"), ("了", "AS"), ("iPhone", "FW"), ("12", "CD"), ("。", "PU")],
+    [("2008", "CD"), ("年", "NN"), ("学校", "NN"), ("开", "VV"), ("了", "AS"), ("。", "PU")],
+]
+TEXTS = ["".join(word for word, _ in sentence).replace("iPhone12", "iPhone 12") for sentence in SENTENCES]
+TEMPLATES = ["bias", "folded[-1..1]", "folded[-1]+folded[0]", "folded[0]+folded[1]", "char_classes[0]"]
+
+
+def word_docs(vocab):
+    return [Doc(vocab, words=[w for w, _ in sentence], tags=[t for _, t in sentence]) for sentence in SENTENCES]
+
+
+def saved_words(folder):
+    path = folder / "words.spacy"
+    DocBin(docs=word_docs(spacy.blank("zh").vocab)).to_disk(path)
+    return path
+
+
+def new_segmenter(**settings):
+    """A pipeline with a tagger of units, not trained."""
+    nlp = spacy.blank("zh")
+    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": TEMPLATES}
+    model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions, "patterns": None}
+    nlp.add_pipe("hoseq_tagger", config={"model": model, **settings})
+    return nlp
+
+
+def train(nlp, examples, epochs=12):
+    fix_random_seed(0)
+    nlp.initialize(lambda: examples)
+    for _ in range(epochs):
+        nlp.update(examples)
+
+
+@cache
+def segmenter_bytes(kinds, path):
+    nlp = new_segmenter()
+    train(nlp, list(segmented_corpus(path, kinds=kinds)(nlp)))
+    return nlp.config.to_bytes(), nlp.to_bytes(exclude=["vocab"])
+
+
+def segmenter(path, kinds=""):
+    nlp = new_segmenter()
+    return nlp.from_bytes(segmenter_bytes(kinds, path)[1], exclude=["vocab"])
+
+
+def pipeline(path, kinds="", sentences=True):
+    """A blank pipeline whose tokenizer cuts texts into words."""
+    nlp = spacy.blank("zh")
+    nlp.tokenizer = CharacterTokenizer(nlp.vocab, sentences=sentences)
+    nlp.tokenizer.use(segmenter(path, kinds))
+    return nlp
+
+
+def examples_of(path, kinds=""):
+    nlp = spacy.blank("zh")
+    return [Example(eg.predicted, eg.reference) for eg in segmented_corpus(path, kinds=kinds)(nlp)]

@@ -1,0 +1,74 @@
+"""Words become units with labels."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+
+from spacy_hoseq.segmentation.corpus import labelled_units, segmented_corpus
+
+from .helpers import examples_of, saved_words
+
+
+def labelled(words, spaces=None, tags=None, kinds=""):
+    doc = labelled_units(Doc(spacy.blank("zh").vocab, words=words, spaces=spaces, tags=tags), kinds)
+    return doc.text, [(unit.text, unit.tag_) for unit in doc]
+
+
+def test_labels_of_units():
+    words = ["我", "喜欢", "iPhone", "X", "的", "3.14", "千字文"]
+    text, units = labelled(words)
+    assert text == "我喜欢iPhone X的3.14千字文"
+    assert units == [
+        ("我", "S-W"),
+        ("喜", "B-W"),
+        ("欢", "E-W"),
+        ("iPhone", "S-W"),
+        ("X", "S-W"),
+        ("的", "S-W"),
+        ("3", "B-W"),
+        (".", "I-W"),
+        ("14", "E-W"),
+        ("千", "B-W"),
+        ("字", "I-W"),
+        ("文", "E-W"),
+    ]
+
+
+def test_white_space_of_the_words_is_not_used():
+    assert labelled(["我们", " \n", "喝", "茶"], [True] * 4)[0] == "我们喝茶"
+
+
+def test_kinds():
+    assert labelled(["我们", "喝"], tags=["PN", "VV"], kinds="tag")[1] == [
+        ("我", "B-PN"),
+        ("们", "E-PN"),
+        ("喝", "S-VV"),
+    ]
+
+
+def test_a_unit_with_the_end_of_a_word_is_of_the_word_in_which_it_begins():
+    assert labelled(["第1", "0a", "e", "\u0301茶"])[1] == [
+        ("第", "B-W"),
+        ("1", "E-W"),
+        ("0", "B-W"),
+        ("a", "E-W"),
+        ("e\u0301", "S-W"),
+        ("茶", "S-W"),
+    ]
+
+
+def test_reader(tmp_path):
+    path = saved_words(tmp_path)
+    examples = examples_of(path, "tag")
+    assert [eg.reference.text for eg in examples][3] == "我买了iPhone 12。"
+    assert [eg.predicted.text for eg in examples] == [eg.reference.text for eg in examples]
+    assert not examples[0].predicted.has_annotation("TAG")
+    assert [unit.tag_ for unit in examples[0].reference] == ["B-PN", "E-PN", "S-VV", "S-NN", "S-PU"]
+    assert len(list(segmented_corpus(path, limit=2)(spacy.blank("zh")))) == 2
+
+
+def test_settings_that_cannot_be():
+    with pytest.raises(ValueError, match="E913"):
+        segmented_corpus(None)
+    with pytest.raises(ValueError, match="HS123"):
+        segmented_corpus("words.spacy", kinds="lemma")

@@ -1,0 +1,98 @@
+"""A cut is the best of all labellings that stand for words, by enumeration of the definition."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.decoders.problem import PatternTrie, Potentials, Weights
+from spacy_hoseq.segmentation.decoding import WordLabels
+from spacy_hoseq.segmentation.units import Units
+
+ONE = ["S-W", "B-W", "E-W", "I-W"]
+TWO = ["B-N", "E-N", "S-N", "S-V", "I-N", "B-V", "E-V", "I-V"]
+
+
+def stands_for_words(names, after_space):
+    """S, or B I* E of one kind; words begin where white space stands before a unit."""
+    kind = None  # of the word that has begun
+    for name, begins in zip(names, after_space, strict=True):
+        letter, of_unit = name.split("-")
+        if (kind is None) != (letter in "BS") or (begins and kind is not None) or kind not in (None, of_unit):
+            return False
+        kind = of_unit if letter in "BI" else None
+    return kind is None
+
+
+def random_text(rng, n):
+    after_space = rng.random(n) < 0.2
+    after_space[:1] = True
+    sentence = (rng.random(n) < 0.2) & np.append(True, np.ones(n, bool))[:n]
+    sentence[:1] = True
+    return Units(np.arange(n), np.arange(n) + 1, after_space, sentence)
+
+
+class Model:
+    def __init__(self, potentials):
+        self.potentials = potentials
+
+    def predict(self, docs):
+        return self.potentials
+
+
+def best_by_enumeration(labels, scores, trans, patterns, weights, after_space):
+    best, best_score = None, -np.inf
+    for path in itertools.product(range(len(labels)), repeat=len(scores)):
+        if not stands_for_words([labels[y] for y in path], after_space):
+            continue
+        score = sum(scores[t, y] for t, y in enumerate(path)) + sum(trans[a, b] for a, b in itertools.pairwise(path))
+        for pattern, weight in zip(patterns, weights, strict=True):
+            size = len(pattern)
+            score += weight * sum(path[t : t + size] == pattern for t in range(len(path) - size + 1))
+        if score > best_score:
+            best, best_score = path, score
+    return best
+
+
+@pytest.mark.parametrize("labels, longest", [(ONE, 6), (TWO, 4)])
+@pytest.mark.parametrize("with_patterns", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
+    rng = np.random.default_rng(seed)
+    n_labels = len(labels)
+    patterns = [tuple(rng.integers(n_labels, size=3).tolist()) for _ in range(4)] if with_patterns else []
+    patterns = sorted(set(patterns))
+    weights = rng.random(len(patterns)) * 2
+    texts = [random_text(rng, int(n)) for n in rng.integers(0, longest + 1, size=3)]
+    texts.append(random_text(rng, longest))
+    lengths = [np.diff(np.flatnonzero(np.append(t.sentence, True))) for t in texts]
+    scores = rng.normal(size=(sum(len(t.starts) for t in texts), n_labels))
+    trans = rng.normal(size=(n_labels, n_labels))
+    trie, node_weights = None, None
+    if patterns:
+        trie = PatternTrie(patterns, n_labels)
+        node_weights = np.zeros(len(trie))
+        node_weights[trie.node_of] = weights
+    potentials = Potentials(scores, Weights(trans, trie, node_weights), np.concatenate(lengths).astype(np.int32))
+    docs = [range(len(t.starts)) for t in texts]
+    cuts = WordLabels(labels).best(Model(potentials), docs, texts)
+    at = 0
+    for text, words, of_text in zip(texts, cuts, lengths, strict=True):
+        expected, start = [], 0
+        for n in of_text.tolist():
+            part = slice(start, start + n)
+            after_space = text.after_space[part].copy()
+            after_space[0] = True
+            where = slice(at + start, at + start + n)
+            path = best_by_enumeration(labels, scores[where], trans, patterns, weights, after_space)
+            begins = [t for t, y in enumerate(path) if labels[y][0] in "BS"]
+            ends = [*begins[1:], n]
+            expected += [(start + b, start + e, path[b]) for b, e in zip(begins, ends, strict=True)]
+            start += n
+        at += len(text.starts)
+        assert list(zip(words.first.tolist(), words.end.tolist(), words.labels.tolist(), strict=True)) == expected
+
+
+def test_no_units_no_words():
+    nothing = random_text(np.random.default_rng(0), 0)
+    assert [len(words.first) for words in WordLabels(ONE).best(None, [range(0)] * 2, [nothing] * 2)] == [0, 0]

@@ -1,0 +1,189 @@
+"""The tokenizer: texts stay what they are, batches do not matter, and it is saved with its pipeline."""
+
+import itertools
+import pickle
+
+import pytest
+import spacy
+import srsly
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokenizer import Tokenizer
+
+from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
+
+from .helpers import SENTENCES, TEXTS, new_segmenter, pipeline, saved_words, segmenter
+
+ODD = [
+    "",
+    " ",
+    "\n",
+    "  我们喝茶 \n\n 学校。",
+    "👩\u200d👩\u200d👧喝茶👍🏽",
+    "привет мир",
+    "e\u0301te\u0301\u200b",
+    "Ａ，Ｂ",
+    "12喝iPhone",
+]
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory):
+    return saved_words(tmp_path_factory.mktemp("words"))
+
+
+@pytest.fixture(scope="module")
+def nlp(words):
+    return pipeline(words)
+
+
+def cut(doc):
+    return [(token.text, token.whitespace_, token.is_sent_start) for token in doc]
+
+
+def test_words_of_the_corpus(nlp):
+    for text, sentence in zip(TEXTS, SENTENCES, strict=True):
+        assert [token.text for token in nlp(text)] == [word for word, _ in sentence]
+
+
+def test_kinds_of_words_do_not_change_what_a_doc_has(words):
+    nlp = pipeline(words, kinds="tag")
+    for text, sentence in zip(TEXTS, SENTENCES, strict=True):
+        doc = nlp(text)
+        assert [token.text for token in doc] == [word for word, _ in sentence]
+        assert not doc.has_annotation("TAG")
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_nothing_is_lost(nlp, text):
+    assert nlp(text).text == text
+
+
+@given(st.text(alphabet="我们喝茶。a1 \n\t\u3000\u0301👍🏽", max_size=15))
+def test_white_space_is_that_of_spacy(nlp, text):
+    """Where spaCy's own tokenizer, which cuts at white space alone, has white space, there ours has the same."""
+    doc, other = nlp.make_doc(text), Tokenizer(nlp.vocab)(text)
+    assert doc.text == text
+
+    def spaces(doc):
+        tokens = [(t.idx, t.text) for t in doc if t.is_space]
+        return tokens, {t.idx + len(t.text) for t in doc if t.whitespace_}
+
+    assert spaces(doc) == spaces(other)
+
+
+def test_no_word_across_white_space(nlp):
+    assert [token.text for token in nlp("学 校 iPho ne")] == ["学", "校", "iPho", "ne"]
+
+
+def test_sentences(nlp, words):
+    doc = nlp(" \n我们喝茶。\n他们在学校学习。 我买了3.14茶")
+    assert [sentence.text.strip() for sentence in doc.sents] == ["我们喝茶。", "他们在学校学习。", "我买了3.14茶"]
+    assert not pipeline(words, sentences=False)("我们喝茶。他们").has_annotation("SENT_START")
+
+
+def test_batches_do_not_matter(nlp):
+    texts = [*TEXTS, *ODD, "。".join(TEXTS) * 30, *TEXTS]
+    singly = [cut(nlp.tokenizer(text)) for text in texts]
+    for size in (1, 3, 1000):
+        assert [cut(doc) for doc in nlp.tokenizer.pipe(iter(texts), batch_size=size)] == singly
+    assert [cut(doc) for doc in nlp.pipe(nlp.tokenizer.pipe(texts))] == singly
+    assert list(nlp.tokenizer.pipe([])) == []
+
+
+@pytest.mark.parametrize("part", ["我们喝茶", "a", "1", " ", "。", "👍🏽"])
+def test_one_very_long_line(nlp, part):
+    text = part * 20_000
+    assert nlp.make_doc(text).text == text
+
+
+def test_threads_of_memory_are_cut(nlp):
+    with nlp.memory_zone():
+        inside = cut(nlp("我们喝龘茶。"))
+    assert cut(nlp("我们喝龘茶。")) == inside
+
+
+def saved_by(how, nlp, folder):
+    """Another pipeline with what was saved."""
+    tokenizer = CharacterTokenizer(spacy.blank("zh").vocab)
+    if how == "bytes":
+        return tokenizer.from_bytes(nlp.tokenizer.to_bytes())
+    if how == "disk":
+        nlp.tokenizer.to_disk(folder)
+        return tokenizer.from_disk(folder)
+    return pickle.loads(pickle.dumps(nlp)).tokenizer
+
+
+@pytest.mark.parametrize("how", ["bytes", "disk", "pickle"])
+def test_saved_and_read(how, nlp, tmp_path):
+    other = saved_by(how, nlp, tmp_path)
+    assert [cut(other(text)) for text in [*TEXTS, *ODD]] == [cut(nlp.tokenizer(text)) for text in [*TEXTS, *ODD]]
+    assert other.to_bytes() == nlp.tokenizer.to_bytes()
+
+
+def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
+    segmenter(words).to_disk(tmp_path / "segmenter")
+    settings = {"nlp": {"tokenizer": {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1", "sentences": False}}}
+    settings["initialize"] = {"tokenizer": {"segmenter": str(tmp_path / "segmenter")}}
+    nlp = spacy.blank("zh", config=settings)
+    nlp.initialize()
+    nlp.to_disk(tmp_path / "nlp")
+    loaded, copied = spacy.load(tmp_path / "nlp"), spacy.blank("zh", config=settings).from_bytes(nlp.to_bytes())
+    for other in (nlp, loaded, copied):
+        assert [token.text for token in other("我们喝茶。")] == ["我们", "喝", "茶", "。"]
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+@pytest.mark.long
+def test_two_processes(nlp):
+    texts = [*TEXTS, *ODD[:5]] * 3
+    assert [cut(doc) for doc in nlp.pipe(texts, n_process=2, batch_size=4)] == [cut(doc) for doc in nlp.pipe(texts)]
+
+
+def test_not_trained_yet():
+    tokenizer = CharacterTokenizer(spacy.blank("zh").vocab)
+    for act in (lambda: tokenizer("茶"), tokenizer.initialize):
+        with pytest.raises(ValueError, match="HS120"):
+            act()
+    assert CharacterTokenizer(tokenizer.vocab).from_bytes(tokenizer.to_bytes()).segmenter is None
+
+
+def test_pipelines_that_cannot_cut():
+    other = new_segmenter()
+    other.get_pipe("hoseq_tagger").add_label("NN")
+    for nlp in (spacy.blank("zh"), new_segmenter(), other):
+        with pytest.raises(ValueError, match="HS121"):
+            CharacterTokenizer(nlp.vocab).use(nlp)
+
+
+def test_damaged_bytes(nlp):
+    whole = nlp.tokenizer.to_bytes()
+    parts = srsly.msgpack_loads(whole)
+    damaged = [whole[:-20], b"no msgpack", srsly.msgpack_dumps({"config": parts["config"]})]
+    damaged.append(srsly.msgpack_dumps({**parts, "pipeline": parts["pipeline"][:-300]}))
+    for data in damaged:
+        with pytest.raises(ValueError, match="HS122"):
+            CharacterTokenizer(nlp.vocab).from_bytes(data)
+
+
+@pytest.mark.parametrize("file", ["config.cfg", "hoseq_tagger/model", "hoseq_tagger/cfg", "meta.json"])
+def test_damaged_folder(nlp, tmp_path, file):
+    nlp.tokenizer.to_disk(tmp_path)
+    path = tmp_path / "segmenter" / file
+    path.write_bytes(path.read_bytes()[:10])
+    with pytest.raises(ValueError, match="HS122"):
+        CharacterTokenizer(nlp.vocab).from_disk(tmp_path)
+    with pytest.raises(ValueError, match="HS122"):
+        CharacterTokenizer(nlp.vocab).from_disk(tmp_path / "nowhere")
+
+
+def test_scores(nlp):
+    examples = []
+    for text, sentence in itertools.islice(zip(TEXTS, SENTENCES, strict=True), 2):
+        gold = spacy.tokens.Doc(nlp.vocab, words=[w for w, _ in sentence], spaces=[False] * len(sentence))
+        examples.append(spacy.training.Example(nlp.make_doc(text), gold))
+    examples.append(
+        spacy.training.Example(nlp.make_doc("学校"), spacy.tokens.Doc(nlp.vocab, ["学", "校"], [False] * 2))
+    )
+    scores = nlp.tokenizer.score(examples)
+    assert scores["token_p"] == pytest.approx(9 / 10) and scores["token_r"] == pytest.approx(9 / 11)
