@@ -50,10 +50,20 @@ class Warnings(metaclass=_WithCodes):
 class Errors(metaclass=_WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
-    HS11x commands, batches, HS12x words of texts without spaces."""
+    HS11x commands, batches, HS12x words of texts without spaces,
+    HS13x pipelines of the package."""
 
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
+    )
+    HS006 = (
+        "{path}, line {line}: expected a word and its classes, separated by tabs, as many in each line (at most "
+        "{limit}, of at most 65,535 names), found {actual!r}."
+    )
+    HS007 = (
+        "A feature template reads word_class{number}, but the vocabulary has a table of {n} columns. In training give "
+        "it in [initialize.lookups]; a component taken from another pipeline needs the table of its vocabulary: "
+        '`nlp.vocab.lookups.set_table("hoseq_word_classes", source.vocab.lookups.get_table("hoseq_word_classes"))`.'
     )
     HS008 = (
         "The Doc {text} has another vocabulary than the first Doc of its batch. Make all Docs with the pipeline's "
@@ -168,13 +178,16 @@ class Errors(metaclass=_WithCodes):
 
     HS060 = 'Unknown objective "{objective}". Expected one of: {expected}.'
     HS061 = "Wrong setting `average`: {value}. Expected one of: {expected}."
-    HS062 = 'The attribute "{attribute}" cannot be written. Use "tag", "pos" or an extension such as "_.label".'
+    HS062 = (
+        'The attribute "{attribute}" cannot be written. Use "tag", "pos", "sent_start" or an extension such as '
+        '"_.label".'
+    )
     HS063 = 'The tag dictionary entry "{word}" lists no known label (got {labels}). Known: {known}.'
     HS064 = (
         'The component "{name}" cannot be read from {where}: {problem}. A file is missing, truncated or of another '
         "program; copy the model again or train it."
     )
-    HS065 = '"{label}" is no part of speech of spaCy. With the attribute "pos" labels must be among: {known}.'
+    HS065 = '"{label}" is no label of the attribute "{attribute}". Those of spaCy are: {known}.'
     HS066 = 'The extension "{attribute}" holds the value {value} of type {type}; labels must be strings, or empty.'
     HS067 = 'The setting `{name}` is {value}, which is no {kind}. Use a registered one, such as "{example}".'
     HS068 = (
@@ -323,3 +336,9 @@ class Errors(metaclass=_WithCodes):
         "copy the model again or train it."
     )
     HS123 = 'The corpus cannot tell words apart by "{kinds}". Expected one of: {known}.'
+
+    HS130 = 'There is no pipeline "{name}" in the package. It has: {known}.'
+    HS131 = (
+        "The package was installed without its pipelines (nothing in {folder}). Install the wheel, or from a complete "
+        "checkout (`pip install .`)."
+    )

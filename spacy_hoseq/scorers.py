@@ -15,7 +15,10 @@ def _extension_value(token: Token, name: str) -> Any:
 
 
 def label_score(examples: Iterable[Example], *, attribute: str = "tag", **_: Any) -> Dict[str, Any]:
-    """Accuracy of token labels as "{attribute}_acc": spaCy's `Scorer.score_token_attr` on the component's attribute."""
+    """Accuracy of token labels as "{attribute}_acc": spaCy's `Scorer.score_token_attr` on the component's attribute. Of
+    sentence starts: precision, recall and F of whole sentences, as spaCy's `senter` has them."""
+    if attribute == "sent_start":
+        return dict(Scorer.score_spans(examples, "sents", getter=_sentences, has_annotation=_has_sentences))
     if attribute.startswith("_."):
         return dict(Scorer.score_token_attr(examples, attribute[2:], getter=_extension_value))
     examples = list(examples)
@@ -23,6 +26,14 @@ def label_score(examples: Iterable[Example], *, attribute: str = "tag", **_: Any
     if counts is None:
         return dict(Scorer.score_token_attr(examples, attribute))
     return {f"{attribute}_acc": counts.fscore if len(counts) else None}
+
+
+def _sentences(doc: Doc, _: str) -> Iterable[Span]:
+    return trimmed(doc.sents)
+
+
+def _has_sentences(doc: Doc) -> bool:
+    return bool(doc.has_annotation("SENT_START"))
 
 
 def _counts_of_same_tokens(examples: List[Example], name: str) -> Optional[PRFScore]:

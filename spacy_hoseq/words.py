@@ -5,6 +5,7 @@ copy of the Doc without them, and what it finds is carried back to the tokens of
 tests/components/test_white_space.py against texts that were never wrapped.
 """
 
+import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
@@ -32,6 +33,8 @@ from .arrays import Ints, Keys, Mask
 
 ANNOTATION = [SENT_START, ENT_IOB, TAG, POS, MORPH, LEMMA, NORM, DEP, ENT_TYPE, ENT_ID, ENT_KB_ID]
 BEGINS, INSIDE = 3, 1  # values of ENT_IOB
+BREAKS = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+FULL = 50  # characters: shorter lines end where their author wanted it
 SLOTS = 1 << 17
 _NO_SPACE = np.zeros(SLOTS, np.uint64)  # words seen that are no white space, each at the last bits of its `orth`
 
@@ -107,6 +110,25 @@ def without(doc: Doc, spaces: Mask) -> Words:
     for key, group in doc.spans.items():
         words.spans[key] = SpanGroup(words, name=key, spans=_spans(group, words))
     return words
+
+
+def line_breaks(doc: Doc) -> Keys:
+    """What kind of line break stands before each word (len(doc),): 0 none, 1 the end of a line that was full (FULL
+    characters), 2 that of a shorter line, 3 a blank line. Text that is wrapped has the first within its sentences, and
+    the second where a paragraph or a heading ends."""
+    kinds = np.zeros(len(doc), np.uint64)
+    if not isinstance(doc, Words):
+        return kinds
+    text, starts = doc.original.text, doc.original.to_array(IDX)
+    places = doc.places
+    before = np.flatnonzero(np.diff(places, prepend=-1) > 1)  # words after white space of its own
+    for i in before.tolist():
+        first = int(starts[places[i - 1] + 1]) if i else 0
+        space = text[first : int(starts[places[i]])]
+        if BREAKS.search(space):
+            line = first - (text.rfind("\n", 0, first) + 1)
+            kinds[i] = 3 if len(BREAKS.findall(space)) > 1 else 1 if line >= FULL else 2
+    return kinds
 
 
 def trimmed(spans: Iterable[Span]) -> List[Span]:

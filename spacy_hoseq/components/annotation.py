@@ -4,7 +4,7 @@ from typing import Any, Dict, Iterable, List, Protocol, Sequence, Set, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.attrs import ORTH, POS, TAG
+from spacy.attrs import ORTH, POS, SENT_START, TAG
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
 from spacy.training import Example
@@ -14,7 +14,9 @@ from ..errors import Errors
 from ..features.sequences import by_doc
 from .gold import LabelTable
 
-ATTRIBUTES = {"tag": [TAG], "pos": [POS]}  # those of spaCy that labels are written to; all others are extensions
+ATTRIBUTES = {"tag": [TAG], "pos": [POS], "sent_start": [SENT_START]}  # of spaCy's; all others are extensions
+STARTS, GOES_ON = "S", "I"  # labels of "sent_start": whether a sentence starts at the token
+STARTED, GOING_ON = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)  # what SENT_START is there (1 and -1)
 SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
 MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
 # (rows of white-space tokens are 0)
@@ -69,9 +71,11 @@ class TokenLabels:
         self._register()
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list."""
-        if self.attribute == "pos" and label not in PARTS_OF_SPEECH:
-            raise ValueError(Errors.HS065.format(label=label, known=", ".join(filter(None, PARTS_OF_SPEECH))))
+        """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list, and so are starts of sentences."""
+        known = {"pos": [*PARTS_OF_SPEECH], "sent_start": [STARTS, GOES_ON]}.get(self.attribute, [label])
+        if label not in known:
+            names = ", ".join(filter(None, known))
+            raise ValueError(Errors.HS065.format(label=label, attribute=self.attribute, known=names))
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
@@ -91,7 +95,8 @@ class TokenLabels:
             gold = np.concatenate([eg.reference.to_array(names) for eg in examples])
             orths = np.concatenate([eg.predicted.to_array(ORTH) for eg in examples])
             if np.array_equal(gold[:, 0], orths):  # the same tokens everywhere
-                return gold[:, 1]
+                values: Keys = np.ascontiguousarray(gold[:, 1])
+                return self._names(values, examples[0].reference) if self.attribute == "sent_start" else values
         return np.concatenate([self._aligned(eg) for eg in examples])
 
     def is_set(self, doc: Doc) -> bool:
@@ -100,6 +105,8 @@ class TokenLabels:
 
     def read(self, doc: Doc) -> Keys:
         """The labels of a Doc (len(doc),). RAISES ValueError [HS066]: an extension holds something else."""
+        if self.attribute == "sent_start":
+            return self._names(np.asarray(doc.to_array(SENT_START), np.uint64), doc)
         if self.attribute in ATTRIBUTES:
             return np.asarray(doc.to_array(ATTRIBUTES[self.attribute]), np.uint64)
         self._register()
@@ -122,7 +129,19 @@ class TokenLabels:
                 values = np.where(preset != 0, preset, values)
             self._set(doc, values)
 
+    def _names(self, starts: Keys, doc: Doc) -> Keys:
+        """The labels of SENT_START (n,)."""
+        strings = doc.vocab.strings
+        named = [np.uint64(strings.add(STARTS)), np.uint64(strings.add(GOES_ON))]
+        return np.select([starts == STARTED, starts == GOING_ON], named, np.uint64(0))
+
     def _set(self, doc: Doc, values: Keys) -> None:
+        if self.attribute == "sent_start":
+            starts = values == doc.vocab.strings.as_int(STARTS)
+            words = np.flatnonzero(values)  # white space before the first word is of its sentence, too
+            starts[words[:1]] = False
+            starts[:1] = True
+            values = np.where(starts, STARTED, GOING_ON)
         if self.attribute in ATTRIBUTES:
             doc.from_array(ATTRIBUTES[self.attribute], values[:, None])  # type: ignore[arg-type]
             return
@@ -132,6 +151,10 @@ class TokenLabels:
 
     def _aligned(self, example: Example) -> Keys:
         predicted, reference = example.predicted, example.reference
+        if self.attribute == "sent_start":
+            starts = {True: STARTED, False: GOING_ON, None: np.uint64(0)}
+            aligned = [starts[start] for start in example.get_aligned_sent_starts()]
+            return self._names(np.array(aligned, np.uint64), reference)
         gold = self.read(reference)
         if len(predicted) == len(reference) and np.array_equal(predicted.to_array("ORTH"), reference.to_array("ORTH")):
             return gold

@@ -20,6 +20,7 @@ from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Mask
 from ..errors import Errors, Warnings
+from ..features.attributes import lend_tables
 from ..features.sequences import WordDocs, words_of
 from .annotation import Annotation
 from .constraints import TagDictionary
@@ -78,6 +79,8 @@ class SequenceComponent(SavedComponent):
         docs = words_of(list(docs))
         if not any(len(doc) for doc in docs):
             return self._no_guesses(docs)
+        if docs[0].vocab is not self.vocab:
+            lend_tables(self.vocab, docs[0].vocab)
         self._require_labels()
         return self._guesses(docs)
 

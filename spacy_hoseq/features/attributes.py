@@ -2,7 +2,7 @@
 
 Lexical attributes depend on the word alone. They are functions, registered under their names (`word_attributes.py`,
 `known_tags.py`, files of users), and computed once per word type (`lexicon.py`). All others are read from the Doc each
-time: spaCy's own through `doc.to_array`, extensions ("_.name") token by token.
+time: spaCy's own through `doc.to_array`, line breaks before words, extensions ("_.name") token by token.
 """
 
 import re
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from spacy.attrs import IDS
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
+from spacy.vocab import Vocab
 
 from ..arrays import Keys
 from ..errors import Errors
+from ..words import line_breaks
 
 Value = Union[str, int, bool, None]  # "", 0, False and None: there is none
 Word = Literal["text", "lexeme"]
@@ -24,7 +26,8 @@ Function = TypeVar("Function", bound=Callable[..., Value])
 
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
 _NAME = re.compile(r"[a-z_]+")
-_RESERVED = ("bias", "label", "upstream", "_")
+LINE_BREAK = "line_break"  # of words.py
+_RESERVED = ("bias", "label", "upstream", "_", LINE_BREAK)
 
 
 class Attribute(NamedTuple):
@@ -104,16 +107,26 @@ def numbered_names() -> List[str]:
     return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
 
 
+def lend_tables(owner: Vocab, borrower: Vocab) -> None:
+    """The tables on which values depend, for the vocabulary of another pipeline that has taken a component over."""
+    for table in filter(None, {known.table for known in ATTRIBUTES.values()}):
+        if owner.lookups.has_table(table) and not borrower.lookups.has_table(table):
+            borrower.lookups.set_table(table, owner.lookups.get_table(table))
+
+
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
-    if name != "bias" and not name.startswith("_.") and not lexical_attribute(name) and name.upper() not in IDS:
-        known = [*sorted(ATTRIBUTES), "bias", "_.extension", "tag", "pos", "lemma"]
+    contextual = name in ("bias", LINE_BREAK) or name.startswith("_.") or name.upper() in IDS
+    if not contextual and not lexical_attribute(name):
+        known = [*sorted(ATTRIBUTES), "bias", LINE_BREAK, "_.extension", "tag", "pos", "lemma"]
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
 
 
 def token_values(doc: Doc, name: str) -> Keys:
     """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]: unknown extension;
     [HS015]: a value of another type."""
+    if name == LINE_BREAK:
+        return line_breaks(doc)
     if not name.startswith("_."):
         values: NDArray[Any] = doc.to_array([name.upper()])
         return values.reshape(len(doc)).astype(np.uint64)

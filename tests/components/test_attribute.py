@@ -60,7 +60,7 @@ def test_part_of_speech_that_is_preset():
 def test_part_of_speech_that_does_not_exist():
     """spaCy's parts of speech are a closed list; another one on a token would break `token.pos_`."""
     nlp = blank(attribute="pos")
-    with pytest.raises(ValueError, match=r"\[HS065\] \"NOUN-ISH\" is no part of speech of spaCy.*NOUN"):
+    with pytest.raises(ValueError, match=r"\[HS065\] \"NOUN-ISH\" is no label of the attribute \"pos\".*NOUN"):
         tagger_of(nlp).add_label("NOUN-ISH")
     assert tagger_of(nlp).labels == ()
 

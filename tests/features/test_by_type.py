@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from spacy_hoseq.features.by_type import counted_keys, rows_of
+from spacy_hoseq.features.extract import counted_keys, rows_of
 from spacy_hoseq.features.index import ExactIndex, KeyCounter
 
 from . import test_extract

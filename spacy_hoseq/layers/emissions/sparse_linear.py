@@ -10,8 +10,7 @@ from thinc.types import Floats2d
 
 from ...arrays import Floats32, Keys, Lengths, Rows
 from ...errors import Errors
-from ...features.by_type import counted_keys, rows_of
-from ...features.extract import Columns, FeatureExtractor
+from ...features.extract import Columns, FeatureExtractor, counted_keys, rows_of
 from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ...features.sequences import names_and_lengths
 from ...features.templates import Template, parse_templates

@@ -1,0 +1,91 @@
+"""Classes of words that are known beforehand: word clusters, or the tags that a lexicon gives.
+
+They are a table of the vocabulary, read from a file in initialization and saved with the vocabulary:
+
+    [initialize.lookups]
+    @misc = "spacy_hoseq.word_classes.v1"
+    path = "clusters.tsv"
+
+Each line of the file has a word and its classes, separated by tabs; "" is no class. A template names the column:
+"word_class1[-1..1]". A word that is not in the table has the classes of its lower-case form, if that is there.
+
+The table holds 32 bits of each word's hash: of 100,000 unknown words two or three are taken for a known one.
+"""
+
+import zlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.errors import Errors as SpacyErrors
+from spacy.lookups import Lookups
+from spacy.strings import get_string_id
+
+from ..errors import Errors
+from .attributes import register_attribute
+
+TABLE = "hoseq_word_classes"  # {"columns": names of the classes of each, "words": packed keys, and numbers of names}
+MAX_COLUMNS = 16
+KEY = 0xFFFFFFFF
+
+
+def word_classes(path: Optional[Union[str, Path]]) -> Lookups:
+    """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file.
+
+    RAISES ValueError [E913]: no path; [HS006]: a line with another number of columns, or too many classes.
+    """
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
+    rows: Dict[int, List[str]] = {}
+    n_columns = 0
+    for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
+        word, *classes = line.split("\t")
+        n_columns = n_columns or len(classes)
+        if not word or len(classes) != n_columns or not 1 <= n_columns <= MAX_COLUMNS:
+            raise ValueError(Errors.HS006.format(path=path, line=number, actual=line[:40], limit=MAX_COLUMNS))
+        rows.setdefault(int(get_string_id(word)) & KEY, classes)
+    keys = sorted(rows)
+    names = [["", *sorted({rows[key][k] for key in keys} - {""})] for k in range(n_columns)]
+    if any(len(known) > 1 << 16 for known in names):
+        raise ValueError(Errors.HS006.format(path=path, line="all", actual="over 65,535 classes", limit=MAX_COLUMNS))
+    numbers = [{name: i for i, name in enumerate(known)} for known in names]
+    of_words = np.array([[numbers[k][rows[key][k]] for key in keys] for k in range(n_columns)], "<u2")
+    packed = zlib.compress(np.array(keys, "<u4").tobytes() + of_words.tobytes(), 9)
+    lookups = Lookups()
+    lookups.add_table(TABLE, {"columns": names, "words": packed})
+    return lookups
+
+
+@register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexeme", table=TABLE)
+def word_class(number: int, word: Any) -> str:
+    """The class in this column of the table, of the word or of its lower-case form. RAISES ValueError [HS007]: the
+    vocabulary has no such table, or no such column."""
+    lookups = word.vocab.lookups
+    table: Dict[str, Any] = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
+    names = table.get("columns", ())
+    if number > len(names):
+        raise ValueError(Errors.HS007.format(number=number, n=len(names)))
+    return str(names[number - 1][_classes(table["words"], len(names), word.orth_, word.lower_)[number - 1]])
+
+
+@lru_cache(maxsize=64)  # all columns of one word are asked for together
+def _classes(packed: bytes, n_columns: int, word: str, lower: str) -> List[int]:
+    """Number of the word's class in each column; 0 = none."""
+    keys, classes = _unpacked(packed, n_columns)
+    for name in (word, lower):
+        key = np.uint32(int(get_string_id(name)) & KEY)
+        at = int(np.searchsorted(keys, key))
+        if at < len(keys) and keys[at] == key:
+            return [int(number) for number in classes[:, at]]
+    return [0] * n_columns
+
+
+@lru_cache(maxsize=8)
+def _unpacked(packed: bytes, n_columns: int) -> Tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    """Keys of all words (W,), sorted, and the numbers of their classes (K, W)."""
+    data = zlib.decompress(packed)
+    n_words = len(data) // (4 + 2 * n_columns)
+    numbers = np.frombuffer(data, "<u2", offset=4 * n_words)
+    return np.frombuffer(data, "<u4", n_words), numbers.reshape(n_columns, n_words)

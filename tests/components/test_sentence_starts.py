@@ -1,0 +1,115 @@
+"""Sentence starts as labels: a tagger with the attribute "sent_start" in the place of spaCy's `senter`."""
+
+import random
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+TEMPLATES = ["bias", "orth[-1]", "short_shape[0]", "line_break[0]", "orth[-1]+short_shape[0]"]
+SENTENCES = [
+    ["It", "rains", "."],
+    ["Go", "!"],
+    ["We", "stay", "at", "home"],
+    ["Why", "not", "?"],
+    ["Mr.", "A", "ran", "."],
+]
+
+
+def blank(**settings):
+    nlp = spacy.blank("en")
+    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": TEMPLATES}
+    config = {"attribute": "sent_start", "model": {"emissions": emissions}, **settings}
+    nlp.add_pipe("hoseq_tagger", name="sentences", config=config)
+    nlp.config["training"]["score_weights"] = {"sents_f": 1.0}
+    return nlp
+
+
+def gold(nlp, n_sentences, seed, between=("",)):
+    """A Doc of random sentences; `between` stands between two of them."""
+    rng = random.Random(seed)
+    words, spaces, starts = [], [], []
+    for number, sentence in enumerate(rng.choices(SENTENCES, k=n_sentences)):
+        gap = rng.choice(between) if number else ""
+        if gap:
+            spaces[-1] = False
+            words, spaces, starts = [*words, gap], [*spaces, False], [*starts, False]
+        words += sentence
+        spaces += [True] * len(sentence)
+        starts += [True] + [False] * (len(sentence) - 1)
+    return Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=starts)
+
+
+def unannotated(doc):
+    return Doc(doc.vocab, words=[t.text for t in doc], spaces=[bool(t.whitespace_) for t in doc])
+
+
+@pytest.fixture(scope="module")
+def trained():
+    nlp = blank()
+    golds = [gold(nlp, 6, seed, between=("", "\n", "\n\n")) for seed in range(30)]
+    examples = [Example(unannotated(doc), doc) for doc in golds]
+    nlp.initialize(lambda: examples)
+    for _ in range(8):
+        nlp.update(examples)
+    return nlp
+
+
+def starts(doc):
+    return [token.is_sent_start for token in doc]
+
+
+def test_sentences_are_found(trained):
+    assert trained.get_pipe("sentences").labels == ("I", "S")
+    for seed in range(100, 120):
+        doc = gold(trained, 5, seed, between=("", "\n", "\n\n"))
+        assert starts(trained(unannotated(doc))) == starts(doc)
+
+
+def test_scores_are_those_of_sentences(trained):
+    docs = [gold(trained, 5, seed) for seed in range(200, 205)]
+    scores = trained.evaluate([Example(unannotated(doc), doc) for doc in docs])
+    assert scores["sents_f"] == scores["sents_p"] == scores["sents_r"] == 1.0
+    joined = Doc(trained.vocab, words=["It", "rains", ".", "Go", "!"], sent_starts=[True, False, False, False, False])
+    scores = trained.evaluate([Example(unannotated(joined), joined)])
+    assert (scores["sents_p"], scores["sents_r"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("text", ["", "\n", " It rains.", "\n\nIt rains. Go!\n", "It rains.\n\n\nGo!"])
+def test_white_space_begins_no_sentence(trained, text):
+    doc = trained(text)
+    assert doc.text == text
+    assert [token.i for token in doc if token.is_sent_start] == [sentence.start for sentence in doc.sents]
+    for sentence in doc.sents:
+        assert sentence.text.strip() or not text.strip()
+
+
+def test_annotation_that_is_there_stays(trained):
+    words = ["It", "rains", ".", "Go", "!"]
+    doc = Doc(trained.vocab, words=words, sent_starts=[True, True, False, False, False])
+    assert starts(trained.get_pipe("sentences")(doc)) == [True, True, False, False, False]
+
+
+def test_gold_on_other_tokens():
+    """The text is cut otherwise: a sentence starts at the first token that the gold one stands in."""
+    nlp = blank()
+    spaces = [True, False, True, False, False]
+    predicted = Doc(nlp.vocab, words=["It", "rain", "s.", "G", "o!"], spaces=spaces)
+    words = ["It", "rains", ".", "Go", "!"]
+    reference = Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=[1, -1, -1, 1, -1])
+    pipe = nlp.get_pipe("sentences")
+    values = pipe._annotation.gold_values([Example(predicted, reference)])
+    assert [nlp.vocab.strings[value] for value in values.tolist()] == ["S", "I", "I", "S", "I"]
+
+
+def test_other_labels_are_refused():
+    with pytest.raises(ValueError, match=r"\[HS065\] \"B\" is no label of the attribute \"sent_start\".*S, I"):
+        blank().get_pipe("sentences").add_label("B")
+
+
+def test_saved_and_loaded(trained, tmp_path):
+    trained.to_disk(tmp_path)
+    doc = gold(trained, 5, 300, between=("", "\n"))
+    again = spacy.load(tmp_path)(doc.text)
+    assert starts(again) == starts(trained(doc.text))

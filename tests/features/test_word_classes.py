@@ -1,0 +1,90 @@
+"""Classes of words from a table: clusters, lexicons."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.features.word_classes import TABLE, word_classes
+
+LINES = "dog\t0110\tNN\nrun\t011\tVB|NN\nParis\t1\t\nus\t10\tPRP\nUS\t1\tNNP\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "classes.tsv"
+    file.write_text(LINES, encoding="utf8")
+    return file
+
+
+def value(vocab, word, number):
+    return lexical_attribute(f"word_class{number}").function(vocab[word])
+
+
+def test_classes(path):
+    vocab = spacy.blank("en").vocab
+    vocab.lookups = word_classes(path)
+    classes = {
+        word: (value(vocab, word, 1), value(vocab, word, 2))
+        for word in ("dog", "Dog", "RUN", "Paris", "paris", "us", "US", "Us", "cat")
+    }
+    assert classes == {
+        "dog": ("0110", "NN"), "Dog": ("0110", "NN"), "RUN": ("011", "VB|NN"), "Paris": ("1", ""), "paris": ("", ""),
+        "us": ("10", "PRP"), "US": ("1", "NNP"), "Us": ("10", "PRP"), "cat": ("", ""),
+    }  # fmt: skip
+
+
+def test_same_bytes_whatever_the_order(path, tmp_path):
+    other = tmp_path / "other.tsv"
+    other.write_text("\n".join(reversed(LINES.splitlines())), encoding="utf8")
+    assert word_classes(other).to_bytes() == word_classes(path).to_bytes()
+
+
+def tagger(path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("hoseq_tagger", config={"model": {"emissions": {"templates": ["bias", "word_class1..2[0]"]}}})
+    nlp.config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", "path": str(path)}
+    doc = Doc(nlp.vocab, words=["run", "dog", "us"], tags=["VB", "NN", "PRP"])
+    example = Example(Doc(nlp.vocab, words=["run", "dog", "us"]), doc)
+    nlp.initialize(lambda: [example])
+    for _ in range(5):
+        nlp.update([example])
+    return nlp
+
+
+def test_saved_with_the_vocabulary(path, tmp_path):
+    """A word that training has not seen is known by its class."""
+    nlp = tagger(path)
+    assert [token.tag_ for token in nlp("Dog Run")] == ["NN", "VB"]
+    nlp.to_disk(tmp_path / "model")
+    path.unlink()
+    assert [token.tag_ for token in spacy.load(tmp_path / "model")("Dog Run")] == ["NN", "VB"]
+
+
+def test_a_sourced_component_brings_its_table(path, tmp_path):
+    source = tagger(path)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("hoseq_tagger", source=source)
+    assert [token.tag_ for token in nlp("Dog Run")] == ["NN", "VB"]
+    nlp.to_disk(tmp_path / "model")
+    assert [token.tag_ for token in spacy.load(tmp_path / "model")("Dog Run")] == ["NN", "VB"]
+
+
+def test_missing_table(path):
+    nlp = tagger(path)
+    nlp.vocab.lookups.remove_table(TABLE)
+    with pytest.raises(ValueError, match=r"\[HS007\].*word_class1.*0 columns"):
+        nlp("A cat")
+
+
+@pytest.mark.parametrize("lines", ["dog\t1\nrun\t1\t2\n", "\t1\n", "dog\n", "dog" + "\t1" * 17])
+def test_lines_that_cannot_be(lines, path):
+    path.write_text(lines, encoding="utf8")
+    with pytest.raises(ValueError, match=r"\[HS006\].*line"):
+        word_classes(path)
+
+
+def test_no_path():
+    with pytest.raises(ValueError, match="E913"):
+        word_classes(None)
