@@ -1,0 +1,158 @@
+"""Recipes of `python -m spacy hoseq init` on corpora from 100 sentences to all, beside a search and CRFsuite.
+
+    python -m benchmarks.sizes metrics/sizes.jsonl --data CORPORA [--task "English, Penn tags"] [--size 1000]
+        [--search small] [--page docs/measurements/sizes.md]
+
+Every run is a line of the output file, and is not done again. A training ends by the score on half of the development
+text, which also chooses among the settings of a search and of CRFsuite; the other half is what the table shows.
+"""
+
+import contextlib
+import io
+import tempfile
+import time
+from enum import Enum
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import spacy
+import srsly
+import typer
+from spacy.cli.train import train
+from spacy.util import load_config
+from wasabi import msg
+
+from spacy_hoseq.recipes import recipe
+
+from .page import show, write_table
+from .sizes_corpora import TASKS, Task, prepared
+from .sizes_crfsuite import crfsuite_scores
+
+SIZES = (100, 1000, 10_000, 0)
+NO_BAR = {"training.logger.progress_bar": None}
+RECIPE = "recipe"
+MANY_LABELS, FEW_ITERATIONS = 100, 30  # an iteration of CRFsuite takes the square of the labels
+CRFSUITE = ("crfsuite lbfgs", "crfsuite ap")
+SEARCH: Dict[str, Dict[str, Any]] = {  # changes to the recipe; "." stands for the component
+    "learn_rate 0.03": {".update_rule.learn_rate": 0.03},
+    "learn_rate 0.3": {".update_rule.learn_rate": 0.3},
+    "dropout 0": {"training.dropout": 0.0},
+    "dropout 0.4": {"training.dropout": 0.4},
+    "other objective": {".objective": "", ".average": ""},
+    "half the words a batch": {"training.batcher.max_words": 1000},
+    "50 batches": {"training.batcher.n_batches": 50, "training.eval_frequency": 50, "training.patience": 1000},
+    "200 batches": {"training.batcher.n_batches": 200, "training.eval_frequency": 200, "training.patience": 2000},
+    "dropout 0.4, learn_rate 0.05": {"training.dropout": 0.4, ".update_rule.learn_rate": 0.05},
+    "other average": {".average": ""},
+}
+BRIEF = ("learn_rate 0.03", "learn_rate 0.3", "dropout 0.4", "other objective")  # of large corpora
+
+
+HEADER = ("Corpus", "sentences", "words", "labels", "recipe", "best of search", "gap", "CRFsuite", "updates", "time")
+
+
+class Search(str, Enum):
+    none = "none"
+    small = "small"
+    large = "large"
+
+
+def main(
+    output: Path,
+    data: Path = typer.Option(..., help="The folder of corpora"),
+    task: Optional[List[str]] = None,
+    size: Optional[List[int]] = None,
+    search: Search = Search.none,
+    crfsuite: bool = True,
+    page: Optional[Path] = None,
+) -> None:
+    rows = list(srsly.read_jsonl(output)) if output.exists() else []
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for name in task or TASKS:
+        for n in size or SIZES:
+            done = {row["system"] for row in rows if (row["task"], row["size"]) == (name, n)}
+            with tempfile.TemporaryDirectory() as folder:
+                corpus = Path(folder) / "corpus"
+                numbers = prepared(TASKS[name], data, n, corpus)
+                if numbers["sentences"] < n:
+                    continue  # all of them: size 0
+                systems = [RECIPE, *{"none": (), "small": SEARCH, "large": BRIEF}[search.value]]
+                systems += (CRFSUITE if numbers["labels"] <= MANY_LABELS else CRFSUITE[1:]) if crfsuite else ()
+                for system in [each for each in systems if each not in done]:
+                    start = time.perf_counter()
+                    scores = scores_of(TASKS[name], corpus, Path(folder) / "model", system, numbers["labels"])
+                    seconds = time.perf_counter() - start
+                    rows.append({"task": name, "size": n, "system": system, **numbers, **scores, "seconds": seconds})
+                    srsly.write_jsonl(output, rows)
+                    msg.text(f"{name}, {n or 'all'}, {system}: {scores['test']:.2%}, {seconds:.0f} s")
+    publish(rows, page)
+
+
+def scores_of(task: Task, corpus: Path, output: Path, system: str, n_labels: int) -> Dict[str, Any]:
+    """On dev and test, and the number of updates."""
+    if system in CRFSUITE:
+        iterations = FEW_ITERATIONS if n_labels > MANY_LABELS else None
+        return crfsuite_scores(task, corpus, system.split()[1], iterations)
+    return trained_scores(task, corpus, output, SEARCH.get(system, {}))
+
+
+def trained_scores(task: Task, corpus: Path, output: Path, changes: Dict[str, Any]) -> Dict[str, Any]:
+    """Of `model-best` by the recipe with some changes."""
+    path = corpus / "config.cfg"
+    path.write_text(recipe(task.recipe, task.lang), encoding="utf8")
+    settings = load_config(path)["components"][task.component]
+    overrides = {**NO_BAR, "paths.train": str(corpus / "train.spacy"), "paths.dev": str(corpus / "dev.spacy")}
+    for key, value in changes.items():
+        name = f"components.{task.component}{key}" if key.startswith(".") else key
+        overrides[name] = other(key, settings) if value == "" else value
+    log = io.StringIO()
+    with contextlib.redirect_stdout(log):
+        train(path, output, overrides=overrides)
+    nlp = spacy.load(output / "model-best")
+    reader = nlp.config.interpolate()["corpora"]["dev"]
+    scores = {}
+    for part in ("dev", "test"):
+        examples = spacy.registry.resolve({"c": {**reader, "path": str(corpus / f"{part}.spacy")}})["c"](nlp)
+        scores[part] = nlp.evaluate(list(examples))[task.metric]
+    steps = [line.split()[1] for line in log.getvalue().splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+    return {**scores, "updates": int(steps[-1])}
+
+
+def other(key: str, settings: Dict[str, Any]) -> Any:
+    """The objective, or the average, that the recipe does not have."""
+    likely = settings["objective"] == "log_likelihood"
+    if key == ".objective":
+        return "max_margin" if likely else "log_likelihood"
+    if "representation" in settings:  # of chunks, which know one average only
+        return likely
+    return "late" if likely else False
+
+
+def publish(rows: List[Dict[str, Any]], page: Optional[Path]) -> None:
+    cells = []
+    for name in TASKS:
+        for n in SIZES:
+            found = {row["system"]: row for row in rows if (row["task"], row["size"]) == (name, n)}
+            if RECIPE not in found:
+                continue
+            ours = found[RECIPE]
+            searched = [row for system, row in found.items() if system not in CRFSUITE]
+            best = max(searched, key=lambda row: row["dev"])
+            theirs = max((row for s, row in found.items() if s in CRFSUITE), key=lambda row: row["dev"], default=None)
+            is_searched = len(searched) > 1
+            cells.append((
+                name, f"{ours['sentences']:,}", f"{ours['words']:,}", f"{ours['labels']:,}",
+                f"{100 * ours['test']:.2f}",
+                f"{100 * best['test']:.2f} ({best['system']})" if is_searched else "-",
+                f"{100 * (ours['test'] - best['test']):+.2f}" if is_searched else "-",
+                "-" if theirs is None else f"{100 * theirs['test']:.2f}",
+                f"{ours['updates']:,}", f"{ours['seconds']:.0f} s",
+            ))  # fmt: skip
+    if page is None:
+        show(HEADER, cells)
+    else:
+        write_table(page, "sizes", HEADER, cells)
+
+
+if __name__ == "__main__":
+    typer.run(main)
