@@ -7,6 +7,8 @@ from typing import Any, Callable, List, Optional
 import spacy
 from spacy.tokens import Doc
 
+from spacy_hoseq.recipes import recipe
+
 from .corpora import KEY, Data, entity_folder
 from .history import LOGGER, WATCH, History
 from .system import Labelled, Reader, System, folder_name
@@ -46,7 +48,7 @@ class Tokenizer:
 class Pipeline:
     """A pipeline through `spacy train`; tags and chunks through `nlp.pipe` over Docs that are ready.
 
-    config: a file of configs/, or a component whose configuration `spacy init config` writes, for efficiency.
+    config: a recipe of ours; with package = "spacy", a component that `spacy init config` configures, for efficiency.
     chunks: the attribute with the chunks, if it finds some: "spans" or "ents". package: whose version counts.
     """
 
@@ -64,10 +66,13 @@ class Pipeline:
         changes = {key.replace("__", "."): value for key, value in self.changes.items()}
         changes.update({f"paths.{part}": str(corpus / f"{part}.spacy") for part in ("train", "dev")})
         changes["training.logger.@loggers"] = LOGGER
-        config = Path("configs") / self.config
-        if not self.config.endswith(".cfg"):
+        if self.package == "spacy":
             config = init_config(self.config, folder)
             changes.update({f"corpora.{part}.gold_preproc": True for part in ("train", "dev")})
+        else:
+            config = folder / "recipe.cfg"
+            folder.mkdir(parents=True, exist_ok=True)
+            config.write_text(recipe(self.config), encoding="utf8")
         train(config, folder, overrides=changes)
         return WATCH.history
 

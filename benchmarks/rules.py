@@ -3,7 +3,7 @@
     python -m benchmarks.rules ctb=CORPUS ud=CORPUS [--seeds 3] [--page docs/measurements/chinese.md]
 
 CORPUS: a folder with train.spacy and test.spacy, such as corpus/ctb_sdp and corpus/ud_chinese of the project, after the
-name of the tag set. Both systems are trained by configs/zh_tagger.cfg and configs/zh_tagger_ho.cfg and measured after
+name of the tag set. Both systems are trained by the recipes `tagger --lang zh` and `chinese` and measured after
 the last epoch. p: McNemar's test on all corpora together.
 """
 
@@ -23,11 +23,11 @@ from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 from wasabi import table
 
+from spacy_hoseq.recipes import recipe
 from spacy_hoseq.reporting.significance import mcnemar
 
 from .page import write_table
 
-CONFIGS = Path("configs")
 TAG_SET = "components.hoseq_tagger.model.patterns.rules.tag_set"
 COLUMNS = ("Corpus", "Seed", "Low order", "Rules", "Errors", "Gained/lost", "p", "Training", "Tagging")
 PASSES = 5
@@ -54,18 +54,20 @@ Run = Tuple[NDArray[np.bool_], float, float]  # right (N,), seconds of training,
 def measure(corpus: Path, tag_set: str, seed: int, progress: Any) -> Tuple[Run, Run]:
     """The low-order tagger, and that with rules."""
     runs = []
-    for config, settings in (("zh_tagger.cfg", {}), ("zh_tagger_ho.cfg", {TAG_SET: tag_set})):
-        runs.append(run(CONFIGS / config, corpus, {**settings, "system.seed": seed}))
+    for name, settings in (("tagger", {}), ("chinese", {TAG_SET: tag_set})):
+        runs.append(run(recipe(name, "zh"), corpus, {**settings, "system.seed": seed}))
         progress.update()
     return runs[0], runs[1]
 
 
-def run(config: Path, corpus: Path, settings: Dict[str, Any]) -> Run:
+def run(config: str, corpus: Path, settings: Dict[str, Any]) -> Run:
     paths = {"paths.train": str(corpus / "train.spacy"), "paths.dev": str(corpus / "dev.spacy")}
     quiet = {"training.logger.progress_bar": None, "training.eval_frequency": 10_000}
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        file = Path(folder) / "config.cfg"
+        file.write_text(config, encoding="utf8")
         start = time.process_time()
-        train(config, Path(folder), overrides={**paths, **quiet, **settings})
+        train(file, Path(folder), overrides={**paths, **quiet, **settings})
         training = time.process_time() - start
         nlp = spacy.load(Path(folder) / "model-last")
     docs = [s.as_doc() for d in DocBin().from_disk(corpus / "test.spacy").get_docs(nlp.vocab) for s in d.sents]

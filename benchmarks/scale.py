@@ -92,7 +92,7 @@ def train(corpus: Path, model: Path) -> None:
         "training.eval_frequency": 1_000_000,
         "components.hoseq_tagger.model.emissions.min_count": MIN_COUNT,
     }
-    command = [sys.executable, "experiments/common/train.py", "configs/tagger.cfg"]
+    command = [sys.executable, "experiments/common/train.py", "tagger"]
     command += [str(corpus / "train.spacy"), str(corpus / "dev.spacy"), str(model)]
     command += [item for key, value in settings.items() for item in (f"--{key}", str(value))]
     finished(subprocess.run(command, env=environment(), capture_output=True, text=True))

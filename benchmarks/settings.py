@@ -1,4 +1,4 @@
-"""What single settings do: configs/tagger.cfg with one change at a time, on a small corpus, several seeds.
+"""What single settings do: the recipe `tagger` with one change at a time, on a small corpus, several seeds.
 
     python -m benchmarks.settings CORPUS [--seeds 3] [--page docs/measurements/settings.md]
 
@@ -19,6 +19,8 @@ from spacy.cli.train import train
 from spacy.training import Corpus
 from tqdm import tqdm
 from wasabi import table
+
+from spacy_hoseq.recipes import recipe
 
 from .page import write_table
 
@@ -69,7 +71,9 @@ def measure(corpus: Path, change: Dict[str, Any], seed: int) -> "tuple[float, in
     for key, value in change.items():
         overrides[key if key.startswith("training") else f"components.hoseq_tagger.{key}"] = value
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        train(Path("configs/tagger.cfg"), Path(folder), overrides=overrides)
+        config = Path(folder) / "config.cfg"
+        config.write_text(recipe("tagger"), encoding="utf8")
+        train(config, Path(folder), overrides=overrides)
         nlp = spacy.load(Path(folder) / "model-last")
         examples = [eg for part in ("dev", "test") for eg in Corpus(corpus / f"{part}.spacy", gold_preproc=True)(nlp)]
         size = (Path(folder) / "model-last" / "hoseq_tagger" / "model").stat().st_size

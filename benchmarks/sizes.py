@@ -114,8 +114,9 @@ def trained_scores(task: Task, corpus: Path, output: Path, changes: Dict[str, An
     for part in ("dev", "test"):
         examples = spacy.registry.resolve({"c": {**reader, "path": str(corpus / f"{part}.spacy")}})["c"](nlp)
         scores[part] = nlp.evaluate(list(examples))[task.metric]
-    steps = [line.split()[1] for line in log.getvalue().splitlines() if line.split()[:1] and line.split()[0].isdigit()]
-    return {**scores, "updates": int(steps[-1])}
+    lines = [line.split() for line in log.getvalue().splitlines()]
+    history = [(int(cells[1]), float(cells[-1])) for cells in lines if cells[:1] and cells[0].isdigit()]
+    return {**scores, "updates": history[-1][0], "history": history}
 
 
 def other(key: str, settings: Dict[str, Any]) -> Any:

@@ -25,6 +25,7 @@ class Entry(NamedTuple):
         return self.needs if self.needs and find_spec(self.needs) is None else ""
 
 
+JOINTLY = "components__hoseq_chunker__model__emissions__second__upstream__grad_factor"
 ORDER = "components__hoseq_bidirectional_tagger__model__order"
 TOKENIZER, FIRST, HIGHER, JOINT = "spaCy tokenizer", "hoseq first order", "hoseq higher order", "hoseq tagger + chunker"
 EASIEST, COMPACTED = "hoseq easiest first, order 1", "hoseq first order, compacted"
@@ -33,11 +34,11 @@ CNN, NER, PERCEPTRON, WAPITI = "spaCy CNN tagger", "spaCy CNN ner", "NLTK percep
 
 SYSTEMS: Dict[str, Entry] = {
     TOKENIZER: Entry(Tokenizer),
-    FIRST: Entry(partial(Pipeline, "tagger.cfg")),
-    COMPACTED: Entry(partial(Compacted, FIRST, partial(Pipeline, "tagger.cfg"))),
-    HIGHER: Entry(partial(Pipeline, "tagger_ho.cfg")),
-    EASIEST: Entry(partial(Pipeline, "bidirectional.cfg", **{ORDER: 1})),
-    JOINT: Entry(partial(Pipeline, "pipeline_joint.cfg", chunks="spans")),
+    FIRST: Entry(partial(Pipeline, "tagger")),
+    COMPACTED: Entry(partial(Compacted, FIRST, partial(Pipeline, "tagger"))),
+    HIGHER: Entry(partial(Pipeline, "higher-order")),
+    EASIEST: Entry(partial(Pipeline, "bidirectional", **{ORDER: 1})),
+    JOINT: Entry(partial(Pipeline, "pipeline", chunks="spans", **{JOINTLY: 1.0})),
     CRFSUITE: Entry(partial(Crfsuite, "ap"), needs="pycrfsuite"),
     CRFSUITE_LBFGS: Entry(partial(Crfsuite, "lbfgs"), needs="pycrfsuite"),
     CNN: Entry(partial(Pipeline, "tagger", package="spacy")),

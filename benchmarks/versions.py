@@ -134,7 +134,7 @@ def main(
     test: Path = typer.Argument(..., exists=True, help="Corpus to label, .spacy; also the development part"),
     before: Path = typer.Option(..., exists=True, help="Interpreter of the environment with the earlier version"),
     after: Path = typer.Option(Path(sys.executable), help="Interpreter of the version under test"),
-    config: List[Path] = typer.Option([Path("configs/tagger.cfg")], help="Once for each system"),
+    config: List[Path] = typer.Option(..., help="Once for each system; both versions must know what it names"),
     option: List[str] = typer.Option([], help="Override of the configs, as training.max_steps=100"),
     turns: int = typer.Option(9, help="Turns of tagging; a third of them of training"),
     output: Optional[Path] = typer.Option(None, help="Folder for models and labels; default: a temporary one"),

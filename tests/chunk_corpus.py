@@ -9,10 +9,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from spacy.util import load_config
 from spacy.vocab import Vocab
 
-from .repository import config_path
+from .repository import config_of
 
 SUBJECTS = ["the/DT/B-NP old/JJ/I-NP ferry/NN/I-NP", "she/PRP/B-NP", "a/DT/B-NP boat/NN/I-NP", "Mary/NNP/B-NP"]
 VERBS = ["sold/VBD/B-VP", "never/RB/B-VP gave/VBD/I-VP", "never/RB/B-VP really/RB/I-VP showed/VBD/I-VP"]
@@ -22,7 +21,6 @@ QUICK: Dict[str, Any] = {
     "training.max_epochs": 0,
     "training.max_steps": 12,
     "training.eval_frequency": 6,
-    "training.batcher.size": 200,
     "training.logger.progress_bar": None,
 }
 
@@ -70,7 +68,7 @@ def paths(folder: Path) -> Dict[str, Any]:
 
 def trained(config: str, output: Path, overrides: Dict[str, Any]) -> Tuple[Language, List[Dict[str, float]]]:
     """`spacy train`, with what QUICK changes. RETURNS the pipeline as saved, and a row of the log per evaluation."""
-    nlp = init_nlp(load_config(config_path(config), overrides={**QUICK, **overrides}, interpolate=False))
+    nlp = init_nlp(config_of(config, {**QUICK, **overrides}))
     output.mkdir(parents=True)
     log = StringIO()
     train(nlp, output, use_gpu=-1, stdout=log, stderr=log)

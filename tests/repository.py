@@ -11,18 +11,45 @@ from types import ModuleType
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 from unittest import mock
 
+import srsly
 import typer
 from spacy.tokens import Doc, DocBin
+from spacy.util import load_config
 from spacy.vocab import Vocab
+from thinc.api import Config
 from typer.testing import CliRunner
+
+from spacy_hoseq.recipes import recipe
 
 ROOT = Path(__file__).parents[1]
 
 
-def config_path(name: str) -> Path:
-    """Of configs/NAME, or of a config that only an experiment has: "multilayer/..."."""
-    folder = ROOT / "experiments" / "conll2000" if name.startswith("multilayer/") else ROOT
-    return folder / "configs" / name
+UPSTREAM = "components.hoseq_chunker.model.emissions.second.upstream"
+VARIANTS: Dict[str, Tuple[str, Dict[str, Any]]] = {  # of a recipe: with these settings
+    "pipeline-1best": ("pipeline", {f"{UPSTREAM}.output": "one_best"}),
+    "pipeline-joint": ("pipeline", {f"{UPSTREAM}.grad_factor": 1.0}),
+}
+
+
+def config_of(name: str, overrides: Optional[Dict[str, Any]] = None) -> Config:
+    """Of configs/NAME.cfg, of a config that only an experiment has ("multilayer/..."), or of a recipe: "tagger",
+    "tagger/zh", or one of VARIANTS. Variables stay as they are."""
+    base, settings = VARIANTS.get(name, (name, {}))
+    settings = {**settings, **(overrides or {})}
+    if name.endswith(".cfg"):
+        folder = ROOT / "experiments" / "conll2000" if name.startswith("multilayer/") else ROOT
+        return load_config(folder / "configs" / name, overrides=settings, interpolate=False)
+    return Config().from_str(recipe(*base.split("/")), overrides=settings, interpolate=False)
+
+
+def quicker(project: Path, settings: str, start: str) -> None:
+    """Give these overrides to the trainings of a copy of a project, in the commands whose names begin so."""
+    path = project / "project.yml"
+    content: Dict[str, Any] = srsly.read_yaml(path)
+    for command in content["commands"]:
+        if command["name"].startswith(start):
+            command["script"] = [f"{line} {settings}" for line in command["script"]]
+    srsly.write_yaml(path, content)
 
 
 def copy_of_project(folder: Path) -> Path:

@@ -1,11 +1,14 @@
 """`spacy train` with a stopwatch: writes seconds and peak memory (with that of a second process) beside the model.
 
 python experiments/common/train.py CONFIG TRAIN.spacy DEV.spacy OUTPUT [--training.max_epochs 5 and other overrides]
+
+CONFIG: a file, or a recipe of `python -m spacy hoseq init`: "tagger"; for Chinese "tagger/zh".
 """
 
 import gc
 import resource
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,11 +17,18 @@ import typer
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.train import train
 
+from spacy_hoseq.recipes import recipe
 
-def main(context: typer.Context, config: Path, train_path: Path, dev_path: Path, output: Path) -> None:
+
+def main(context: typer.Context, config: str, train_path: Path, dev_path: Path, output: Path) -> None:
     start = time.perf_counter()
     paths = {"paths.train": str(train_path), "paths.dev": str(dev_path)}
-    train(config, output, overrides={**paths, **parse_config_overrides(context.args)})
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(config)
+        if not config.endswith(".cfg"):
+            file = Path(folder) / "config.cfg"
+            file.write_text(recipe(*config.split("/")), encoding="utf8")
+        train(file, output, overrides={**paths, **parse_config_overrides(context.args)})
     gc.collect()  # ends the processes that trained, so that their memory is known
     used = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     peak = sum(used) * (1 if sys.platform == "darwin" else 1024)  # of this process and the largest other one

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ..repository import ROOT, run
+from ..repository import ROOT, config_of, run
 
 pytest.importorskip("benchmarks", reason="the benchmarks are not beside the tests")
 from benchmarks.versions import difference, different, ratio  # noqa: E402
@@ -42,12 +42,13 @@ def test_a_version_agrees_with_itself(tmp_path):
         source = ROOT / "assets" / "en" / f"{part}.conll"
         command = [sys.executable, "-m", "spacy", "convert", str(source), str(tmp_path)]
         subprocess.run([*command, "--converter", "conll"], check=True, capture_output=True)
-    options = ["--config", str(ROOT / "configs" / "tagger_crf.cfg"), "--turns", "3"]
+    config_of("crf").to_disk(tmp_path / "crf.cfg")
+    options = ["--config", str(tmp_path / "crf.cfg"), "--turns", "3"]
     options += ["--option", "training.max_steps=3", "--option", "training.eval_frequency=3"]
     options += ["--option", "components.hoseq_tagger.save_marginals=true"]
     files = [str(tmp_path / "train.spacy"), str(tmp_path / "dev.spacy")]
     process = run("-m", "benchmarks.versions", *files, "--before", sys.executable, *options, folder=ROOT)
     assert process.returncode == 0, process.stdout
     row = process.stdout.strip().splitlines()[-1].split()
-    assert row[0] == "tagger_crf" and row[1] == "0" and float(row[2]) == 0.0
+    assert row[0] == "crf" and row[1] == "0" and float(row[2]) == 0.0
     assert row[3] == row[4] and float(row[3].rstrip("%")) > 30

@@ -1,7 +1,6 @@
-"""The commands of spaCy on the shipped configs: train, evaluate, init labels, init fill-config, debug."""
+"""The commands of spaCy on recipes: train, evaluate, init labels, init fill-config, debug."""
 
 import json
-from pathlib import Path
 
 import pytest
 import spacy
@@ -12,19 +11,26 @@ from spacy.cli.train import train as train_command
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
+from spacy_hoseq.recipes import recipe
+
 from .helpers import CORPUS, LABELS, blank, doc_of, gold
 
-CONFIGS = Path(__file__).parents[2] / "configs"
-NAMES = sorted(path.name for path in CONFIGS.glob("tagger*.cfg"))
-
-pytestmark = pytest.mark.skipif(not CONFIGS.exists(), reason="installed without its source tree")
-
+NAMES = ["tagger", "higher-order", "crf"]
 QUICK = {
     "training.max_epochs": 8,
     "training.eval_frequency": 5,
-    "training.batcher.size": 20,
+    "training.batcher.n_batches": 5,
     "training.dropout": 0.0,
 }
+
+
+@pytest.fixture(scope="module")
+def configs(tmp_path_factory):
+    """A function: the file of a recipe."""
+    folder = tmp_path_factory.mktemp("configs")
+    for name in NAMES:
+        (folder / f"{name}.cfg").write_text(recipe(name), encoding="utf8")
+    return lambda name: folder / f"{name}.cfg"
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +41,9 @@ def corpus(tmp_path_factory):
     return path
 
 
-def overrides(corpus, name="tagger.cfg", **changes):
+def overrides(corpus, name="tagger", **changes):
     found = {"paths.train": str(corpus), "paths.dev": str(corpus), **QUICK}
-    if spacy.util.load_config(CONFIGS / name)["components"]["hoseq_tagger"]["model"]["patterns"]:
+    if name == "higher-order":
         found["components.hoseq_tagger.model.patterns.min_count"] = 1
     return {**found, **changes}
 
@@ -57,10 +63,10 @@ def tagged(nlp):
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def output(request, corpus, tmp_path_factory):
-    """A model trained by `spacy train` on a shipped config."""
+def output(request, configs, corpus, tmp_path_factory):
+    """A model trained by `spacy train` on a recipe."""
     path = tmp_path_factory.mktemp("output")
-    train_command(CONFIGS / request.param, path, overrides=overrides(corpus, request.param))
+    train_command(configs(request.param), path, overrides=overrides(corpus, request.param))
     return path
 
 
@@ -84,31 +90,31 @@ def test_evaluation(output, corpus, tmp_path):
     assert "TAG" in printed and "100.00" in printed
 
 
-def test_training_without_a_frequent_transition(corpus, tmp_path):
+def test_training_without_a_frequent_transition(configs, corpus, tmp_path):
     """The model must still be saved and loaded."""
     changes = {"training.max_epochs": 1, "training.eval_frequency": 1}
     changes["components.hoseq_tagger.model.patterns.min_count"] = 100
-    train_command(CONFIGS / "tagger_ho.cfg", tmp_path, overrides=overrides(corpus, **changes))
+    train_command(configs("higher-order"), tmp_path, overrides=overrides(corpus, **changes))
     nlp = spacy.load(tmp_path / "model-last")
     assert {tag for tags in tagged(nlp) for tag in tags} <= set(LABELS)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_training_is_reproducible(name, corpus, tmp_path):
+def test_training_is_reproducible(name, configs, corpus, tmp_path):
     changes = {"training.max_epochs": 2, "training.dropout": 0.3}
     for run_name in ("first", "second"):
-        train_command(CONFIGS / name, tmp_path / run_name, overrides=overrides(corpus, name, **changes))
+        train_command(configs(name), tmp_path / run_name, overrides=overrides(corpus, name, **changes))
     parts = [tmp_path / run_name / "model-last" / "hoseq_tagger" / "model" for run_name in ("first", "second")]
     assert parts[0].read_bytes() == parts[1].read_bytes()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_filling_changes_nothing(name, tmp_path):
+def test_filling_changes_nothing(name, configs, tmp_path):
     filled_path = tmp_path / "filled.cfg"
-    run("init", "fill-config", CONFIGS / name, filled_path)
-    own = spacy.util.load_config(CONFIGS / name)
+    run("init", "fill-config", configs(name), filled_path)
+    own = spacy.util.load_config(configs(name))
     filled = spacy.util.load_config(filled_path)
     assert filled["components"] == own["components"], "every setting of the component is written out"
     for section in ("paths", "system", "nlp", "corpora", "training", "initialize"):
@@ -124,29 +130,22 @@ def contains(filled, own):
     return filled == own
 
 
-def test_config_is_that_of_a_bare_component():
-    shipped = spacy.util.load_config(CONFIGS / "tagger.cfg", interpolate=True)
-    nlp = spacy.blank("en")
-    nlp.add_pipe("hoseq_tagger")
-    assert nlp.get_pipe_config("hoseq_tagger") == shipped["components"]["hoseq_tagger"]
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_labels_of_a_config(name, corpus, tmp_path):
-    run("init", "labels", CONFIGS / name, tmp_path, *arguments(corpus))
+def test_labels_of_a_config(name, configs, corpus, tmp_path):
+    run("init", "labels", configs(name), tmp_path, *arguments(corpus))
     assert srsly.read_json(tmp_path / "hoseq_tagger.json") == list(LABELS)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_debugging_of_a_config(name, corpus):
-    printed = run("debug", "config", CONFIGS / name, "--show-variables", "--show-functions", *arguments(corpus))
+def test_debugging_of_a_config(name, configs, corpus):
+    printed = run("debug", "config", configs(name), "--show-variables", "--show-functions", *arguments(corpus))
     assert "spacy_hoseq.HigherOrderTagger.v1" in printed and "Config is valid" in printed
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_debugging_of_the_model(name, corpus, tmp_path):
-    run("init", "fill-config", CONFIGS / name, tmp_path / "filled.cfg")
+def test_debugging_of_the_model(name, configs, corpus, tmp_path):
+    run("init", "fill-config", configs(name), tmp_path / "filled.cfg")
     steps = ["-P0", "-P1", "-P2", "-P3"]
     printed = run("debug", "model", tmp_path / "filled.cfg", "hoseq_tagger", *steps, *arguments(corpus))
     assert "Successfully ended analysis - model looks good" in printed
@@ -170,8 +169,8 @@ def make_interrupt(step: int):
 
 
 @pytest.mark.long
-def test_interrupted_training_leaves_a_model(corpus, tmp_path):
-    config = spacy.util.load_config(CONFIGS / "tagger.cfg")
+def test_interrupted_training_leaves_a_model(configs, corpus, tmp_path):
+    config = spacy.util.load_config(configs("tagger"))
     config["training"]["before_update"] = {"@callbacks": "tests_hoseq.interrupt.v1", "step": 12}
     config.to_disk(tmp_path / "config.cfg")
     with pytest.raises(KeyboardInterrupt):

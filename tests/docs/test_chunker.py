@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from pathlib import Path
 
 import pytest
 import spacy
@@ -14,8 +15,9 @@ from thinc.api import Config
 from spacy_hoseq.components.chunker import make_hoseq_chunker
 from spacy_hoseq.components.tagger import make_hoseq_tagger
 from spacy_hoseq.layers.listening.listener import MarginalListener
+from spacy_hoseq.recipes import RECIPES
 
-from ..repository import config_path
+from ..repository import VARIANTS, config_of
 from .pages import PAGES, ROOT, blocks, table, tables
 
 CONFIGS = ROOT / "configs"
@@ -34,10 +36,6 @@ def test_values_of_a_setting(name):
             assert {json.loads(value) for value in re.findall(r"`(.*?)`", values)} == set(parameter.annotation.__args__)
 
 
-def config(name):
-    return Config().from_disk(config_path(name), interpolate=False)
-
-
 def listeners_in(settings):
     found = [settings] if settings.get("@architectures", "").endswith("MarginalListener.v1") else []
     return found + [each for value in settings.values() if isinstance(value, dict) for each in listeners_in(value)]
@@ -45,16 +43,18 @@ def listeners_in(settings):
 
 def test_configs_table():
     """Every config with a chunker, and no other."""
-    found = {path.name for path in CONFIGS.glob("*.cfg") if NAME in config(path.name)["components"]}
-    assert {row[0].strip("`") for row in dict(tables("| Config |"))[CHUNKS]} == found
+    recipes = {name for name in RECIPES if NAME in config_of(name)["components"]}
+    files = {path.name for path in CONFIGS.glob("*.cfg") if NAME in config_of(path.name)["components"]}
+    assert {row[0].strip("`") for row in dict(tables("| Recipe or config |"))[CHUNKS]} == recipes | files
 
 
 @pytest.mark.parametrize("row", table("| System | `output`"), ids=lambda row: row[3].strip("`"))
 def test_systems_table(row):
-    """Its settings are those of the listeners in the two configs."""
-    _, output, grad_factor, *names = [cell.strip("`") for cell in row]
-    for name in names:
-        listeners = listeners_in(config(name)["components"][NAME])
+    """Its settings are those of the listeners in the recipe with them, and in the config."""
+    _, output, grad_factor, file = [cell.strip("`") for cell in row]
+    recipe = {"1best": "pipeline-1best", "marginal": "pipeline", "joint": "pipeline-joint"}[Path(file).stem]
+    for name in (recipe, file):
+        listeners = listeners_in(config_of(name)["components"][NAME])
         assert {listener["output"] for listener in listeners} == {json.loads(output)}
         assert grad_factor == "not used" or {listener["grad_factor"] for listener in listeners} == {float(grad_factor)}
 
@@ -69,6 +69,7 @@ def is_part(shown, whole):
 def test_excerpts_are_parts_of_configs():
     paths = [*CONFIGS.rglob("*.cfg"), *(ROOT / "experiments").rglob("*.cfg")]
     wholes = [Config().from_disk(path, interpolate=False) for path in paths]
+    wholes += [config_of(name) for name in (*RECIPES, *VARIANTS)]
     part = PAGES[PIPELINES].partition("\n## A chunker on a tagger\n")[2].partition("\n## ")[0]
     excerpts = [block for block in blocks(PIPELINES, "ini") if block in part]
     assert len(excerpts) >= 5

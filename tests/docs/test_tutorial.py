@@ -35,8 +35,7 @@ def test_code_of_the_tutorial_is_run_here_only():
 @pytest.mark.long
 def test_tutorial(tmp_path, monkeypatch):
     """Numbers may differ a little from machine to machine."""
-    for name in ("assets", "configs"):
-        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "assets", tmp_path / "assets")
     monkeypatch.chdir(tmp_path)
     namespace = {}
     for language, code in steps():

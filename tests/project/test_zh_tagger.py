@@ -1,10 +1,9 @@
-"""Configs for tagging Chinese: the same but for the rules, and trained on the corpus in assets/zh."""
+"""Recipes for tagging Chinese: the same but for the rules, and trained on the corpus in assets/zh."""
 
 import numpy as np
 import pytest
 from spacy.cli.convert import convert
 from spacy.tokens import Doc, DocBin
-from spacy.util import load_config
 from spacy.vocab import Vocab
 
 from spacy_hoseq.layers.weights.shim import weights_of
@@ -13,27 +12,23 @@ from spacy_hoseq.patterns.chinese_pos_rules import chinese_pos_rules
 from spacy_hoseq.patterns.sources import PatternFeatures
 
 from ..chunk_corpus import trained
-from ..repository import ROOT
+from ..repository import ROOT, config_of
 
-FILES = ["zh_tagger.cfg", "zh_tagger_ho.cfg"]
-QUICK = {"training.max_steps": 0, "training.max_epochs": 2, "training.eval_frequency": 1000}
-
-
-def config_of(file):
-    return load_config(ROOT / "configs" / file, interpolate=True)
+RECIPES = ["tagger/zh", "chinese"]
+QUICK = {"training.max_steps": 0, "training.max_epochs": 2}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_words_are_those_of_the_corpus(file):
-    config = config_of(file)
+@pytest.mark.parametrize("name", RECIPES)
+def test_words_are_those_of_the_corpus(name):
+    config = config_of(name).interpolate()
     for part in ("train", "dev"):
         assert config["corpora"][part]["@readers"] == "spacy_hoseq.annotated_corpus.v1"
         assert config["corpora"][part]["attributes"] == []
     assert config["nlp"]["lang"] == "zh" and config["components"]["hoseq_tagger"]["attribute"] == "tag"
 
 
-def test_the_configs_differ_in_the_rules_only():
-    low, high = map(config_of, FILES)
+def test_the_recipes_differ_in_the_rules_only():
+    low, high = map(config_of, RECIPES)
     rules = high["components"]["hoseq_tagger"]["model"].pop("patterns")
     assert low["components"]["hoseq_tagger"]["model"].pop("patterns") is None and low == high
     assert rules["rules"] == {"@misc": "spacy_hoseq.chinese_pos_rules.v1", "tag_set": "ctb"}
@@ -72,7 +67,7 @@ def test_converted_as_assets_say_sentences_stay_whole(part, tmp_path):
 @pytest.fixture(scope="module")
 def nlp(corpus, tmp_path_factory):
     paths = {"paths.train": str(corpus / "train.spacy"), "paths.dev": str(corpus / "dev.spacy")}
-    return trained("zh_tagger_ho.cfg", tmp_path_factory.mktemp("model") / "output", {**QUICK, **paths})[0]
+    return trained("chinese", tmp_path_factory.mktemp("model") / "output", {**QUICK, **paths})[0]
 
 
 def docs_of(corpus, part, vocab):

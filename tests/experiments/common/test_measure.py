@@ -7,19 +7,19 @@ import spacy
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import load_config, registry
+from spacy.util import registry
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 
-from ...repository import ROOT, call, script, tagged_docs, tagged_file
+from ...repository import call, config_of, script, tagged_docs, tagged_file
 
 DEV = ["茶/NN 桥/NN 香/JJ | 香/VV 桥/VV 。/PU"]
 
 
 def templates():
-    """Of configs/zh_tagger.cfg."""
-    emissions = load_config(ROOT / "configs" / "zh_tagger.cfg")["components"]["hoseq_tagger"]["model"]["emissions"]
+    """Of the recipe of a Chinese tagger."""
+    emissions = config_of("tagger/zh")["components"]["hoseq_tagger"]["model"]["emissions"]
     return parse_templates(registry.resolve({"templates": emissions["templates"]})["templates"])
 
 
@@ -49,7 +49,8 @@ def test_crfsuite_is_measured(tmp_path):
     train = tagged_file(tmp_path / "train.spacy", *["茶/NN 很/AD 香/VA 。/PU", "桥/NN 很/AD 长/VA 。/PU"] * 5)
     texts = ["茶/NN 很/AD 长/VA 。/PU | 桥/VV 很/AD 香/VA 。/PU", "海/NN 很/VV 长/VA"]
     test = tagged_file(tmp_path / "test.spacy", *texts)
-    output, config = tmp_path / "new" / "crfsuite.json", ROOT / "configs" / "zh_tagger.cfg"
+    output, config = tmp_path / "new" / "crfsuite.json", tmp_path / "config.cfg"
+    config_of("tagger/zh").to_disk(config)
     code, printed = call(script("common/crfsuite"), config, train, test, output)
     assert code == 0 and "CRFsuite: 81.82% of 11 tokens" in printed
     found = srsly.read_json(output)

@@ -15,9 +15,9 @@ from ...repository import ROOT, run
 CORPUS = Path(os.environ.get("HOSEQ_CORPORA") or "/nowhere") / "conll2000" / "train.txt"
 QUICK = ["--training.max_epochs", "5", "--training.eval_frequency", "20", "--training.logger.progress_bar", "null"]
 CASES: Dict[str, Tuple[List[str], float]] = {  # overrides, floor
-    "tagger.cfg": ([], 0.945),  # measured 0.955
-    "tagger_ho.cfg": ([], 0.945),  # measured 0.955
-    "bidirectional.cfg": (QUICK, 0.93),  # measured 0.943
+    "tagger": ([], 0.945),  # measured 0.955
+    "higher-order": ([], 0.945),  # measured 0.955
+    "bidirectional": (QUICK, 0.93),  # measured 0.943
 }
 
 
@@ -31,7 +31,7 @@ def test_accuracy_after_training_on_every_tenth_sentence(config: str, tmp_path: 
     save(train, tmp_path / "train.spacy")
     save(dev, tmp_path / "dev.spacy")
     files = [tmp_path / "train.spacy", tmp_path / "dev.spacy", tmp_path / "output"]
-    process = run(ROOT / "experiments" / "common" / "train.py", ROOT / "configs" / config, *files, *overrides)
+    process = run(ROOT / "experiments" / "common" / "train.py", config, *files, *overrides)
     assert process.returncode == 0, process.stdout
     nlp = spacy.load(tmp_path / "output" / "model-best")
     gold = read(test, nlp.vocab)

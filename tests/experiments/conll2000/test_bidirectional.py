@@ -12,7 +12,7 @@ import srsly
 from spacy.tokens import Doc, DocBin
 
 from ...chunk_corpus import sentences
-from ...repository import ROOT, copy_of_project, run, script
+from ...repository import ROOT, copy_of_project, quicker, run, script
 
 STRATEGIES = [
     "left_to_right", "right_to_left", "dependency_network", "easiest_last", "easiest_first", "full_bidirectional",
@@ -22,7 +22,10 @@ STEPS = [
     "files", "convert", "chunks", "bidirectional-train-tags",
     "bidirectional-train-chunks", "bidirectional-measure", "bidirectional-report",
 ]  # fmt: skip
-QUICK = {"max_epochs": "3", "eval_frequency": "15", "size": "40", "min_count": "1", "progress_bar": "null"}
+QUICK = (
+    "--training.max_epochs 0 --training.max_steps 60 --training.eval_frequency 15 --training.logger.progress_bar null"
+    " --components.hoseq_bidirectional_tagger.model.min_count 1"
+)
 FLOOR = {"tags": 0.9, "chunks": 0.8}
 
 
@@ -39,12 +42,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Path:
     """A copy in which the workflow has run, with few and small batches."""
     folder = copy_of_project(tmp_path_factory.mktemp("project") / "copy")
-    for name in ("bidirectional.cfg", "bidirectional_chunks.cfg"):
-        config = (folder / "configs" / name).read_text(encoding="utf8")
-        for setting, value in QUICK.items():
-            config, n = re.subn(rf"^{setting} = .*$", f"{setting} = {value}", config, flags=re.MULTILINE)
-            assert n == 1, setting
-        (folder / "configs" / name).write_text(config, encoding="utf8")
+    quicker(folder / "experiments" / "conll2000", QUICK, "bidirectional-train")
     process = workflow(folder / "experiments" / "conll2000", corpora)
     assert process.returncode == 0, process.stdout
     return folder / "experiments" / "conll2000"

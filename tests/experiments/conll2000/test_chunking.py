@@ -13,7 +13,7 @@ import srsly
 from spacy.tokens import Doc, DocBin, Span
 
 from ...chunk_corpus import sentences
-from ...repository import ROOT, copy_of_project, run, script
+from ...repository import ROOT, copy_of_project, quicker, run, script
 
 SYSTEMS = {
     "multilayer_1best": ("Table 1 of the paper", "CRF + CRF: best tags"),
@@ -33,7 +33,7 @@ STEPS = [
     "files", "convert", "chunks", "chunking-train-multilayer", "chunking-train",
     "chunking-measure", "chunking-report",
 ]  # fmt: skip
-QUICK = {"max_epochs": "0", "max_steps": "8", "eval_frequency": "8", "size": "150", "progress_bar": "null"}
+QUICK = "--training.max_epochs 0 --training.max_steps 8 --training.eval_frequency 8 --training.logger.progress_bar null"
 FLOOR = {"tag_acc": 0.85, "spans_chunks_f": 0.75}
 
 
@@ -50,13 +50,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Path:
     """A copy in which the workflow has run, with few and small batches."""
     folder = copy_of_project(tmp_path_factory.mktemp("project") / "copy")
-    configs = folder / "configs"
-    for path in (*configs.glob("pipeline_*.cfg"), *folder.rglob("multilayer/*.cfg"), configs / "chunker.cfg"):
-        config = path.read_text(encoding="utf8")
-        for setting, value in QUICK.items():
-            config, n = re.subn(rf"^{setting} = .*$", f"{setting} = {value}", config, flags=re.MULTILINE)
-            assert n == 1, setting
-        path.write_text(config, encoding="utf8")
+    quicker(folder / "experiments" / "conll2000", QUICK, "chunking-train")
     process = workflow(folder / "experiments" / "conll2000", corpora)
     assert process.returncode == 0, process.stdout
     return folder / "experiments" / "conll2000"
