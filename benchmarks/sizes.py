@@ -1,7 +1,7 @@
 """Recipes of `python -m spacy hoseq init` on corpora from 100 sentences to all, beside a search and CRFsuite.
 
     python -m benchmarks.sizes metrics/sizes.jsonl --data CORPORA [--task "English, Penn tags"] [--size 1000]
-        [--search small] [--page docs/measurements/sizes.md]
+        [--search small] [--system "dropout 0"] [--page docs/measurements/sizes.md]
 
 Every run is a line of the output file, and is not done again. A training ends by the score on half of the development
 text, which also chooses among the settings of a search and of CRFsuite; the other half is what the table shows.
@@ -9,6 +9,7 @@ text, which also chooses among the settings of a search and of CRFsuite; the oth
 
 import contextlib
 import io
+import re
 import tempfile
 import time
 from enum import Enum
@@ -31,23 +32,28 @@ from .sizes_crfsuite import crfsuite_scores
 SIZES = (100, 1000, 10_000, 0)
 NO_BAR = {"training.logger.progress_bar": None}
 RECIPE = "recipe"
+LEARN_RATE = ".update_rule.learn_rate"
 MANY_LABELS, FEW_ITERATIONS = 100, 30  # an iteration of CRFsuite takes the square of the labels
 CRFSUITE = ("crfsuite lbfgs", "crfsuite ap")
-SEARCH: Dict[str, Dict[str, Any]] = {  # changes to the recipe; "." stands for the component
-    "learn_rate 0.03": {".update_rule.learn_rate": 0.03},
-    "learn_rate 0.3": {".update_rule.learn_rate": 0.3},
-    "dropout 0": {"training.dropout": 0.0},
-    "dropout 0.4": {"training.dropout": 0.4},
-    "other objective": {".objective": "", ".average": ""},
-    "half the words a batch": {"training.batcher.max_words": 1000},
-    "50 batches": {"training.batcher.n_batches": 50, "training.eval_frequency": 50, "training.patience": 1000},
-    "200 batches": {"training.batcher.n_batches": 200, "training.eval_frequency": 200, "training.patience": 2000},
-    "dropout 0.4, learn_rate 0.05": {"training.dropout": 0.4, ".update_rule.learn_rate": 0.05},
-    "other average": {".average": ""},
+SEARCH: Dict[str, Dict[str, Any]] = {  # changes to the recipe; "." stands for the component, "" for the other value
+    "learn_rate 0.03": {LEARN_RATE: 0.03},
+    "learn_rate 0.1": {LEARN_RATE: 0.1},
+    "learn_rate 0.3": {LEARN_RATE: 0.3},
+    "learn_rate 0.1, dropout 0": {LEARN_RATE: 0.1, "training.dropout": 0.0},
+    "learn_rate 0.1, dropout 0.4": {LEARN_RATE: 0.1, "training.dropout": 0.4},
+    "learn_rate 0.05, dropout 0.4": {LEARN_RATE: 0.05, "training.dropout": 0.4},
+    "learn_rate 0.1, other objective": {LEARN_RATE: 0.1, ".objective": "", ".average": ""},
+    "learn_rate 0.1, other average": {LEARN_RATE: 0.1, ".average": ""},
+    "learn_rate 0.1, 50 batches": {LEARN_RATE: 0.1, "training.batcher.n_batches": 50, "training.eval_frequency": 50},
+    "learn_rate 0.1, 200 batches": {
+        LEARN_RATE: 0.1,
+        "training.batcher.n_batches": 200,
+        "training.eval_frequency": 200,
+        "training.patience": 2000,
+    },
+    "learn_rate 0.1, 10 epochs": {LEARN_RATE: 0.1, "training.max_epochs": 10},
 }
-BRIEF = ("learn_rate 0.03", "learn_rate 0.3", "dropout 0.4", "other objective")  # of large corpora
-
-
+BRIEF = [name for name in SEARCH if not re.search("batches|average|0.05|dropout 0$", name)]  # of large corpora
 HEADER = ("Corpus", "sentences", "words", "labels", "recipe", "best of search", "gap", "CRFsuite", "updates", "time")
 
 
@@ -63,6 +69,7 @@ def main(
     task: Optional[List[str]] = None,
     size: Optional[List[int]] = None,
     search: Search = Search.none,
+    system: Optional[List[str]] = None,
     crfsuite: bool = True,
     page: Optional[Path] = None,
 ) -> None:
@@ -78,13 +85,13 @@ def main(
                     continue  # all of them: size 0
                 systems = [RECIPE, *{"none": (), "small": SEARCH, "large": BRIEF}[search.value]]
                 systems += (CRFSUITE if numbers["labels"] <= MANY_LABELS else CRFSUITE[1:]) if crfsuite else ()
-                for system in [each for each in systems if each not in done]:
+                for each in [each for each in system or systems if each not in done]:
                     start = time.perf_counter()
-                    scores = scores_of(TASKS[name], corpus, Path(folder) / "model", system, numbers["labels"])
+                    scores = scores_of(TASKS[name], corpus, Path(folder) / "model", each, numbers["labels"])
                     seconds = time.perf_counter() - start
-                    rows.append({"task": name, "size": n, "system": system, **numbers, **scores, "seconds": seconds})
+                    rows.append({"task": name, "size": n, "system": each, **numbers, **scores, "seconds": seconds})
                     srsly.write_jsonl(output, rows)
-                    msg.text(f"{name}, {n or 'all'}, {system}: {scores['test']:.2%}, {seconds:.0f} s")
+                    msg.text(f"{name}, {n or 'all'}, {each}: {scores['test']:.2%}, {seconds:.0f} s")
     publish(rows, page)
 
 

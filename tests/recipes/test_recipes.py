@@ -57,10 +57,12 @@ def test_comments_say_what_it_is_and_how_it_is_trained(name):
     assert sum(line.startswith("#") for line in lines) > 10 and max(map(len, lines)) <= 120
 
 
-def test_tagger_is_a_bare_pipe():
+def test_tagger_is_a_bare_pipe_that_learns_more_slowly():
     nlp = spacy.blank("en")
     nlp.add_pipe(TAGGER)
-    assert config_of("tagger").interpolate()["components"][TAGGER] == nlp.get_pipe_config(TAGGER)
+    settings, bare = config_of("tagger").interpolate()["components"][TAGGER], nlp.get_pipe_config(TAGGER)
+    assert (settings["update_rule"].pop("learn_rate"), bare["update_rule"].pop("learn_rate")) == (0.03, 0.1)
+    assert settings == bare
 
 
 def test_languages():
