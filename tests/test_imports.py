@@ -40,7 +40,8 @@ PERMITTED = {
     "recipes": {"spacy.util", "errors"},
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",
-        "components.tagger", "readers.annotated", "decoders", "chunks", "arrays", "errors", "front_door",
+        "components.tagger", "readers.annotated", "features.known_words", "decoders", "chunks", "arrays", "errors",
+        "front_door",
     },
     "scorers": {"numpy", "spacy", "words", "errors"},
 }  # fmt: skip

@@ -2,7 +2,8 @@
 
 Lexical attributes depend on the word alone. They are functions, registered under their names (`word_attributes.py`,
 `known_tags.py`, files of users), and computed once per word type (`lexicon.py`). All others are read from the Doc each
-time: spaCy's own through `doc.to_array`, line breaks before words, extensions ("_.name") token by token.
+time: spaCy's own through `doc.to_array`, line breaks before words, extensions ("_.name") token by token, matches of
+known words by a function of whole batches (`known_words.py`).
 """
 
 import re
@@ -41,6 +42,8 @@ class Attribute(NamedTuple):
     table: Optional[str] = None
 
 
+# by name: a function that gives it, perhaps with others, for some Docs: values (N,) of all tokens, end to end
+OF_DOCS: Dict[str, Callable[[Sequence[Doc]], Dict[str, Keys]]] = {}
 ATTRIBUTES: Dict[str, Attribute] = {}  # by name; "prefixN" takes a number, "prefix" is another one without
 
 
@@ -116,10 +119,21 @@ def lend_tables(owner: Vocab, borrower: Vocab) -> None:
 
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
-    contextual = name in ("bias", LINE_BREAK) or name.startswith("_.") or name.upper() in IDS
+    contextual = name in ("bias", LINE_BREAK, *OF_DOCS) or name.startswith("_.") or name.upper() in IDS
     if not contextual and not lexical_attribute(name):
-        known = [*sorted(ATTRIBUTES), "bias", LINE_BREAK, "_.extension", "tag", "pos", "lemma"]
+        known = [*sorted(ATTRIBUTES), "bias", LINE_BREAK, *OF_DOCS, "_.extension", "tag", "pos", "lemma"]
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
+
+
+def values_of_docs(docs: Sequence[Doc], names: Sequence[str]) -> Dict[str, Keys]:
+    """As `token_values`, of all tokens of some Docs, at least one. RETURNS (N,) uint64 by name."""
+    values: Dict[str, Keys] = {}
+    for name in names:
+        if name in OF_DOCS and name not in values:
+            values.update(OF_DOCS[name](docs))
+        elif name not in values:
+            values[name] = np.concatenate([token_values(doc, name) for doc in docs])
+    return values
 
 
 def token_values(doc: Doc, name: str) -> Keys:
@@ -127,6 +141,8 @@ def token_values(doc: Doc, name: str) -> Keys:
     [HS015]: a value of another type."""
     if name == LINE_BREAK:
         return line_breaks(doc)
+    if name in OF_DOCS:
+        return OF_DOCS[name]([doc])[name]
     if not name.startswith("_."):
         values: NDArray[Any] = doc.to_array([name.upper()])
         return values.reshape(len(doc)).astype(np.uint64)

@@ -9,7 +9,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
-from .attributes import check_attribute, lexical_attribute, token_values
+from .attributes import check_attribute, lexical_attribute, values_of_docs
 from .index import Index
 from .keys import ABSENT, AFTER, BEFORE, mix
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
@@ -85,9 +85,9 @@ class FeatureExtractor:
         types = self._pad(rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
         lexical = dict(zip(self._lexical, table.T, strict=True))
         padded = {name: lexical[name][types] for name in self._paired}
+        contextual = values_of_docs(docs, self._contextual)
         for name in self._contextual:
-            column = np.concatenate([token_values(doc, name) for doc in docs])
-            padded[name] = self._pad(column, positions, lengths, (BEFORE, AFTER))
+            padded[name] = self._pad(contextual[name], positions, lengths, (BEFORE, AFTER))
         return Columns(len(orths), lengths, positions, types, numbering, lexical, padded)
 
     def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:

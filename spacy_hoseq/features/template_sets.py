@@ -230,19 +230,22 @@ def character_entity_templates() -> List[str]:
 
 
 def segmentation_templates() -> List[str]:
-    """Words of texts without spaces, where each token is a unit (segmentation/units.py): strings of up to three within
-    two places, and what kind of characters they are."""
+    """Words of texts without spaces, where each token is a unit (segmentation/units.py): strings of up to two within
+    two places, what kind of characters they are, and where known words lie."""
     return [
         "bias",
         "folded[-2..2]",
-        "folded[-2]+folded[-1]",
         "folded[-1]+folded[0]",
         "folded[0]+folded[1]",
-        "folded[1]+folded[2]",
         "folded[-1]+folded[1]",
-        "folded[-1]+folded[0]+folded[1]",
         "char_classes[-1..1]",
         "char_classes[-1]+char_classes[0]+char_classes[1]",
+        "known_begins[-1..1]",
+        "known_inside[-1..1]",
+        "known_ends[-1..1]",
+        "known_begins[0]+known_inside[0]+known_ends[0]",
+        "known_begins[0]+known_ends[-1]",
+        "known_begins[1]+known_ends[0]",
     ]
 
 

@@ -1,5 +1,6 @@
 """`spacy_hoseq.segmented_corpus.v1`: annotated words -> units with labels, on which a segmenter is trained."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Callable, Iterator, Optional, Union
 
@@ -11,21 +12,25 @@ from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
 
 from ..errors import Errors
+from ..features.known_words import OWN_WORDS
 from ..readers.annotated import annotated_with, read_docs
 from .decoding import ONE_KIND, unit_doc
+from .known_words import counts_by_key
 from .units import are_parted, units_of
 
 KINDS = ("", "tag", "pos")
 
 
 def segmented_corpus(
-    path: Optional[Union[str, Path]], kinds: str = "", limit: int = 0
+    path: Optional[Union[str, Path]], kinds: str = "", own_words: bool = False, limit: int = 0
 ) -> Callable[[Language], Iterator[Example]]:
     """Examples whose tokens are the units of texts, and whose tags say of what word they are a part: "B-NN", "E-NN".
 
     path: a .spacy file or a folder of them, with words. They are written without spaces, whatever the file says, but
         for one between two of letters or digits. kinds: the attribute of words, "tag" or "pos", that labels tell
-        apart: what a word is says much of where it ends. "" = none. limit (int): read so many Docs only; 0 = all.
+        apart: what a word is says much of where it ends. "" = none. own_words (bool): the table of
+        known words is made of these texts, too, so that the own words of each do not count in it. limit (int): read so
+        many Docs only; 0 = all.
     RAISES ValueError [E913]: no path; [HS123]: other kinds.
     """
     if path is None:
@@ -37,7 +42,10 @@ def segmented_corpus(
         files = walk_corpus(ensure_path(path), FILE_TYPE)
         for words in read_docs(files, nlp.vocab, limit):
             reference = labelled_units(words, kinds)
-            yield Example(annotated_with(reference, []), reference)
+            units = annotated_with(reference, [])
+            if own_words:
+                units.user_data[OWN_WORDS] = counts_by_key(Counter(token.text for token in words))
+            yield Example(units, reference)
 
     return read
 

@@ -21,7 +21,6 @@ from .units import Units, units_of
 
 BATCH_CHARACTERS = 20_000  # of texts that are cut together
 FOLDER = "segmenter"
-NOT_SAVED = ["vocab", "tokenizer"]
 
 
 def make_character_tokenizer(sentences: bool = True) -> Callable[[Language], "CharacterTokenizer"]:
@@ -64,14 +63,12 @@ class CharacterTokenizer:
         RAISES ValueError [HS120]: there is none; [HS121]: it has no tagger of units.
         """
         if segmenter is not None:
-            self.use(load_model(segmenter, vocab=self.vocab))
+            self.use(load_model(segmenter))
         elif self.segmenter is None:
             raise ValueError(Errors.HS120)
 
     def use(self, segmenter: Language) -> None:
         """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of units."""
-        if segmenter.vocab is not self.vocab:
-            segmenter = _from_parts(_to_parts(segmenter), self.vocab)
         taggers = [pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger)]
         problem = "" if len(taggers) == 1 else f"{len(taggers)} components `hoseq_tagger` in it"
         try:
@@ -102,7 +99,7 @@ class CharacterTokenizer:
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
         units = list(map(units_of, texts))
-        docs = [unit_doc(self.vocab, text, of_text) for text, of_text in zip(texts, units, strict=True)]
+        docs = [unit_doc(self.segmenter.vocab, text, of_text) for text, of_text in zip(texts, units, strict=True)]
         words = self._labels.best(self._tagger.model, docs, units)
         return [self._doc(*parts) for parts in zip(texts, units, words, strict=True)]
 
@@ -137,11 +134,11 @@ class CharacterTokenizer:
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
-        """Called by spaCy: at the end of a zone, the tagger forgets what it remembered of characters."""
+        """Called by spaCy: at the end of a zone, the segmenter forgets what it remembered of characters."""
         if self.segmenter is None:
             yield mem
             return
-        with self._tagger.memory_zone(mem):
+        with self.segmenter.memory_zone():
             yield mem
 
     def score(self, examples: Iterable[Example]) -> Dict[str, Any]:
@@ -161,17 +158,16 @@ class CharacterTokenizer:
 
         def read() -> Optional[Language]:
             parts = srsly.msgpack_loads(bytes_data)
-            return _from_parts(parts, self.vocab) if parts else None
+            return _from_parts(parts) if parts else None
 
         return self._read("bytes", read)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """A folder, in it the segmenter as spaCy saves any pipeline, without its vocabulary: characters are hashed, and
-        labels are in the tagger."""
+        """A folder, in it the segmenter as spaCy saves any pipeline."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         if self.segmenter is not None:
-            self.segmenter.to_disk(folder / FOLDER, exclude=NOT_SAVED)
+            self.segmenter.to_disk(folder / FOLDER)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
         """RAISES ValueError [HS122]: the folder cannot be read."""
@@ -180,7 +176,7 @@ class CharacterTokenizer:
         def read() -> Optional[Language]:
             if not folder.exists() and Path(path).is_dir():
                 return None
-            return load_model(folder, vocab=self.vocab, exclude=NOT_SAVED)
+            return load_model(folder)
 
         return self._read(str(path), read)
 
@@ -197,9 +193,9 @@ class CharacterTokenizer:
 
 
 def _to_parts(segmenter: Language) -> Dict[str, bytes]:
-    return {"config": segmenter.config.to_bytes(), "pipeline": segmenter.to_bytes(exclude=NOT_SAVED)}
+    return {"config": segmenter.config.to_bytes(), "pipeline": segmenter.to_bytes()}
 
 
-def _from_parts(parts: Dict[str, bytes], vocab: Vocab) -> Language:
+def _from_parts(parts: Dict[str, bytes]) -> Language:
     config = Config().from_bytes(parts["config"], interpolate=False)
-    return load_model_from_config(config, vocab=vocab).from_bytes(parts["pipeline"], exclude=NOT_SAVED)
+    return load_model_from_config(config).from_bytes(parts["pipeline"])

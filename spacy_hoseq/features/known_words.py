@@ -1,0 +1,108 @@
+"""Where known words lie among units: the longest one that begins, goes on or ends at each, as attributes of templates.
+
+Words are known by a table of the vocabulary, which says how often each was seen (segmentation/known_words.py makes it):
+
+    begins(t) = max length of a known word  x[t .. t + n - 1],   2 <= n <= 8
+    ends(t)   = the same of  x[t - n + 1 .. t]
+    inside(t) = the same of words with t neither first nor last
+
+and 1 where there is none. No match reaches across white space. In training every word of a text would be known, by the
+text itself: so a text can have words of its own (`OWN_WORDS` of `doc.user_data`), which are known only if they were
+seen more often than that. Checked in tests/features/test_known_words.py.
+"""
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+from spacy.attrs import ORTH, SPACY
+from spacy.tokens import Doc
+
+from ..arrays import Ints, Keys, Mask
+from .attributes import OF_DOCS
+from .index import ExactIndex
+from .keys import mix
+
+TABLE = "hoseq_known_words"  # key of a word -> how often it was seen
+OWN_WORDS = "hoseq_own_words"  # of `doc.user_data`: {key of a word: how often it is in this text}
+LONGEST = 8  # units
+BEGINS, INSIDE, ENDS = ATTRIBUTES = ("known_begins", "known_inside", "known_ends")
+_SEED = np.array([0x9E3779B97F4A7C15], np.uint64)
+
+
+def word_keys(orths: Keys, sizes: Ints) -> Keys:
+    """Keys of words. orths (N,): units of all of them, end to end. sizes (W,): units of each. RETURNS (W,) uint64, 0
+    for those of one unit, or of more than `LONGEST`."""
+    first = np.cumsum(sizes) - sizes
+    keys = np.zeros(len(sizes), np.uint64)
+    state = _SEED.repeat(len(sizes))
+    for n in range(min(LONGEST, int(sizes.max(initial=0)))):
+        longer = np.flatnonzero(sizes > n)
+        state[longer] = mix(state[longer], orths[first[longer] + n])
+        ended = longer[(sizes[longer] == n + 1) & (n > 0)]
+        keys[ended] = state[ended]
+    return keys
+
+
+class KnownWords:
+    """The words of a table. index: their keys. counts (F,): how often each was seen."""
+
+    def __init__(self, table: Dict[int, int]) -> None:
+        self.index = ExactIndex(np.fromiter(table.keys(), np.uint64, len(table)))
+        self.counts = np.fromiter(table.values(), np.int64, len(table))
+
+    def matches(self, docs: Sequence[Doc]) -> Dict[str, Keys]:
+        """The attributes at all tokens of some Docs, (N,) each."""
+        columns = np.concatenate([doc.to_array([ORTH, SPACY]) for doc in docs])
+        ends = np.cumsum([len(doc) for doc in docs])
+        joined = columns[:, 1] == 0  # with the next unit
+        joined[ends[ends > 0] - 1] = False
+        own = _own_words(docs)
+        values = {name: np.ones(len(columns), np.uint64) for name in ATTRIBUTES}
+        first = np.arange(len(columns))
+        state = mix(_SEED, columns[:, 0])
+        for size in range(2, LONGEST + 1):
+            goes_on = joined[first + size - 2]
+            first, state = first[goes_on], state[goes_on]
+            state = mix(state, columns[first + size - 1, 0])
+            at = first[self._known(state, first, own)]
+            values[BEGINS][at] = values[ENDS][at + size - 1] = size
+            for inner in range(1, size - 1):
+                values[INSIDE][at + inner] = size
+        return values
+
+    def _known(self, keys: Keys, tokens: Ints, own: "Optional[Tuple[Ints, List[Dict[int, int]]]]") -> Mask:
+        """tokens (n,): ascending, where a match would begin. own: first tokens of the Docs, with their own words."""
+        rows = self.index.lookup(keys)
+        known: Mask = rows != self.index.n_rows
+        if own is None:
+            return known
+        first, words = own
+        doc_of = np.searchsorted(first, tokens, side="right") - 1
+        for i in np.flatnonzero(known).tolist():
+            known[i] = self.counts[rows[i]] > words[doc_of[i]].get(int(keys[i]), 0)
+        return known
+
+
+def _own_words(docs: Sequence[Doc]) -> "Optional[Tuple[Ints, List[Dict[int, int]]]]":
+    words: List[Dict[int, int]] = [doc.user_data.get(OWN_WORDS, {}) for doc in docs]
+    if not any(words):
+        return None
+    sizes = np.array([len(doc) for doc in docs])
+    return np.cumsum(sizes) - sizes, words
+
+
+def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
+    """All three attributes of some Docs, at least one, by the table of their vocabulary; 1 everywhere without one."""
+    table = docs[0].vocab.lookups.get_table(TABLE, None)
+    if table is None:
+        return {name: np.ones(sum(map(len, docs)), np.uint64) for name in ATTRIBUTES}
+    words = next((words for of, words in _recent if of is table), None)
+    if words is None:
+        words = KnownWords(table)
+        _recent[:] = [(table, words), *_recent[:3]]
+    return words.matches(docs)
+
+
+_recent: List[Tuple[Any, KnownWords]] = []  # words of the latest tables
+for _name in ATTRIBUTES:
+    OF_DOCS[_name] = known_word_values
