@@ -40,7 +40,7 @@ PERMITTED = {
     "recipes": {"spacy.util", "errors"},
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",
-        "components.tagger", "readers.annotated", "features.known_words", "decoders", "chunks", "arrays", "errors",
+        "components.tagger", "readers.annotated", "features.contextual", "decoders", "chunks", "arrays", "errors",
         "front_door",
     },
     "scorers": {"numpy", "spacy", "words", "errors"},

@@ -4,8 +4,9 @@
 `register_attribute` adds an attribute of words (docs/reference/templates.md).
 """
 
-from . import known_tags, known_words, word_attributes, word_classes  # noqa: F401 (they register their attributes)
+from . import known_tags, word_attributes, word_classes  # noqa: F401 (they register their attributes)
 from .attributes import register_attribute
+from .contextual import known_words  # noqa: F401
 from .extract import FeatureExtractor
 from .templates import Template, parse_templates
 

@@ -9,7 +9,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
-from .attributes import check_attribute, lexical_attribute, values_of_docs
+from .attributes import check_attribute, lexical_attribute, token_values, values_of_docs
 from .index import Index
 from .keys import ABSENT, AFTER, BEFORE, mix
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon

@@ -12,7 +12,7 @@ from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
 
 from ..errors import Errors
-from ..features.known_words import OWN_WORDS
+from ..features.contextual.known_words import OWN_WORDS
 from ..readers.annotated import annotated_with, read_docs
 from .decoding import ONE_KIND, unit_doc
 from .known_words import counts_by_key

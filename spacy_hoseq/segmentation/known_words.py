@@ -1,6 +1,6 @@
 """Words of a corpus as a table of the vocabulary, for templates that ask where known words lie.
 
-The table is made in initialization and saved with the vocabulary of the segmenter; features/known_words.py reads it:
+The table is made in initialization and saved with the vocabulary of the segmenter (features/contextual reads it):
 
     [initialize.lookups]
     @misc = "spacy_hoseq.known_words.v1"
@@ -20,7 +20,7 @@ from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from ..arrays import Ints, Keys
-from ..features.known_words import TABLE, word_keys
+from ..features.contextual.known_words import TABLE, word_keys
 from ..readers.annotated import read_docs
 from .units import units_of
 

@@ -17,10 +17,10 @@ import numpy as np
 from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
-from ..arrays import Ints, Keys, Mask
-from .attributes import OF_DOCS
-from .index import ExactIndex
-from .keys import mix
+from ...arrays import Ints, Keys, Mask
+from ..attributes import OF_DOCS
+from ..index import ExactIndex
+from ..keys import mix
 
 TABLE = "hoseq_known_words"  # key of a word -> how often it was seen
 OWN_WORDS = "hoseq_own_words"  # of `doc.user_data`: {key of a word: how often it is in this text}

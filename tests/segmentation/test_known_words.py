@@ -1,0 +1,36 @@
+"""The table of known words is made of a corpus, and the words of a text itself do not count in training."""
+
+import pytest
+import spacy
+
+from spacy_hoseq.features.attributes import token_values
+from spacy_hoseq.features.contextual.known_words import TABLE
+from spacy_hoseq.segmentation.corpus import segmented_corpus
+from spacy_hoseq.segmentation.known_words import OFTEN, known_words
+
+from .helpers import SENTENCES, saved_words
+
+
+def test_table(tmp_path):
+    path = saved_words(tmp_path)
+    table = known_words(path).get_table(TABLE)
+    words = [
+        word for sentence in SENTENCES for word, _ in sentence if len(word) > 1 and word not in ("iPhone", "12", "2008")
+    ]
+    assert len(table) == len(set(words)) and sorted(table.values()) == sorted(map(words.count, set(words)))
+    more = known_words(path, more=["绿茶", "乌龙茶"]).get_table(TABLE)
+    assert sorted(set(more.values()) - set(table.values())) == [OFTEN, OFTEN + 1] and len(more) == len(table) + 1
+    with pytest.raises(ValueError, match="E913"):
+        known_words(None)
+
+
+@pytest.mark.parametrize("own_words", [False, True])
+def test_own_words(own_words, tmp_path):
+    path = saved_words(tmp_path)
+    nlp = spacy.blank("zh")
+    nlp.vocab.lookups = known_words(path)
+    examples = list(segmented_corpus(path, own_words=own_words)(nlp))
+    begins = [token_values(eg.predicted, "known_begins").tolist() for eg in examples]
+    assert begins[0] == [1 if own_words else 2, 1, 1, 1, 1], "我们 is in this text alone"
+    assert begins[1][3] == 2, "学校 is in another one, too"
+    assert [token_values(eg.reference, "known_begins").tolist() for eg in examples][0] == [2, 1, 1, 1, 1]
