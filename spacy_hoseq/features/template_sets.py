@@ -244,7 +244,6 @@ def segmentation_templates() -> List[str]:
         "known_inside[-1..1]",
         "known_ends[-1..1]",
         "known_begins[0]+known_inside[0]+known_ends[0]",
-        "known_begins[0]+known_inside[0]+known_ends[0]+folded[0]",
         "known_begins[0]+known_ends[-1]",
         "known_begins[1]+known_ends[0]",
     ]

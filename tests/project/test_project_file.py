@@ -58,7 +58,7 @@ def command_of(name):
 
 def test_there_are_projects():
     assert [folder.removeprefix("experiments/") for folder in EXPERIMENTS] == [
-        "conll2000", "ocr", "organisations", "treebanks"
+        "conll2000", "ocr", "organisations", "released", "treebanks"
     ]  # fmt: skip
 
 
