@@ -34,7 +34,7 @@ def without_words(nlp: Language, folder: Path) -> None:
     """Replace the strings of a saved pipeline, and of its tokenizer's segmenter, by the labels of its components."""
     StringStore(sorted(labels_of(nlp))).to_disk(folder / "vocab" / "strings.json")
     segmenter = getattr(nlp.tokenizer, "segmenter", None)
-    if segmenter is not None:
+    if isinstance(segmenter, Language):  # that of spaCy's Chinese tokenizer is a name
         without_words(segmenter, folder / "tokenizer" / "segmenter")
 
 

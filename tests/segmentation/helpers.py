@@ -8,7 +8,6 @@ from spacy.training import Example
 from spacy.util import fix_random_seed
 
 from spacy_hoseq.segmentation.corpus import segmented_corpus
-from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
 
 SENTENCES = [
     [("我们", "PN"), ("喝", "VV"), ("茶", "NN"), ("。", "PU")],
@@ -61,8 +60,8 @@ def segmenter(path, kinds=""):
 
 def pipeline(path, kinds="", sentences=True):
     """A blank pipeline whose tokenizer cuts texts into words."""
-    nlp = spacy.blank("zh")
-    nlp.tokenizer = CharacterTokenizer(nlp.vocab, sentences=sentences)
+    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1", "sentences": sentences}
+    nlp = spacy.blank("zh", config={"nlp": {"tokenizer": settings}})
     nlp.tokenizer.use(segmenter(path, kinds))
     return nlp
 

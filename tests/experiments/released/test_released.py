@@ -1,0 +1,91 @@
+"""What makes the released pipelines, and how they are measured from raw text, on made-up corpora."""
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc
+
+from ...repository import call, script, tagged_file
+from ...segmentation.helpers import pipeline, saved_words
+
+
+def docs(vocab):
+    starts = [True, False, False, True, False]
+    return [
+        Doc(vocab, ["我们", "喝", "。", "iPhone", "X"], [False, False, False, True, False], sent_starts=starts),
+        Doc(vocab, ["茶", "。"], [False, False], sent_starts=[True, False]),
+    ]
+
+
+def cut(words):
+    """A pipeline that cuts any text into words of these lengths."""
+    nlp = spacy.blank("zh")
+
+    def tokenizer(text):
+        made, at = [], 0
+        for size in words:
+            made.append(text[at : at + size])
+            at += size
+        return Doc(nlp.vocab, made, [False] * len(made), sent_starts=[True] + [False] * (len(made) - 1))
+
+    nlp.tokenizer = tokenizer
+    return nlp
+
+
+def test_raw_text():
+    measure = script("released/measure")
+    gold = docs(spacy.blank("zh").vocab)
+    (text,) = measure.raw_texts(gold, 10, unspaced=True)
+    assert text.text == "我们喝。iPhone X茶。"
+    assert list(text.words) == [(0, 2), (2, 3), (3, 4), (4, 10), (10, 11), (11, 12), (12, 13)]
+    assert text.sentences == {(0, 4), (4, 11), (11, 13)}
+    assert [text.text for text in measure.raw_texts(gold, 1, unspaced=False)] == ["我们喝。iPhone X", "茶。"]
+
+
+def test_words_and_sentences_are_aligned_by_characters():
+    """我们|喝|。 is right but for 喝。 in one, and one sentence of three is there if all is one."""
+    measure = script("released/measure")
+    texts = measure.raw_texts(docs(spacy.blank("zh").vocab)[:1], 1, unspaced=True)
+    found = measure.from_raw_text(cut([2, 2, 6, 1, 1]), texts, {"我们", "喝", "。", "X"})
+    assert found["words"] == pytest.approx({"p": 3 / 4, "r": 3 / 5, "f": 6 / 9})
+    assert found["sentences"] == {"p": 0, "r": 0, "f": 0}
+    assert (found["unknown_words"], found["unknown_recall"]) == (1, 1)
+    assert found["tags"]["r"] == 3 / 5, "no tags in both"
+
+
+def test_calibration_error():
+    measure = script("released/measure")
+    probability, right = np.array([0.9] * 10 + [0.5] * 10), np.array([1] * 9 + [0] + [1] * 3 + [0] * 7)
+    assert measure.calibration_error(probability, right) == pytest.approx(0.1)
+
+
+def test_tag_map(tmp_path):
+    corpus = tagged_file(tmp_path / "train.spacy", "茶/NN 香/VA", "香/NN 桥/NN")
+    nlp = spacy.blank("zh")
+    made = list(spacy.tokens.DocBin().from_disk(corpus).get_docs(nlp.vocab))
+    for doc, parts in zip(made, (["NOUN", "VERB"], ["VERB", "NOUN"]), strict=True):
+        for token, pos in zip(doc, parts, strict=True):
+            token.pos_ = pos
+    spacy.tokens.DocBin(docs=made).to_disk(corpus)
+    status, output = call(script("released/tag_map"), corpus, tmp_path / "map.json")
+    assert status == 0 and "75.00%" in output
+    assert srsly.read_json(tmp_path / "map.json") == {"NN": {"POS": "NOUN"}, "VA": {"POS": "VERB"}}
+
+
+def test_finished_pipeline_is_the_same_again_without_its_words(tmp_path):
+    nlp = pipeline(saved_words(tmp_path))
+    text = "我们在学校喝茶。"
+    expected = [token.text for token in nlp(text)]
+    nlp.to_disk(tmp_path / "model")
+    srsly.write_json(tmp_path / "meta.json", {"name": "tea", "license": "CC BY-SA 4.0"})
+    made = []
+    for name in ("one", "two"):
+        status, _ = call(script("released/finish"), tmp_path / "model", tmp_path / "meta.json", tmp_path / name)
+        assert status == 0
+        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
+        made.append({path.relative_to(tmp_path / name).as_posix(): path.read_bytes() for path in files})
+    assert made[0] == made[1]
+    loaded = spacy.load(tmp_path / "one")
+    assert loaded.meta["name"] == "tea" and "学" not in loaded.tokenizer.segmenter.vocab.strings
+    assert [token.text for token in loaded(text)] == expected
