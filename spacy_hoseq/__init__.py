@@ -1,4 +1,14 @@
-"""Exact higher-order sequence labelling for spaCy. Components are found through entry points: nothing to import."""
+"""Exact higher-order sequence labelling for spaCy. Components are found through entry points: nothing to import.
 
-__all__ = ["__version__"]
+`spacy_hoseq.load("en")` gives a trained pipeline that comes with the package."""
+
+from typing import TYPE_CHECKING
+
+from .front_door import names_of
+
+if TYPE_CHECKING:
+    from .pipelines import load
+
+__all__ = ["__version__", "load"]
 __version__ = "0.1.0"
+__getattr__ = names_of(__name__, {"load": "pipelines"})

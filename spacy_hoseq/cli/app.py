@@ -3,7 +3,20 @@
 import typer
 from spacy.cli._util import app
 
-hoseq_cli = typer.Typer(name="hoseq", help="Commands of spacy_hoseq.", no_args_is_help=True)
+EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabilities.
+
+\b
+  hoseq tag "They tag it at once."                    tag a text, with the English pipeline of the package
+  hoseq tag report.txt --html                         a file, as a page in the browser
+  hoseq apply en_hoseq_sm texts.jsonl annotated/      many texts, in several processes
+  hoseq init tagger --lang de -o tagger.cfg           a config to train a tagger of your own with `spacy train`
+  hoseq convert wsj/ train.spacy --format trees       a corpus that spaCy does not read
+  hoseq compact training/model-best --dev dev.spacy   a smaller model of the same accuracy
+  hoseq package en packages/                          the English pipeline as a package for `spacy.load`
+
+All after `python -m spacy`; `--help` after any of them says more."""
+
+hoseq_cli = typer.Typer(name="hoseq", help=EXAMPLES, no_args_is_help=True)
 app.add_typer(hoseq_cli)
 
 

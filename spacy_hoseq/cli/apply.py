@@ -20,7 +20,7 @@ from .tally import show_problems
 @hoseq_cli.command("apply")
 def apply_cli(
     # fmt: off
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline"),
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     data: Path = typer.Argument(
         ..., help="File of texts (.jsonl), of Docs (.spacy) or with one text (others), or folder of them", exists=True
     ),

@@ -18,6 +18,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..errors import Errors
+from ..pipelines import found_at
 from ..readers.sentences import Problem
 from ..readers.texts import Share, Text
 
@@ -39,13 +40,13 @@ class Done(NamedTuple):
 class Pipeline:
     """A loaded pipeline. A process that is no fork of this one loads it for itself.
 
-    model (str): a directory or package. code (Path): a Python file that it needs.
+    model (str): a directory or package, or "en", "zh". code (Path): a Python file that it needs.
     """
 
     def __init__(self, model: str, code: Optional[Path]) -> None:
         import_code(code)
         self._loaded_from = model, code
-        self.nlp = spacy.load(model)
+        self.nlp = spacy.load(found_at(model))
         self._zone, self._room = ExitStack(), 0
 
     def remember(self, n_tokens: int) -> None:

@@ -90,6 +90,14 @@ class WeightsShim(Shim):
             self.set(Parameter("table", table, resumed=True))
         self._pending, self._has_update = {}, False
 
+    def scale(self, factor: float) -> None:
+        """Multiply all weights: probabilities become sharper (factor > 1) or flatter, the best labels stay. What is
+        being learnt is lost."""
+        for name, parameter in list(self.parameters.items()):
+            values = self.values(name, is_train=False) * np.float32(factor)
+            self.set(Parameter(name, values, nonnegative=parameter.nonnegative, resumed=True))
+        self._pending, self._has_update = {}, False
+
     def drop_features(self) -> None:
         """Forget features whose weights are zero, and bring the others in ascending order; hashed rows stay."""
         if "keys" not in self.extra or "table" not in self.parameters:

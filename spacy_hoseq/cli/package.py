@@ -1,0 +1,36 @@
+"""`python -m spacy hoseq package`: a pipeline of this package as a package of its own, for `spacy.load`."""
+
+from pathlib import Path
+
+import typer
+from spacy.cli.package import package
+from wasabi import msg
+
+from ..pipelines import embedded_path
+from .app import hoseq_cli
+
+
+@hoseq_cli.command("package")
+def package_cli(
+    # fmt: off
+    name: str = typer.Argument(..., help="en or zh"),
+    output: Path = typer.Argument(..., help="Folder to write to", file_okay=False),
+    build: str = typer.Option("wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"),
+    force: bool = typer.Option(False, "--force", "-F", help="Replace what an earlier run has written"),
+    # fmt: on
+) -> None:
+    """Make a package of a pipeline that comes with spacy_hoseq: `spacy.load("en_hoseq_sm")` finds it when it is
+    installed, and `pip` knows its version. The same as `spacy package` on the pipeline's folder.
+
+    DOCS: docs/reference/command-line.md
+    """
+    try:
+        path = embedded_path(name)
+        kinds = [kind.strip() for kind in build.split(",")]
+        output.mkdir(parents=True, exist_ok=True)
+        wheel, sdist = "wheel" in kinds, "sdist" in kinds
+        package(path, output, create_wheel=wheel, create_sdist=sdist, force=force, silent=True)
+    except (OSError, ValueError) as error:
+        msg.fail("No package made", str(error), exits=1)
+    for file in sorted(output.rglob("*.whl")) + sorted(output.rglob("*.tar.gz")):
+        msg.good(str(file))

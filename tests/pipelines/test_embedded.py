@@ -1,0 +1,89 @@
+"""Pipelines that come with the package: found, loaded, sourced, refused."""
+
+import shutil
+
+import pytest
+import spacy
+
+import spacy_hoseq
+from spacy_hoseq.pipelines import embedded, embedded_names, embedded_path
+
+NAMES = embedded_names()
+TEXTS = [
+    "",
+    "\n",
+    "   ",
+    "x" * 100_000,
+    "\U0001f600 \U0001f469\u200d\U0001f52c!",
+    "Это не по-английски. 这不是英语。",
+    "a\n\nb\r\nc\td",
+]
+
+
+def test_there_are_some():
+    assert "en_hoseq_sm" in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_text(name):
+    nlp = spacy_hoseq.load(name)
+    for text, doc in zip(TEXTS, nlp.pipe(TEXTS), strict=True):
+        assert doc.text == text
+        assert all(token.tag_ and token.pos_ for token in doc)
+        assert all(span.text.strip() for span in doc.sents) or not text.strip()
+
+
+def test_english():
+    nlp = spacy_hoseq.load("en")
+    doc = nlp("We tag it at once. Nothing has to be downloaded!")
+    assert [sentence.text for sentence in doc.sents] == ["We tag it at once.", "Nothing has to be downloaded!"]
+    assert [token.tag_ for token in doc][:6] == ["PRP", "VBP", "PRP", "IN", "RB", "."]
+    assert [token.pos_ for token in doc][:4] == ["PRON", "VERB", "PRON", "ADP"]
+    chunks = doc.spans["chunks"]
+    assert ("to be downloaded" in [span.text for span in chunks]) or len(chunks) > 4
+    assert all(0 <= score <= 1 for score in chunks.attrs["scores"])
+
+
+def test_by_language_or_by_name():
+    assert embedded_path("en") == embedded_path("en_hoseq_sm")
+    assert spacy_hoseq.load("en", exclude=["hoseq_chunker"]).pipe_names == [
+        name for name in spacy_hoseq.load("en").pipe_names if name != "hoseq_chunker"
+    ]
+
+
+def test_a_component_of_it():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("hoseq_tagger", source=spacy_hoseq.load("en"))
+    text = "Cats sleep."
+    assert [token.tag_ for token in nlp(text)] == [token.tag_ for token in spacy_hoseq.load("en")(text)]
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match=r'\[HS130\].*"xx".*"en"'):
+        spacy_hoseq.load("xx")
+
+
+def test_installed_without_data(monkeypatch, tmp_path):
+    monkeypatch.setattr(embedded, "FOLDER", tmp_path)
+    with pytest.raises(ValueError, match=r"\[HS131\].*pip install"):
+        spacy_hoseq.load("en")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_card_and_licence_are_there(name):
+    folder = embedded_path(name)
+    meta = spacy.util.load_meta(folder / "meta.json")
+    assert meta["license"] == "CC BY-SA 4.0"
+    assert meta["sources"] and all(source["license"] for source in meta["sources"])
+    assert (folder / "README.md").stat().st_size > 500
+    assert "CC BY-SA" in (folder / "LICENSE").read_text(encoding="utf8")
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 3_000_000
+
+
+def test_damaged(tmp_path):
+    """A file that is cut is refused at load."""
+    shutil.copytree(embedded_path("en"), tmp_path / "en")
+    model = tmp_path / "en" / "hoseq_tagger" / "model"
+    model.write_bytes(model.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="HS064"):
+        spacy.load(tmp_path / "en")
