@@ -10,6 +10,8 @@ from .systems import CNN, CRFSUITE, CRFSUITE_LBFGS, EASIEST, FIRST, HIGHER, JOIN
 Row = Dict[str, Any]
 TEXT = ("system", "version", *description())  # columns that are no numbers
 COLUMNS = ("system", "accuracy", "unknown", "F", "tokens/s", "time", "training", "to 0.1", "load", "memory", "model")
+SHORT = ("system", "accuracy", "F", "tokens/s", "time", "model")  # for the first page
+SHOWN_SHORT = ("spaCy tokenizer", "hoseq", "crfsuite perceptron", "spaCy CNN")  # beginnings of their systems
 FROM_TEXT = ("system", "ready Docs, tokens/s", "time", "raw text, tokens/s", "time of it")
 RATIOS = ("one core, the same run", "measured", "target", "aim")
 
@@ -54,6 +56,12 @@ def table_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
         ("model_bytes", lambda size: f"{size / 1e6:.1f} MB"),
     ]
     return [(row["system"], *("-" if row[key] is None else show(row[key]) for key, show in cells)) for row in rows]
+
+
+def short_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
+    """The columns SHORT of some systems."""
+    columns = [COLUMNS.index(name) for name in SHORT]
+    return [tuple(cells[i] for i in columns) for cells in table_cells(rows) if cells[0].startswith(SHOWN_SHORT)]
 
 
 def text_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:

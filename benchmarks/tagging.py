@@ -34,10 +34,12 @@ from .results import (
     COLUMNS,
     FROM_TEXT,
     RATIOS,
+    SHORT,
     Row,
     draw,
     machine_of,
     ratio_cells,
+    short_cells,
     table_cells,
     text_cells,
     versions_of,
@@ -77,6 +79,7 @@ def publish(rows: List[Row], pages: List[Path], plot: Optional[Path]) -> None:
     """Show the tables, write them into pages, draw."""
     tables = {
         "tagging": (COLUMNS, table_cells(rows)),
+        "tagging-short": (SHORT, short_cells(rows)),
         "tagging-text": (FROM_TEXT, text_cells(rows)),
         "tagging-ratios": (RATIOS, ratio_cells(rows)),
     }

@@ -24,7 +24,7 @@ def main(
     components: List[str] = typer.Argument(..., help="COMPONENT=MODEL, in the order of the pipeline"),
     lang: str = typer.Option("en", help="Language"),
     tokenizer_of: Optional[Path] = typer.Option(
-        None, help="A pipeline with the tokenizer; default: the language's own"
+        None, help="Pipeline with the tokenizer (default: the language's)"
     ),
 ) -> None:
     nlp = spacy.blank(lang) if tokenizer_of is None else spacy.load(tokenizer_of)

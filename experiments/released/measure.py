@@ -132,7 +132,8 @@ def on_gold_words(nlp: Language, gold: Sequence[Doc], known: Set[str]) -> Dict[s
 def calibration_errors(model: Path, gold: Sequence[Doc]) -> Dict[str, float]:
     """Of each tagger: |accuracy - mean probability|, averaged over bins."""
     nlp = spacy.load(model)
-    names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == "hoseq_tagger"]
+    pipes = [(name, getattr(nlp.get_pipe(name), "cfg", {})) for name in nlp.pipe_names]
+    names = [name for name, cfg in pipes if cfg.get("attribute") in ("tag", "pos")]
     changes = {"components": {name: {"save_marginals": True} for name in names}}
     nlp = spacy.load(model, config=changes)
     docs = list(nlp.pipe(copies(gold)))

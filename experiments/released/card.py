@@ -1,0 +1,109 @@
+"""The card of a released pipeline: what it does, what it was made of, how good it is. Into README.md and meta.json.
+
+    python card.py PIPELINE SOURCES.json "NAME=METRICS.json" ...
+"""
+
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import spacy
+import srsly
+import typer
+
+HEADER = ("text", "tokens", "sentences F", "words F", "tags", "tags, new words", "pos", "chunks F", "ECE of tags")
+
+
+def main(
+    pipeline: Path,
+    sources: Path,
+    measured: List[str] = typer.Argument(..., help="NAME=METRICS.json of measure.py, the first for meta.json"),
+) -> None:
+    about, meta = srsly.read_json(sources), srsly.read_json(pipeline / "meta.json")
+    texts = {name: srsly.read_json(path) for name, _, path in (part.partition("=") for part in measured)}
+    first = next(iter(texts.values()))
+    meta["performance"] = {
+        "tag_acc": first["gold_words"]["tag"],
+        "pos_acc": first["gold_words"]["pos"],
+        "sents_f": first["sentences"]["f"],
+        "token_f": first["words"]["f"],
+        "calibration_error": first["calibration_error"],
+        **({"spans_chunks_f": first["chunks_f"]} if "chunks_f" in first else {}),
+    }
+    srsly.write_json(pipeline / "meta.json", meta)
+    name = f"{meta['lang']}_{meta['name']}"
+    rows = [HEADER, tuple("---" for _ in HEADER), *(row(text, scores) for text, scores in texts.items())]
+    table = "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
+    uses = "\n".join(about["use"])
+    limits = "\n".join(about["limits"])
+    made_of = "\n".join(f"- [{s['name']}]({s['url']}): {s['license']}. {s['author']}." for s in meta["sources"])
+    components = "\n".join(f"- `{pipe}`: {labels_of(pipeline, pipe)}" for pipe in meta["pipeline"])
+    size = sum(file.stat().st_size for file in pipeline.rglob("*") if file.is_file())
+    page = CARD.format(
+        name=name, description=meta["description"], lang=meta["lang"], components=components, use=uses, limits=limits,
+        table=table, made_of=made_of, size=size / 1e6, version=meta["version"], requires=meta["spacy_version"],
+        load=first["load_seconds"], speed=first["tokens_per_second"], license=meta["license"],
+    )  # fmt: skip
+    (pipeline / "README.md").write_text(page, encoding="utf8")
+
+
+def row(name: str, scores: Dict[str, Any]) -> Tuple[str, ...]:
+    gold, chunks = scores["gold_words"], scores.get("chunks_f")
+    return (
+        name, f"{scores['tokens']:,}", percent(scores["sentences"]["f"]), percent(scores["words"]["f"]),
+        percent(gold["tag"]), percent(gold["new_tag"]), percent(gold["pos"]),
+        "-" if chunks is None else percent(chunks), f"{scores['calibration_error'].get('hoseq_tagger', 0):.4f}",
+    )  # fmt: skip
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def labels_of(pipeline: Path, name: str) -> str:
+    pipe: Any = spacy.load(pipeline).get_pipe(name)
+    labels = pipe.labels
+    shown = ", ".join(labels[:12])
+    return f"{pipe.cfg.get('attribute', 'spans')}; {len(labels)} labels ({shown}{', ...' if len(labels) > 12 else ''})"
+
+
+CARD = """# {name} {version}
+
+{description}
+
+```python
+import spacy_hoseq
+
+nlp = spacy_hoseq.load("{lang}")
+```
+
+## What it does
+
+{components}
+
+## For what
+
+{use}
+
+## How good it is
+
+On development parts, which also chose the settings; the words of the columns `tags` and `pos` are gold, sentences and
+words are found in raw text (F of both ends). ECE: expected calibration error of the probabilities of tags, 15 bins.
+
+{table}
+
+{size:.1f} MB; loads in {load:.2f} s; {speed:,.0f} tokens a second from raw text seen before, on one core of the machine
+that made it.
+
+## What it cannot do
+
+{limits}
+
+## What it was made of
+
+{made_of}
+
+Licence of these weights: {license}, see LICENSE. spaCy {requires}, spacy_hoseq.
+"""
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,92 @@
+"""`python -m spacy hoseq tag` and `package`, and what the group of commands says of itself."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import spacy
+from typer.testing import CliRunner
+
+from spacy_hoseq.cli import hoseq_cli
+from spacy_hoseq.cli.tag import SIZE, blocks, texts_of
+
+run = CliRunner()
+TEXT = "We tag it. Nothing is lost!"
+
+
+def tagged(*arguments, **settings):
+    return run.invoke(hoseq_cli, ["tag", *arguments], **settings)
+
+
+def rows(output):
+    """Rows of the table: word, tag, p, pos."""
+    return [line.split()[:4] for line in output.splitlines() if re.match(r"\S+ +\S+ +[01]\.\d\d ", line)]
+
+
+def test_a_text():
+    result = tagged(TEXT)
+    assert result.exit_code == 0, result.output
+    words = rows(result.output)
+    assert [row[0] for row in words] == ["We", "tag", "it", ".", "Nothing", "is", "lost", "!"]
+    assert [row[1] for row in words][:4] == ["PRP", "VBP", "PRP", "."]
+    assert all(0 <= float(row[2]) <= 1 for row in words)
+    assert re.search(r"PRON +NP [01]\.\d\d", result.output)
+
+
+def test_file_and_standard_input(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf8")
+    assert rows(tagged(str(path)).output) == rows(tagged("-", input=TEXT).output) == rows(tagged(TEXT).output)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+def test_nothing_to_tag(text):
+    result = tagged(text)
+    assert (result.exit_code, rows(result.output)) == (0, [])
+
+
+def test_page(tmp_path):
+    page = tmp_path / "page.html"
+    assert tagged("Is <script>alert(1)</script> a word?", "--output", str(page)).exit_code == 0
+    html = page.read_text(encoding="utf8")
+    assert "<script" not in html and "&lt;script&gt;" in html
+    assert "http" not in html
+
+
+def test_other_pipelines(tmp_path):
+    nlp = spacy.blank("en")
+    nlp.to_disk(tmp_path / "blank")
+    assert tagged(TEXT, "--model", str(tmp_path / "blank")).exit_code == 0
+
+
+def test_unknown_pipeline():
+    result = tagged(TEXT, "--model", "xx_nothing")
+    assert result.exit_code == 1
+    assert "HS130" in result.output and '"en"' in result.output
+
+
+def test_lines_stay_together_up_to_a_size():
+    lines = ["word " * 1000 + "\n"] * 30 + ["\n"] + ["word " * 1000 + "\n"] * 30
+    parts = list(blocks(lines))
+    assert "".join(parts) == "".join(lines)
+    assert max(map(len, parts)) < SIZE + 6000
+    assert list(texts_of("x" * 5000)) == ["x" * 5000]  # no name of a file
+
+
+def test_the_group_shows_what_it_can_do():
+    command = [sys.executable, "-m", "spacy", "hoseq"]
+    output = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    for name in ("tag", "apply", "init", "convert", "compact", "package"):
+        assert re.search(rf"^ +hoseq {name} ", output, flags=re.MULTILINE), name
+
+
+@pytest.mark.long
+def test_package(tmp_path):
+    result = run.invoke(hoseq_cli, ["package", "en", str(tmp_path), "--build", "none"])
+    assert result.exit_code == 0, result.output
+    (folder,) = tmp_path.glob("en_hoseq_sm-*/en_hoseq_sm/en_hoseq_sm-*")
+    assert [token.tag_ for token in spacy.load(folder)("We tag it.")] == ["PRP", "VBP", "PRP", "."]
+    setup = (folder.parents[1] / "meta.json").read_text(encoding="utf8")
+    assert "spacy" in setup
+    assert run.invoke(hoseq_cli, ["package", "xx", str(tmp_path)]).exit_code == 1
