@@ -1,6 +1,6 @@
-"""Put trained components together into a pipeline for raw text, with its card, its licence and what it was made of.
+"""Put trained components together into a pipeline for raw text.
 
-    python assemble.py SOURCES.json OUTPUT COMPONENT=MODEL ... [--lang en] [--tokenizer-of MODEL]
+    python assemble.py SOURCES.json OUTPUT COMPONENT=MODEL ... [--lang en]
 
 SOURCES.json: description and sources, as they stand in meta.json. Only strings that labels need are kept, so that the
 same models give the same bytes.
@@ -8,7 +8,7 @@ same models give the same bytes.
 
 import shutil
 from pathlib import Path
-from typing import List, Optional
+from typing import List
 
 import spacy
 import srsly
@@ -23,11 +23,8 @@ def main(
     output: Path,
     components: List[str] = typer.Argument(..., help="COMPONENT=MODEL, in the order of the pipeline"),
     lang: str = typer.Option("en", help="Language"),
-    tokenizer_of: Optional[Path] = typer.Option(
-        None, help="Pipeline with the tokenizer (default: the language's)"
-    ),
 ) -> None:
-    nlp = spacy.blank(lang) if tokenizer_of is None else spacy.load(tokenizer_of)
+    nlp = spacy.blank(lang)
     for component in components:
         name, _, model = component.partition("=")
         source = spacy.load(model)
@@ -36,13 +33,11 @@ def main(
         nlp.add_pipe(name, source=source)
     about = srsly.read_json(sources)
     nlp.meta.update(about["meta"])
-    nlp.batch_size = 100
+    nlp.batch_size = 1000
     shutil.rmtree(output, ignore_errors=True)
     save_compact(nlp, output)
     meta = srsly.read_json(output / "meta.json")
     srsly.write_json(output / "meta.json", {**meta, **about["meta"]})
-    for name in ("LICENSE",):
-        (output / name).write_text("\n".join(about[name.lower()]) + "\n", encoding="utf8")
     print(f"{output}: {sum(file.stat().st_size for file in output.rglob('*') if file.is_file()):,} bytes")
 
 

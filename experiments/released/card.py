@@ -1,4 +1,5 @@
-"""The card of a released pipeline: what it does, what it was made of, how good it is. Into README.md and meta.json.
+"""The card of a released pipeline: what it does, what it was made of, how good it is, and its licence. Into README.md,
+LICENSE and meta.json.
 
     python card.py PIPELINE SOURCES.json "NAME=METRICS.json" ...
 """
@@ -44,6 +45,7 @@ def main(
         load=first["load_seconds"], speed=first["tokens_per_second"], license=meta["license"],
     )  # fmt: skip
     (pipeline / "README.md").write_text(page, encoding="utf8")
+    (pipeline / "LICENSE").write_text("\n".join(about["license"]) + "\n", encoding="utf8")
 
 
 def row(name: str, scores: Dict[str, Any]) -> Tuple[str, ...]:
