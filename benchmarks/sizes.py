@@ -36,6 +36,7 @@ LEARN_RATE = ".update_rule.learn_rate"
 MANY_LABELS, FEW_ITERATIONS = 100, 30  # an iteration of CRFsuite takes the square of the labels
 CRFSUITE = ("crfsuite lbfgs", "crfsuite ap")
 SEARCH: Dict[str, Dict[str, Any]] = {  # changes to the recipe; "." stands for the component, "" for the other value
+    "learn_rate 0.01": {LEARN_RATE: 0.01},
     "learn_rate 0.03": {LEARN_RATE: 0.03},
     "learn_rate 0.1": {LEARN_RATE: 0.1},
     "learn_rate 0.3": {LEARN_RATE: 0.3},

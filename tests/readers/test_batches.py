@@ -63,7 +63,7 @@ def test_shares(lengths, n):
         assert not forced or min(map(len, parts)) == 1, "too many words only where others must have one at least"
 
 
-@given(st.lists(st.integers(1, 9), min_size=200, max_size=400), st.integers(1, 4), st.integers(10, 20))
+@given(st.lists(st.integers(1, 9), min_size=200, max_size=400), st.integers(1, 4), st.integers(30, 60))
 def test_words_of_a_batch(lengths, n_batches, max_words):
     """About max_words at most, in a corpus with more."""
     batches = list(batch_by_share(n_batches, max_words)(examples_of(lengths)))
@@ -77,7 +77,7 @@ def test_streams_are_not_held_in_memory():
 
     def stream():
         nonlocal read
-        while True:
+        for _ in range(10_000):
             read += 1
             yield Sized(10)
 

@@ -38,6 +38,11 @@ def test_settings_are_replaced_where_they_stood_with_their_comments():
     assert text.startswith("# Another.\n\n[a]\n# second\nx = 2\ny = [1,2]\n# new\nw = 0\n\n# The inner one.\n[a.inner]")
 
 
+def test_the_comment_of_a_section_stays():
+    assert '# The inner one.\n[a.inner]\n@misc = "one.v1"\nsize = 4\n' in composed_text(BASE, "[a.inner]\nsize = 4\n")
+    assert "# Other.\n[a.inner]\n" in composed_text(BASE, "# Other.\n[a.inner]\nsize = 4\n")
+
+
 def test_a_function_replaces_the_whole_section_and_those_in_it():
     text = composed_text(BASE, '[a.inner]\n@misc = "two.v1"\n')
     assert Config().from_str(text)["a"] == {"x": 1, "y": [1, 2], "inner": {"@misc": "two.v1"}}
