@@ -337,7 +337,7 @@ class Errors(metaclass=_WithCodes):
     )
     HS123 = 'The corpus cannot tell words apart by "{kinds}". Expected one of: {known}.'
 
-    HS130 = 'There is no pipeline "{name}" in the package. It has: {known}.'
+    HS130 = 'There is no pipeline "{name}" in the package, no folder and no package of that name. Known: {known}.'
     HS131 = (
         "The package was installed without its pipelines (nothing in {folder}). Install the wheel, or from a complete "
         "checkout (`pip install .`)."

@@ -18,7 +18,9 @@ import srsly
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Token
+from spacy.training import Example
 
+from spacy_hoseq.scorers import chunk_score
 from spacy_hoseq.segmentation.units import are_parted
 
 PASSES = 5
@@ -41,6 +43,9 @@ def main(model: Path, train: Path, dev: Path, output: Path, unspaced: bool = Fal
     raw = raw_texts(gold, texts, unspaced=unspaced)
     result: Dict[str, Any] = {"tokens": sum(map(len, gold)), "texts": len(raw), **from_raw_text(nlp, raw, known)}
     result["gold_words"] = on_gold_words(nlp, gold, known)
+    if any(doc.spans.get("chunks") for doc in gold) and "hoseq_chunker" in nlp.pipe_names:
+        examples = [Example(doc, reference) for doc, reference in zip(nlp.pipe(copies(gold)), gold, strict=True)]
+        result["chunks_f"] = chunk_score(examples)["spans_chunks_f"]
     result["calibration_error"] = calibration_errors(model, gold)
     result["tokens_per_second"], result["milliseconds_of_a_sentence"] = speed(nlp, raw, gold, unspaced=unspaced)
     result["load_seconds"] = statistics.median(timed(lambda: spacy.load(model)) for _ in range(PASSES))

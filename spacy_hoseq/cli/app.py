@@ -8,7 +8,7 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
 \b
   hoseq tag "They tag it at once."                    tag a text, with the English pipeline of the package
   hoseq tag report.txt --html                         a file, as a page in the browser
-  hoseq apply en_hoseq_sm texts.jsonl annotated/      many texts, in several processes
+  hoseq apply en texts.jsonl annotated/               many texts, in several processes
   hoseq init tagger --lang de -o tagger.cfg           a config to train a tagger of your own with `spacy train`
   hoseq convert wsj/ train.spacy --format trees       a corpus that spaCy does not read
   hoseq compact training/model-best --dev dev.spacy   a smaller model of the same accuracy
@@ -16,10 +16,11 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
 
 All after `python -m spacy`; `--help` after any of them says more."""
 
-hoseq_cli = typer.Typer(name="hoseq", help=EXAMPLES, no_args_is_help=True)
+hoseq_cli = typer.Typer(name="hoseq", help=EXAMPLES)
 app.add_typer(hoseq_cli)
 
 
-@hoseq_cli.callback()
-def group() -> None:
-    """Keeps the name of a command even if it is the only one of the group."""
+@hoseq_cli.callback(invoke_without_command=True)
+def group(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())

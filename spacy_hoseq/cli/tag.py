@@ -53,11 +53,12 @@ def tag_cli(
 
 
 def pipeline_of(name: str) -> Language:
-    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES OSError: there is none."""
+    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError [HS130]: there is none."""
     try:
         nlp = spacy.load(found_at(name))
-    except OSError as error:
-        raise OSError(f"{error} {Errors.HS130.format(name=name, known=', '.join(embedded_names()))}") from error
+    except OSError as error:  # (spaCy's message has what it looked for)
+        known = ", ".join(f'"{pipeline[:2]}"' for pipeline in embedded_names())
+        raise ValueError(Errors.HS130.format(name=name, known=known)) from error
     for _, pipe in nlp.pipeline:
         settings: Dict[str, Any] = getattr(pipe, "cfg", None) or {}
         if "save_marginals" in settings and settings.get("attribute") == "tag":

@@ -31,10 +31,13 @@ class Temperature(NamedTuple):
 def calibrate(nlp: Language, name: str, examples: Sequence[Example]) -> Temperature:
     """Divide the weights of the `hoseq_tagger` of this name by the best temperature, in place.
 
-    examples: text that it was not trained on, annotated as in training. RAISES ValueError [HS117]: none of it has gold
-    labels that the component knows.
+    examples: text that it was not trained on. Components before it annotate the predicted docs.
     """
     pipe: Any = nlp.get_pipe(name)
+    docs = [eg.predicted.copy() for eg in examples]
+    for _, earlier in nlp.pipeline[: nlp.pipe_names.index(name)]:
+        docs = list(earlier.pipe(docs))  # type: ignore[attr-defined]
+    examples = [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
     weights = [(shim, shim.to_bytes()) for shim in weights_in(pipe.model)]
 
     def loss_at(log_factor: float) -> float:

@@ -22,8 +22,10 @@ def sentences_of(doc: Doc, spans_key: str = "chunks") -> List[List[Dict[str, Any
     """Each sentence as its chunks, in order: {"label", "p", "tokens": [{"word", "tag", "pos", "p"}]}. label: "" = the
     token is in no chunk. p: a probability, or None where it is not known. White space is left out."""
     chunks = doc.spans.get(spans_key, [])
-    scores = getattr(chunks, "attrs", {}).get("scores") or [None] * len(chunks)
-    begins = {span.start: (span, score) for span, score in zip(chunks, scores, strict=True)}
+    scores = getattr(chunks, "attrs", {}).get("scores", [None] * len(chunks))
+    begins = {
+        span.start: (span, None if score is None else float(score)) for span, score in zip(chunks, scores, strict=True)
+    }
     probabilities = tag_probabilities(doc)
     sentences: List[List[Dict[str, Any]]] = []
     for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
