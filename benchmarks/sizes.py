@@ -152,7 +152,7 @@ def publish(rows: List[Dict[str, Any]], page: Optional[Path]) -> None:
             cells.append((
                 name, f"{ours['sentences']:,}", f"{ours['words']:,}", f"{ours['labels']:,}",
                 f"{100 * ours['test']:.2f}",
-                f"{100 * best['test']:.2f} ({best['system']})" if is_searched else "-",
+                f"{100 * best['test']:.2f} ({best['system']}; of {len(searched)})" if is_searched else "-",
                 f"{100 * (ours['test'] - best['test']):+.2f}" if is_searched else "-",
                 "-" if theirs is None else f"{100 * theirs['test']:.2f}",
                 f"{ours['updates']:,}", f"{ours['seconds']:.0f} s",
