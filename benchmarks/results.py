@@ -116,16 +116,16 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     from matplotlib import pyplot
 
     shown = [row for row in rows if row["accuracy"] is not None]
-    figure, axes = pyplot.subplots(figsize=(7.2, 4.0))
-    for i, row in enumerate(sorted(shown, key=lambda row: row["tokens_per_second"])):
+    figure, axes = pyplot.subplots(figsize=(8.4, 4.0))
+    for i, row in enumerate(sorted(shown, key=lambda row: -row["tokens_per_second"]), start=1):
         point = (row["tokens_per_second"], 100 * row["accuracy"])
-        axes.scatter(*point, s=50, color="#2f6fb3" if row["system"].startswith("hoseq") else "#c0392b")
-        place = (0, 9) if i % 2 else (0, -16)  # neighbours above and below, so that names do not overlap
-        axes.annotate(row["system"], point, textcoords="offset points", xytext=place, ha="center", fontsize=8)
+        colour = "#2f6fb3" if row["system"].startswith("hoseq") else "#c0392b"
+        axes.scatter(*point, s=130, color=colour, alpha=0.85, label=f"{i}  {row['system']}", marker="o")
+        axes.annotate(str(i), point, ha="center", va="center", fontsize=8, color="white")  # names would overlap
     tokenizer = next((row["tokens_per_second"] for row in rows if row["system"] == TOKENIZER), None)
     if tokenizer is not None:
         axes.axvline(tokenizer, color="gray", linestyle=":", label=TOKENIZER)
-        axes.legend(loc="lower left", fontsize=8)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
     axes.set_xscale("log")
     axes.set_xlabel("tokens a second, one core (logarithmic)")
     axes.set_ylabel("accuracy, %")

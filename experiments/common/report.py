@@ -75,14 +75,15 @@ def row(name: str, values: Dict[str, Any]) -> List[str]:
 
 def draw(docs: List[Doc]) -> str:
     """All sentences in one picture, with the marginal probability of each tag."""
-    words, tags, probabilities = [], [], []
+    words, tags, probabilities, starts = [], [], [], []
     for doc in docs:
+        starts += [len(words) + token.i for token in doc if token.is_sent_start]
         marginals = doc._.hoseq_marginals["hoseq_tagger"]
         row = {label: i for i, label in enumerate(marginals["labels"])}
         words += [t.text for t in doc]
         tags += [t.tag_ for t in doc]
         probabilities += [float(p[row[t.tag_]]) for t, p in zip(doc, marginals["probabilities"], strict=True)]
-    return draw_sentence(words, tags, probabilities)
+    return draw_sentence(words, tags, probabilities, starts=starts)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def tag_cli(
 
 
 def pipeline_of(name: str) -> Language:
-    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError [HS130]: there is none."""
+    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError [HS130]."""
     try:
         nlp = spacy.load(found_at(name))
     except OSError as error:  # (spaCy's message has what it looked for)

@@ -1,21 +1,27 @@
 """A tagged sentence as a picture: each word above its label, with a bar as long as the label's probability."""
 
 from html import escape
-from typing import List, Sequence
+from typing import Collection, List, Sequence
 
 CHARACTER, GAP, LINE, MARGIN = 8.6, 12, 62, 14  # widths and heights in pixels, for a 14 px fixed-width font
 FEWEST = 3  # characters a word's box is wide at least
 
 
 def draw_sentence(
-    words: Sequence[str], labels: Sequence[str], probabilities: Sequence[float], *, width: int = 900
+    words: Sequence[str],
+    labels: Sequence[str],
+    probabilities: Sequence[float],
+    *,
+    width: int = 900,
+    starts: Collection[int] = (),
 ) -> str:
-    """RETURNS (str): SVG. probabilities: of each label, 0 to 1; the bar is red below one half, else blue."""
+    """RETURNS (str): SVG. probabilities: of each label, 0 to 1; the bar is red below one half, else blue. starts: words
+    that begin a sentence, which begins a line."""
     boxes: List[str] = []
     x, y = float(MARGIN), float(MARGIN)
-    for word, label, probability in zip(words, labels, probabilities, strict=True):
+    for i, (word, label, probability) in enumerate(zip(words, labels, probabilities, strict=True)):
         box = max(len(word), len(label), FEWEST) * CHARACTER
-        if x + box > width - MARGIN and x > MARGIN:
+        if (i in starts or x + box > width - MARGIN) and x > MARGIN:
             x, y = float(MARGIN), y + LINE
         colour = "#2f6fb3" if probability >= 0.5 else "#c0392b"
         boxes.append(

@@ -23,15 +23,14 @@ def sentences_of(doc: Doc, spans_key: str = "chunks") -> List[List[Dict[str, Any
     token is in no chunk. p: a probability, or None where it is not known. White space is left out."""
     chunks = doc.spans.get(spans_key, [])
     scores = getattr(chunks, "attrs", {}).get("scores", [None] * len(chunks))
-    begins = {
-        span.start: (span, None if score is None else float(score)) for span, score in zip(chunks, scores, strict=True)
-    }
+    known = [None if score is None else float(score) for score in scores]
+    begins = {span.start: (span, p) for span, p in zip(chunks, known, strict=True)}
     probabilities = tag_probabilities(doc)
     sentences: List[List[Dict[str, Any]]] = []
     for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
         groups, i = [], sentence.start
         while i < sentence.end:
-            span, score = begins.get(i, (Span(doc, i, i + 1), None))
+            span, p = begins.get(i, (Span(doc, i, i + 1), None))
             tokens = [
                 {"word": shown(token.text), "tag": token.tag_, "pos": token.pos_, "p": probabilities[token.i]}
                 for token in span
@@ -39,7 +38,7 @@ def sentences_of(doc: Doc, spans_key: str = "chunks") -> List[List[Dict[str, Any
             ]
             i = span.end
             if tokens:
-                groups.append({"label": span.label_, "p": score, "tokens": tokens})
+                groups.append({"label": span.label_, "p": p, "tokens": tokens})
         if groups:
             sentences.append(groups)
     return sentences
