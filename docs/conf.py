@@ -21,6 +21,7 @@ CONTENTS = {
     "I want to ...": [
         "tasks/index",
         "tasks/convert",
+        "tasks/config",
         "tasks/train",
         "tasks/partial-annotation",
         "tasks/probabilities",
@@ -55,6 +56,7 @@ CONTENTS = {
     "Measurements": [
         "measurements/index",
         "measurements/performance",
+        "measurements/sizes",
         "measurements/handwriting",
         "measurements/organisations",
         "measurements/chinese",
