@@ -7,7 +7,7 @@ are runs of units, so that "iPhone" and "2008" stay whole.
 
 import sys
 import unicodedata
-from typing import NamedTuple, Set
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,11 @@ _KINDS = np.zeros(sys.maxunicode + 1, np.uint8)  # of every code point, when it 
 ONE_BY_ONE = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO", "IDEOGRAPHIC", "YI SYLLABLE", "TANGUT")
 JOINER = 0x200D  # what follows it belongs to the same sign, too
 
-ENDS: Set[int] = set(map(ord, "。！？!?｡．…"))
-FULL_STOP = ord(".")  # ends a sentence unless a letter or digit follows at once: 3.14, U.S.A, example.com
-CLOSES: Set[int] = set(map(ord, "”’\"'」』）)》〉】〕］]｝}"))
+FULL_STOP = ord(".")  # ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
+ENDS, CLOSES = 1, 2  # a sentence; what was opened in it
+_SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
+_SIGNS[list(map(ord, "。！？!?｡．…"))] = ENDS
+_SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
 
 
 class Units(NamedTuple):
@@ -102,13 +104,15 @@ def _sentence_starts(
     begins = np.zeros(len(starts) + 1, bool)
     begins[0] = True
     first = codes[starts]
-    is_end = np.isin(first, list(ENDS))
+    signs = _SIGNS.take(first)
+    is_end = signs == ENDS
     stops = np.flatnonzero(first == FULL_STOP)
     if len(stops):
-        following = np.minimum(stops + 1, len(starts) - 1)
-        goes_on = np.isin(kinds[starts[following]], [LETTER, DIGIT]) & ~after_space[following] & (following > stops)
+        before, after = np.maximum(stops - 1, 0), np.minimum(stops + 1, len(starts) - 1)
+        of_words = (kinds == LETTER) | (kinds == DIGIT)
+        goes_on = of_words[starts[before]] & of_words[starts[after]] & ~after_space[after]
         is_end[stops[~goes_on]] = True
-    closes = is_end | (np.isin(first, list(CLOSES)) & ~after_space)
+    closes = is_end | ((signs == CLOSES) & ~after_space)
     place = np.arange(len(starts))
     last_end, last_other = (np.maximum.accumulate(np.where(mask, place, -1)) for mask in (is_end, ~closes))
     begins[1:] = closes & (last_end > last_other)
