@@ -63,7 +63,9 @@ def percent(share: float) -> str:
 
 def labels_of(pipeline: Path, name: str) -> str:
     pipe: Any = spacy.load(pipeline).get_pipe(name)
-    labels = pipe.labels
+    labels = getattr(pipe, "labels", ())
+    if not labels:
+        return "rules"
     shown = ", ".join(labels[:12])
     return f"{pipe.cfg.get('attribute', 'spans')}; {len(labels)} labels ({shown}{', ...' if len(labels) > 12 else ''})"
 

@@ -24,7 +24,8 @@ def main(train: Path, output: Path) -> None:
     most = {tag: min(of_tag, key=lambda pos: (-of_tag[pos], pos)) for tag, of_tag in sorted(counts.items())}
     right = sum(counts[tag][pos] for tag, pos in most.items()) / max(1, sum(sum(c.values()) for c in counts.values()))
     output.parent.mkdir(parents=True, exist_ok=True)
-    srsly.write_json(output, {tag: {"POS": pos} for tag, pos in most.items()})
+    pairs = sorted([*most.items(), ("_SP", "SPACE")])
+    srsly.write_json(output, {tag: {"POS": pos} for tag, pos in pairs})
     msg.good(f"{output}: {len(most)} tags say {right:.2%} of parts of speech")
 
 
