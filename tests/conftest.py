@@ -10,7 +10,7 @@ COMMON = dict(
     suppress_health_check=[HealthCheck.differing_executors],  # one contract, several decoders
 )
 settings.register_profile("quick", max_examples=10, **COMMON)
-settings.register_profile("all", max_examples=100, **COMMON)
+settings.register_profile("all", max_examples=50, **COMMON)
 settings.register_profile("slow", max_examples=3000, **COMMON)
 
 

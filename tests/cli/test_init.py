@@ -56,6 +56,7 @@ def test_a_folder_that_is_not_there(tmp_path):
     assert status == 1 and "Nothing written" in output
 
 
+@pytest.mark.long
 def test_without_the_repository(tmp_path):
     """In an empty folder, in a process of its own."""
     command = [sys.executable, "-m", "spacy", "hoseq", "init", "chinese"]

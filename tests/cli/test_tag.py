@@ -34,6 +34,7 @@ def test_a_text():
     assert re.search(r"PRON +NP [01]\.\d\d", result.output)
 
 
+@pytest.mark.long
 def test_file_and_standard_input(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text(TEXT, encoding="utf8")
@@ -74,6 +75,7 @@ def test_lines_stay_together_up_to_a_size():
     assert list(texts_of("x" * 5000)) == ["x" * 5000]  # no name of a file
 
 
+@pytest.mark.long
 def test_the_group_shows_what_it_can_do():
     command = [sys.executable, "-m", "spacy", "hoseq"]
     output = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout

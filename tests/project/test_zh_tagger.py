@@ -94,6 +94,7 @@ def test_rules_whose_tags_are_missing_are_left_out(nlp, corpus):
     assert {"attribute 1", "attribute 11"} == rules.keys() - complete
 
 
+@pytest.mark.long
 def test_it_predicts_by_words_and_rules(nlp, corpus):
     gold = docs_of(corpus, "dev", nlp.vocab)
     docs = list(nlp.pipe([Doc(nlp.vocab, words=[token.text for token in doc]) for doc in gold]))
@@ -101,6 +102,7 @@ def test_it_predicts_by_words_and_rules(nlp, corpus):
     assert sum(right) / len(right) > 0.8  # measured: 0.858
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weight, same", [(0.0, False), (50.0, True)])
 def test_rules_have_a_say(weight, same, nlp):
     """Words enumerated have one tag if the rule says so loudly enough, though none would have it alone."""

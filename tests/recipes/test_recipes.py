@@ -115,6 +115,7 @@ def corpus(request, tmp_path_factory):
     return request.param, {f"paths.{part}": str(folder / f"{part}.spacy") for part in ("train", "dev")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_learns_and_predicts(name, corpus, tmp_path):
     """A few updates, in the number that evaluations ask for; nothing is warned of."""

@@ -91,6 +91,7 @@ def test_batches_do_not_matter(nlp):
     assert list(nlp.tokenizer.pipe([])) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["我们喝茶", "a", "1", " ", "。", "👍🏽"])
 def test_one_very_long_line(nlp, part):
     text = part * 20_000
