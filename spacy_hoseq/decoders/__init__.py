@@ -10,10 +10,10 @@ scores of label pairs, and the `Weights` that are the same for all texts: trans,
     paths = decode_exact(Potentials(scores, weights, lengths))
 
 What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`, `max_marginal`,
-`path_score` of given labels, `posterior_of` (`Posterior`: log Z, marginals, counts, gradients). A chain as plain
-arrays: `viterbi`, `forward_backward`. `NoPath` is raised where nothing is permitted. `Decoder` is what to write for one
-of your own; `Tuning` says how work is cut. Rooms, from the ground up: problem, chain, higher_order, pruning, posterior;
-beside them bidirectional and baselines.
+`best_with` each label, `path_score` of given labels, `posterior_of` (`Posterior`: log Z, marginals, counts, gradients),
+`conditional_entropies` and `event_probabilities` of it. A chain as plain arrays: `viterbi`, `forward_backward`. Where
+nothing is permitted `NoPath` is raised. `Decoder` is what to write for one of your own; `Tuning` says how work is cut.
+Rooms, from the ground up: problem, chain, higher_order, pruning, posterior; beside them bidirectional and baselines.
 """
 
 from .chain import viterbi
@@ -21,7 +21,7 @@ from .choice import Decoder
 from .exact import decode_exact
 from .kbest import k_best
 from .max_marginal import max_marginal
-from .posterior import forward_backward, posterior_of
+from .posterior import best_with, conditional_entropies, event_probabilities, forward_backward, posterior_of
 from .problem import (
     Configurations,
     Fired,
@@ -51,7 +51,10 @@ __all__ = [
     "PotentialsGradient",
     "Tuning",
     "Weights",
+    "best_with",
+    "conditional_entropies",
     "decode_exact",
+    "event_probabilities",
     "forward_backward",
     "k_best",
     "max_marginal",

@@ -178,6 +178,22 @@ class ChainPosterior(Posterior):
         cells = self._place * self._e.shape[1] + labels
         return Factors(self._nodes.take(cells), steps, self.stops(tokens, labels, goes_on))
 
+    def conditional_entropies(self) -> Floats:
+        """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
+        first, places = len(self._layout.order), self._places_before()  # first: place of the first with one before it
+        message, beta, nodes = self._e * self._beta, self._beta[places], self._nodes
+        weighted = self._weights * _log(self._weights)
+        alpha = self._alpha[places]
+        if weighted.ndim == 2:
+            of_pairs = ((alpha @ weighted) * message[first:]).sum(axis=1)
+        else:
+            of_pairs = np.einsum("na,nab,nb->n", alpha, weighted[first:], message[first:])
+        entropies: Floats = np.empty(len(nodes))
+        entropies[:first] = -(nodes[:first] * _log(nodes[:first])).sum(axis=1)
+        entropies[first:] = (nodes[places] * _log(beta)).sum(axis=1) - of_pairs
+        entropies[first:] -= (nodes[first:] * _log(message[first:])).sum(axis=1)
+        return self._unpacked(np.maximum(entropies, 0.0))
+
     def _steps(self, tokens: Ints, labels: AnyInts) -> Floats:
         """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the list; 0 where that is
         impossible. Tokens that do not follow each other have any number."""
@@ -268,6 +284,11 @@ class ChainPosterior(Posterior):
 
     def _unpacked(self, packed: Floats) -> Floats:
         return np.asarray(packed.take(self._place, axis=0))
+
+
+def _log(p: Floats) -> Floats:
+    """log p, 0 where p is 0."""
+    return np.asarray(np.log(np.where(p > 0, p, 1.0)))
 
 
 def _added(places: Ints, values: Floats, shape: Tuple[int, ...]) -> Floats:

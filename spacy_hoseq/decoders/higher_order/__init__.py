@@ -3,13 +3,14 @@
 from .configurations import ConfigurationLattice, configuration_paths, lattice_of
 from .exclusive_sums import exclusive_sums
 from .inclusive_sums import inclusive_sums, keeps_digits
-from .lattice import k_best_paths
+from .lattice import Lattice, k_best_paths
 from .lattice_sums import sample_paths
+from .lattice_views import lattice_entropies, max_marginals
 from .longest_match import LongestMatch, any_sign_checked, decode_any_sign
 from .nonnegative import check_weights, decode_checked
 
 __all__ = [
-    "ConfigurationLattice", "LongestMatch", "any_sign_checked", "check_weights", "configuration_paths",
+    "ConfigurationLattice", "Lattice", "LongestMatch", "any_sign_checked", "check_weights", "configuration_paths",
     "decode_any_sign", "decode_checked", "exclusive_sums", "inclusive_sums", "k_best_paths", "keeps_digits",
-    "lattice_of", "sample_paths",
+    "lattice_entropies", "lattice_of", "max_marginals", "sample_paths",
 ]  # fmt: skip
