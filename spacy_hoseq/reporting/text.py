@@ -2,10 +2,10 @@
 
 from typing import Any, Dict, Iterable, List
 
-from jinja2 import Environment, PackageLoader
 from spacy.tokens import Doc, Span
 
 from ..components.annotation import MARGINALS
+from .pages import rendered
 
 SPACE = "\u2423"
 
@@ -14,8 +14,7 @@ def text_page(docs: Iterable[Doc], *, title: str = "Text", spans_key: str = "chu
     """RETURNS (str): a page without scripts that needs no network. Words with their tags; a bar is as long as the
     probability of the tag, if the tagger kept it (`save_marginals`). spans_key: of the spans that frame words."""
     sentences = [sentence for doc in docs for sentence in sentences_of(doc, spans_key)]
-    environment = Environment(loader=PackageLoader("spacy_hoseq.reporting", "."), autoescape=True)
-    return environment.get_template("text.html.jinja").render(title=title, sentences=sentences)
+    return rendered("text.html.jinja", title=title, sentences=sentences)
 
 
 def sentences_of(doc: Doc, spans_key: str = "chunks") -> List[List[Dict[str, Any]]]:
