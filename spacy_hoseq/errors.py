@@ -51,7 +51,7 @@ class Errors(metaclass=_WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x commands, batches, HS12x words of texts without spaces,
-    HS13x pipelines of the package."""
+    HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are."""
 
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
@@ -341,4 +341,18 @@ class Errors(metaclass=_WithCodes):
     HS131 = (
         "The package was installed without its pipelines (nothing in {folder}). Install the wheel, or from a complete "
         "checkout (`pip install .`)."
+    )
+
+    HS140 = (
+        'The component "{name}" ({kind}) is none whose decisions can be looked into. Expected a hoseq_tagger, a '
+        "hoseq_chunker or, where it decides token by token, a hoseq_bidirectional_tagger."
+    )
+    HS141 = "Token {token} is no word of this text of {n} tokens: it is white space, or there is no such token."
+    HS142 = (
+        'The component "{name}" has the strategy "{strategy}", which makes no decisions one by one. Expected '
+        '"easiest_first" or "easiest_last".'
+    )
+    HS143 = (
+        "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
+        "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."
     )

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-ROOMS = ["compaction", "components", "decoders", "features", "layers", "learning", "patterns", "segmentation"]
+ROOMS = ["compaction", "components", "decoders", "features", "inspection", "layers", "learning", "patterns", "segmentation"]
 TAGGER = """
 import sys
 import spacy_hoseq.components.tagger

@@ -37,6 +37,10 @@ PERMITTED = {
         "front_door",
     },
     "compaction": {"numpy", "spacy", "thinc", "components", "layers", "learning", "arrays", "errors"},
+    "inspection": {
+        "numpy", "spacy", "components", "layers", "learning", "decoders", "patterns", "features", "chunks", "words",
+        "arrays", "errors", "front_door",
+    },
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},
     "segmentation": {

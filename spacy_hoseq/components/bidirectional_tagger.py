@@ -13,7 +13,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import Ints
+from ..arrays import Ints, Mask
 from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
@@ -170,6 +170,10 @@ class HoseqBidirectionalTagger(SequenceComponent):
             for i, doc in enumerate(docs):
                 names = [self._label_table.names[y] for y in guesses.labels[i].tolist()]
                 write_decisions(doc, self.name, names, guesses.order[i], guesses.probabilities[i])
+
+    def permitted(self, docs: WordDocs) -> Optional[Mask]:
+        """What the tag dictionary permits at all words of docs, whatever is set on them (N, L); None = everything."""
+        return allowed_labels(docs, self._label_table, self._dictionary, None)
 
     def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> Tuple[float, None]:
         """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what `model.predict` gave.

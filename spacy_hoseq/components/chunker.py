@@ -229,9 +229,9 @@ class HoseqChunker(StructuredComponent):
         weights = potentials.weights.permitting(self._grammar.pairs)
         return potentials._replace(weights=weights, allowed=self._edges(potentials.lengths))
 
-    def _potentials(self, docs: List[Doc]) -> Potentials:
+    def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         self._require_labels()
         potentials = self._possible(self.model.predict(docs))
-        if self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
+        if preset and self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
             return potentials.permitting(preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first))
         return potentials

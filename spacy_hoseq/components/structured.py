@@ -14,6 +14,7 @@ from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
+from ..features.attributes import lend_tables
 from ..features.sequences import WordDocs, sequence_lengths, words_of
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights.shim import Averaging, weights_in
@@ -76,6 +77,19 @@ class StructuredComponent(SequenceComponent):
         """Whether p(y | x) is what is learnt: of labels with probability 0.9, nine in ten are right then."""
         return self.objective_name == "log_likelihood"
 
+    def potentials(self, docs: Iterable[Doc], *, preset: bool = True) -> Tuple[WordDocs, Potentials]:
+        """The words of docs, and all that their labels are decoded from. preset (bool): what is set on the docs already
+        constrains it, as in `predict`. RAISES ValueError [E143]: there are no labels."""
+        words = words_of(list(docs))
+        if words and words[0].vocab is not self.vocab:
+            lend_tables(self.vocab, words[0].vocab)
+        return words, self._potentials(words, preset=preset)
+
+    def gold_ids(self, examples: Iterable[Example]) -> Labels:
+        """Gold label ids of the words of the predicted docs, end to end, -1 where not known. RETURNS (N,)."""
+        parts = self._gold_sequences(word_examples(list(examples))[0])
+        return np.concatenate([np.zeros(0, np.int32), *parts])
+
     def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
         return self._loss(word_examples(self._checked(examples, "get_loss"))[0], scores)
@@ -111,8 +125,8 @@ class StructuredComponent(SequenceComponent):
         """Without labellings that cannot be at all, whatever is known of the texts."""
         return potentials
 
-    def _potentials(self, docs: List[Doc]) -> Potentials:
-        """What is decoded."""
+    def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
+        """What is decoded, as `potentials` has it."""
         raise NotImplementedError
 
     def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:

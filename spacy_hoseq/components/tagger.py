@@ -28,7 +28,6 @@ from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
 from .annotation import TokenLabels, write_marginals
 from .constraints import allowed_labels
-from .gold import word_examples
 from .listening import Handed, check_tok2vec, decode_for, hand_over, listeners_in, removed
 from .structured import DEFAULT_MODEL, StructuredComponent
 
@@ -226,7 +225,7 @@ class HoseqTagger(StructuredComponent):
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:
         """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a listener."""
-        return np.concatenate([np.zeros(0, np.int32), *self._gold_sequences(word_examples(list(examples))[0])])
+        return self.gold_ids(examples)
 
     def _named(self, rows: Labels, words: WordDocs) -> List[List[str]]:
         """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of its words."""
@@ -246,11 +245,11 @@ class HoseqTagger(StructuredComponent):
         nothing = on_tokens(marginals, docs, 0) if self.cfg["save_marginals"] else None
         return Guesses(on_tokens(np.zeros(0, np.int32), docs, -1), nothing, [])
 
-    def _potentials(self, docs: List[Doc]) -> Potentials:
+    def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         self._require_labels()
-        preset = None if self.cfg["overwrite"] else self._annotation
+        known = self._annotation if preset and not self.cfg["overwrite"] else None
         potentials: Potentials = self.model.predict(docs)
-        return potentials.permitting(allowed_labels(docs, self._label_table, self._dictionary, preset))
+        return potentials.permitting(allowed_labels(docs, self._label_table, self._dictionary, known))
 
     def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:
         if self.listeners:

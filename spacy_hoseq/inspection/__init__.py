@@ -1,0 +1,21 @@
+"""What a trained pipeline can say of its decisions: how sure it is, why, and what its weights are.
+
+reading     texts as one component sees them: what is decoded, p(y | x), the best labelling with each label
+certainty   entropies, margins, probabilities of tokens and sentences;  spans: of chunks, in four meanings
+extensions  the same on `doc._`, `span._` and `token._`
+"""
+
+from ..front_door import names_of
+
+HOMES = {
+    "Certainty": "certainty",
+    "Reading": "reading",
+    "SentenceCertainty": "certainty",
+    "SpanCertainty": "spans",
+    "TokenCertainty": "extensions",
+    "certainties": "certainty",
+    "how_sure": "extensions",
+    "span_certainties": "spans",
+}
+__all__ = sorted(HOMES)
+__getattr__ = names_of(__name__, HOMES)

@@ -1,0 +1,115 @@
+"""How sure a component is of its labels: of each token, and of all labels of a sentence together.
+
+    of a token       p(y_t = its label | x);  H(y_t | x);  best score less that of the best labelling with another label
+    of a sentence    log p(y* | x);  H(y | x);  score of the best labelling less that of the second best
+
+All are exact, by the recurrences of the decoders (`decoders/posterior/certainty.py`), whatever the objective was; but
+only probabilities that are calibrated (`spacy hoseq calibrate`) mean what they say. Entropies and log probabilities are
+in nats. Checked against enumeration in tests/inspection/test_certainty.py.
+"""
+
+from typing import Any, Iterable, Iterator, List, NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.util import minibatch
+
+from ..arrays import AnyInts, Floats
+from ..components.bidirectional_tagger import HoseqBidirectionalTagger
+from .decisions import Decisions
+from .reading import Reading, Words
+
+BATCH = 128  # docs that are read together
+
+
+class SentenceCertainty(NamedTuple):
+    """first, end: tokens first <= i < end. log_probability: of the best labelling. entropy: of all labels together, NaN
+    where there is no distribution of labellings. margin: score of the best less that of the second best labelling, inf
+    if there is no other one."""
+
+    first: int
+    end: int
+    log_probability: float
+    entropy: float
+    margin: float
+
+
+class Certainty(NamedTuple):
+    """Of one Doc of n tokens; white space has no label, and zeros.
+
+    labels: names of the best labels. probabilities, entropies, margins, conditional_entropies (n,): of each token.
+    sentences: those that have words.
+    """
+
+    labels: List[str]
+    probabilities: Floats
+    entropies: Floats
+    margins: Floats
+    conditional_entropies: Floats
+    sentences: List[SentenceCertainty]
+
+
+def certainties(pipe: Any, docs: Iterable[Doc]) -> Iterator[Certainty]:
+    """How sure a `hoseq_tagger`, a `hoseq_chunker` or a greedy `hoseq_bidirectional_tagger` is of each Doc.
+
+    docs: with what earlier components have set. Of easiest-first decisions all is meant at the moment of the decision,
+    given the neighbours that were decided before: a sentence's log probability is that of all its decisions.
+    RAISES ValueError [HS140]: a component of another kind; [HS142]: a strategy without decisions.
+    """
+    for batch in minibatch(docs, BATCH):
+        if isinstance(pipe, HoseqBidirectionalTagger):
+            yield from _of_decisions(Decisions(pipe, batch))
+        else:
+            yield from certainties_of(Reading(pipe, batch))
+
+
+def certainties_of(reading: Reading) -> List[Certainty]:
+    """Of each Doc of a batch."""
+    posterior, best = reading.posterior, reading.best
+    words = np.arange(len(best))
+    p = posterior.nodes[words, best]
+    margins = token_margins(reading.best_with)
+    entropies = np.bincount(reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends))
+    second = np.minimum.reduceat(margins, reading.ends - reading.lengths) if len(best) else np.zeros(0)
+    log_p = np.minimum(reading.best_scores - posterior.log_z, 0.0)
+    sentences = [SentenceCertainty(0, 0, *row) for row in zip(log_p, entropies, second, strict=True)]
+    columns = (p, reading.entropies, margins, reading.conditional_entropies)
+    return _by_doc(reading, reading.labels, best, columns, sentences)
+
+
+def token_margins(best_with: Floats) -> Floats:
+    """The largest score of each row less the second largest, inf if there is none. (N, L) -> (N,)."""
+    if best_with.shape[1] < 2:
+        return np.full(len(best_with), np.inf)
+    two = np.partition(best_with, -2, axis=1)[:, -2:]
+    return np.asarray(two[:, 1] - two[:, 0])
+
+
+def _by_doc(
+    reading: Words, names: List[str], labels: AnyInts, columns: "tuple[Floats, ...]", sentences: List[SentenceCertainty]
+) -> List[Certainty]:
+    """labels, columns (N,)."""
+    result = []
+    names = [*names, ""]
+    parts = [reading.of_tokens(column) for column in columns]
+    starts = np.concatenate([[0], reading.ends[:-1]]) if len(reading.ends) else reading.ends
+    for i, ids in enumerate(reading.of_tokens(labels, -1)):
+        begin, end = reading.starts[i], reading.starts[i] + len(reading.words[i])
+        bounds = []
+        for s in range(int(np.searchsorted(starts, begin)), int(np.searchsorted(starts, end))):
+            first, last = reading.token(int(starts[s]))[1], reading.token(int(reading.ends[s]) - 1)[1]
+            bounds.append(sentences[s]._replace(first=first, end=last + 1))
+        p, entropies, margins, conditional = (part[i] for part in parts)
+        result.append(Certainty([names[y] for y in ids.tolist()], p, entropies, margins, conditional, bounds))
+    return result
+
+
+def _of_decisions(decisions: Decisions) -> List[Certainty]:
+    log_p, labels = decisions.log_probabilities, decisions.labels
+    margins = token_margins(log_p)
+    p = np.exp(log_p)
+    entropies = np.maximum(-(p * np.where(p > 0, log_p, 0.0)).sum(axis=1), 0.0)
+    chosen = log_p[np.arange(len(labels)), labels]
+    together = np.bincount(decisions.sentence_of, chosen, minlength=len(decisions.ends))
+    sentences = [SentenceCertainty(0, 0, float(x), float("nan"), float("nan")) for x in together]
+    return _by_doc(decisions, decisions.names, labels, (np.exp(chosen), entropies, margins, entropies), sentences)

@@ -1,0 +1,121 @@
+"""`how_sure`: certainties on Docs, Spans and Tokens, for all components of a pipeline that have them.
+
+    doc._.hoseq_certainty["hoseq_tagger"]      Certainty
+    token._.hoseq_certainty["hoseq_tagger"]    TokenCertainty
+    span._.hoseq_certainty["hoseq_chunker"]    SpanCertainty, of spans that the chunker has found
+
+What is kept lies in `doc.user_data` as lists and numbers, so that it is saved with the Doc.
+"""
+
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc, Span, Token
+from spacy.util import minibatch
+
+from ..components.bidirectional_tagger import HoseqBidirectionalTagger
+from ..components.chunker import HoseqChunker
+from ..components.strategies import GREEDY
+from ..components.structured import StructuredComponent
+from .certainty import BATCH, Certainty, SentenceCertainty, certainties, certainties_of
+from .reading import Reading
+from .spans import Places, SpanCertainty, chunk_probabilities
+
+NAME = "hoseq_certainty"  # of the extensions
+DATA = "hoseq_certainties"  # the key of `doc.user_data`
+
+
+class TokenCertainty(NamedTuple):
+    """label: the best one. probability: that it is right. entropy, margin: as `Certainty` has them."""
+
+    label: str
+    probability: float
+    entropy: float
+    margin: float
+
+
+def how_sure(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None) -> Iterator[Doc]:
+    """Docs that the pipeline has annotated, with how sure its components are.
+
+    names: of components, None = all that can tell. Only probabilities that are calibrated mean what they say.
+    RAISES ValueError [HS140, HS142] as `certainties`.
+    """
+    register()
+    chosen = [name for name, pipe in nlp.pipeline if _can_tell(pipe)] if names is None else list(names)
+    for batch in minibatch(docs, BATCH):
+        for name in chosen:
+            pipe: Any = nlp.get_pipe(name)
+            reading = Reading(pipe, batch) if isinstance(pipe, StructuredComponent) else None
+            found = list(certainties(pipe, batch)) if reading is None else certainties_of(reading)
+            spans: List[List[Any]] = [[] for _ in batch]
+            if reading is not None and isinstance(pipe, HoseqChunker):
+                spans = _found_spans(reading)
+            for doc, of_doc, of_spans in zip(batch, found, spans, strict=True):
+                doc.user_data.setdefault(DATA, {})[name] = {**_plain(of_doc), "spans": of_spans}
+        yield from batch
+
+
+def register() -> None:
+    """The extensions; they belong to the process."""
+    if not Doc.has_extension(NAME):
+        Doc.set_extension(NAME, getter=_of_doc)
+        Token.set_extension(NAME, getter=_of_token)
+        Span.set_extension(NAME, getter=_of_span)
+
+
+def _can_tell(pipe: Any) -> bool:
+    decides = isinstance(pipe, HoseqBidirectionalTagger) and pipe.cfg["strategy"] in GREEDY
+    return decides or isinstance(pipe, StructuredComponent)
+
+
+def _plain(certainty: Certainty) -> Dict[str, Any]:
+    """As it is saved."""
+    arrays = {key: value for key, value in certainty._asdict().items() if isinstance(value, np.ndarray)}
+    return {**arrays, "labels": certainty.labels, "sentences": [list(row) for row in certainty.sentences]}
+
+
+def _found_spans(reading: Reading) -> List[List[Any]]:
+    """The chunks that are found now in each Doc: first, end, label, and the five probabilities."""
+    rows: List[List[Any]] = [[] for _ in reading.docs]
+    key = reading.pipe.cfg["spans_key"]
+    spans = [(i, span) for i, doc in enumerate(reading.docs) for span in doc.spans.get(key, ())]
+    first = np.array([reading.word(i, span.start) for i, span in spans], np.intp)
+    last = np.array([reading.word(i, span.end - 1) for i, span in spans], np.intp)
+    labels = [span.label_ for _, span in spans]
+    p = chunk_probabilities(reading, Places(first, last - first + 1, labels)) if spans else np.zeros((0, 5))
+    for (i, span), row in zip(spans, p.tolist(), strict=True):
+        rows[i].append([span.start, span.end, span.label_, *row])
+    return rows
+
+
+def _kept(doc: Doc) -> Dict[str, Any]:
+    return dict(doc.user_data.get(DATA, {}))
+
+
+def _of_doc(doc: Doc) -> Dict[str, Certainty]:
+    return {
+        name: Certainty(
+            **{key: value for key, value in kept.items() if key not in ("sentences", "spans")},
+            sentences=[SentenceCertainty(*row) for row in kept["sentences"]],
+        )
+        for name, kept in _kept(doc).items()
+    }
+
+
+def _of_token(token: Token) -> Dict[str, TokenCertainty]:
+    columns = ("probabilities", "entropies", "margins")
+    return {
+        name: TokenCertainty(kept["labels"][token.i], *(float(kept[column][token.i]) for column in columns))
+        for name, kept in _kept(token.doc).items()
+    }
+
+
+def _of_span(span: Span) -> Dict[str, SpanCertainty]:
+    found: Dict[str, SpanCertainty] = {}
+    wanted: Tuple[Any, ...] = (span.start, span.end, span.label_)
+    for name, kept in _kept(span.doc).items():
+        rows = [row for row in kept["spans"] if tuple(row[:3]) == wanted]
+        if rows:
+            found[name] = SpanCertainty(*rows[0][3:])
+    return found
