@@ -6,7 +6,17 @@ import sys
 
 import pytest
 
-ROOMS = ["compaction", "components", "decoders", "features", "inspection", "layers", "learning", "patterns", "segmentation"]
+ROOMS = [
+    "compaction",
+    "components",
+    "decoders",
+    "features",
+    "inspection",
+    "layers",
+    "learning",
+    "patterns",
+    "segmentation",
+]
 TAGGER = """
 import sys
 import spacy_hoseq.components.tagger

@@ -8,9 +8,8 @@ from spacy.tokens import Doc
 from spacy_hoseq.inspection import certainties, how_sure
 
 from ..components import bidirectional_helpers, chunker_helpers
-from ..components.helpers import doc_of, tagger_of, train
 from ..components.helpers import blank as blank_tagger
-from ..components.helpers import examples_of
+from ..components.helpers import doc_of, examples_of, tagger_of, train
 from .texts import entropy, entropy_of, probabilities, table_of
 
 TEXTS = ["the old cat", "dogs run home .", "runs"]

@@ -25,18 +25,18 @@ def test_every_span_against_all_chunkings(nlp, model):
     every = Enumerated(nlp, doc)
     spans = [Span(doc, i, j, label) for i in range(4) for j in range(i + 1, 5) for label in ("NP", "VP", "XX")]
     for span, found in zip(spans, span_certainties(chunker_of(nlp), spans), strict=True):
-
-        def probability(holds):
-            return sum(p for p, chunks in zip(every.p, every.chunkings, strict=True) if any(map(holds, chunks)))
-
         i, j, label = span.start, span.end, span.label_
-        expected = [
-            probability(lambda chunk: chunk == (i, j, label)),
-            probability(lambda chunk: chunk[:2] == (i, j)),
-            probability(lambda chunk: chunk[0] < j and i < chunk[1]),
-            probability(lambda chunk: chunk[0] == i),
-            probability(lambda chunk: chunk[1] == j),
-        ]
+        expected = np.zeros(5)
+        for p, chunks in zip(every.p, every.chunkings, strict=True):
+            expected += p * np.array(
+                [
+                    (i, j, label) in chunks,
+                    any(chunk[:2] == (i, j) for chunk in chunks),
+                    any(first < j and i < end for first, end, _ in chunks),
+                    any(chunk[0] == i for chunk in chunks),
+                    any(chunk[1] == j for chunk in chunks),
+                ]
+            )
         assert found[:5] == pytest.approx(expected, abs=1e-7), (i, j, label)
         columns = [tuple(row) for row in every.labels[:, i:j]]
         strings = sorted(set(columns))
