@@ -25,6 +25,7 @@ CONTENTS = {
         "tasks/train",
         "tasks/partial-annotation",
         "tasks/probabilities",
+        "tasks/how-sure",
         "tasks/chunks",
         "tasks/pipelines",
         "tasks/easiest-first",

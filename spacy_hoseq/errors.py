@@ -352,6 +352,13 @@ class Errors(metaclass=_WithCodes):
         'The component "{name}" has the strategy "{strategy}", which makes no decisions one by one. Expected '
         '"easiest_first" or "easiest_last".'
     )
+    HS144 = (
+        'The scores of the component "{name}" do not follow its weights (off by {error:.2g}), so that one temperature '
+        "cannot be built into them: its emissions are of a layer that is not of this package."
+    )
+    HS145 = (
+        "There are {n} examples with gold labels to learn {what} from, which needs at least {least}. Give more of them."
+    )
     HS143 = (
         "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
         "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."

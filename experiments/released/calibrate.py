@@ -11,16 +11,16 @@ import spacy
 import typer
 
 from spacy_hoseq.compaction.pipeline import dev_examples
-from spacy_hoseq.compaction.temperature import calibrate
+from spacy_hoseq.inspection import calibrate
 
 
 def main(model: Path, dev: Path, output: Path, name: str = "hoseq_tagger", limit: int = 0) -> None:
     nlp = spacy.load(model)
     examples = dev_examples(nlp, dev)
     random.Random(0).shuffle(examples)
-    found = calibrate(nlp, name, examples[: limit or None])
+    found = calibrate(nlp, examples[: limit or None], names=[name])[name]
     nlp.to_disk(output)
-    print(f"T = {found.value:.4f}; log loss {found.log_loss_before:.4f} -> {found.log_loss:.4f}")
+    print(f"T = {found.temperature:.4f}; log loss {found.before.log_loss:.4f} -> {found.after.log_loss:.4f}")
 
 
 if __name__ == "__main__":

@@ -3,18 +3,26 @@
 reading     texts as one component sees them: what is decoded, p(y | x), the best labelling with each label
 certainty   entropies, margins, probabilities of tokens and sentences;  spans: of chunks, in four meanings
 extensions  the same on `doc._`, `span._` and `token._`
+calibration one temperature, at which probabilities mean what they say;  measures: whether they do
 """
 
 from ..front_door import names_of
 
 HOMES = {
+    "Calibration": "calibration",
     "Certainty": "certainty",
+    "Quality": "measures",
     "Reading": "reading",
+    "Reliability": "measures",
     "SentenceCertainty": "certainty",
     "SpanCertainty": "spans",
     "TokenCertainty": "extensions",
+    "calibratable": "calibration",
+    "calibrate": "calibration",
     "certainties": "certainty",
     "how_sure": "extensions",
+    "quality": "measures",
+    "reliability": "measures",
     "span_certainties": "spans",
 }
 __all__ = sorted(HOMES)

@@ -58,10 +58,9 @@ def how_sure(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] 
 
 def register() -> None:
     """The extensions; they belong to the process."""
-    if not Doc.has_extension(NAME):
-        Doc.set_extension(NAME, getter=_of_doc)
-        Token.set_extension(NAME, getter=_of_token)
-        Span.set_extension(NAME, getter=_of_span)
+    for kind, getter in ((Doc, _of_doc), (Token, _of_token), (Span, _of_span)):
+        if not kind.has_extension(NAME):  # type: ignore[attr-defined]
+            kind.set_extension(NAME, getter=getter)  # type: ignore[attr-defined]
 
 
 def _can_tell(pipe: Any) -> bool:

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 def rendered(template: str, **values: Any) -> str:
     """RETURNS (str): the template of this name in the package, with the values. title: of the page."""
-    return _environment(template.endswith(".html.jinja")).get_template(template).render(**values)
+    return _environment(template.endswith((".html.jinja", ".svg.jinja"))).get_template(template).render(**values)
 
 
 @cache

@@ -1,38 +1,16 @@
 """Are probabilities right? Expected against observed, in bins of probability."""
 
 from html import escape
-from typing import List, NamedTuple, Sequence
+from typing import List
 
-import numpy as np
-
-from ..arrays import Floats, Ints
+from ..inspection.measures import Reliability, reliability
+from .pages import rendered
 from .sentence import shown
+
+__all__ = ["Reliability", "draw_calibration", "draw_reliability", "reliability"]
 
 SIDE, MARGIN, TOP = 360, 46, 70  # pixels
 BLUE, GREY = "#2f6fb3", "#51606f"
-
-
-class Reliability(NamedTuple):
-    """counts, expected, observed (B,): how many predictions fall into each bin, their mean probability, the share of
-    them that is right (0 in empty bins). error (float): sum of counts |observed - expected| / number of predictions,
-    the expected calibration error (Naeini, Cooper & Hauskrecht 2015)."""
-
-    counts: Ints
-    expected: Floats
-    observed: Floats
-    error: float
-
-
-def reliability(probabilities: Sequence[float], right: Sequence[bool], n_bins: int = 15) -> Reliability:
-    """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide."""
-    p, hits = np.asarray(probabilities, float), np.asarray(right, float)
-    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
-    counts = np.bincount(bins, minlength=n_bins)
-    filled = np.maximum(counts, 1)
-    expected = np.bincount(bins, p, n_bins) / filled
-    observed = np.bincount(bins, hits, n_bins) / filled
-    error = float((counts * np.abs(observed - expected)).sum() / max(1, counts.sum()))
-    return Reliability(counts, expected, observed, error)
 
 
 def draw_reliability(found: Reliability, *, title: str) -> str:
@@ -69,3 +47,16 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
         f'<rect {box} fill="none" stroke="#cfd6dd"/><line x1="{MARGIN}" y1="{TOP + SIDE}" x2="{MARGIN + SIDE}" '
         f'y2="{TOP}" stroke="#cfd6dd"/>' + "\n".join(shapes) + "</svg>\n"
     )
+
+
+def draw_calibration(before: Reliability, after: Reliability, *, title: str) -> str:
+    """RETURNS (str): SVG. A dot for each bin: how probable its predictions are, and the share of them that is right; on
+    the diagonal both are the same."""
+    lines = []
+    for name, colour, of in (("before", "#c0392b", before), ("after", BLUE, after)):
+        filled = of.counts > 0
+        points = zip(
+            of.expected[filled].tolist(), of.observed[filled].tolist(), of.counts[filled].tolist(), strict=True
+        )
+        lines.append({"name": name, "colour": colour, "error": of.error, "points": list(points)})
+    return rendered("calibration.svg.jinja", title=title, lines=lines) + "\n"

@@ -46,6 +46,22 @@ class Potentials(NamedTuple):
             return self
         return self._replace(allowed=labels if self.allowed is None else self.allowed & labels)
 
+    def scaled(self, factor: float) -> "Potentials":
+        """All scores and weights times a factor > 0: the order of labellings stays, p(y | x) becomes sharper or
+        flatter."""
+        fired, configurations, weights = self.fired, self.configurations, self.weights
+        return self._replace(
+            scores=self.scores * np.asarray(factor, self.scores.dtype),
+            weights=weights.scaled(factor),
+            fired=None if fired is None else fired._replace(weights=fired.weights * factor),
+            configurations=(
+                None if configurations is None else configurations._replace(weights=configurations.weights * factor)
+            ),
+            edge_scores=(
+                None if self.edge_scores is None else self.edge_scores * np.asarray(factor, self.edge_scores.dtype)
+            ),
+        )
+
     def check(self) -> "Potentials":
         """RETURNS itself. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]: no decoder can work with it."""
         check_scores(self.scores, self.trans, self.allowed)

@@ -84,5 +84,10 @@ class Weights:
             known = self._permitting = pairs, Weights(trans, self._trie, self._node_weights)
         return known[1]
 
+    def scaled(self, factor: float) -> "Weights":
+        """Other weights: all of these times a factor > 0."""
+        trans = self.trans * np.asarray(factor, self.trans.dtype)
+        return Weights(trans, self._trie, None if self._node_weights is None else self._node_weights * factor)
+
     def __reduce__(self) -> Any:
         return Weights, (self.trans, self._trie, self._node_weights)

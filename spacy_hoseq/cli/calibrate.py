@@ -1,0 +1,76 @@
+"""`python -m spacy hoseq calibrate`: probabilities that mean what they say."""
+
+from pathlib import Path
+from typing import Dict, List, Optional, Tuple
+
+import spacy
+import typer
+from spacy.cli._util import import_code
+from wasabi import msg, table
+
+from ..compaction.pipeline import check_output, dev_examples
+from ..inspection.calibration import Calibration, calibrate
+from ..pipelines import found_at
+from ..reporting.reliability import draw_calibration
+from .app import hoseq_cli
+
+ROWS = {
+    "ece": "expected calibration error",
+    "ece_equal_mass": "the same, bins of equal mass",
+    "brier": "Brier score",
+    "log_loss": "log loss, nats",
+    "area": "area under risk-coverage",
+}
+
+
+@hoseq_cli.command("calibrate")
+def calibrate_cli(
+    # fmt: off
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    dev: Path = typer.Argument(
+        ..., help="Corpus (.spacy) that it was not trained on, read as in training", exists=True
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help="Directory to write"),
+    component: Optional[List[str]] = typer.Option(
+        None, "--component", help="Default: all that no other one listens to"
+    ),
+    picture: Optional[Path] = typer.Option(
+        None, "--picture", "-p", help="Folder for a picture (.svg) of each component"
+    ),
+    limit: int = typer.Option(0, "--limit", "-l", help="Use so many texts of the corpus only; 0 = all"),
+    overwrite: bool = typer.Option(False, "--overwrite", "-F", help="Replace the pipeline in the output directory"),
+    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    # fmt: on
+) -> None:
+    """Divide all weights of each tagger and chunker by one temperature, at which its probabilities fit the corpus. Labels
+    and the order of alternatives stay. Figures "after" are of temperatures found without the text that they are measured
+    on.
+
+    DOCS: docs/tasks/how-sure.md
+    """
+    import_code(code)
+    try:
+        check_output(output, overwrite=overwrite)
+        nlp = spacy.load(found_at(model))
+        examples = dev_examples(nlp, dev)
+        found = calibrate(nlp, examples[: limit or None], component or None)
+        nlp.to_disk(output)
+        if picture:
+            picture.mkdir(parents=True, exist_ok=True)
+            for name, one in found.items():
+                svg = draw_calibration(one.before.reliability, one.after.reliability, title=f"Probabilities of {name}")
+                (picture / f"{name}.svg").write_text(svg, encoding="utf8")
+    except (OSError, ValueError) as error:
+        msg.fail("Nothing written", str(error), exits=1)
+    print(table(table_rows(found), header=("", "before", "after"), divider=True, aligns=("l", "r", "r")))
+    msg.good(f"Written to {output}")
+
+
+def table_rows(found: Dict[str, Calibration]) -> List[Tuple[str, str, str]]:
+    rows = []
+    for name, one in found.items():
+        rows.append((f"{name}: temperature", "1", f"{one.temperature:.4g}"))
+        for field, title in ROWS.items():
+            rows.append((title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}"))
+        rows.append((f"labels that changed, of {one.after.n:,}", "", f"{one.n_changed:,}"))
+    return rows

@@ -1,0 +1,172 @@
+"""Probabilities that mean what they say, for a tagger or chunker of any objective.
+
+All weights are divided by one temperature T > 0, so that p_T(y | x) is proportional to exp(score(x, y) / T). The order
+of the labellings stays as it is; T is that at which the gold labels of other text than the training text have the
+largest product of marginal probabilities (Guo, Pleiss, Sun & Weinberger 2017, section 4.2, for exact marginals, which
+are computed anew at every temperature).
+"""
+
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import minibatch
+
+from ..arrays import Floats, Labels
+from ..components.listening import listeners_in
+from ..components.structured import StructuredComponent
+from ..decoders.posterior import posterior_of
+from ..decoders.problem import Potentials
+from ..errors import Errors
+from ..layers.weights.shim import WeightsShim
+from .measures import LEAST, Quality, quality
+from .reading import Reading
+
+RANGE, STEPS = (0.02, 100.0), 14  # of 1 / T, searched on a logarithmic scale
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+BATCH = 200  # examples
+TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
+
+
+class Calibration(NamedTuple):
+    """temperature: T, found with all examples. before, after: of probabilities at T = 1, and at temperatures each of
+    which was found without the half of the examples that it is measured on. n_changed: labels that are another one now,
+    by rounding of weights."""
+
+    temperature: float
+    before: Quality
+    after: Quality
+    n_changed: int
+
+
+class Part(NamedTuple):
+    """A batch of examples. gold (N,): -1 where not known. best (N,)."""
+
+    potentials: Potentials
+    gold: Labels
+    best: Labels
+
+
+def calibrate(
+    nlp: Language, examples: Sequence[Example], names: Optional[Sequence[str]] = None
+) -> Dict[str, Calibration]:
+    """Divide the weights of components by their best temperatures, in place. RETURNS what was found, by name.
+
+    examples: text that they were not trained on. Components before them annotate the predicted docs.
+    names: of taggers and chunkers; None = all whose probabilities no later component reads: what that one has learnt
+    holds for the probabilities as they are.
+    RAISES ValueError [HS140]: a component of another kind; [HS144]: emissions of a foreign layer; [HS145]: too few
+    examples.
+    """
+    found = {}
+    for name in calibratable(nlp) if names is None else names:
+        pipe: Any = nlp.get_pipe(name)
+        if not isinstance(pipe, StructuredComponent):
+            raise ValueError(Errors.HS140.format(name=name, kind=type(pipe).__name__))
+        found[name] = calibrate_one(pipe, annotated_before(nlp, name, examples))
+    return found
+
+
+def calibratable(nlp: Language) -> List[str]:
+    """Taggers and chunkers, but those whose marginals a later component listens to."""
+    pipes: List[Any] = [pipe for _, pipe in nlp.pipeline]
+    heard = {x.upstream_name for pipe in pipes for x in listeners_in(pipe) if x.output == "marginals"}
+    return [pipe.name for pipe in pipes if isinstance(pipe, StructuredComponent) and pipe.name not in heard]
+
+
+def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> List[Example]:
+    """The examples, with predicted docs as the component `name` is given them."""
+    docs = [eg.predicted.copy() for eg in examples]
+    for _, earlier in nlp.pipeline[: nlp.pipe_names.index(name)]:
+        docs = list(earlier.pipe(docs))  # type: ignore[attr-defined]
+    return [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
+
+
+def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Calibration:
+    """Of one component; examples: with what earlier components set. RAISES ValueError [HS144, HS145]."""
+    parts = list(_parts(pipe, examples))
+    if sum(bool((part.gold >= 0).any()) for part in parts) < 1 or len(examples) < 2:
+        raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
+    halves = [list(_parts(pipe, examples[i::2])) for i in range(2)]
+    factors = [best_factor(half) for half in halves]
+    before = measured([(part, 1.0) for half in halves for part in half])
+    after = measured([(part, factors[1 - i]) for i, half in enumerate(halves) for part in half])
+    factor = best_factor(parts)
+    scale(pipe, factor, parts[0].potentials, examples[:BATCH])
+    now = [part.best for part in _parts(pipe, examples)]
+    n_changed = sum(int((a.best != b).sum()) for a, b in zip(parts, now, strict=True))
+    return Calibration(1 / factor, before, after, n_changed)
+
+
+def best_factor(parts: Sequence[Part]) -> float:
+    """1 / T, by golden section search: log loss has one minimum there."""
+    low, high = np.log(RANGE)
+    inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
+    losses = [_log_loss(parts, x) for x in inner]
+    for _ in range(STEPS):
+        if losses[0] < losses[1]:
+            high, inner, losses = inner[1], [inner[0], inner[0]], [losses[0], losses[0]]
+            inner[0] = high - GOLDEN * (high - low)
+            losses[0] = _log_loss(parts, inner[0])
+        else:
+            low, inner, losses = inner[0], [inner[1], inner[1]], [losses[1], losses[1]]
+            inner[1] = low + GOLDEN * (high - low)
+            losses[1] = _log_loss(parts, inner[1])
+    return float(np.exp((low + high) / 2))
+
+
+def measured(parts: Sequence[Tuple[Part, float]]) -> Quality:
+    """Of the probabilities of each part at a factor."""
+    rows, gold, best = [], [], []
+    for part, factor in parts:
+        known = np.flatnonzero(part.gold >= 0)
+        rows.append(posterior_of(part.potentials.scaled(factor)).nodes[known])
+        gold.append(part.gold[known])
+        best.append(part.best[known])
+    return quality(np.concatenate(rows), np.concatenate(gold), np.concatenate(best))
+
+
+def scale(pipe: StructuredComponent, factor: float, before: Potentials, examples: Sequence[Example]) -> None:
+    """Multiply all that scores are made of. before: what the examples were decoded from. RAISES ValueError [HS144]:
+    scores do not follow, and nothing is changed."""
+    saved = pipe.model.to_bytes()
+    for layer in _own_layers(pipe.model):
+        for shim in layer.shims:
+            if isinstance(shim, WeightsShim):
+                shim.scale(factor)
+        if layer.has_ref("output_layer"):  # of a network: its last layer is linear
+            output = layer.get_ref("output_layer")
+            for name in output.param_names:
+                output.set_param(name, output.get_param(name) * factor)
+    after = Reading(pipe, [eg.predicted for eg in examples]).potentials
+    expected = before.scaled(factor)
+    largest = max(1.0, float(np.abs(expected.scores).max(initial=0.0)))
+    error = float(np.abs(after.scores - expected.scores).max(initial=0.0)) / largest
+    if error > TOLERANCE:
+        pipe.model.from_bytes(saved)
+        raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
+
+
+def _own_layers(model: Any) -> Iterator[Any]:
+    """Without the tagger that a listener was replaced by, whose probabilities are read."""
+    yield model
+    for layer in model.layers:
+        if layer.name != "own_labels":
+            yield from _own_layers(layer)
+
+
+def _parts(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:
+    for batch in minibatch(examples, BATCH):
+        reading = Reading(pipe, [eg.predicted for eg in batch])
+        yield Part(reading.potentials, pipe.gold_ids(batch), reading.best)
+
+
+def _log_loss(parts: Sequence[Part], log_factor: float) -> float:
+    """Mean of -log p(gold label)."""
+    losses: List[Floats] = []
+    for part in parts:
+        known = np.flatnonzero(part.gold >= 0)
+        p = posterior_of(part.potentials.scaled(float(np.exp(log_factor)))).nodes[known, part.gold[known]]
+        losses.append(-np.log(np.maximum(p, LEAST)))
+    return float(np.concatenate(losses).mean())

@@ -1,0 +1,78 @@
+"""Are probabilities right? Numbers that say so, of predictions with a probability each, and of whole distributions."""
+
+from typing import NamedTuple, Optional
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import AnyInts, Floats, Ints, Mask
+
+BINS = 15
+
+
+class Reliability(NamedTuple):
+    """counts, expected, observed (B,): how many predictions fall into each bin, their mean probability, the share of
+    them that is right (0 in empty bins). error (float): sum of counts |observed - expected| / number of predictions,
+    the expected calibration error (Naeini, Cooper & Hauskrecht 2015)."""
+
+    counts: Ints
+    expected: Floats
+    observed: Floats
+    error: float
+
+
+def reliability(
+    probabilities: ArrayLike, right: ArrayLike, n_bins: int = BINS, *, equal_mass: bool = False
+) -> Reliability:
+    """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide or, with
+    `equal_mass`, have as many predictions each (equal probabilities together)."""
+    p, hits = np.asarray(probabilities, float), np.asarray(right, float)
+    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
+    if equal_mass and len(p):
+        edges = np.sort(p)[(np.arange(1, n_bins) * len(p)) // n_bins]
+        bins = np.searchsorted(edges, p, side="right")
+    counts = np.bincount(bins, minlength=n_bins)
+    filled = np.maximum(counts, 1)
+    expected = np.bincount(bins, p, n_bins) / filled
+    observed = np.bincount(bins, hits, n_bins) / filled
+    error = float((counts * np.abs(observed - expected)).sum() / max(1, counts.sum()))
+    return Reliability(counts, expected, observed, error)
+
+
+class Quality(NamedTuple):
+    """Of the probabilities of N labels. n: how many. ece, ece_equal_mass: of the predicted labels, with bins of equal
+    width and of equal mass. brier: mean over labels of the summed squared differences to 0 and 1. log_loss: mean of
+    -log p(gold label), in nats. area: under the risk-coverage curve, the mean share of errors among the surest
+    predictions (Geifman & El-Yaniv 2017). reliability: with bins of equal mass."""
+
+    n: int
+    ece: float
+    ece_equal_mass: float
+    brier: float
+    log_loss: float
+    area: float
+    reliability: Reliability
+
+
+LEAST = 1e-12  # a probability that is smaller counts as this one
+
+
+def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
+    """p (N, L), gold, predicted (N,): label ids."""
+    words = np.arange(len(gold))
+    of_gold, of_predicted, right = p[words, gold], p[words, predicted], predicted == gold
+    brier = float(((p**2).sum(axis=1) - 2 * of_gold + 1).mean()) if len(gold) else 0.0
+    masses = reliability(of_predicted, right, equal_mass=True)
+    log_loss = float(-np.log(np.maximum(of_gold, LEAST)).mean()) if len(gold) else 0.0
+    area = risk_coverage(of_predicted, right)
+    ece = reliability(of_predicted, right).error
+    return Quality(len(gold), ece, masses.error, brier, log_loss, 0.0 if not len(area) else float(area.mean()), masses)
+
+
+def risk_coverage(confidence: Floats, right: Mask, at: Optional[Floats] = None) -> Floats:
+    """The share of errors among the n surest predictions, n = 1..N (N,); at: only at these shares of all, 0 to 1."""
+    order = np.argsort(-confidence, kind="stable")
+    risks = np.cumsum(~right[order]) / np.arange(1, len(order) + 1)
+    if at is None:
+        return np.asarray(risks)
+    return np.asarray(risks[np.maximum(np.ceil(at * len(order)).astype(int), 1) - 1])
