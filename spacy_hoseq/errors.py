@@ -1,53 +1,11 @@
 """Every message a user can meet, with a code: what was given, what was expected, what to do."""
 
+from .messages import Warnings, WithCodes
 
-class _WithCodes(type):
-    def __getattribute__(cls, code: str) -> str:
-        message: str = super().__getattribute__(code)
-        return message if code.startswith("__") else f"[{code}] {message}"
+__all__ = ["Errors", "Warnings"]
 
 
-class Warnings(metaclass=_WithCodes):
-    """Warnings, shown through `warnings.warn`."""
-
-    HW001 = (
-        "{n} tokens are annotated with labels that the component does not know ({labels}); they count as not "
-        "annotated. "
-        "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
-    )
-    HW002 = (
-        'A span of doc.spans["{key}"] crosses the end of a sentence and is left out: {span}. Mend the span, or the '
-        "sentence boundary."
-    )
-
-    HW003 = (
-        'The component "{name}" is trained with the objective "{objective}", whose probabilities are not calibrated: '
-        "they rank labels, but of those with 0.9 not nine in ten need be right. They are asked for by {reader}. Set "
-        '`objective = "log_likelihood"`, or do without.'
-    )
-    HW004 = (
-        'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] ({weights}), '
-        "so the best model of a training is chosen without looking at it. Give one of them a weight above 0."
-    )
-    HW005 = (
-        'The component "{name}" does not rehearse: nothing is learnt. Leave it out, or train it on the old texts, too.'
-    )
-    HW006 = (
-        'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
-        "beside it are not used. Leave them out."
-    )
-    HW007 = (
-        'The component "{name}" ({where}) was saved by an earlier version, without the digest that tells whether '
-        "labels and weights are of one training. Save it anew: `spacy.load(path).to_disk(new_path)`."
-    )
-    HW008 = (
-        'The last {n_unseen} of the {n_updates} updates of the component "{name}" were not followed by an evaluation, '
-        "so `model-best` of a training does not know them. Evaluate more often ([training] eval_frequency), or take "
-        "the batcher `spacy_hoseq.batch_by_share.v1`: `python -m spacy hoseq init` writes a config that has it."
-    )
-
-
-class Errors(metaclass=_WithCodes):
+class Errors(metaclass=WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x commands, batches, HS12x words of texts without spaces,

@@ -16,7 +16,7 @@ def text_of(folder, *without):
     return "\n".join(p.read_text(encoding="utf8") for p in sorted(folder.rglob("*.py")) if p.name not in without)
 
 
-LIBRARY = text_of(PACKAGE, "errors.py")
+LIBRARY = text_of(PACKAGE, "errors.py", "messages.py")
 SUITE = text_of(TESTS, "test_errors.py")
 CODES = sorted(name for group in (Errors, Warnings) for name in vars(group) if re.fullmatch(r"H[SW]\d{3}", name))
 

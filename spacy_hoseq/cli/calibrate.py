@@ -27,24 +27,18 @@ ROWS = {
 def calibrate_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
-    dev: Path = typer.Argument(
-        ..., help="Corpus (.spacy) that it was not trained on, read as in training", exists=True
-    ),
+    dev: Path = typer.Argument(..., help="Corpus (.spacy) of other text than in training", exists=True),
     output: Path = typer.Option(..., "--output", "-o", help="Directory to write"),
-    component: Optional[List[str]] = typer.Option(
-        None, "--component", help="Default: all that no other one listens to"
-    ),
-    picture: Optional[Path] = typer.Option(
-        None, "--picture", "-p", help="Folder for a picture (.svg) of each component"
-    ),
+    component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all to whom none listens"),
+    picture: Optional[Path] = typer.Option(None, "--picture", "-p", help="Folder for a picture of each"),
     limit: int = typer.Option(0, "--limit", "-l", help="Use so many texts of the corpus only; 0 = all"),
     overwrite: bool = typer.Option(False, "--overwrite", "-F", help="Replace the pipeline in the output directory"),
     code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
     # fmt: on
 ) -> None:
-    """Divide all weights of each tagger and chunker by one temperature, at which its probabilities fit the corpus. Labels
-    and the order of alternatives stay. Figures "after" are of temperatures found without the text that they are measured
-    on.
+    """Divide all weights of each tagger and chunker by one temperature, at which its probabilities fit the corpus.
+    Labels and the order of alternatives stay. Figures "after" are of temperatures found without the text that they are
+    measured on.
 
     DOCS: docs/tasks/how-sure.md
     """

@@ -58,9 +58,10 @@ def how_sure(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] 
 
 def register() -> None:
     """The extensions; they belong to the process."""
-    for kind, getter in ((Doc, _of_doc), (Token, _of_token), (Span, _of_span)):
-        if not kind.has_extension(NAME):  # type: ignore[attr-defined]
-            kind.set_extension(NAME, getter=getter)  # type: ignore[attr-defined]
+    kinds: List[Tuple[Any, Any]] = [(Doc, _of_doc), (Token, _of_token), (Span, _of_span)]
+    for kind, getter in kinds:
+        if not kind.has_extension(NAME):
+            kind.set_extension(NAME, getter=getter)
 
 
 def _can_tell(pipe: Any) -> bool:
