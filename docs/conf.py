@@ -26,6 +26,7 @@ CONTENTS = {
         "tasks/partial-annotation",
         "tasks/probabilities",
         "tasks/how-sure",
+        "tasks/errors",
         "tasks/chunks",
         "tasks/pipelines",
         "tasks/easiest-first",
@@ -65,6 +66,7 @@ CONTENTS = {
         "measurements/inference",
         "measurements/settings",
         "measurements/compaction",
+        "measurements/curation",
     ],
 }
 

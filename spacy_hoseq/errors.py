@@ -9,7 +9,8 @@ class Errors(metaclass=WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x commands, batches, HS12x words of texts without spaces,
-    HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are."""
+    HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
+    HS15x curation."""
 
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
@@ -321,3 +322,8 @@ class Errors(metaclass=WithCodes):
         "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
         "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."
     )
+
+    HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
+    HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
+    HS152 = "The pipeline has no component with exact probabilities of these names ({names}). It has: {known}."
+    HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."

@@ -42,6 +42,10 @@ PERMITTED = {
         "numpy", "spacy", "components", "layers", "learning", "decoders", "patterns", "features", "chunks", "words",
         "arrays", "errors", "front_door",
     },
+    "curation": {
+        "numpy", "spacy", "thinc.api",
+        "inspection", "components", "features", "decoders", "chunks", "readers", "arrays", "errors",
+    },
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},
     "segmentation": {

@@ -1,0 +1,84 @@
+"""`python -m spacy hoseq find-errors` and `correct`: likely annotation errors of a corpus, and what became of them."""
+
+from pathlib import Path
+from typing import Optional
+
+import spacy
+import srsly
+import typer
+from spacy.cli._util import import_code, parse_config_overrides
+from spacy.tokens import DocBin
+from spacy.training.corpus import FILE_TYPE, walk_corpus
+from spacy.util import load_config
+from thinc.api import Config
+from wasabi import msg
+
+from ..curation.corrections import corrected
+from ..curation.findings import find_errors
+from ..readers.annotated import read_docs
+from ..recipes import recipe
+from ..reporting.findings import annotation_tasks, findings_page, marked
+from .app import hoseq_cli
+
+
+@hoseq_cli.command("find-errors", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def find_errors_cli(
+    # fmt: off
+    context: typer.Context,
+    corpus: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
+    config: str = typer.Argument(..., help="Config of the training, or a recipe of `hoseq init`; settings may follow"),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False),
+    folds: int = typer.Option(5, "--folds", "-k", help="Trainings, each without a part of the corpus"),
+    n: int = typer.Option(200, "--number", "-n", min=1, help="Findings at most"),
+    alternatives: int = typer.Option(3, "--alternatives", "-a", min=1, help="Alternatives of each, at most"),
+    lang: Optional[str] = typer.Option(None, "--lang", "-l", help="Language of a recipe"),
+    seed: int = typer.Option(0, "--seed", "-s", help="Of the division into parts"),
+    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the config needs"),
+    # fmt: on
+) -> None:
+    """Find likely annotation errors: where models that have not seen a text disagree most with its annotation.
+
+    DOCS: docs/tasks/errors.md
+    """
+    import_code(code)
+    try:
+        overrides = parse_config_overrides(context.args)
+        if config.endswith(".cfg"):
+            settings = load_config(config, overrides=overrides, interpolate=False)
+        else:
+            settings = Config().from_str(recipe(config, lang), overrides=overrides, interpolate=False)
+        vocab = spacy.blank(settings["nlp"]["lang"]).vocab
+        docs = list(read_docs(walk_corpus(corpus, FILE_TYPE), vocab, 0))
+        msg.info(f"{len(docs):,} docs, {folds} trainings")
+        findings = find_errors(settings, docs, n_folds=folds, n=n, k=alternatives, seed=seed)
+        output.mkdir(parents=True, exist_ok=True)
+        (output / "findings.html").write_text(findings_page(docs, findings), encoding="utf8")
+        srsly.write_jsonl(output / "findings.jsonl", annotation_tasks(docs, findings))
+        DocBin(docs=marked(docs, findings), store_user_data=True).to_disk(output / "findings.spacy")
+    except (OSError, ValueError) as error:
+        msg.fail("Nothing found", str(error), exits=1)
+    msg.good(f"{len(findings):,} findings: {output / 'findings.html'}, findings.jsonl, findings.spacy")
+
+
+@hoseq_cli.command("correct")
+def correct_cli(
+    # fmt: off
+    corpus: Path = typer.Argument(..., help="The .spacy file, or folder, that the findings are of", exists=True),
+    answers: Path = typer.Argument(
+        ..., help='findings.jsonl with answers: "accept": ["1"]', exists=True, dir_okay=False
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help=".spacy file to write", dir_okay=False),
+    # fmt: on
+) -> None:
+    """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its first alternative.
+
+    DOCS: docs/tasks/errors.md
+    """
+    try:
+        docs = list(read_docs(walk_corpus(corpus, FILE_TYPE), spacy.blank("xx").vocab, 0))
+        n_changed = corrected(docs, srsly.read_jsonl(answers))
+        output.parent.mkdir(parents=True, exist_ok=True)
+        DocBin(docs=docs, store_user_data=True).to_disk(output)
+    except (OSError, ValueError) as error:
+        msg.fail("Nothing written", str(error), exits=1)
+    msg.good(f"{n_changed:,} corrections: {output}")

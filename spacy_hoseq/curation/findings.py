@@ -1,0 +1,198 @@
+"""Annotation that is likely wrong, the most likely first.
+
+Units (judgement.py) are ranked by how much more probable the best other label is than the gold one, to a model that has
+not seen the text, while the annotation around is believed:
+
+    log max over other than gold of p(y_unit = other | x, others) - log p(y_unit = gold | x, others)
+
+A model is often unsure of what the gold labels around decide: what is left by them is the annotator's mistake, or its
+own.
+
+One disagreement is one finding. Its region is the smallest stretch of words in which neither the gold labelling nor the
+best one has a chunk that reaches beyond it; its alternatives are the k best labellings of the region, each with its
+exact probability given the gold labels around.
+"""
+
+from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Config
+
+from ..arrays import AnyInts
+from ..chunks import OUTSIDE, TagTable
+from ..decoders import k_best, posterior_of
+from .folds import trained_without
+from .judgement import Judgement, continues, judged
+from .variation import variants
+
+SPANS = "spans."  # begins the name of a span group where that of an attribute could stand
+Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
+
+
+class Alternative(NamedTuple):
+    """spans: of the region, tokens first <= i < end of the Doc and their label; none: outside of all chunks. p: of this
+    labelling given x and the gold labels around the region."""
+
+    spans: List[Stretch]
+    p: float
+
+
+class Finding(NamedTuple):
+    """doc (int): number in the corpus. component: its name. first, end: tokens of the region. sentence: first token and
+    end of its sequence.
+
+    gold: what is annotated in the region, with its probability as of `Alternative`. alternatives: the k best others.
+    doubt: of the unit by which it was found, in nats; p, p_given: of its gold label. gap: log of p(best labelling) /
+    p(gold labelling) of the sentence. variants: labels of the same word between the same neighbours in the corpus, with
+    their counts, if there are several.
+    """
+
+    doc: int
+    component: str
+    attribute: str
+    first: int
+    end: int
+    sentence: Tuple[int, int]
+    gold: Alternative
+    alternatives: List[Alternative]
+    doubt: float
+    p: float
+    p_given: float
+    gap: float
+    variants: Dict[str, int]
+
+
+class Judged(NamedTuple):
+    """A judgement, and the numbers of its Docs in the corpus."""
+
+    judgement: Judgement
+    docs: List[int]
+
+
+def find_errors(
+    config: Config, docs: Sequence[Doc], *, n_folds: int = 5, n: int = 200, k: int = 3, seed: int = 0
+) -> List[Finding]:
+    """Train the config n_folds times, each time without a part of the Docs, and judge that part.
+
+    config: for `spacy train`, not interpolated. docs: annotated. n, k: findings, and alternatives of each, at most.
+    RAISES ValueError [HS150, HS151, HS152].
+    """
+    parts = [
+        Judged(judgement, fold.docs)
+        for fold in trained_without(config, docs, n_folds, seed=seed)
+        for judgement in judged(fold.nlp, fold.examples)
+    ]
+    return ranked(parts, n=n, k=k)
+
+
+def ranked(parts: Sequence[Judged], *, n: int, k: int) -> List[Finding]:
+    """The n likeliest errors of judged parts of a corpus, of those that are likelier than not. Ties: in the order of
+    the parts."""
+    doubts = np.concatenate([np.zeros(0), *(part.judgement.doubts for part in parts)])
+    sizes = [len(part.judgement.first) for part in parts]
+    ends = np.cumsum(sizes)
+    reported: List[Set[int]] = [set() for _ in parts]
+    contexts = _variants(parts)
+    findings: List[Finding] = []
+    for at in np.argsort(-doubts, kind="stable").tolist():
+        if len(findings) == n or doubts[at] <= 0:
+            break
+        i = int(np.searchsorted(ends, at, side="right"))
+        unit = at - int(ends[i]) + sizes[i]
+        region = region_of(parts[i].judgement, unit)
+        if reported[i].isdisjoint(range(*region)):
+            reported[i].update(range(*region))
+            findings.append(_finding(parts[i], unit, region, k, contexts[i]))
+    return findings
+
+
+def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
+    """The words first <= i < end around a unit that neither labelling has a chunk across the ends of."""
+    first = int(judgement.first[unit])
+    end = first + int(judgement.sizes[unit])
+    if judgement.goes_on is None:
+        return first, end
+    lengths = judgement.reading.lengths
+    together = continues(judgement.gold, judgement.goes_on, lengths)
+    together |= continues(judgement.reading.best, judgement.goes_on, lengths)
+    while together[first]:
+        first -= 1
+    while end < len(together) and together[end]:
+        end += 1
+    return first, end
+
+
+def _finding(part: Judged, unit: int, region: Tuple[int, int], k: int, contexts: List[Dict[str, int]]) -> Finding:
+    judgement, reading = part.judgement, part.judgement.reading
+    sequence = int(reading.sentence_of[region[0]])
+    start, end = int(reading.ends[sequence] - reading.lengths[sequence]), int(reading.ends[sequence])
+
+    def places(first: int, last: int) -> Tuple[int, int]:
+        return reading.token(first)[1], reading.token(last - 1)[1] + 1
+
+    def stretches(labels: AnyInts) -> List[Stretch]:
+        return [(*places(a, b), name) for a, b, name in spans_in(judgement, region[0], labels)]
+
+    gold, others = labellings(judgement, sequence, start, region, k)
+    varying = [contexts[t] for t in range(*region) if contexts[t]]
+    return Finding(
+        doc=part.docs[reading.token(region[0])[0]],
+        component=reading.pipe.name,
+        attribute=judgement.attribute,
+        first=places(*region)[0],
+        end=places(*region)[1],
+        sentence=places(start, end),
+        gold=Alternative(stretches(judgement.gold[slice(*region)]), gold),
+        alternatives=[Alternative(stretches(labels), p) for labels, p in others],
+        doubt=float(judgement.doubts[unit]),
+        p=float(judgement.p[unit]),
+        p_given=float(judgement.p_given[unit]),
+        gap=float(judgement.gaps[sequence]),
+        variants=varying[0] if varying else {},
+    )
+
+
+def labellings(
+    judgement: Judgement, sequence: int, start: int, region: Tuple[int, int], k: int
+) -> Tuple[float, List[Tuple[AnyInts, float]]]:
+    """p(what gold permits in the region), and its k best other labellings with theirs, given the gold labels around.
+
+    start (int): the first word of the sequence."""
+    some = judgement.reading.potentials.select(np.array([sequence]))
+    within = slice(region[0] - start, region[1] - start)
+    permitted = judgement.permitted[some.tokens]
+    mask = permitted.copy()
+    mask[within] = True
+    free = some.potentials.permitting(mask)
+    log_z = posterior_of(free).log_z[0]
+    gold = float(np.exp(posterior_of(some.potentials.permitting(permitted)).log_z[0] - log_z))
+    best = k_best(free, k + 1)
+    p_of: Dict[Tuple[int, ...], float] = {}
+    for labels, score in zip(best.labels[:, within], best.scores, strict=True):
+        if not permitted[within][np.arange(len(labels)), labels].all():
+            p_of.setdefault(tuple(labels.tolist()), float(np.exp(score - log_z)))
+    return gold, [(np.array(labels), p) for labels, p in p_of.items()][:k]
+
+
+def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]:
+    """What labels of the words from `first` on stand for, -1 = not known: a label a word, or chunks."""
+    if judgement.goes_on is None:
+        return [
+            (first + i, first + i + 1, judgement.reading.labels[y]) for i, y in enumerate(labels.tolist()) if y >= 0
+        ]
+    outside = np.where(labels < 0, judgement.reading.labels.index(OUTSIDE), labels)
+    chunks = TagTable(judgement.reading.labels).chunks(outside, np.zeros(len(labels), bool))
+    bounds = zip((first + chunks.first).tolist(), (first + chunks.end).tolist(), chunks.types, strict=True)
+    return list(bounds)
+
+
+def _variants(parts: Sequence[Judged]) -> List[List[Dict[str, int]]]:
+    """Of each part, for each word; components have labels of their own."""
+    contexts: List[List[Dict[str, int]]] = [[] for _ in parts]
+    for name in {part.judgement.reading.pipe.name for part in parts}:
+        at = [i for i, part in enumerate(parts) if part.judgement.reading.pipe.name == name]
+        of_component = variants([(parts[i].judgement.reading, parts[i].judgement.gold) for i in at])
+        for i, of_part in zip(at, of_component, strict=True):
+            contexts[i] = of_part
+    return contexts

@@ -1,0 +1,123 @@
+"""Trainings of a config without a part of a corpus each: every text is judged by a model that has not seen it.
+
+Texts of the same words are in the same part: a model that has seen a sentence knows its labels, wrong ones too.
+"""
+
+import tempfile
+from io import StringIO
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
+
+import numpy as np
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.util import load_model_from_config, registry
+from thinc.api import Config
+
+from ..arrays import Ints
+from ..components.base import SequenceComponent
+from ..errors import Errors
+
+DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
+QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
+
+
+class Fold(NamedTuple):
+    """nlp: trained without these texts. docs: their numbers in the corpus. examples: as the config reads them."""
+
+    nlp: Language
+    docs: List[int]
+    examples: List[Example]
+
+
+def trained_without(config: Config, docs: Sequence[Doc], n_folds: int, *, seed: int = 0) -> Iterator[Fold]:
+    """A training of the config for each of n_folds parts of the Docs, on the other parts.
+
+    config: for `spacy train`, not interpolated; its corpora need a `path` of .spacy files. docs: annotated, of one
+    vocabulary.
+    RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS151]: a corpus of the config
+    without a path.
+    """
+    parts, config = divided(docs, n_folds, seed), with_labels(config, docs)
+    for held_out in range(n_folds):
+        seen = np.flatnonzero(parts != held_out)
+        with tempfile.TemporaryDirectory() as folder:
+            nlp = trained(config, [docs[i] for i in seen.tolist()], Path(folder), seed=seed)
+            numbers = np.flatnonzero(parts == held_out).tolist()
+            yield Fold(nlp, numbers, examples_of(nlp, [docs[i] for i in numbers], Path(folder)))
+
+
+def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:
+    """The part of each Doc (D,), 0 to n_folds - 1: at random, of about the same numbers of tokens. RAISES ValueError
+    [HS150]."""
+    texts: Dict[bytes, List[int]] = {}
+    for i, doc in enumerate(docs):
+        texts.setdefault(doc.to_array(["ORTH"]).tobytes(), []).append(i)
+    if not 2 <= n_folds <= len(texts):
+        raise ValueError(Errors.HS150.format(n=n_folds, texts=len(texts)))
+    groups = list(texts.values())
+    parts = np.zeros(len(docs), np.intp)
+    sizes = np.zeros(n_folds)
+    for i in np.random.default_rng(seed).permutation(len(groups)).tolist():
+        smallest = int(sizes.argmin())
+        parts[groups[i]] = smallest
+        sizes[smallest] += sum(len(docs[j]) for j in groups[i]) or 1
+    return parts
+
+
+def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
+    """A copy in which components know all labels of the Docs: one that stands in a single place is doubtful there."""
+    config, examples = config.copy(), [Example(doc, doc) for doc in docs]
+    for name, pipe in load_model_from_config(config.interpolate(), auto_fill=True).pipeline:
+        settings = config["initialize"]["components"].setdefault(name, {})
+        if isinstance(pipe, SequenceComponent) and not settings.get("weights_from"):
+            settings.setdefault("labels", pipe._labels_in(examples))
+    return config
+
+
+def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0) -> Language:
+    """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder: to write into."""
+    order = np.random.default_rng(seed).permutation(len(docs)).tolist()
+    n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
+    paths: Dict[str, Path] = {}
+    for name, numbers in (("dev_corpus", order[:n_dev]), ("train_corpus", order[n_dev:])):
+        paths[name] = folder / f"{name}.spacy"
+        write_docs(paths[name], [docs[i] for i in sorted(numbers)])
+    config = with_paths(config, paths)
+    config["training"]["logger"] = dict(QUIET)
+    log = StringIO()
+    train(init_nlp(config), folder, use_gpu=-1, stdout=log, stderr=log)
+    return spacy.load(folder / "model-best")
+
+
+def with_paths(config: Config, paths: Dict[str, Path]) -> Config:
+    """A copy whose corpora read other files. paths: of "train_corpus" and "dev_corpus". RAISES ValueError [HS151]."""
+    config = config.copy()
+    for name, path in paths.items():
+        block: Any = config
+        place = config["training"][name]
+        for key in place.split("."):
+            block = block[key]
+        if "path" not in block:
+            raise ValueError(Errors.HS151.format(corpus=place))
+        block["path"] = str(path)
+    return config
+
+
+def examples_of(nlp: Language, docs: Sequence[Doc], folder: Path) -> List[Example]:
+    """Examples of Docs as the pipeline's config reads its development corpus: with what it is given beside words."""
+    path = folder / "judged.spacy"
+    write_docs(path, docs)
+    config = with_paths(nlp.config, {"dev_corpus": path})
+    block: Any = config.interpolate()
+    for key in config["training"]["dev_corpus"].split("."):
+        block = block[key]
+    return list(registry.resolve({"corpus": block})["corpus"](nlp))
+
+
+def write_docs(path: Path, docs: Sequence[Doc]) -> None:
+    DocBin(docs=docs, store_user_data=True).to_disk(path)

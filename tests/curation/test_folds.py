@@ -1,0 +1,60 @@
+"""Parts of a corpus, and trainings without one of them."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from spacy_hoseq.curation.folds import divided, trained_without, with_labels, with_paths
+
+from ..chunk_corpus import QUICK, doc_of, sentences
+from ..repository import config_of, tagged_docs
+
+
+def test_the_same_texts_are_in_the_same_part():
+    docs = tagged_docs([f"w{i % 6}/A x/B" for i in range(24)], Vocab())
+    parts = divided(docs, 3, seed=1)
+    assert sorted(np.bincount(parts)) == [8, 8, 8]
+    assert all(parts[i] == parts[i % 6] for i in range(24))
+    assert not np.array_equal(parts, divided(docs, 3, seed=2))
+
+
+def test_parts_have_about_the_same_numbers_of_tokens():
+    vocab = Vocab()
+    docs = [Doc(vocab, words=[f"w{i}"] * (1 + i % 7)) for i in range(70)]
+    sizes = np.bincount(divided(docs, 5, seed=0), [len(doc) for doc in docs])
+    assert sizes.max() - sizes.min() <= 7
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_impossible_numbers_of_parts_are_refused(n):
+    with pytest.raises(ValueError, match=f"HS150.*{n}"):
+        divided(tagged_docs(["a/A", "b/B", "a/A"]), n, seed=0)
+
+
+def test_a_corpus_without_a_path_is_refused(tmp_path):
+    config = config_of("crf")
+    config["corpora"]["train"] = {"@readers": "mine.v1"}
+    with pytest.raises(ValueError, match=r"HS151.*corpora\.train"):
+        with_paths(config, {"train_corpus": tmp_path})
+
+
+def test_components_know_labels_that_stand_in_one_place_only():
+    docs = tagged_docs(["a/A b/B", "c/ODD"], spacy.blank("en").vocab)
+    labels = with_labels(config_of("crf"), docs)["initialize"]["components"]["hoseq_tagger"]["labels"]
+    assert labels == ["A", "B", "ODD"]
+
+
+@pytest.mark.long
+def test_every_text_is_judged_once_by_a_model_that_has_not_seen_it():
+    vocab = spacy.blank("en").vocab
+    docs = [doc_of(vocab, text) for text in sentences()[:30]]
+    docs[4][0].tag_ = "ODD"
+    folds = list(trained_without(config_of("crf", QUICK), docs, 2))
+    assert sorted(number for fold in folds for number in fold.docs) == list(range(30))
+    for nlp, numbers, examples in folds:
+        assert [eg.reference.text for eg in examples] == [docs[i].text for i in numbers]
+        assert not any(token.tag for eg in examples for token in eg.predicted)
+        assert "ODD" in nlp.get_pipe("hoseq_tagger").labels
+        assert nlp.evaluate(examples)["tag_acc"] > 0.9, "these sentences are easy"
