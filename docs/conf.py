@@ -27,6 +27,7 @@ CONTENTS = {
         "tasks/probabilities",
         "tasks/how-sure",
         "tasks/errors",
+        "tasks/select",
         "tasks/chunks",
         "tasks/pipelines",
         "tasks/easiest-first",

@@ -326,4 +326,6 @@ class Errors(metaclass=WithCodes):
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
     HS152 = "The pipeline has no component with exact probabilities of these names ({names}). It has: {known}."
+    HS154 = 'There is no measure "{measure}" of doubt. Known are {known}.'
+    HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
     HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."

@@ -1,6 +1,6 @@
 """`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them to spaCy's."""
 
-from . import apply, calibrate, compact, convert, find_errors, init, package, tag
+from . import apply, calibrate, compact, convert, find_errors, init, package, select, tag
 from .app import hoseq_cli
 
-__all__ = ["apply", "calibrate", "compact", "convert", "find_errors", "hoseq_cli", "init", "package", "tag"]
+__all__ = ["apply", "calibrate", "compact", "convert", "find_errors", "hoseq_cli", "init", "package", "select", "tag"]

@@ -12,13 +12,14 @@ feature looks at R neighbouring labels at most, so with everything between them 
 nothing of each other and can be left free together. Checked against enumeration in tests/curation/test_judgement.py.
 """
 
-from typing import Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
 from ..arrays import AnyInts, Floats, Ints, Mask
+from ..components.bidirectional_tagger import HoseqBidirectionalTagger
 from ..components.chunker import HoseqChunker
 from ..components.gold import known_labels, word_examples
 from ..components.structured import StructuredComponent
@@ -85,7 +86,18 @@ def judged(nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()
 
 def exact_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, StructuredComponent]:
     """Taggers and chunkers that have p(y | x), by name. RAISES ValueError [HS152]: there are none of these names."""
-    known = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, StructuredComponent)}
+    return _components(nlp, names, (StructuredComponent,))
+
+
+def label_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, Any]:
+    """The same, and bidirectional taggers; those that find sentences only if they are named. RAISES ValueError
+    [HS152]."""
+    components = _components(nlp, names, (StructuredComponent, HoseqBidirectionalTagger))
+    return {name: pipe for name, pipe in components.items() if names or pipe.cfg.get("attribute") != "sent_start"}
+
+
+def _components(nlp: Language, names: Sequence[str], kinds: Tuple[type, ...]) -> Dict[str, Any]:
+    known = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, kinds)}
     if not known or not set(names) <= set(known):
         raise ValueError(Errors.HS152.format(names=", ".join(names) or "any", known=", ".join(known) or "none"))
     return {name: pipe for name, pipe in known.items() if not names or name in names}

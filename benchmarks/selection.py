@@ -1,0 +1,172 @@
+"""Annotate what `select` chooses, or sentences at random: how many sentences, and labels, reach which accuracy.
+
+    python -m benchmarks.selection OUTPUT.json NAME=TRAIN.spacy,TEST.spacy ... [--seeds 5] [--lang NAME=zh]
+        [--page docs/measurements/curation.md]
+
+A tagger (recipe crf) is trained anew on all that is annotated, after each round. The rest of the pool is what random
+choice would take, too. "partial": the sentences that entropy chooses, of which only the doubtful words are labelled.
+What is in OUTPUT.json already is not done again.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence
+
+import numpy as np
+import spacy
+import srsly
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import load_model_from_config
+from thinc.api import Config
+from wasabi import msg
+
+from spacy_hoseq.curation.selection import doubts_of, partial, select
+from spacy_hoseq.recipes import recipe
+
+from .page import show, write_table
+
+ROUNDS = (100, 200, 350, 500, 700, 1000)  # sentences that are annotated
+POOL, TEST = 1500, 500
+EPOCHS, UPDATES = 4, 40
+THRESHOLD = 0.05
+STRATEGIES: Dict[str, Dict[str, Any]] = {
+    "random": {},
+    "entropy": {"by": "entropy"},
+    "partial": {"by": "entropy", "partial": True},
+    "entropy, not diverse": {"by": "entropy", "diverse": False},
+    "margin": {"by": "margin"},
+    "confidence": {"by": "confidence"},
+}
+ALWAYS = ("random", "entropy", "partial")  # the others: on the first corpus only, with three seeds
+FEWER = 3
+HEADER = ("", "random", "the same with", "of the sentences", "of the labels", "accuracy at the end")
+Row = Dict[str, Any]
+
+
+def main(
+    output: Path,
+    corpora: List[str],
+    seeds: int = 5,
+    lang: Optional[List[str]] = None,
+    page: Optional[Path] = None,
+) -> None:
+    rows: List[Row] = srsly.read_json(output) if output.exists() else []
+    languages = dict(item.split("=") for item in lang or [])
+    parts = {name: paths.split(",") for name, paths in (item.split("=") for item in corpora)}
+    todo = [(name, seed, strategy) for seed in range(seeds) for name in parts for strategy in ALWAYS]
+    others = [strategy for strategy in STRATEGIES if strategy not in ALWAYS]
+    todo += [(next(iter(parts)), seed, strategy) for seed in range(min(FEWER, seeds)) for strategy in others]
+    done = {(row["corpus"], row["seed"], row["strategy"]) for row in rows}
+    for name, seed, strategy in [one for one in todo if one not in done]:
+        train, test = map(Path, parts[name])
+        curve = simulated(languages.get(name, "en"), train, test, STRATEGIES[strategy], seed)
+        rows.append({"corpus": name, "seed": seed, "strategy": strategy, "curve": curve})
+        output.parent.mkdir(parents=True, exist_ok=True)
+        srsly.write_json(output, rows)
+        msg.info(f"{name}, seed {seed}, {strategy}: {curve[-1]}")
+    table = summary(rows)
+    show(HEADER, table)
+    if page is not None:
+        note = f"Seeds: {seeds}; {POOL:,} sentences to choose from, {ROUNDS[-1]:,} chosen in {len(ROUNDS)} rounds"
+        write_table(page, "selection", HEADER, table, note)
+
+
+def simulated(lang: str, train: Path, test: Path, settings: Dict[str, Any], seed: int) -> List[Dict[str, float]]:
+    """What is annotated and the accuracy, after each round."""
+    rng = np.random.default_rng(seed)
+    sentences = sentences_of(train, lang)
+    pool = [sentences[i] for i in rng.permutation(len(sentences))[:POOL].tolist()]
+    gold = sentences_of(test, lang)[:TEST]
+    annotated, rest = pool[: ROUNDS[0]], pool[ROUNDS[0] :]
+    curve = []
+    for last in (*ROUNDS[1:], None):
+        nlp = trained(lang, annotated, seed)
+        labels = sum(bool(token.tag_) for doc in annotated for token in doc)
+        words = sum(map(len, annotated))
+        row = {"sentences": len(annotated), "words": words, "labels": labels, "accuracy": accuracy(nlp, gold)}
+        curve.append(row)
+        if last is None:
+            return curve
+        n = last - len(annotated)
+        if not settings:
+            annotated, rest = annotated + rest[:n], rest[n:]
+            continue
+        doubts = doubts_of(nlp, [bare(doc, nlp) for doc in rest], settings["by"])
+        chosen = select(doubts, n, diverse=settings.get("diverse", True))
+        new = [rest[i] for i in chosen]
+        if settings.get("partial"):
+            new = list(partial(new, [doubts[i] for i in chosen], THRESHOLD))
+        annotated = annotated + new
+        rest = [doc for i, doc in enumerate(rest) if i not in set(chosen)]
+    return curve
+
+
+def sentences_of(path: Path, lang: str) -> List[Doc]:
+    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
+    return [s.as_doc() for d in docs for s in (d.sents if d.has_annotation("SENT_START") else [d[:]]) if len(s) > 1]
+
+
+def bare(doc: Doc, nlp: Language) -> Doc:
+    return Doc(nlp.vocab, words=[token.text for token in doc])
+
+
+def trained(lang: str, docs: Sequence[Doc], seed: int) -> Language:
+    config = Config().from_str(recipe("crf", lang), overrides={"system.seed": seed})
+    nlp = load_model_from_config(config, auto_fill=True)
+    examples = [
+        Example(bare(doc, nlp), Doc(nlp.vocab, words=[t.text for t in doc], tags=[t.tag_ for t in doc])) for doc in docs
+    ]
+    optimizer, rng = nlp.initialize(lambda: examples), np.random.default_rng(seed)
+    size = -(-len(examples) // UPDATES)
+    for _ in range(EPOCHS):
+        order = rng.permutation(len(examples)).tolist()
+        for i in range(0, len(order), size):
+            nlp.update([examples[j] for j in order[i : i + size]], sgd=optimizer, drop=0.2)
+    return nlp
+
+
+def accuracy(nlp: Language, gold: Sequence[Doc]) -> float:
+    docs = nlp.pipe(bare(doc, nlp) for doc in gold)
+    right = [
+        a.tag_ == b.tag_ for doc, reference in zip(docs, gold, strict=True) for a, b in zip(doc, reference, strict=True)
+    ]
+    return float(np.mean(right))
+
+
+def summary(rows: Sequence[Row]) -> List[List[str]]:
+    """For each corpus and strategy: what reaches the accuracy that random choice has in the end, means over seeds."""
+    curves = {(row["corpus"], row["seed"], row["strategy"]): row["curve"] for row in rows}
+    table = []
+    for corpus, strategy in dict.fromkeys((row["corpus"], row["strategy"]) for row in rows):
+        if strategy == "random":
+            continue
+        seeds = [s for c, s, name in curves if c == corpus and name == strategy and (c, s, "random") in curves]
+        pairs = [(curves[corpus, s, "random"][-1], curves[corpus, s, strategy]) for s in seeds]
+        needed = [reached(curve, end["accuracy"], "sentences") for end, curve in pairs]
+        labels = [reached(curve, end["accuracy"], "labels") / end["words"] for end, curve in pairs]
+        shares = [n / end["sentences"] for n, (end, _) in zip(needed, pairs, strict=True)]
+        ends = [curve[-1]["accuracy"] for _, curve in pairs]
+        table.append([
+            f"{corpus}, {strategy}",
+            f"{np.mean([end['accuracy'] for end, _ in pairs]):.2%}",
+            f"{np.mean(needed):.0f}",
+            f"{np.mean(shares):.0%} ({min(shares):.0%} to {max(shares):.0%})",
+            f"{np.mean(labels):.0%}",
+            f"{np.mean(ends):.2%}",
+        ])  # fmt: skip
+    return table
+
+
+def reached(curve: Sequence[Dict[str, float]], accuracy: float, unit: str) -> float:
+    """How much of a unit reaches the accuracy, between rounds by a straight line; infinite if none does."""
+    for before, after in zip(curve[:-1], curve[1:], strict=True):
+        if after["accuracy"] >= accuracy:
+            share = (accuracy - before["accuracy"]) / max(after["accuracy"] - before["accuracy"], 1e-12)
+            return before[unit] + min(max(share, 0.0), 1.0) * (after[unit] - before[unit])
+    return float("inf")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,103 @@
+"""`python -m spacy hoseq select`: which texts of a pool to annotate next."""
+
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional, Sequence
+
+import spacy
+import srsly
+import typer
+from spacy.cli._util import import_code
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, SpanGroup
+from wasabi import msg
+
+from ..curation.selection import Doubts, doubtful_tokens, doubts_of, select
+from ..errors import Errors
+from ..pipelines import found_at
+from ..readers.files import find_files
+from ..readers.sentences import Problem
+from ..readers.texts import shares
+from .app import hoseq_cli
+from .processes import META
+from .tally import show_problems
+
+SIZE = 1000  # texts that are read at a time
+SPANS_KEY = "doubtful"
+
+
+@hoseq_cli.command("select")
+def select_cli(
+    # fmt: off
+    pool: Path = typer.Argument(..., help="Texts (.jsonl), Docs (.spacy), one text (others), or folder", exists=True),
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    output: Path = typer.Option(..., "--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False),
+    n: int = typer.Option(200, "--number", "-n", min=1, help="Texts to select"),
+    by: str = typer.Option("entropy", "--by", "-b", help="Measure of doubt: entropy, margin or confidence"),
+    diverse: bool = typer.Option(True, "--diverse/--no-diverse", help="Not many texts with the same doubtful words"),
+    per_word: bool = typer.Option(False, "--per-word", "-w", help="Annotation is paid by the word, not by the text"),
+    doubtful: float = typer.Option(0.05, "--doubtful", "-d", help="A word is doubtful above: 1 - p(label)"),
+    component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all taggers and chunkers"),
+    text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
+    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    # fmt: on
+) -> None:
+    """Select the texts of which a trained pipeline is least sure, the best first, and the doubtful words in them.
+
+    DOCS: docs/tasks/select.md
+    """
+    import_code(code)
+    try:
+        if output.suffix not in (".jsonl", ".spacy"):
+            raise ValueError(Errors.HS155.format(path=output))
+        nlp = spacy.load(found_at(model))
+        problems: List[Problem] = []
+        docs = list(docs_of(nlp, find_files(pool, [""]), text_key, problems))
+        doubts = doubts_of(nlp, docs, by, component or ())  # type: ignore[arg-type]
+        chosen = select(doubts, n, diverse=diverse, per_word=per_word)
+        write(output, [docs[i] for i in chosen], [doubts[i] for i in chosen], doubtful)
+    except (OSError, ValueError) as error:
+        msg.fail("Nothing selected", str(error), exits=1)
+    words = sum(len(doubts[i].words) for i in chosen)
+    asked = sum(len(doubtful_tokens(doubts[i], doubtful)) for i in chosen)
+    msg.good(f"{len(chosen):,} of {len(docs):,} texts: {output}. {words:,} words, of which {asked:,} are doubtful")
+    if problems:
+        show_problems(msg, problems)
+        msg.warn("Without what is listed above", exits=1)
+
+
+def docs_of(nlp: Language, files: List[Path], text_key: str, problems: List[Problem]) -> Iterator[Doc]:
+    """Not annotated but for what a .spacy file has."""
+    for share in shares(files, SIZE, text_key):
+        problems += share.problems
+        if share.docs is not None:
+            yield from DocBin().from_disk(share.docs).get_docs(nlp.vocab)
+        for source in share.texts or ():
+            doc = nlp.make_doc(source.text)
+            if source.meta:
+                doc.user_data[META] = source.meta
+            yield doc
+
+
+def write(path: Path, docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: float) -> None:
+    """Tasks for annotation tools, or Docs with the doubtful words as `doc.spans["doubtful"]`, scores: of doubt."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".jsonl":
+        srsly.write_jsonl(path, [task(doc, one, threshold) for doc, one in zip(docs, doubts, strict=True)])
+        return
+    for doc, one in zip(docs, doubts, strict=True):
+        asked = doubtful_tokens(one, threshold).tolist()
+        scores = one.doubtful[asked].tolist()
+        spans = [doc[i : i + 1] for i in asked]
+        doc.spans[SPANS_KEY] = SpanGroup(doc, name=SPANS_KEY, spans=spans, attrs={"scores": scores})
+    DocBin(docs=docs, store_user_data=True).to_disk(path)
+
+
+def task(doc: Doc, doubts: Doubts, threshold: float) -> Dict[str, Any]:
+    """A line of JSONL: text, tokens, what was beside the text, how doubtful it is, and its doubtful tokens."""
+    tokens = [
+        {"text": t.text, "start": t.idx, "end": t.idx + len(t), "id": t.i, "ws": bool(t.whitespace_)} for t in doc
+    ]
+    asked = doubtful_tokens(doubts, threshold).tolist()
+    words = [{"id": i, "doubt": round(float(doubts.doubtful[i]), 4)} for i in asked]
+    meta = {**doc.user_data.get(META, {}), "doubt": round(doubts.of_text, 4)}
+    return {"text": doc.text, "tokens": tokens, "meta": meta, "doubtful": words}

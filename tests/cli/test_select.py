@@ -1,0 +1,55 @@
+"""`python -m spacy hoseq select`."""
+
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+
+from ..components import helpers
+
+TEXTS = ["she runs home .", "zebra under quince <b>", "a cat runs ."]
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["hoseq", "select", *map(str, arguments)])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def prepared(folder):
+    helpers.ready("log_likelihood").to_disk(folder / "model")
+    srsly.write_jsonl(folder / "pool.jsonl", [{"text": text, "id": i} for i, text in enumerate(TEXTS)])
+    return folder / "pool.jsonl", folder / "model"
+
+
+def test_texts_of_lines(tmp_path):
+    pool, model = prepared(tmp_path)
+    code, output = run(pool, model, "-n", 2, "-o", tmp_path / "out.jsonl", "-d", "0.3")
+    assert code == 0 and "2 of 3 texts" in output, output
+    first, second = srsly.read_jsonl(tmp_path / "out.jsonl")
+    assert first["text"] == TEXTS[1] and first["meta"]["id"] == 1 and first["meta"]["doubt"] > second["meta"]["doubt"]
+    assert [t["text"] for t in first["tokens"]][:2] == ["zebra", "under"]
+    assert first["doubtful"] and all(0.3 < word["doubt"] < 1 for word in first["doubtful"])
+
+
+def test_docs(tmp_path):
+    pool, model = prepared(tmp_path)
+    nlp = spacy.blank("xx")
+    DocBin(docs=[helpers.doc_of(nlp, text) for text in TEXTS]).to_disk(tmp_path / "pool.spacy")
+    code, output = run(tmp_path / "pool.spacy", model, "-n", 1, "-o", tmp_path / "out.spacy", "--by", "margin")
+    assert code == 0, output
+    (doc,) = DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab)
+    assert len(doc.spans["doubtful"]) == len(doc.spans["doubtful"].attrs["scores"]) > 0
+
+
+def test_what_cannot_be_done(tmp_path):
+    pool, model = prepared(tmp_path)
+    code, output = run(pool, model, "-o", tmp_path / "out.txt")
+    assert code == 1 and "[HS155]" in output
+    code, output = run(pool, model, "-o", tmp_path / "out.jsonl", "--by", "luck")
+    assert code == 1 and "[HS154]" in output and not (tmp_path / "out.jsonl").exists()
+    (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n')
+    code, output = run(pool, model, "-o", tmp_path / "out.jsonl")
+    assert code == 1 and "pool.jsonl" in output and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
