@@ -1,16 +1,16 @@
 """Every message a user can meet, with a code: what was given, what was expected, what to do."""
 
-from .messages import Warnings, WithCodes
+from .messages import JobErrors, Warnings, WithCodes
 
 __all__ = ["Errors", "Warnings"]
 
 
-class Errors(metaclass=WithCodes):
+class Errors(JobErrors, metaclass=WithCodes):
     """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x commands, batches, HS12x words of texts without spaces,
     HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
-    HS15x curation."""
+    HS15x curation, HS16x, HS17x jobs."""
 
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
@@ -270,10 +270,6 @@ class Errors(metaclass=WithCodes):
         "be made smaller, and only after training."
     )
     HS113 = "Nothing is written to {path}: {problem}. Give another directory, or --overwrite."
-    HS114 = (
-        "A process that annotates texts has ended: {problem}. It may have run out of memory; take fewer texts at a "
-        "time (--docs-per-file) or fewer processes (--n-process). The files that are written are complete."
-    )
     HS115 = "There is a file at {path} already. Give another one, or --force to replace it."
     HS116 = 'There is no recipe "{name}". Known are {known}.'
     HS117 = 'spaCy has no language "{lang}". Give the code of one that it has ("en", "zh", ...), or "xx" for any other.'

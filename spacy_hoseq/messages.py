@@ -1,4 +1,4 @@
-"""Messages with codes, and those of warnings. Errors are in `errors.py`."""
+"""Messages with codes, and those of warnings and of jobs. Other errors are in `errors.py`."""
 
 
 class WithCodes(type):
@@ -45,3 +45,21 @@ class Warnings(metaclass=WithCodes):
         "so `model-best` of a training does not know them. Evaluate more often ([training] eval_frequency), or take "
         "the batcher `spacy_hoseq.batch_by_share.v1`: `python -m spacy hoseq init` writes a config that has it."
     )
+
+
+class JobErrors:
+    """HS114, HS16x, HS17x: jobs over many texts. `Errors` has them, with their codes, as all others."""
+
+    HS114 = (
+        "A process that annotates texts has ended: {problem}. It may have run out of memory; take fewer texts at a "
+        "time (--docs-per-file) or fewer processes (--n-process). The files that are written are complete."
+    )
+    HS160 = "There is no pipeline in {source}: {problem}. Give a directory, a package, en, zh, or `nlp.to_bytes()`."
+    HS161 = 'There is no output "{name}". Known: {known}.'
+    HS162 = 'The column "{name}" {problem}. Name the columns of texts and ids (`text`, `id`; id = None: there is none).'
+    HS163 = (
+        "The pipeline {source} is another one here than where the job began, or the versions of spaCy or spacy_hoseq "
+        "differ. Install the same everywhere, or send the pipeline with the job (`Annotator.with_bytes`)."
+    )
+    HS164 = "There is no text in this row: it is null."
+    HS175 = "A component of the pipeline has dropped the text, and gives no reason."

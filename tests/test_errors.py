@@ -18,7 +18,7 @@ def text_of(folder, *without):
 
 LIBRARY = text_of(PACKAGE, "errors.py", "messages.py")
 SUITE = text_of(TESTS, "test_errors.py")
-CODES = sorted(name for group in (Errors, Warnings) for name in vars(group) if re.fullmatch(r"H[SW]\d{3}", name))
+CODES = sorted(name for group in (Errors, Warnings) for name in dir(group) if re.fullmatch(r"H[SW]\d{3}", name))
 
 
 def groups_of_code(code):

@@ -54,6 +54,12 @@ PERMITTED = {
         "front_door",
     },
     "scorers": {"numpy", "spacy", "words", "errors"},
+    "batch": {
+        "numpy", "spacy", "thinc.api", "srsly", "pyarrow", "ray",
+        "components.annotation", "components.chunker", "components.spans.guesses",
+        "readers.files", "readers.sentences", "pipelines", "arrays", "errors", "front_door",
+        "__version__",
+    },
 }  # fmt: skip
 
 # Rooms of decoders from the ground up: each may import itself and those before it. `exact` is one module.

@@ -217,7 +217,7 @@ def test_every_attribute_of_words_is_in_the_tables():
 def test_every_error_has_a_row():
     """In order, with what to do."""
     rows = [row for page, rows in tables("| Code | When | Remedy |") for row in rows]
-    codes = sorted(code for group in (Warnings, Errors) for code in vars(group) if re.fullmatch(r"H[SW]\d{3}", code))
+    codes = sorted(code for group in (Warnings, Errors) for code in dir(group) if re.fullmatch(r"H[SW]\d{3}", code))
     assert sorted(row[0] for row in rows) == codes and all(len(row) == 3 and row[1] and row[2] for row in rows)
 
 
@@ -245,7 +245,7 @@ def test_all_that_is_registered_and_all_codes_are_on_some_page():
     text = "".join(PAGES.values())
     names = {name for registry in REGISTRIES for name in getattr(spacy.registry, registry).get_all()}
     assert {name for name in names if name.startswith("spacy_hoseq.") and name not in text} == set()
-    codes = {code for group in (Errors, Warnings) for code in vars(group) if re.fullmatch(r"H[SW]\d{3}", code)}
+    codes = {code for group in (Errors, Warnings) for code in dir(group) if re.fullmatch(r"H[SW]\d{3}", code)}
     assert {code for code in codes if code not in text} == set()
 
 

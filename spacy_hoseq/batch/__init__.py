@@ -1,0 +1,14 @@
+"""Any amount of text: a trained pipeline as a map from Arrow batches to Arrow batches, and jobs over files made of it.
+
+Needs pyarrow: `pip install "spacy-hoseq[arrow]"`.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..front_door import names_of
+
+if TYPE_CHECKING:
+    from .annotator import Annotator
+
+__all__ = ["Annotator"]
+__getattr__ = names_of(__name__, {"Annotator": "annotator"})

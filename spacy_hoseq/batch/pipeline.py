@@ -1,0 +1,170 @@
+"""A pipeline that travels: named by a path, a name or its bytes, and loaded once in each process that needs it."""
+
+import atexit
+import hashlib
+import io
+import json
+import tempfile
+import zipfile
+from contextlib import ExitStack
+from pathlib import Path
+from threading import RLock
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+
+import spacy
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import get_package_path, import_file, is_package, load_model_from_config
+from thinc.api import Config
+
+from ..components.chunker import HoseqChunker
+from ..errors import Errors
+from ..pipelines import found_at
+from .columns import Chunks
+
+Source = Union[str, Path, bytes]
+ZONE_TOKENS = 1_000_000  # after which a process forgets the words that it has met since (`nlp.memory_zone`)
+META, CONFIG = "meta.json", "config.cfg"
+PYTHON = "__pycache__"
+PACKED = b"PK\x03\x04"  # how a zip begins
+
+
+class Loaded:
+    """A pipeline of this process. One thread at a time may use it.
+
+    tagger (str): the component whose probabilities belong to `token.tag`, "" if none has them.
+    """
+
+    def __init__(self, nlp: Language, zone_tokens: int) -> None:
+        self.nlp, self.lock, self.tagger = nlp, RLock(), ""
+        last = nlp.pipeline[-1][1] if nlp.pipeline else None
+        self._chunker = last if isinstance(last, HoseqChunker) and not last.cfg["annotate_ents"] else None
+        self._zone, self._zone_tokens, self._room = ExitStack(), zone_tokens, zone_tokens
+        atexit.register(self._zone.close)  # before the modules are gone that it needs
+
+    def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> Tuple[List[Doc], List[Optional[Chunks]]]:
+        """Docs, and unless all is to be on them, chunks of a chunker that is the last component: spans of spaCy are
+        objects, which take as long to make and to read as the chunks to find.
+
+        RAISES Exception: whatever a component raises; ValueError [HS175]: one has dropped a Doc.
+        """
+        chunker = None if on_docs else self._chunker
+        names = [self.nlp.pipe_names[-1]] if chunker is not None else []
+        docs = list(self.nlp.pipe(rows, batch_size=len(rows) or 1, disable=names))
+        if len(docs) != len(rows):
+            raise ValueError(Errors.HS175)
+        if chunker is None or not docs:
+            return docs, [None] * len(docs)
+        guesses, key = chunker.predict(docs), chunker.cfg["spans_key"]
+        if any(key in doc.spans for doc in docs):
+            chunker.set_annotations(docs, guesses)
+            return docs, [None] * len(docs)
+        return docs, [Chunks(key, found) for found in guesses]
+
+    def remember(self, n_tokens: int) -> None:
+        """The words of so many tokens more, or forget all: no Doc made before may be in use any more.
+
+        The words of the first `zone_tokens` stay for good, those of later ones until there are as many again: within
+        a zone the tokenizer of spaCy keeps nothing of a word, which makes it three times as slow for new ones.
+        """
+        self._room -= n_tokens
+        if self._room <= 0:
+            self._zone.close()
+            self._zone.enter_context(self.nlp.memory_zone())
+            self._room = self._zone_tokens
+
+    def save_probabilities(self) -> None:
+        """Have the component that sets `token.tag` keep how probable it is."""
+        for name, pipe in self.nlp.pipeline:
+            cfg = getattr(pipe, "cfg", None) or {}
+            for setting in ("save_marginals", "save_decisions"):
+                if setting in cfg and cfg.get("attribute", "tag") == "tag" and "representation" not in cfg:
+                    cfg[setting], self.tagger = True, name
+
+
+_LOADED: Dict[str, Loaded] = {}  # of this process, by what tells them apart
+_LOADING = RLock()
+
+
+def once(key: str, load: Callable[[], Loaded]) -> Loaded:
+    """What was loaded under this name in this process, or is now."""
+    with _LOADING:
+        if key not in _LOADED:
+            _LOADED[key] = load()
+        return _LOADED[key]
+
+
+def load_pipeline(source: Source, exclude: "tuple[str, ...]", code: Optional[str]) -> Language:
+    """source: a folder, a package, "en", "zh", or what `nlp.to_bytes()` gives. RAISES ValueError [HS160]."""
+    if code is not None:
+        import_file("python_code", code)
+    if not isinstance(source, bytes):
+        return spacy.load(found_at(str(source)), exclude=exclude)
+    if source.startswith(PACKED):
+        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(io.BytesIO(source)) as files:
+            files.extractall(folder)
+            return spacy.load(Path(folder), exclude=exclude)
+    config = Config().from_bytes(_entries(source)[CONFIG])
+    return load_model_from_config(config, exclude=exclude, auto_fill=True).from_bytes(source, exclude=exclude)
+
+
+def packed(source: Union[str, Path]) -> bytes:
+    """The files of a pipeline. Not `nlp.to_bytes()`, with which some components of spaCy do not come back whole (an
+    EntityRuler loses its phrases)."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as files:
+        folder = _data_folder(source)
+        for path in _files(folder):
+            files.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
+    return data.getvalue()
+
+
+def digest_of(source: Source) -> str:
+    """SHA-256 of all that the pipeline consists of: its bytes, or the names and bytes of its files."""
+    if isinstance(source, bytes):
+        return hashlib.sha256(source).hexdigest()
+    total = hashlib.sha256()
+    for path in _files(_folder(source)):
+        total.update(json.dumps([path.relative_to(_folder(source)).as_posix(), path.stat().st_size]).encode("utf8"))
+        total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def meta_of(source: Source) -> Dict[str, Any]:
+    """The pipeline's meta.json, without loading it. RAISES ValueError [HS160]: it has none."""
+    if isinstance(source, bytes):
+        return dict(srsly.json_loads(_entries(source)[META]))
+    path = _folder(source) / META
+    if not path.is_file():
+        raise ValueError(Errors.HS160.format(source=source, problem=f"{path} is missing"))
+    return dict(srsly.read_json(path))
+
+
+def _entries(data: bytes) -> Dict[str, Any]:
+    try:
+        if data.startswith(PACKED):
+            with zipfile.ZipFile(io.BytesIO(data)) as files:
+                return {name: files.read(name) for name in (META, CONFIG)}
+        entries = srsly.msgpack_loads(data)
+        return {name: entries[name] for name in (META, CONFIG)}
+    except Exception as error:  # msgpack has no base of its own
+        problem = f"{len(data)} bytes that `nlp.to_bytes()` did not make ({error!r})"
+        raise ValueError(Errors.HS160.format(source="bytes", problem=problem)) from error
+
+
+def _folder(source: Union[str, Path]) -> Path:
+    place = found_at(str(source))
+    return get_package_path(str(place)) if is_package(str(place)) else Path(place)
+
+
+def _data_folder(source: Union[str, Path]) -> Path:
+    """Of a package, the folder within it that `spacy.load` reads."""
+    folder = _folder(source)
+    inner = sorted(path.parent for path in folder.glob(f"*/{CONFIG}"))
+    return inner[0] if inner and not (folder / CONFIG).is_file() else folder
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return (path for path in files if PYTHON not in path.parts)

@@ -1,0 +1,313 @@
+"""The map from batches to batches, against Docs read one token at a time."""
+
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+
+import pytest
+import spacy
+from spacy.tokens import Span
+
+import spacy_hoseq
+
+from .helpers import TEXTS, english, picky_pipeline
+
+pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+
+from spacy_hoseq.batch import Annotator  # noqa: E402
+from spacy_hoseq.batch.columns import Annotated, columns_of  # noqa: E402
+from spacy_hoseq.batch.pipeline import Loaded  # noqa: E402
+
+ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
+IN_ANOTHER_PROCESS = """
+import pickle, sys
+import pyarrow as pa
+annotate = pickle.load(sys.stdin.buffer)
+result = annotate(pa.table({"id": ["a"], "text": ["They tag it."]}))
+print([token["tag"] for token in result["tokens"][0].as_py()])
+"""
+
+
+def table(texts, ids=None):
+    return pa.table(
+        {"id": pa.array(ids or [f"t{i}" for i in range(len(texts))], pa.string()), "text": pa.array(texts, pa.string())}
+    )
+
+
+@pytest.fixture(scope="module")
+def annotate():
+    return Annotator("en")
+
+
+def expected(doc, at=lambda i: i):
+    """What the columns say, from the Doc: plainly."""
+    tokens = [
+        {"start": at(t.idx), "end": at(t.idx + len(t)), "tag": t.tag_ or None, "pos": t.pos_ or None} for t in doc
+    ]
+    sentences = [{"start": at(s.start_char), "end": at(s.end_char)} for s in doc.sents] if len(doc) else []
+    group = doc.spans["chunks"]
+    spans = [
+        {"start": at(s.start_char), "end": at(s.end_char), "label": s.label_, "prob": float(p), "group": "chunks"}
+        for s, p in zip(group, group.attrs["scores"], strict=True)
+    ]
+    return tokens, sentences, spans
+
+
+def rows_of(result):
+    return [(row["tokens"], row["sentences"], row["spans"]) for row in result.to_pylist()]
+
+
+def test_columns_say_what_the_docs_say(annotate):
+    result = annotate(table(TEXTS))
+    assert rows_of(result) == [expected(doc) for doc in english().pipe(TEXTS)]
+    assert result["id"].to_pylist() == [f"t{i}" for i in range(len(TEXTS))] and not any(result["error"].to_pylist())
+    assert len(result["spans"][0]) >= 3 and len(result["sentences"][0]) == 2
+    assert result.schema.equals(annotate.schema, check_metadata=True)
+
+
+def test_offsets_in_bytes():
+    result = Annotator("en", offsets="bytes", outputs=["text", "tag", "pos", "sentences", "spans"])(table(TEXTS))
+    for row, doc in zip(result.to_pylist(), english().pipe(TEXTS), strict=True):
+        data = doc.text.encode("utf8")
+        assert (row["tokens"], row["sentences"], row["spans"]) == expected(
+            doc, lambda i, doc=doc: len(doc.text[:i].encode())
+        )
+        assert [data[t["start"] : t["end"]].decode() for t in row["tokens"]] == [t.text for t in doc]
+        assert row["text"] == doc.text
+
+
+def test_all_fields_of_tokens():
+    nlp = english(config={"components": {"hoseq_tagger": {"save_marginals": True}}})
+    result = Annotator("en", outputs=ALL)(table(TEXTS[:3])).to_pylist()
+    for row, doc in zip(result, nlp.pipe(TEXTS[:3]), strict=True):
+        marginals = doc._.hoseq_marginals["hoseq_tagger"]
+        for i, (found, token) in enumerate(zip(row["tokens"], doc, strict=True)):
+            assert (found["word"], found["norm"], found["lemma"]) == (token.text, token.norm_, None)
+            assert (found["head"], found["dep"], found["morph"]) == (token.i, None, None)
+            is_space = token.is_space
+            p = None if is_space else marginals["probabilities"][i, marginals["labels"].index(token.tag_)]
+            assert found["prob"] == p
+    assert min(token["prob"] for token in result[0]["tokens"]) > 0.3
+
+
+def test_any_pipeline_of_spacy(tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns(
+        [{"label": "X", "pattern": "old ferry"}, {"label": "Y", "pattern": "day"}]
+    )
+    nlp.to_disk(tmp_path / "model")
+    by_path = Annotator(tmp_path / "model", outputs=ALL)
+    for annotate in (by_path, by_path.with_bytes()):
+        row = annotate(table(["The old ferry, each day"])).to_pylist()[0]
+        assert [(s["start"], s["end"], s["label"], s["group"], s["prob"]) for s in row["spans"]] == [
+            (4, 13, "X", "ents", None),
+            (20, 23, "Y", "ents", None),
+        ]
+        assert row["sentences"] is None and {t["tag"] for t in row["tokens"]} == {t["prob"] for t in row["tokens"]} == {
+            None
+        }
+
+
+def test_what_to_bytes_of_spacy_gives():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    (row,) = Annotator(nlp.to_bytes())(table(["One. Two."])).to_pylist()
+    assert row["sentences"] == [{"start": 0, "end": 4}, {"start": 5, "end": 9}]
+
+
+def test_parses_and_groups_of_spans():
+    nlp = spacy.blank("en")
+    docs = [nlp("a b c"), nlp(""), nlp("d é f")]
+    docs[0].spans["z"] = [Span(docs[0], 0, 2, "Z"), Span(docs[0], 1, 1, "EMPTY"), Span(docs[0], 1, 3, "Z")]
+    docs[0].spans["a"] = [docs[0][2:3]]
+    docs[2].ents = [Span(docs[2], 0, 2, "E"), Span(docs[2], 2, 3, "E")]
+    for token, head in zip(docs[2], (1, 1, 1), strict=True):
+        token.head, token.dep_, token.lemma_ = docs[2][head], "d", f"l{head}"
+        token.set_morph("Number=Sing")
+    outputs = ["head", "dep", "lemma", "morph", "spans", "sentences"]
+    columns = columns_of(Annotated(docs, [None] * 3, [None] * 3), outputs, "bytes", "")
+    of_first, of_empty, of_last = columns["spans"].to_pylist()
+    assert [(s["start"], s["end"], s["label"], s["group"]) for s in of_first] == [
+        (4, 5, None, "a"),
+        (0, 3, "Z", "z"),
+        (2, 5, "Z", "z"),
+    ]
+    assert of_empty == []
+    assert [(s["start"], s["end"], s["label"]) for s in of_last] == [(0, 4, "E"), (5, 6, "E")]
+    assert [(t["head"], t["dep"], t["lemma"], t["morph"]) for t in columns["tokens"][2].as_py()] == [
+        (1, "d", "l1", "Number=Sing")
+    ] * 3
+    assert [len(s or ()) for s in columns["sentences"].to_pylist()] == [0, 0, 1]
+
+
+def test_it_does_not_matter_how_rows_are_cut(annotate):
+    texts = TEXTS * 3
+    whole = annotate(table(texts)).combine_chunks()
+    small = Annotator("en", characters=60, zone_tokens=20)
+    assert small.fingerprint == annotate.fingerprint
+    assert small(table(texts)).combine_chunks().equals(whole)
+    for size in (1, 4, 7):
+        batches = list(small.stream(table(texts).to_batches(max_chunksize=size)))
+        assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
+        assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
+        assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
+
+
+def test_ids_texts_and_batches_of_other_types(annotate):
+    dictionary = pa.array(["It works.", "It works.", None]).dictionary_encode()
+    batch = pa.record_batch({"id": pa.array([7, 8, 9]), "text": dictionary})
+    result = annotate(batch)
+    assert isinstance(result, pa.RecordBatch) and result["id"].type == pa.int64()
+    assert result["tokens"][0] == result["tokens"][1] and result["tokens"][2].as_py() is None
+    large = annotate(pa.table({"id": ["a"], "text": pa.array(["It works."], pa.large_string())}))
+    assert large["tokens"][0] == result["tokens"][0]
+    without = Annotator("en", text="body", id=None)
+    (row,) = without(pa.table({"body": ["It works."]})).to_pylist()
+    assert "id" not in row and row["tokens"] == large["tokens"][0].as_py() and "id" not in without.schema.names
+    assert annotate(table([])).num_rows == 0 and annotate(table([])).schema == annotate.schema
+    (empty,) = annotate.stream([pa.RecordBatch.from_pylist([], schema=table(["x"]).schema)])
+    assert empty.num_rows == 0 and empty.schema == annotate.schema
+
+
+def test_columns_that_are_missing_or_of_another_type(annotate):
+    with pytest.raises(ValueError, match=r'HS162.*"text" is not among the columns id, body'):
+        annotate(pa.table({"id": [1], "body": ["x"]}))
+    with pytest.raises(ValueError, match='HS162.*"id" is not among'):
+        annotate(pa.table({"text": ["x"]}))
+    with pytest.raises(ValueError, match="HS162.*has the type int64, not string"):
+        annotate(pa.table({"id": [1], "text": [1]}))
+    with pytest.raises(ValueError, match="HS162.*twice"):
+        annotate(pa.table([["a"], ["b"], ["c"]], names=["id", "text", "text"]))
+
+
+def test_outputs_and_pipelines_that_do_not_exist(tmp_path):
+    with pytest.raises(ValueError, match='HS161.*"tags".*Known: word'):
+        Annotator("en", outputs=["tags"])
+    with pytest.raises(ValueError, match="HS161.*bytes"):
+        Annotator("en", offsets="words")
+    for source in ("nowhere", tmp_path, b"no pipeline"):
+        with pytest.raises(ValueError, match="HS160"):
+            Annotator(source)
+
+
+def test_a_row_that_fails_does_not_fail_its_batch(tmp_path):
+    picky = picky_pipeline(tmp_path)
+    annotate = Annotator(picky, code=tmp_path / "code.py", max_length=100)
+    result = annotate(table(["one", "stop here", None, "x" * 101, "two"])).to_pylist()
+    assert [row["error"] and row["error"].split(":")[0] for row in result][1] == "RuntimeError"
+    assert "this one not" in result[1]["error"] and "HS164" in result[2]["error"] and "E088" in result[3]["error"]
+    for row in result[1:4]:
+        assert row["tokens"] is row["sentences"] is row["spans"] is None
+    assert [len(row["tokens"]) for row in (result[0], result[4])] == [1, 1] and result[4]["error"] is None
+
+
+def test_a_text_that_a_component_drops_is_told():
+    nlp = spacy.blank("en")
+    nlp.pipe = lambda rows, **_: (nlp.make_doc(row) for row in rows if "drop" not in row)
+    from spacy_hoseq.batch.annotator import annotated
+
+    rows = annotated(Loaded(nlp, 10), ["a", "drop", "b"], on_docs=False)
+    assert [doc and doc.text for doc in rows.docs] == ["a", None, "b"] and "HS175" in rows.errors[1]
+
+
+@pytest.mark.long
+def test_it_travels_by_name_path_and_bytes(tmp_path, annotate):
+    shutil.copytree(spacy_hoseq.pipelines.embedded_path("en"), tmp_path / "model")
+    by_path = Annotator(tmp_path / "model")
+    carried = by_path.with_bytes()
+    assert by_path.fingerprint == annotate.fingerprint == carried.fingerprint and carried.schema == by_path.schema
+    assert len(pickle.dumps(annotate)) < 10_000 < len(pickle.dumps(carried)) < 3_000_000
+    for one in (by_path, carried):
+        command = [sys.executable, "-W", "error::RuntimeWarning", "-c", IN_ANOTHER_PROCESS]
+        done = subprocess.run(command, input=pickle.dumps(one), capture_output=True, check=True)
+        assert done.stdout.decode().strip() == "['PRP', 'VBP', 'PRP', '.']" and not done.stderr
+    travelled = pickle.dumps(by_path)
+    (tmp_path / "model" / "hoseq_pos" / "cfg").write_bytes(b"another")
+    other = pickle.loads(travelled)
+    other._zone_tokens = 17  # as in a process that has not loaded it
+    with pytest.raises(ValueError, match="HS163"):
+        other(table(["x"]))
+    assert Annotator(tmp_path / "model").fingerprint != annotate.fingerprint
+
+
+def test_chinese_as_bytes():
+    texts = ["他们马上标注。什么都不缺。", "好"]
+    by_name = Annotator("zh", outputs=["word", "tag"])
+    assert by_name.with_bytes()(table(texts)).equals(by_name(table(texts)))
+    assert "".join(token["word"] for token in by_name(table(texts))["tokens"][0].as_py()) == texts[0]
+
+
+def test_the_schema_names_the_model(annotate):
+    about = json.loads(annotate.schema.metadata[b"spacy_hoseq"])
+    assert about["model"] == "en_hoseq_sm" and about["version"] == "0.1.0"
+    assert about["fingerprint"] == annotate.fingerprint and "NNPS" in about["labels"]["hoseq_tagger"]
+    assert annotate(table(["x"])).schema.metadata == annotate.schema.metadata
+    fast = Annotator("en", exclude=["hoseq_chunker"])
+    assert fast.fingerprint != annotate.fingerprint and "hoseq_chunker" not in fast.about["labels"]
+    assert fast(table(TEXTS))["spans"].to_pylist() == [[]] * len(TEXTS)
+
+
+def test_words_are_forgotten_after_those_of_the_beginning():
+    nlp = spacy.blank("en")
+    loaded = Loaded(nlp, 6)
+    known = []
+    for i in range(8):
+        loaded.annotated([f"new{i}a new{i}b"], False)
+        known.append([f"new{n}a" in nlp.vocab.strings for n in range(i + 1)])
+        loaded.remember(2)
+    assert known[2] == [1, 1, 1] and known[5] == [1] * 6 and known[7] == [1, 1, 1, 0, 0, 0, 1, 1]
+
+
+def test_chunks_that_do_not_become_spans_are_the_same(annotate):
+    def columns(on_docs):
+        parts = annotate.annotate(lambda _: TEXTS, on_docs=on_docs)
+        return [(annotate.columns(rows), [len(doc.spans) for doc in rows.docs]) for rows in parts]
+
+    (with_arrays, no_spans), (with_spans, spans) = columns(False)[0], columns(True)[0]
+    assert with_arrays == with_spans and spans == [1] * len(TEXTS) and no_spans == [0] * len(TEXTS)
+    nlp = english()
+    preset = nlp("They tag it.")
+    preset.spans["chunks"] = [Span(preset, 1, 2, "MINE")]
+    rows = Loaded(nlp, 10).annotated([preset], False)
+    assert rows[1] == [None] and [span.label_ for span in rows[0][0].spans["chunks"]] == ["MINE"]
+
+
+def test_weights_may_be_read_only():
+    from spacy_hoseq.layers.weights.shim import WeightsShim
+
+    annotate = Annotator("en", zone_tokens=11)
+    before = annotate(table(TEXTS))
+    from spacy_hoseq.batch import pipeline
+
+    nlp = pipeline._LOADED[f"{annotate.fingerprint}11"].nlp
+    arrays = 0
+    for _, pipe in nlp.pipeline:
+        for node in pipe.model.walk():
+            for shim in node.shims:
+                if isinstance(shim, WeightsShim):
+                    for parameter in shim.parameters.values():
+                        for value in vars(parameter).values():
+                            if hasattr(value, "flags"):
+                                value.flags.writeable, arrays = False, arrays + 1
+    assert arrays >= 4
+    assert annotate(table(TEXTS)).equals(before)
+
+
+def test_a_component_may_fail_in_the_chunker(monkeypatch):
+    nlp = english()
+    chunker = nlp.get_pipe("hoseq_chunker")
+    predict = chunker.predict
+
+    def failing(docs):
+        if any("stop" in doc.text for doc in docs):
+            raise MemoryError("too much")
+        return predict(docs)
+
+    monkeypatch.setattr(chunker, "predict", failing)
+    from spacy_hoseq.batch.annotator import annotated
+
+    rows = annotated(Loaded(nlp, 100), ["They tag.", "stop", "It works."], on_docs=False)
+    assert rows.errors == [None, "MemoryError: too much", None]
+    assert [bool(chunks) for chunks in rows.chunks] == [True, False, True]
