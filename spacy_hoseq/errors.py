@@ -314,6 +314,11 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS145 = (
         "There are {n} examples with gold labels to learn {what} from, which needs at least {least}. Give more of them."
     )
+    HS146 = 'There is nothing to compare with the label "{label}". Expected: {known}.'
+    HS147 = (
+        "Two labellings differ by {expected:.6g}, but what was found of it adds up to {total:.6g}. This is an error of "
+        "the package, or of an emission layer that scores a text differently when it is asked again."
+    )
     HS143 = (
         "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
         "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."

@@ -3,12 +3,20 @@
 reading     texts as one component sees them: what is decoded, p(y | x), the best labelling with each label
 certainty   entropies, margins, probabilities of tokens and sentences;  spans: of chunks, in four meanings
 extensions  the same on `doc._`, `span._` and `token._`
+explanation why a label, and not another one;  chunk_explanation: why a chunk;  decision_explanation: why a decision
+features    what emissions are made of, by name;  structure: transitions and patterns;  alternatives: what would be
 calibration one temperature, at which probabilities mean what they say;  measures: whether they do
 """
 
 from ..front_door import names_of
 
 HOMES = {
+    "Explanation": "explanation",
+    "Feature": "features",
+    "Term": "explanation",
+    "explain": "explanation",
+    "explain_decision": "decision_explanation",
+    "explain_span": "chunk_explanation",
     "Calibration": "calibration",
     "Certainty": "certainty",
     "Quality": "measures",

@@ -47,6 +47,11 @@ class Words:
         doc = int(np.searchsorted(self.starts, word, side="right")) - 1
         return doc, int(self._places(doc)[word - int(self.starts[doc])])
 
+    def place(self, word: int) -> "tuple[Doc, int]":
+        """The Doc without white space that a word is in, and its place there."""
+        doc = int(np.searchsorted(self.starts, word, side="right")) - 1
+        return self.words[doc], word - int(self.starts[doc])
+
     def text(self, word: int) -> str:
         doc, token = self.token(word)
         return str(self.docs[doc][token].text)

@@ -55,12 +55,17 @@ class MarginalListener(Model):
     @property
     def upstream_name(self) -> str:
         """The tagger's name in the pipeline: that of the config, unless it was renamed (`nlp.rename_pipe`) since."""
-        sender = self._inbox.sender()
+        sender = self.sender
         if sender is not None:
             name: str = sender.name
             return name
         configured, now = self.attrs.get("renamed", (self._configured, self._configured))
         return now if configured == self._configured else self._configured
+
+    @property
+    def sender(self) -> Any:
+        """The component that it is linked to, None if there is none."""
+        return self._inbox.sender()
 
     def link(self, tagger: Any) -> None:
         """Listen to this component, whatever it will be called. Its name is saved with the model if it is no longer

@@ -6,7 +6,7 @@ classifier the groups that it uses follow each other, each closed by a row of ze
 indexes: of group 0, and of all label templates.
 """
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -16,9 +16,9 @@ from ...decoders.bidirectional.local import OFFSETS
 from ...features.extract import FeatureExtractor
 from ...features.index import ExactIndex, KeyCounter
 from ...features.keys import ABSENT, mix
-from ...features.label_templates import LabelTemplate, label_keys, split_templates
+from ...features.label_templates import LABEL, LabelTemplate, label_keys, split_templates
 from ...features.sequences import sentence_starts
-from ...features.templates import parse_templates
+from ...features.templates import Part, parse_templates
 from ..tuning import TUNING, Tuning
 from .type_scores import LocalTypeScores, StackedWeights
 
@@ -140,6 +140,24 @@ class LocalFeatures:
 
     def _type_scores(self, weights: StackedWeights, index: ExactIndex, numbering: object) -> LocalTypeScores:
         return LocalTypeScores(weights, self._extractor, index, self._n_plain, numbering, self.tuning)
+
+    def fired(
+        self, docs: Sequence[Doc], token: int, context: Ints, visible: int, values: Keys, keys: List[Keys]
+    ) -> Iterator[Tuple[Tuple[Part, ...], int]]:
+        """The parts of each template that a classifier uses at one token, and its feature's number as in
+        `StackedWeights.rows`. context (2k,): labels in the slots."""
+        indexes, of_words = self.indexes(keys), self._extractor.keys(docs)[:, token : token + 1]
+        words, first = of_words[self._word_at], indexes.words.n_rows + 1
+        numbers = indexes.words.lookup(of_words[: self._n_plain])[:, 0].tolist()
+        for template, number in zip(self._extractor.templates, numbers, strict=False):
+            yield template.parts, number
+        for of_labels, slots, mask in zip(self.label_templates, self.slots, self.masks, strict=True):
+            if mask & ~visible == 0:
+                key = label_keys(of_labels, words, [values.take(context[slot : slot + 1]) for slot in slots])
+                at = self._word_at[of_labels.word : of_labels.word + 1] if of_labels.word >= 0 else []
+                parts = [part for k in at for part in self._extractor.templates[k].parts]
+                parts += [Part(LABEL, offset) for offset in of_labels.offsets]
+                yield tuple(parts), first + int(indexes.labels.lookup(key)[0])
 
     def training_rows(self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]) -> TrainingRows:
         """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not known.

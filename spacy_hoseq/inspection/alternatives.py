@@ -1,0 +1,155 @@
+"""What a decision would be if something were not there: exact, by decoding and by sums once more.
+
+All variants of a sentence are decoded as one batch: copies that differ in emissions, or in what is permitted.
+"""
+
+from typing import List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ..arrays import AnyFloats, Floats, Mask
+from ..decoders.posterior import best_with, posterior_of
+from ..decoders.problem import Potentials
+from .features import Feature, features_at
+from .reading import Reading
+
+CHANGES = 24  # of the features, those that change most
+LIKELY = 12  # labels of a neighbour that are tried
+NEAR = 2  # words on each side whose labels and texts are varied
+
+
+class Change(NamedTuple):
+    """kind: "feature", "word", "constraint", "neighbour". name: what is taken away. log_odds: what they are then.
+    difference: how much less than before; above 0 = it speaks for the label."""
+
+    kind: str
+    name: str
+    log_odds: float
+    difference: float
+
+
+class Turn(NamedTuple):
+    """A neighbour's label that would turn the decision. token: of the neighbour. p: how probable its label is. instead:
+    the best label of the decided token then. cost: by how much the best labelling is better than the best one
+    that has both."""
+
+    token: int
+    text: str
+    label: str
+    p: float
+    instead: str
+    cost: float
+
+
+def copies(one: Potentials, scores: AnyFloats, allowed: Optional[Mask] = None) -> Potentials:
+    """Variants of one sentence as a batch. scores (M, T, L). allowed (M, T, L): None = as in the sentence."""
+    m, t, n_labels = scores.shape
+    shift, fired, configurations = np.arange(m) * t, one.fired, one.configurations
+    if fired is not None:
+        tokens = (shift[:, None] + fired.tokens).reshape(-1)
+        fired = fired._replace(tokens=tokens, nodes=np.tile(fired.nodes, m), weights=np.tile(fired.weights, m))
+    if configurations is not None:
+        configurations = configurations._replace(
+            first=(shift[:, None] + configurations.first).reshape(-1),
+            sizes=np.tile(configurations.sizes, m),
+            slots=np.tile(configurations.slots, m),
+            weights=np.tile(configurations.weights, m),
+        )
+    if allowed is None and one.allowed is not None:
+        allowed = np.broadcast_to(one.allowed, scores.shape)
+    return one._replace(
+        scores=scores.reshape(-1, n_labels),
+        lengths=np.full(m, t),
+        fired=fired,
+        configurations=configurations,
+        edge_scores=None if one.edge_scores is None else np.tile(one.edge_scores, (m, 1, 1)),
+        allowed=None if allowed is None else allowed.reshape(-1, n_labels),
+    )
+
+
+def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: int) -> List[Change]:
+    """The log-odds of two labels without each feature of a word, without each word around it (all features that look at
+    it), and without what constrains the sentence."""
+    sentence = int(reading.sentence_of[word])
+    start, end = int(reading.ends[sentence] - reading.lengths[sentence]), int(reading.ends[sentence])
+    place, layer = word - start, reading.pipe.model.layers[0]
+    here = features_at(layer, reading, [word])
+    here.sort(key=lambda f: -abs(f.weights[label] - f.weights[other]))
+    around = features_at(layer, reading, range(max(start, word - 2 * NEAR), min(end, word + 2 * NEAR + 1)))
+    variants: List[Tuple[str, str, List[Feature]]] = [("feature", f.name, [f]) for f in here[:CHANGES]]
+    for near in range(max(start, word - NEAR), min(end, word + NEAR + 1)):
+        seen = [feature for feature in around if near in feature.looks_at]
+        where = f" ({near - word:+d})" if near != word else ""
+        variants.append(("word", reading.text(near) + where, seen))
+    scores = np.tile(one.scores.astype(np.float64), (len(variants) + 1, 1, 1))
+    for row, (_, _, features) in zip(scores[1:], variants, strict=True):
+        for feature in features:
+            row[feature.word - start] -= feature.weights
+    odds = _log_odds(copies(one, scores), place, len(one.scores), label, other)
+    changes = [Change(kind, name, x, odds[0] - x) for (kind, name, _), x in zip(variants, odds[1:], strict=True)]
+    if one.allowed is not None and not one.allowed.all():
+        (free,) = _log_odds(one._replace(allowed=None), place, len(one.scores), label, other)
+        changes.append(Change("constraint", "labels that cannot stand here", free, odds[0] - free))
+    return sorted(changes, key=lambda change: -abs(change.difference))
+
+
+def _log_odds(potentials: Potentials, place: int, size: int, label: int, other: int) -> List[float]:
+    nodes = posterior_of(potentials).nodes[place::size]
+    with np.errstate(divide="ignore"):
+        return [float(x) for x in np.log(nodes[:, label]) - np.log(nodes[:, other])]
+
+
+def smallest_set(features: Sequence[Feature], best: Floats, label: int) -> "tuple[List[Feature], int]":
+    """The fewest features of a word without which another label has the better labelling, and that label. best (L,):
+    max-marginals. RETURNS none, and the label itself, if no set does that."""
+    found: Tuple[List[Feature], int] = ([], label)
+    for other in np.flatnonzero(np.isfinite(best)).tolist():
+        if other == label:
+            continue
+        gap = best[label] - best[other]
+        gains = sorted(features, key=lambda f: float(f.weights[other] - f.weights[label]))
+        chosen: List[Feature] = []
+        for feature in gains:
+            gain = float(feature.weights[label] - feature.weights[other])
+            if gap < 0 or gain <= 0:
+                break
+            chosen.append(feature)
+            gap -= gain
+        if gap < 0 and (not found[0] or len(chosen) < len(found[0])):
+            found = chosen, other
+    return found
+
+
+def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) -> List[Turn]:
+    """For each near neighbour, the most probable of its LIKELY labels with which another one would be best at the
+    word."""
+    sentence = int(reading.sentence_of[word])
+    start, end = int(reading.ends[sentence] - reading.lengths[sentence]), int(reading.ends[sentence])
+    nodes, best = reading.posterior.nodes, reading.best
+    possible = np.isfinite(reading.best_with)
+    near = [w for w in range(max(start, word - NEAR), min(end, word + NEAR + 1)) if w != word]
+    cases = []
+    for w in near:
+        likely = np.argsort(-nodes[w], kind="stable")[: LIKELY + 1].tolist()
+        cases += [(w, y) for y in likely if y != best[w] and possible[w, y]]
+    if not cases:
+        return []
+    n_tokens, n_labels = one.scores.shape
+    allowed = np.ones((len(cases), n_tokens, n_labels), bool)
+    if one.allowed is not None:
+        allowed &= one.allowed
+    for i, (w, y) in enumerate(cases):
+        allowed[i, w - start] = np.arange(n_labels) == y
+    scores = np.tile(one.scores, (len(cases), 1, 1))
+    with_each = best_with(copies(one, scores, allowed))[word - start :: n_tokens]  # (cases, L)
+    turns: List[Turn] = []
+    for w in near:
+        turned = [i for i, case in enumerate(cases) if case[0] == w and with_each[i].argmax() != label]
+        if turned:
+            i = max(turned, key=lambda i: nodes[cases[i]])
+            y, instead = cases[i][1], int(with_each[i].argmax())
+            cost = float(reading.best_scores[sentence] - with_each[i, instead])
+            token = reading.token(w)[1]
+            name = reading.labels
+            turns.append(Turn(token, reading.text(w), name[y], float(nodes[w, y]), name[instead], cost))
+    return sorted(turns, key=lambda turn: -turn.p)

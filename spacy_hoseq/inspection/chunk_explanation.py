@@ -1,0 +1,140 @@
+"""Why a chunk is there, or is not: the best labelling of the sentence, against the best one that decides otherwise."""
+
+from typing import List, Optional
+
+import numpy as np
+from spacy.tokens import Span
+
+from ..arrays import Labels, Mask
+from ..chunks import LETTERS, OUTSIDE, grammar
+from ..components.chunker import HoseqChunker
+from ..decoders.exact import exact_labels
+from ..decoders.posterior import posterior_of
+from ..decoders.problem import Potentials, path_score
+from ..errors import Errors
+from .alternatives import CHANGES, NEAR, Change, copies
+from .explanation import Explanation, sentence_at, terms_between
+from .features import Feature, features_at
+from .reading import Reading
+from .spans import Places, chunk_probabilities
+
+
+def explain_span(pipe: HoseqChunker, span: Span, against: Optional[str] = None) -> Explanation:
+    """span: with its label. against (str): compare with a chunk of this label over the same tokens, or with no chunk
+    there for "O"; None = with the best labelling that does not have this chunk, or, if the chunk is not found, with the
+    best labelling. `p` is the probability that exactly this chunk is there, `p_against` that the other one is (or that
+    this one is not).
+
+    RAISES ValueError [HS140, HS141]; [HS146]: no label of the component, or one that cannot be there.
+    """
+    reading = Reading(pipe, [span.doc])
+    first, last = reading.word(0, span.start), reading.word(0, span.end - 1)
+    one, words, best = sentence_at(reading, first)
+    at, n = first - words.start, last - first + 1
+    if last >= words.stop:
+        raise ValueError(Errors.HS146.format(label=span.label_, known="a span within one sentence"))
+    found = _with_chunk(pipe, one, at, n, span.label_)
+    is_best = bool((found == best).all())
+    if against is not None:
+        others = _with_chunk(pipe, one, at, n, against)
+    elif is_best:
+        others = _without_chunk(pipe, one, at, n, best)
+    else:
+        others = best
+    names = reading.labels
+    labels = [span.label_, against or OUTSIDE]
+    size = np.array([n, n])
+    p, p_against = chunk_probabilities(reading, Places(np.array([first, first]), size, labels))[:, 0].tolist()
+    if against is None:
+        p_against = 1.0 - p
+    difference = float((path_score(one, found) - path_score(one, others))[0])
+    return Explanation(
+        component=pipe.name,
+        first=span.start,
+        end=span.end,
+        text=span.text,
+        label=span.label_,
+        against=against or " ".join(names[y] for y in others[at : at + n].tolist()),
+        p=p,
+        p_against=p_against,
+        difference=difference,
+        terms=terms_between(reading, first, found, others),
+        start=reading.token(words.start)[1],
+        labels=[names[y] for y in found.tolist()],
+        others=[names[y] for y in others.tolist()],
+        changes=_changes(reading, first, n, found, others),
+        fewest=[],
+        instead="",
+        turns=[],
+    )
+
+
+def _with_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, label: str) -> Labels:
+    """The best labelling that has exactly this chunk; "O": none over these tokens. RAISES ValueError [HS146]."""
+    if label not in (*pipe.labels, OUTSIDE):
+        raise ValueError(Errors.HS146.format(label=label, known=", ".join(pipe.labels)))
+    rules = grammar(pipe.tags, pipe.cfg["representation"])
+    only, start, middle, last = list(LETTERS[pipe.cfg["representation"]])
+    tags = [f"{letter}-{label}" for letter in ([only] if n == 1 else [start, *[middle] * (n - 2), last])]
+    if label == OUTSIDE:
+        tags = [OUTSIDE] * n
+    allowed: Mask = np.ones(one.scores.shape, bool)
+    for i, tag in enumerate(tags):
+        allowed[at + i] = np.arange(len(pipe.tags)) == pipe.tags.index(tag)
+    if at + n < len(allowed):
+        allowed[at + n] = rules.first  # the chunk ends there
+    try:
+        return exact_labels(one.permitting(allowed))
+    except ValueError as error:
+        raise ValueError(Errors.HS146.format(label=label, known="a chunk that can stand there")) from error
+
+
+def _without_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, best: Labels) -> Labels:
+    """The best labelling in which the chunk of the best one is not: some token of it has another tag, or the chunk goes
+    on."""
+    rules = grammar(pipe.tags, pipe.cfg["representation"])
+    candidates: List[Labels] = []
+    for i in range(at, min(at + n + 1, len(best))):
+        allowed: Mask = np.ones(one.scores.shape, bool)
+        if i < at + n:
+            allowed[i, best[i]] = False
+        else:
+            allowed[i] = ~rules.first
+        try:
+            candidates.append(exact_labels(one.permitting(allowed)))
+        except ValueError:  # nothing else is permitted
+            continue
+    if not candidates:
+        raise ValueError(Errors.HS146.format(label=OUTSIDE, known="a chunk that need not be there"))
+    scores = [float(path_score(one, labels)[0]) for labels in candidates]
+    return candidates[int(np.argmax(scores))]
+
+
+def _changes(reading: Reading, first: int, n: int, found: Labels, others: Labels) -> List[Change]:
+    """The log-odds of the chunk, log p - log(1 - p), without each feature that tells the two labellings apart, and
+    without each word of the chunk and beside it."""
+    pipe, layer = reading.pipe, reading.pipe.model.layers[0]
+    one, words, _ = sentence_at(reading, first)
+    at = first - words.start
+    near = range(max(words.start, first - NEAR), min(words.stop, first + n + NEAR))
+    around = features_at(layer, reading, range(max(words.start, first - 2 * NEAR), min(words.stop, near.stop + NEAR)))
+
+    def gain(feature: Feature) -> float:
+        i = feature.word - words.start
+        return float(feature.weights[found[i]] - feature.weights[others[i]])
+
+    telling = sorted((f for f in around if gain(f)), key=lambda f: -abs(gain(f)))[:CHANGES]
+    variants = [("feature", f"{f.name}, at {reading.text(f.word)}", [f]) for f in telling]
+    variants += [("word", reading.text(w), [f for f in around if w in f.looks_at]) for w in near]
+    scores = np.tile(one.scores.astype(np.float64), (len(variants) + 1, 1, 1))
+    for row, (_, _, features) in zip(scores[1:], variants, strict=True):
+        for feature in features:
+            row[feature.word - words.start] -= feature.weights
+    m, rules = len(scores), grammar(pipe.tags, pipe.cfg["representation"])
+    places = at + np.arange(m) * len(one.scores)
+    labels = np.tile(found[at : at + n], m)
+    p = posterior_of(copies(one, scores)).segments(places, np.full(m, n), labels, rules.pairs & ~rules.first)
+    with np.errstate(divide="ignore"):
+        odds = (np.log(p) - np.log1p(-np.minimum(p, 1.0))).tolist()
+    changes = [Change(kind, name, x, odds[0] - x) for (kind, name, _), x in zip(variants, odds[1:], strict=True)]
+    return sorted(changes, key=lambda change: -abs(change.difference))
