@@ -122,8 +122,8 @@ def decode_for(
     labels: Sequence[str],
 ) -> Tuple[NDArray[np.int32], Handed]:
     """The best labels (N,), and what the listeners ask for, in each output once. labels: all, by id."""
-    keys = label_values(labels)
     handed: Handed = []
+    keys = label_values(labels) if listeners else np.zeros(0, np.uint64)
     thresholds = [listener.threshold for listener in listeners if listener.output == "marginals"]
     if thresholds:
         best, probable = labels_and_probable(potentials, min(thresholds))

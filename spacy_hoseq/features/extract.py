@@ -1,17 +1,16 @@
 """Docs -> feature keys, a whole batch of sentences at once. In training, those of templates about one word are made
 once for each word type, not at each token (checked in tests/features/test_by_type.py against all tokens)."""
 
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
 from .attributes import check_attribute, lexical_attribute, token_values, values_of_docs
 from .index import Index
-from .keys import ABSENT, AFTER, BEFORE, mix
+from .keys import AFTER, BEFORE, TemplateKeys
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
 from .sequences import vocab_of, words_and_lengths
 from .templates import Part, Template
@@ -64,6 +63,7 @@ class FeatureExtractor:
                 self.of_more.append(k)
         read = {part.attribute for k in self.of_more for part in self.templates[k].parts}
         self._paired = [name for name in self._lexical if name in read]
+        self._makers: Dict[Tuple[int, ...], TemplateKeys] = {}
 
     @property
     def is_lexical(self) -> bool:
@@ -84,7 +84,7 @@ class FeatureExtractor:
         rows, table, numbering = self._lexicon.of(vocab_of(docs), orths)
         types = self._pad(rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
         lexical = dict(zip(self._lexical, table.T, strict=True))
-        padded = {name: lexical[name][types] for name in self._paired}
+        padded = {name: lexical[name].take(types) for name in self._paired}
         contextual = values_of_docs(docs, self._contextual)
         for name in self._contextual:
             padded[name] = self._pad(contextual[name], positions, lengths, (BEFORE, AFTER))
@@ -93,20 +93,30 @@ class FeatureExtractor:
     def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
         places = columns.positions[start:stop]
+        if not len(places):
+            return np.zeros((len(self.templates if templates is None else templates), 0), np.uint64)
+        maker = self._maker(range(len(self.templates)) if templates is None else templates)
 
         def value(part: Part) -> Keys:
             at = places + part.offset
             if part.attribute in columns.padded:
-                return columns.padded[part.attribute][at]
-            return columns.lexical[part.attribute][columns.types[at]]
+                return columns.padded[part.attribute].take(at)
+            return columns.lexical[part.attribute].take(columns.types.take(at))
 
-        chosen = self.templates if templates is None else [self.templates[k] for k in templates]
-        return self._keys(chosen, value, len(places))
+        return maker.keys([value(part) for part in maker.parts], len(places))
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n) uint64."""
-        chosen = [self.templates[k] for k in templates]
-        return self._keys(chosen, lambda part: columns.lexical[part.attribute][types], len(types))
+        maker = self._maker(templates)
+        if not len(types):
+            return np.zeros((len(templates), 0), np.uint64)
+        return maker.keys([columns.lexical[part.attribute].take(types) for part in maker.parts], len(types))
+
+    def _maker(self, templates: Sequence[int]) -> TemplateKeys:
+        chosen = tuple(templates)
+        if chosen not in self._makers:
+            self._makers[chosen] = TemplateKeys([self.templates[k] for k in chosen])
+        return self._makers[chosen]
 
     def contextual_values(self, doc: Doc) -> List[Keys]:
         """Values of the attributes that are not lexical, as the Doc has them now."""
@@ -119,29 +129,22 @@ class FeatureExtractor:
     def _pad(self, values: NDArray[Any], positions: Ints, lengths: Lengths, outside: Tuple[Any, Any]) -> NDArray[Any]:
         """Lay sentences apart by `margin` places that hold what stands before and after them."""
         margin = self._margin
+        if len(lengths) == 1:
+            alone = np.empty(len(values) + 2 * margin, values.dtype)
+            alone[:margin], alone[margin + len(values) :] = outside
+            alone[margin : margin + len(values)] = values
+            return alone
         padded = np.full(len(values) + 2 * margin * len(lengths), outside[1], values.dtype)
         starts = positions[np.cumsum(lengths) - lengths]  # (S,) place of each first token
         padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = outside[0]
         padded[positions] = values
         return padded
 
-    @staticmethod
-    def _keys(templates: List[Template], value: Callable[[Part], Keys], n: int) -> Keys:
-        """value: of a part of a template, (n,). RETURNS (K, n), 0 where a part has no value."""
-        keys = np.zeros((len(templates), n), np.uint64)
-        for k, template in enumerate(templates if n else []):
-            state = np.array([get_string_id(str(template))], np.uint64)
-            fires = np.ones(n, bool)
-            for part in template.parts:
-                values = np.ones(n, np.uint64) if part.attribute == "bias" else value(part)
-                fires &= values != ABSENT
-                state = mix(state, values)
-            keys[k] = np.where(fires, state, ABSENT)
-        return keys
-
 
 def _positions(lengths: Lengths, margin: int) -> Ints:
     """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,) intp."""
+    if len(lengths) == 1:
+        return np.arange(margin, margin + int(lengths[0]))
     sentence = np.repeat(np.arange(len(lengths)), lengths)  # (N,)
     return np.arange(len(sentence)) + margin * (2 * sentence + 1)
 

@@ -14,6 +14,7 @@ from ..arrays import AnyInts, Keys, Rows
 from .keys import ABSENT
 
 NO_ROW = np.int32(2**31 - 1)
+FEW = 4_096  # keys whose tables are read as a whole
 
 
 class Index(Protocol):
@@ -51,15 +52,21 @@ class ExactIndex:
         self._fill(keys, rows)
 
     def lookup(self, keys: Keys) -> Rows:
-        """Most time is spent in waiting for memory: each array is read only where it matters."""
+        """Most time is spent in waiting for memory: of many keys, each array is read only where it matters; of a few
+        (`FEW`) it is the calls that take time."""
         flat = keys.reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
         exists, at_home = flat != ABSENT, self._slot_keys.take(slots)
-        hits = np.flatnonzero((at_home == flat) & exists)
-        rows = np.full(len(flat), self.n_rows, np.int32)
-        rows[hits] = self._slot_rows.take(slots.take(hits))
-        occupied = np.flatnonzero((at_home != flat) & (at_home != ABSENT) & exists)
-        open_ = occupied[self._crowded.take(slots.take(occupied))]
+        hit = (at_home == flat) & exists
+        if len(flat) <= FEW:
+            rows = np.where(hit, self._slot_rows.take(slots), np.int32(self.n_rows))
+            open_ = np.flatnonzero((self._crowded.take(slots) & exists) > hit)
+        else:
+            hits = np.flatnonzero(hit)
+            rows = np.full(len(flat), self.n_rows, np.int32)
+            rows[hits] = self._slot_rows.take(slots.take(hits))
+            occupied = np.flatnonzero((at_home != flat) & (at_home != ABSENT) & exists)
+            open_ = occupied[self._crowded.take(slots.take(occupied))]
         slots, wanted = slots.take(open_), flat.take(open_)
         while len(open_):  # the few whose key may lie further on
             slots = (slots + 1) & int(self._mask)

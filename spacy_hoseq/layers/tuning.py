@@ -8,6 +8,7 @@ class Tuning(NamedTuple):
 
     key_tokens: whose keys are made and looked up together.
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
+    few_cells: of weights that are gathered at once to be added up, instead of row by row.
     product_tokens: whose rows are gathered together to be multiplied by their values.
     added_rows: gathered together to be added one by one.
     cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and those of local
@@ -21,6 +22,7 @@ class Tuning(NamedTuple):
 
     key_tokens: int = 32_768
     sum_tokens: int = 1_024
+    few_cells: int = 65_536
     product_tokens: int = 128
     added_rows: int = 1_024
     cache_bytes: int = 1 << 29

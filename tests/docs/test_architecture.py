@@ -93,7 +93,7 @@ def calls():
     examples = [Example.from_dict(nlp.make_doc(text), {"tags": tags})]
     nlp.initialize(lambda: examples)
     update = recorded(lambda: nlp.update(examples))
-    doc = recorded(lambda: list(nlp.pipe([text])))
+    doc = recorded(lambda: list(nlp.pipe([text] * 40)))
     nlp = spacy.blank("en")
     nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood"})
     nlp.add_pipe("hoseq_chunker", config={"model": {"emissions": LISTENING}})

@@ -4,6 +4,7 @@ Step t of all sequences that have a token t is one slice `offset[t] : offset[t +
 sequences that have ended are missing at the end of the slice. thinc's `Padded` orders sequences in the same way.
 """
 
+import math
 from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -79,16 +80,19 @@ def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[In
 
 def check_scores(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -> None:
     """RAISES ValueError [HS020], [HS021], [HS022], [HS024]: what no decoder can work with."""
+    check_emissions(scores, trans.shape, allowed)
+    check_transitions(trans)
+
+
+def check_emissions(scores: AnyFloats, shape_of_trans: Tuple[int, ...], allowed: Optional[Mask]) -> None:
+    """RAISES ValueError [HS020], [HS022], [HS024]."""
     n_tokens, n_labels = scores.shape
-    if trans.shape != (n_labels, n_labels):
-        raise ValueError(Errors.HS024.format(name="trans", got=trans.shape, expected=(n_labels, n_labels)))
-    if not np.isfinite(largest(scores)):
+    if shape_of_trans != (n_labels, n_labels):
+        raise ValueError(Errors.HS024.format(name="trans", got=shape_of_trans, expected=(n_labels, n_labels)))
+    if not math.isfinite(largest(scores)):
         finite = np.isfinite(scores)
         token, label = np.argwhere(~finite)[0]
         raise ValueError(Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label))
-    usable = trans < np.inf
-    if not usable.all():
-        raise ValueError(Errors.HS021.format(n=(~usable).sum(), size=trans.size))
     if allowed is not None:
         if allowed.shape != scores.shape:
             raise ValueError(Errors.HS024.format(name="allowed", got=allowed.shape, expected=scores.shape))
@@ -97,10 +101,17 @@ def check_scores(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -
             raise ValueError(Errors.HS022.format(token=closed[0]))
 
 
+def check_transitions(trans: AnyFloats) -> None:
+    """RAISES ValueError [HS021]."""
+    usable = trans < np.inf
+    if not usable.all():
+        raise ValueError(Errors.HS021.format(n=(~usable).sum(), size=trans.size))
+
+
 def largest(scores: AnyFloats) -> float:
     """How far the scores are from 0; no finite number if one of them is none."""
-    top, bottom = scores.max(initial=0.0), scores.min(initial=0.0)
-    return float(np.maximum(top, -bottom))
+    top, bottom = float(scores.max(initial=0.0)), float(scores.min(initial=0.0))
+    return top if top > -bottom or top != top else -bottom
 
 
 def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout, tokens: Optional[Ints] = None) -> Floats:

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from .configurations import Configurations, check_configurations
-from .layout import check_lengths, check_scores, parts_of, ranges
+from .layout import check_emissions, check_lengths, check_transitions, parts_of, ranges
 from .results import NoPath
 from .trie import Fired
 from .weights import Weights
@@ -64,10 +64,11 @@ class Potentials(NamedTuple):
 
     def check(self) -> "Potentials":
         """RETURNS itself. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]: no decoder can work with it."""
-        check_scores(self.scores, self.trans, self.allowed)
+        check_emissions(self.scores, self.trans.shape, self.allowed)
+        self.weights.prepared(check_weights)
         check_lengths(self.lengths, len(self.scores))
-        if self.weights.has_patterns:
-            check_finite(self.weights, self.fired)
+        if self.fired is not None:
+            check_finite(self.weights, self.fired.nodes, self.fired.weights)
         if self.configurations is not None:
             check_configurations(self.configurations, self.lengths, self.scores.shape[1])
         return self
@@ -149,16 +150,19 @@ class Selection(NamedTuple):
             raise NoPath(int(self.sequences[no_path.sequence])) from None
 
 
-def check_finite(weights: Weights, fired: Optional[Fired]) -> None:
+def check_weights(weights: Weights) -> None:
+    """RAISES ValueError [HS021]: a transition is NaN or earns an infinity; [HS036]: as `check_finite`."""
+    check_transitions(weights.trans)
+    if weights.has_patterns:
+        check_finite(weights, np.arange(len(weights.trie)), weights.node_weights)
+
+
+def check_finite(weights: Weights, nodes: Ints, of_nodes: Floats) -> None:
     """RAISES ValueError [HS036]: a weight of a label pattern is NaN or infinite."""
-    entries = [(np.arange(len(weights.trie)), weights.node_weights)]
-    if fired is not None:
-        entries.append((fired.nodes, fired.weights))
-    for nodes, of_nodes in entries:
-        bad = np.flatnonzero(~np.isfinite(of_nodes))
-        if len(bad):
-            pattern = weights.trie.string(int(nodes[bad[0]]))
-            raise ValueError(Errors.HS036.format(pattern=pattern, weight=of_nodes[bad[0]]))
+    bad = np.flatnonzero(~np.isfinite(of_nodes))
+    if len(bad):
+        pattern = weights.trie.string(int(nodes[bad[0]]))
+        raise ValueError(Errors.HS036.format(pattern=pattern, weight=of_nodes[bad[0]]))
 
 
 class PotentialsGradient(NamedTuple):

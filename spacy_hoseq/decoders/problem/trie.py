@@ -5,6 +5,7 @@ string". `fail(u)` is the longest proper suffix of u that is a node, so the patt
 the failure chain of the longest node that matches there (Ye et al. 2009; Qian & Liu, "Problem Definition").
 """
 
+from bisect import bisect_left
 from functools import cached_property
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -126,6 +127,14 @@ class PatternTrie:
         keys = nodes * self.n_labels + labels
         at = np.minimum(np.searchsorted(self._child_keys, keys), len(self._child_keys) - 1)
         return np.where(self._child_keys[at] == keys, self._children[at], -1)
+
+    def child_of(self, node: int, label: int) -> int:
+        """`child` of one node."""
+        key = node * self.n_labels + label
+        if self._child_table is not None:
+            return int(self._child_table.item(key))
+        at = bisect_left(self._child_keys, key)
+        return int(self._children[at]) if at < len(self._child_keys) and self._child_keys[at] == key else -1
 
     @cached_property
     def after(self) -> NDArray[np.int32]:

@@ -25,6 +25,7 @@ class Tuning(NamedTuple):
     bound_cells: (token, label) pairs compared at once to exclude labels.
     bound_candidates: candidates compared at once to exclude more of them.
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
+    short_tokens: of a text that plain Python decodes, and `short_candidates`: of each of its tokens, on average.
     window_tokens: of open windows that are decoded together.
     node_cost, step_cost: time of a node in the decoder of all labels, and of the calls that a step of a chain takes,
         which the sequences of a batch share; over that of a transition.
@@ -55,6 +56,8 @@ class Tuning(NamedTuple):
     bound_cells: int = 180_000
     bound_candidates: int = 100_000
     pair_cells: int = 1_000_000
+    short_tokens: int = 160
+    short_candidates: int = 12
     window_tokens: int = 100_000
     node_cost: int = 8
     step_cost: int = 4_000

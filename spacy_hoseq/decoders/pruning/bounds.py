@@ -21,6 +21,7 @@ Checked label by label against the unpruned decoders in tests/decoders/pruning/t
 from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem import TUNING, Fired, Tuning, Weights, added_up, ranges
@@ -64,11 +65,10 @@ def candidate_labels(
         here = scores[block]  # (n, L)
         emissions = here if allowed is None else np.where(allowed[block], here, -np.inf)
         top = emissions.argmax(axis=1)
-        best = emissions[np.arange(len(top)), top].astype(np.float64)
         reach = limits.everywhere(top)  # (n, L)
         if fired_loss is not None:
             _add_within(fired_loss, reach, start * n_labels)
-        least = (best - SINGLE_ROUNDING * np.abs(best)).astype(here.dtype)
+        least = least_reach(emissions.max(axis=1, initial=-np.inf), here.dtype)
         reach = np.add(reach, here, out=reach if reach.dtype == np.result_type(reach, here) else None)
         kept = reach >= least[:, None]
         if allowed is not None:
@@ -80,6 +80,13 @@ def candidate_labels(
     labels = cells - np.repeat(np.arange(n_tokens) * n_labels, counts)
     loss = np.zeros(len(cells)) if fired_loss is None else fired_loss.at(cells)
     return Candidates(first, labels, scores.reshape(-1).take(cells).astype(np.float64), loss)
+
+
+def least_reach(best: AnyFloats, dtype: DTypeLike) -> AnyFloats:
+    """What scores and limits together must come up to beside the best score of a token, rounded downwards. (n,)"""
+    precise = best.astype(np.float64)
+    least: AnyFloats = (precise - SINGLE_ROUNDING * np.abs(precise)).astype(dtype)
+    return least
 
 
 def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> Candidates:

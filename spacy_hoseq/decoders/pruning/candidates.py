@@ -5,7 +5,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints, Mask
-from ..problem import ranges
+from ..problem import Tuning, Weights, ranges
 
 
 class Candidates(NamedTuple):
@@ -61,3 +61,10 @@ def first_best(values: AnyFloats, first: Ints) -> Ints:
     best = np.zeros(len(first) - 1, np.intp)
     best[group[is_best]] = is_best  # of several the first is assigned last
     return best
+
+
+def dense_cost(weights: Weights, tuning: Tuning) -> int:
+    """Time of a token in a decoder of all labels, in steps of `Tuning`."""
+    if weights.has_patterns:
+        return weights.n_labels**2 + tuning.node_cost * min(len(weights.trie), tuning.many_nodes)
+    return weights.n_labels**2 + tuning.step_cost

@@ -63,6 +63,11 @@ class Limits:
         limits: AnyFloats = self._tables[step].reshape(-1).take(labels * len(self.trans) + others)
         return limits
 
+    def terms(self, step: int) -> AnyFloats:
+        """The table that `beside` reads (L, L), [j, k]: only rows of labels that were asked for are filled."""
+        table: AnyFloats = self._tables[step]
+        return table
+
     @cached_property
     def _earned(self) -> Tuple[Floats, Floats]:
         if not self._weights.has_patterns:

@@ -20,8 +20,9 @@ from ..chain import viterbi
 from ..higher_order import check_weights, decode_checked
 from ..problem import TUNING, Fired, NoPath, Potentials, Tuning, Weights, matching, ranges
 from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
-from .candidates import Candidates
+from .candidates import Candidates, dense_cost
 from .limits import Limits
+from .short import short_labels
 from .sparse import decode_sparse
 from .sparse_viterbi import sparse_viterbi
 
@@ -54,6 +55,10 @@ def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     if not len(scores):
         return np.zeros(0, np.int32)
     limits, fired = potentials.weights.prepared(Limits), potentials.fired
+    if fired is None and len(scores) <= tuning.short_tokens:
+        of_short = short_labels(potentials, limits, tuning)
+        if of_short is not None:
+            return of_short
     if fired is not None:
         potentials = potentials._replace(fired=fired.where(fired.weights > 0))
     fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)
@@ -107,11 +112,7 @@ def is_few(
     counts (N,): candidates. pair_cost: of looking at one, instead of the tuning's. RETURNS (S,).
     """
     pair_cost = tuning.pair_cost if pair_cost is None else pair_cost
-    rest = tuning.step_cost
-    if weights.has_patterns:
-        rest = tuning.node_cost * min(len(weights.trie), tuning.many_nodes)
-    dense = weights.n_labels**2 + rest
-    return np.asarray(_pairs(counts, lengths) * pair_cost <= lengths * dense, bool)
+    return np.asarray(_pairs(counts, lengths) * pair_cost <= lengths * dense_cost(weights, tuning), bool)
 
 
 def _parts(sequences: Ints, pairs: Ints, max_pairs: int) -> Iterator[Ints]:

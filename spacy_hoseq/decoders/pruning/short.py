@@ -1,0 +1,322 @@
+"""What `pruned.py` does, for a text of a few tokens: plain Python over the candidates, since a call of NumPy takes as
+long as a dozen of them.
+
+Tests, windows and recurrences are those of `bounds.py`, `sparse_viterbi.py` and `sparse.py`, sum by sum in the same
+order, so that labels are those of a batch to the last bit. What is rare is left to them: patterns that fire at
+positions, many candidates, sequences without a path. Checked against them in tests/decoders/pruning/test_short.py.
+"""
+
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, cast
+
+import numpy as np
+
+from ...arrays import AnyFloats, Labels
+from ..problem import Potentials, Tuning, Weights
+from .bounds import ROUNDING, least_reach
+from .candidates import dense_cost
+from .limits import Limits
+
+INF = float("inf")
+Window = Tuple[int, int]  # first token, end
+
+
+class Tables:
+    """Tables of some weights, read number by number (`weights.prepared(Tables)`), flat: as memory views, whose numbers
+    are got in a third of the time. earned, instead, beside: by the step to the neighbour, as `Limits` has them."""
+
+    def __init__(self, weights: Weights) -> None:
+        limits = weights.prepared(Limits)
+        self.n_labels, self.are_finite = weights.n_labels, limits.are_finite
+        self.trans = _flat(weights.precise_trans)
+        self.earned = {step: _flat(side.earned) for step, side in zip((-1, 1), limits.sides, strict=True)}
+        self.instead = {step: _flat(side.instead) for step, side in zip((-1, 1), limits.sides, strict=True)}
+        self.beside = {step: _flat(limits.terms(step)) for step in (-1, 1)}
+        self.trie, self.psi = weights.trie, _flat(weights.psi)
+        self.reach = weights.trie.max_length - 1 if weights.has_patterns and weights.node_weights.any() else 0
+
+
+class Left(NamedTuple):
+    """What is left at each token of a sequence: labels, ascending, and their scores."""
+
+    labels: List[List[int]]
+    scores: List[List[float]]
+
+    def without(self, dropped: Dict[int, List[int]]) -> None:
+        """dropped: token -> places of labels in its list."""
+        for token, places in dropped.items():
+            for place in reversed(places):
+                del self.labels[token][place], self.scores[token][place]
+
+    def n_pairs(self, first: int, end: int) -> int:
+        """Pairs of candidates at neighbouring tokens."""
+        counts = [len(labels) for labels in self.labels[first:end]]
+        return sum(a * b for a, b in zip(counts, counts[1:], strict=False))
+
+
+def short_labels(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optional[Labels]:
+    """The labels of a few short sequences (N,), or None if it is for `pruned.py` to find them. No patterns fire at
+    positions, and all was checked."""
+    left = _candidates(potentials, limits, tuning)
+    if left is None:
+        return None
+    weights = potentials.weights
+    tables = weights.prepared(Tables)
+    result: List[int] = []
+    for length in potentials.lengths.tolist():
+        some = slice(len(result), len(result) + length)
+        labels = _labels_of(Left(left.labels[some], left.scores[some]), tables, weights, tuning)
+        if labels is None:
+            return None
+        result += labels
+    return np.array(result, np.int32)
+
+
+def _candidates(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optional[Left]:
+    """As `bounds.candidate_labels`. RETURNS None if there are many."""
+    scores, allowed = potentials.scores, potentials.allowed
+    emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    reach = limits.everywhere(emissions.argmax(axis=1))
+    reach = np.add(reach, scores, out=reach if reach.dtype == np.result_type(reach, scores) else None)
+    kept = reach >= least_reach(emissions.max(axis=1), scores.dtype)[:, None]
+    if allowed is not None:
+        kept &= allowed
+    at = kept.nonzero()
+    if len(at[0]) > tuning.short_candidates * len(scores):
+        return None
+    left = Left([[] for _ in scores], [[] for _ in scores])
+    for token, label, score in zip(at[0].tolist(), at[1].tolist(), scores[at].tolist(), strict=True):
+        left.labels[token].append(label)
+        left.scores[token].append(score)
+    return left
+
+
+def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> Optional[List[int]]:
+    labels, n = left.labels, len(left.labels)
+    left.without(_beside_decided(left, tables))
+    dense = dense_cost(weights, tuning)
+    if left.n_pairs(0, n) * tuning.pair_cost > n * dense:
+        return None
+    if weights.has_patterns:
+        _refine(left, tables)
+    chosen = [of_token[0] for of_token in labels]
+    for window in _windows(left, max(1, tables.reach)):
+        first, end = window
+        if not tables.reach:
+            path = _chain(left, window, tables)
+        elif left.n_pairs(first, end) * tuning.sparse_cost <= (end - first) * dense:
+            path = _with_patterns(left, window, tables)
+        else:
+            return None
+        if path is None:
+            return None
+        chosen[first:end] = path
+    if not tables.are_finite:
+        trans, n_labels = tables.trans, tables.n_labels
+        if any(trans[a * n_labels + b] == -INF for a, b in zip(chosen, chosen[1:], strict=False)):
+            return None
+    return chosen
+
+
+def _beside_decided(left: Left, tables: Tables) -> Dict[int, List[int]]:
+    """As `bounds.beside_decided`. RETURNS what can be dropped."""
+    n_labels, are_finite = tables.n_labels, tables.are_finite
+    dropped: Dict[int, List[int]] = {}
+    labels, last = left.labels, len(left.labels) - 1
+    for token, here in enumerate(labels):
+        if len(here) == 1:
+            continue
+        known = token == 0 or len(labels[token - 1]) == 1, token == last or len(labels[token + 1]) == 1
+        if not any(known):
+            continue
+        scores = left.scores[token]
+        best_score = max(scores)
+        best = scores.index(best_score)
+        j = here[best]
+        for place, k in enumerate(here):
+            if place == best:
+                continue
+            limit, possible = 0.0, True
+            for step, is_known in zip((-1, 1), known, strict=True):
+                if not 0 <= token + step <= last:
+                    lost = 0.0
+                elif is_known:
+                    other = labels[token + step][0]
+                    lost = tables.earned[step][k * n_labels + other] - tables.instead[step][j * n_labels + other]
+                else:
+                    lost = tables.beside[step][j * n_labels + k]
+                if not are_finite:
+                    possible = possible and lost > -INF  # (not if it is no number)
+                    lost = lost if possible else 0.0
+                limit += lost
+            gap = best_score - scores[place]
+            if not possible or gap - limit > ROUNDING * (1 + gap):
+                dropped.setdefault(token, []).append(place)
+    return dropped
+
+
+def _refine(left: Left, tables: Tables) -> None:
+    """As `bounds.refine`: what neighbours after leave, then those before."""
+    other_side: Dict[Tuple[int, int], float] = {}  # (token, label) -> what it can have beside the other neighbour
+    for step in (1, -1):
+        lost_at: Dict[Tuple[int, int], float] = {}
+        dropped: Dict[int, List[int]] = {}
+        for token, here in enumerate(left.labels):
+            if len(here) == 1:
+                continue
+            scores = left.scores[token]
+            best_score = max(scores)
+            best = scores.index(best_score)
+            j = here[best]
+            for place, k in enumerate(here):
+                if place == best:
+                    continue
+                lost = _lost_beside(left, token + step, j, k, step, tables)
+                if step == 1:
+                    beside = tables.beside[-1][j * tables.n_labels + k]
+                else:
+                    beside = other_side[token, k]
+                limit = lost + (beside if lost > -INF else 0.0)
+                gap = best_score - scores[place]
+                if gap - limit > ROUNDING * (1 + gap):
+                    dropped.setdefault(token, []).append(place)
+                lost_at[token, k] = lost
+        left.without(dropped)
+        other_side = lost_at
+
+
+def _lost_beside(left: Left, neighbour: int, j: int, k: int, step: int, tables: Tables) -> float:
+    """What label k can have over j beside the candidates of a neighbour; 0 beside none."""
+    if not 0 <= neighbour < len(left.labels):
+        return 0.0
+    earned, instead, most = tables.earned[step], tables.instead[step], -INF
+    of_k, of_j = k * tables.n_labels, j * tables.n_labels
+    for other in left.labels[neighbour]:
+        gain = earned[of_k + other]
+        if gain > -INF:
+            most = max(most, gain - instead[of_j + other])
+    return most
+
+
+def _windows(left: Left, reach: int) -> List[Window]:
+    """As `pruned.open_windows`."""
+    runs: List[List[int]] = []
+    for token, labels in enumerate(left.labels):
+        if len(labels) > 1:
+            if runs and token - runs[-1][1] <= reach:
+                runs[-1][1] = token
+            else:
+                runs.append([token, token])
+    return [(max(first - reach, 0), min(last + reach + 1, len(left.labels))) for first, last in runs]
+
+
+def _chain(left: Left, window: Window, tables: Tables) -> Optional[List[int]]:
+    """As `sparse_viterbi`. RETURNS None if there is no path."""
+    first, end = window
+    trans, n_labels = tables.trans, tables.n_labels
+    v, came_from = left.scores[first], []
+    for token in range(first + 1, end):
+        rows = [label * n_labels for label in left.labels[token - 1]]
+        reached, sources = [], []
+        for label, score in zip(left.labels[token], left.scores[token], strict=True):
+            arrived = [trans[row + label] + before for row, before in zip(rows, v, strict=True)]
+            largest = max(arrived)
+            sources.append(arrived.index(largest))
+            reached.append(score + largest)
+        v = reached
+        came_from.append(sources)
+    best = max(v)
+    if best == -INF:
+        return None
+    place = v.index(best)
+    path = [left.labels[end - 1][place]]
+    for token, sources in zip(range(end - 2, first - 1, -1), reversed(came_from), strict=True):
+        place = sources[place]
+        path.append(left.labels[token][place])
+    return path[::-1]
+
+
+class Column(NamedTuple):
+    """The cells of a token, level by level: first its labels, then nodes of the trie that may match there.
+
+    node, label: of each. fail: the cell of the longest suffix, -1 of labels. previous: the cell at the token before
+    that it is built on. v: score of the best path to it. via: the longer cell that this comes from, or itself.
+    ends: of the levels.
+    """
+
+    node: List[int]
+    label: List[int]
+    fail: List[int]
+    previous: List[int]
+    v: List[float]
+    via: List[int]
+    ends: List[int]
+
+
+def _with_patterns(left: Left, window: Window, tables: Tables) -> Optional[List[int]]:
+    """As `decode_sparse`. RETURNS None if there is no path."""
+    columns: List[Column] = []
+    for token in range(*window):
+        columns.append(_column(columns[-1] if columns else None, left.labels[token], left.scores[token], tables))
+    of_labels = columns[-1].v[: columns[-1].ends[0]]
+    best = max(of_labels)
+    if best == -INF:
+        return None
+    cell, path = of_labels.index(best), []
+    for column in reversed(columns):
+        while column.via[cell] != cell:
+            cell = column.via[cell]
+        path.append(column.label[cell])
+        cell = column.previous[cell]
+    return path[::-1]
+
+
+def _column(before: Optional[Column], labels: List[int], scores: List[float], tables: Tables) -> Column:
+    """The cells of a token. before: those of the token before it, None at the first."""
+    n = len(labels)
+    column = Column([*labels], [*labels], [-1] * n, [-1] * n, [*scores], list(range(n)), [n])
+    if before is None:
+        return column
+    trans, psi, n_labels, child = tables.trans, tables.psi, tables.n_labels, tables.trie.child_of
+    node, label, fail, previous, v, via, ends = column
+    sources = [
+        (other * n_labels, earlier) for other, earlier in zip(before.label[: before.ends[0]], before.v, strict=False)
+    ]
+    for place, (y, score) in enumerate(zip(labels, scores, strict=True)):
+        arrived = [earlier + trans[row + y] for row, earlier in sources]
+        v[place] = own = score + max(arrived)
+        previous[place] = [a + score for a in arrived].index(own)  # of equal ones that of the lowest label
+    extended: Dict[Tuple[int, int], int] = {}  # (cell before, label) -> cell
+    start = 0
+    for end in before.ends:
+        for parent in range(start, end):
+            row = before.label[parent] * n_labels
+            for place, y in enumerate(labels):
+                of_both = child(before.node[parent], y)
+                if of_both < 0:
+                    continue
+                shorter, suffix = before.fail[parent], place
+                while shorter >= 0:
+                    if (shorter, y) in extended:
+                        suffix = extended[shorter, y]
+                        break
+                    shorter = before.fail[shorter]
+                extended[parent, y] = cell = len(node)
+                node.append(of_both)
+                label.append(y)
+                fail.append(suffix)
+                previous.append(parent)
+                v.append(scores[place] + (trans[row + y] + psi[of_both]) + before.v[parent])
+                via.append(cell)
+        start = end
+        ends.append(len(node))
+    for first, end in reversed(list(zip(ends, ends[1:], strict=False))):
+        for cell in range(first, end):
+            v[fail[cell]] = max(v[fail[cell]], v[cell])
+        for cell in range(first, end):
+            if v[fail[cell]] == v[cell]:
+                via[fail[cell]] = cell
+    return column
+
+
+def _flat(table: AnyFloats) -> "memoryview[float]":
+    return memoryview(cast(Any, np.ascontiguousarray(table).reshape(-1)))

@@ -1,0 +1,81 @@
+"""Short texts: what plain Python finds is what `pruned.py` finds, to the last label, ties included."""
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.pruning import pruned as pruning
+from spacy_hoseq.decoders.pruning.pruned import pruned_labels
+
+from ...strategies import cases, peaked_case
+
+# whatever the number of pairs, sequences have few candidates, so that none is left to dense decoders
+TUNING = Tuning(pair_cost=0, sparse_cost=0, short_candidates=100)
+
+
+def of_batch(case):
+    return pruned_labels(case.potentials(), tuning=TUNING._replace(short_tokens=0)).tolist()
+
+
+def of_short(case):
+    """Labels, and whether they were left to the batch's decoder."""
+    with mock.patch.object(pruning, "beside_decided", wraps=pruning.beside_decided) as batch:
+        labels = pruned_labels(case.potentials(), tuning=TUNING).tolist()
+    return labels, batch.called
+
+
+def compare(case):
+    try:
+        expected = of_batch(case)
+    except ValueError as error:
+        with pytest.raises(ValueError) as got:
+            of_short(case)
+        assert str(got.value) == str(error)
+        return
+    labels, was_left = of_short(case)
+    assert labels == expected
+    assert not was_left
+
+
+@given(case=cases(max_labels=6, max_tokens=12, max_sequences=3), rounded=st.booleans())
+def test_chain(case, rounded):
+    case = case.without_patterns()
+    compare(replace(case, scores=np.round(case.scores), trans=np.round(case.trans)) if rounded else case)
+
+
+@given(case=cases(max_labels=5, max_tokens=12, max_sequences=3))
+def test_patterns(case):
+    compare(replace(case, fired=()))
+
+
+@given(case=cases(max_labels=4, max_tokens=10, max_sequences=2, rounded=True, forbidden=False))
+def test_ties_of_patterns(case):
+    compare(replace(case, fired=()))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_many_labels_few_of_them_near_the_best(seed):
+    case = peaked_case(np.random.default_rng(seed), [12, 1, 30], 20, 40)
+    compare(replace(case, fired=()))
+    compare(case.without_patterns())
+
+
+@given(case=cases(max_labels=6, max_tokens=12, max_sequences=3, masks=False, forbidden=False))
+def test_patterns_at_positions_are_left_to_the_batch(case):
+    labels, was_left = of_short(case) if case.fired else ([], True)
+    assert was_left
+    assert not case.fired or labels == of_batch(case)
+
+
+def test_long_text_is_left_to_the_batch():
+    case = peaked_case(np.random.default_rng(0), [12, 1, 30], 20, 40)
+    with mock.patch.object(pruning, "short_labels", wraps=pruning.short_labels) as short:
+        for short_tokens, asked in ((len(case.scores), True), (len(case.scores) - 1, False)):
+            pruned_labels(replace(case, fired=()).potentials(), tuning=Tuning(short_tokens=short_tokens))
+            assert short.called == asked
+            short.reset_mock()
