@@ -28,6 +28,7 @@ CONTENTS = {
         "tasks/how-sure",
         "tasks/errors",
         "tasks/select",
+        "tasks/report",
         "tasks/chunks",
         "tasks/pipelines",
         "tasks/easiest-first",

@@ -329,4 +329,5 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS152 = "The pipeline has no component with exact probabilities of these names ({names}). It has: {known}."
     HS154 = 'There is no measure "{measure}" of doubt. Known are {known}.'
     HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
+    HS156 = "A learning curve needs the training corpus: --train."
     HS153 = "Line {line} of the answers is no finding in this corpus. Give the corpus that find-errors was given."

@@ -1,6 +1,18 @@
 """`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them to spaCy's."""
 
-from . import apply, calibrate, compact, convert, find_errors, init, package, select, tag
+from . import apply, calibrate, compact, convert, find_errors, init, package, report, select, tag
 from .app import hoseq_cli
 
-__all__ = ["apply", "calibrate", "compact", "convert", "find_errors", "hoseq_cli", "init", "package", "select", "tag"]
+__all__ = [
+    "apply",
+    "calibrate",
+    "compact",
+    "convert",
+    "find_errors",
+    "hoseq_cli",
+    "init",
+    "package",
+    "report",
+    "select",
+    "tag",
+]

@@ -81,6 +81,7 @@ def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
 
 def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0) -> Language:
     """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder: to write into."""
+    folder.mkdir(parents=True, exist_ok=True)
     order = np.random.default_rng(seed).permutation(len(docs)).tolist()
     n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
     paths: Dict[str, Path] = {}

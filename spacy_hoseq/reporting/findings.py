@@ -16,10 +16,13 @@ MOST = 700.0  # nats, of which exp is a number
 
 def findings_page(docs: Sequence[Doc], findings: Sequence[Finding], *, title: str = "Likely annotation errors") -> str:
     """RETURNS (str): a page of HTML that needs no network. docs: of the corpus."""
-    return rendered("findings.html.jinja", title=title, findings=[_item(docs[one.doc], one) for one in findings])
+    return rendered(
+        "findings.html.jinja", title=title, findings=[shown_finding(docs[one.doc], one) for one in findings]
+    )
 
 
-def _item(doc: Doc, finding: Finding) -> Dict[str, Any]:
+def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
+    """A finding in words, for templates."""
     words = [shown(token.text) for token in doc]
     start, end = finding.sentence
     return {

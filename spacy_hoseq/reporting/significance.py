@@ -1,7 +1,7 @@
-"""Is one system better than another, or was it luck with the test sentences? Paired bootstrap and McNemar's test."""
+"""Is one system better than another, or was it luck with the test sentences? Bootstrap and McNemar's test."""
 
 import math
-from typing import Callable, NamedTuple
+from typing import Callable, Iterator, NamedTuple, Tuple
 
 import numpy as np
 
@@ -23,13 +23,29 @@ def paired_bootstrap(
 ) -> Difference:
     """a, b (S, m): counts of each sentence under both systems, such as chunks that are right. score: from sums of
     counts (n, m) to what is compared (n,). resamples (int): a multiple of 100."""
-    rng = np.random.default_rng(seed)
     not_better = 0
-    for _ in range(resamples // 100):
-        weights = rng.multinomial(len(a), np.full(len(a), 1 / len(a)), size=100).astype(float)
+    for weights in _drawn_anew(len(a), resamples, seed):
         not_better += int((score(weights @ b) <= score(weights @ a)).sum())
     every = np.ones((1, len(a)))
     return Difference(float((score(every @ b) - score(every @ a))[0]), not_better / resamples)
+
+
+def interval(
+    counts: Floats, score: Callable[[Floats], Floats], level: float = 0.95, resamples: int = 1000, seed: int = SEED
+) -> Tuple[float, float]:
+    """Where the score lies when sentences are drawn anew: its percentiles (Efron 1979). counts (S, m), score: as above.
+    level (float): share of the resamples between both ends. RETURNS the score twice if there are no sentences."""
+    drawn = [score(weights @ counts) for weights in _drawn_anew(len(counts), resamples, seed)]
+    values = np.concatenate(drawn) if drawn else score(np.zeros((1, counts.shape[1])))
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _drawn_anew(n: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """How often each of n sentences is in a resample, (100, n) at a time."""
+    rng = np.random.default_rng(seed)
+    for _ in range(resamples // 100 if n else 0):
+        yield rng.multinomial(n, np.full(n, 1 / n), size=100).astype(float)
 
 
 def f_score(counts: Floats) -> Floats:

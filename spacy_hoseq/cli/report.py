@@ -1,0 +1,73 @@
+"""`python -m spacy hoseq report`: how a pipeline did on annotated text."""
+
+import tempfile
+from pathlib import Path
+from typing import Optional
+
+import spacy
+import srsly
+import typer
+from spacy.cli._util import import_code
+from spacy.training.corpus import FILE_TYPE, walk_corpus
+from wasabi import msg
+
+from ..errors import Errors
+from ..pipelines import found_at
+from ..readers.annotated import read_docs
+from ..reporting.report import as_json, as_markdown, as_page, examples_in, report
+from .app import hoseq_cli
+
+
+@hoseq_cli.command("report")
+def report_cli(
+    # fmt: off
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    data: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False),
+    against: Optional[str] = typer.Option(None, "--against", "-a", help="Another pipeline to compare with"),
+    train: Optional[Path] = typer.Option(
+        None, "--train", "-t", help="Training corpus: which words are known", exists=True
+    ),
+    curve: bool = typer.Option(False, "--curve", help="Train on shares of --train, for a learning curve"),
+    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipelines need"),
+    # fmt: on
+) -> None:
+    """Write report.html, report.md and report.json: accuracy with intervals, labels, confusions, probabilities, the
+    least certain sentences, likely annotation errors, and what another pipeline does otherwise.
+
+    DOCS: docs/tasks/report.md
+    """
+    import_code(code)
+    try:
+        if curve and train is None:
+            raise ValueError(Errors.HS156)
+        nlp = spacy.load(found_at(model))
+        docs = None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
+        with tempfile.TemporaryDirectory() as folder:
+            found = report(
+                nlp,
+                examples_in(nlp, data),
+                model=name_of(model),
+                data=data.name,
+                against=None if against is None else (name_of(against), spacy.load(found_at(against))),
+                train=docs,
+                curve=Path(folder) if curve else None,
+            )
+        output.mkdir(parents=True, exist_ok=True)
+        (output / "report.html").write_text(as_page(found), encoding="utf8")
+        (output / "report.md").write_text(as_markdown(found), encoding="utf8")
+        srsly.write_json(output / "report.json", as_json(found))
+    except (OSError, ValueError) as error:
+        msg.fail("No report", str(error), exits=1)
+    for layer in found.layers:
+        scores = ", ".join(f"{name} {100 * share.value:.2f}" for name, share in layer.scores.items())
+        msg.text(f"{layer.component}: {scores}")
+    msg.good(f"{output / 'report.html'}, report.md, report.json")
+
+
+def name_of(model: str) -> str:
+    """Of a directory that training has written: with the directory above, which tells them apart."""
+    path = Path(model)
+    return (
+        f"{path.resolve().parent.name}/{path.name}" if path.is_dir() and path.name.startswith("model-") else path.name
+    )

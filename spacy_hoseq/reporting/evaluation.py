@@ -1,0 +1,248 @@
+"""How a pipeline did on annotated text: one object, from which the pages and the JSON of `hoseq report` are made.
+
+A layer is what one component writes: labels of tokens, or spans. What counts is what the pipeline writes on the Doc;
+probabilities are those of the component, exact, of the same texts. Intervals and differences are by bootstrap over
+sentences, of tokens also by McNemar's test.
+"""
+
+import warnings
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..arrays import Floats, Mask
+from ..components.structured import StructuredComponent
+from ..curation.findings import Judged, ranked
+from ..curation.judgement import Judgement, exact_components, judge
+from ..inspection import quality, reliability
+from ..inspection.measures import risk_coverage
+from .findings import shown_finding
+from .places import Place, place_of
+from .scores import (
+    OUTSIDE,
+    Confusion,
+    Items,
+    LabelScore,
+    Share,
+    accuracy,
+    by_knowledge,
+    confusions_of,
+    counts,
+    items_of,
+    label_scores,
+    scores_of,
+    share,
+)
+from .significance import Difference, Discordance, f_score, mcnemar, paired_bootstrap
+
+MOST = 20  # examples, texts of a list
+POINTS = 50  # of a curve
+
+
+class Calibration(NamedTuple):
+    """Are probabilities right? As `inspection.measures` has them; brier and log_loss of tokens only. expected,
+    observed, counts: of bins of equal mass. curve: (share of the surest predictions, share of errors among them)."""
+
+    ece: float
+    ece_equal_mass: float
+    brier: Optional[float]
+    log_loss: Optional[float]
+    area: float
+    expected: List[float]
+    observed: List[float]
+    counts: List[int]
+    curve: List[Tuple[float, float]]
+
+
+class Uncertain(NamedTuple):
+    """A sentence. entropy: H(y | x) in nats. p: of its best labelling. right: whether that is annotated."""
+
+    doc: int
+    words: List[str]
+    entropy: float
+    p: float
+    right: bool
+
+
+class Comparison(NamedTuple):
+    """With another pipeline, less this one. difference: of accuracy or F; tokens: McNemar's test, of tokens only.
+    gained, lost: places that only the other one has right, and only this one."""
+
+    score: Share
+    difference: Difference
+    tokens: Optional[Discordance]
+    gained: List[Place]
+    lost: List[Place]
+
+
+class Layer(NamedTuple):
+    """What a component writes. scores: "accuracy", or "precision", "recall" and "f"; "sentences" without any error;
+    "known words" and "unknown words". errors: likely errors of the annotation."""
+
+    component: str
+    attribute: str
+    scores: Dict[str, Share]
+    labels: List[LabelScore]
+    confusions: List[Confusion]
+    calibration: Calibration
+    uncertain: List[Uncertain]
+    errors: List[Dict[str, Any]]
+    comparison: Optional[Comparison]
+
+
+def evaluated(
+    nlp: Language, examples: Sequence[Example], known: Optional[Set[str]] = None, other: Optional[Sequence[Doc]] = None
+) -> List[Layer]:
+    """All layers that the exact components of a pipeline write.
+
+    examples: predicted docs have the tokens of the references, and what the pipeline is given. known: words of the
+    training corpus. other: the same Docs, annotated by another pipeline. RAISES ValueError [HS152].
+    """
+    with warnings.catch_warnings():  # labels that the pipeline does not know are wrong, as all others
+        warnings.filterwarnings("ignore", r"\[HW001\]")
+        return _layers(nlp, examples, known, other)
+
+
+def _layers(
+    nlp: Language, examples: Sequence[Example], known: Optional[Set[str]], other: Optional[Sequence[Doc]]
+) -> List[Layer]:
+    docs = [eg.predicted.copy() for eg in examples]
+    wanted, layers = exact_components(nlp), []
+    for name, pipe in nlp.pipeline:
+        judgement = None
+        if name in wanted:
+            judgement = judge(
+                wanted[name], [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
+            )
+        docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
+        if judgement is not None:
+            layers.append(_layer(wanted[name], judgement, docs, [eg.reference for eg in examples], known, other))
+    return layers
+
+
+def _layer(
+    component: StructuredComponent,
+    judgement: Judgement,
+    docs: Sequence[Doc],
+    gold_docs: Sequence[Doc],
+    known: Optional[Set[str]],
+    other_docs: Optional[Sequence[Doc]],
+) -> Layer:
+    attribute = judgement.attribute
+    gold, guess = ([items_of(doc, attribute) for doc in some] for some in (gold_docs, docs))
+    of_sentence, is_span = counts(gold_docs, gold, guess), attribute.startswith("spans.")
+    scores = scores_of(of_sentence, is_span)
+    if known is not None and not is_span:
+        scores |= by_knowledge(gold_docs, gold, guess, known)
+    findings = ranked([Judged(judgement, list(range(len(docs))))], n=MOST, k=3)
+    return Layer(
+        component=component.name,
+        attribute=attribute,
+        scores=scores,
+        labels=label_scores(gold, guess),
+        confusions=confusions_of(gold_docs, gold, guess),
+        calibration=_of_spans(judgement, docs, gold) if is_span else _of_tokens(judgement),
+        uncertain=_uncertain(judgement),
+        errors=[shown_finding(gold_docs[one.doc], one) for one in findings],
+        comparison=None if other_docs is None else _comparison(gold_docs, gold, guess, other_docs, attribute),
+    )
+
+
+def _of_tokens(judgement: Judgement) -> Calibration:
+    known = np.flatnonzero(judgement.gold >= 0)
+    nodes, best, gold = judgement.reading.posterior.nodes[known], judgement.reading.best[known], judgement.gold[known]
+    values = quality(nodes, gold, best)
+    curve = _curve(nodes[np.arange(len(best)), best], gold == best)
+    bins = values.reliability
+    return Calibration(
+        values.ece,
+        values.ece_equal_mass,
+        values.brier,
+        values.log_loss,
+        values.area,
+        bins.expected.tolist(),
+        bins.observed.tolist(),
+        bins.counts.tolist(),
+        curve,
+    )
+
+
+def _of_spans(judgement: Judgement, docs: Sequence[Doc], gold: Sequence[Items]) -> Calibration:
+    """Of the spans that are found, by their probabilities."""
+    key = judgement.attribute.partition(".")[2]
+    right, p = [np.zeros(0, bool)], [np.zeros(0)]
+    for doc, of_gold in zip(docs, gold, strict=True):
+        group, there = doc.spans.get(key, []), set(of_gold)
+        scores = getattr(group, "attrs", {}).get("scores")
+        if scores is not None:
+            p.append(np.asarray(scores, float))
+            right.append(np.array([(span.start, span.end, span.label_) in there for span in group], bool))
+    probabilities, hits = np.concatenate(p), np.concatenate(right)
+    bins = reliability(probabilities, hits, equal_mass=True)
+    risks = risk_coverage(probabilities, hits)
+    return Calibration(
+        reliability(probabilities, hits).error,
+        bins.error,
+        None,
+        None,
+        float(risks.mean()) if len(risks) else 0.0,
+        bins.expected.tolist(),
+        bins.observed.tolist(),
+        bins.counts.tolist(),
+        _curve(probabilities, hits),
+    )
+
+
+def _curve(p: Floats, right: Mask) -> List[Tuple[float, float]]:
+    if not len(p):
+        return []
+    at = np.arange(1, POINTS + 1) / POINTS
+    return list(zip(at.tolist(), risk_coverage(p, right, at).tolist(), strict=True))
+
+
+def _uncertain(judgement: Judgement) -> List[Uncertain]:
+    """Sentences of the largest entropy, the least certain first."""
+    reading = judgement.reading
+    if not len(reading.ends):
+        return []
+    entropies = np.bincount(reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends))
+    p = np.exp(np.minimum(reading.best_scores - reading.posterior.log_z, 0.0))
+    rows = []
+    for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
+        end, start = int(reading.ends[s]), int(reading.ends[s] - reading.lengths[s])
+        words = [reading.text(i) for i in range(start, end)]
+        right = bool((reading.best[start:end] == judgement.gold[start:end]).all())
+        rows.append(Uncertain(reading.token(start)[0], words, float(entropies[s]), float(p[s]), right))
+    return rows
+
+
+def _comparison(
+    docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items], other_docs: Sequence[Doc], attribute: str
+) -> Optional[Comparison]:
+    """None if the other pipeline writes nothing of the kind."""
+    other = [items_of(doc, attribute) for doc in other_docs]
+    if not any(label for items in other for _, _, label in items):
+        return None
+    a, b, is_span = counts(docs, gold, guess), counts(docs, gold, other), attribute.startswith("spans.")
+    score = f_score if is_span else accuracy
+    changed: Dict[bool, List[Place]] = {True: [], False: []}
+    right: List[Tuple[bool, bool]] = []
+    for number, (of_gold, of_guess, of_other) in enumerate(zip(gold, guess, other, strict=True)):
+        ours, theirs = ({item[:2]: item[2] for item in items} for items in (of_guess, of_other))
+        for first, end, label in of_gold:
+            both = ours.get((first, end)) == label, theirs.get((first, end)) == label
+            right += [both] if label else []
+            if label and both[0] != both[1]:
+                wrong = (theirs if both[0] else ours).get((first, end), OUTSIDE)
+                changed[both[1]].append(place_of(docs[number], number, first, end, label, wrong))
+    hits = np.array(right, bool).reshape(-1, 2)
+    return Comparison(
+        share(b, score, int(b[:, 2].sum())),
+        paired_bootstrap(a, b, score),
+        None if is_span else mcnemar(hits[:, 0], hits[:, 1]),
+        changed[True][:MOST],
+        changed[False][:MOST],
+    )

@@ -1,0 +1,131 @@
+"""What `hoseq report` writes: the same object as a page, as Markdown and as JSON."""
+
+import platform
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Config
+
+from ..compaction.pipeline import dev_examples
+from ..curation.folds import examples_of, trained
+from ..readers.annotated import annotated_corpus
+from .evaluation import Layer, Share, evaluated
+from .pages import rendered
+
+SHARES = (0.125, 0.25, 0.5, 1.0)  # of the training corpus, of a learning curve
+
+
+class Point(NamedTuple):
+    """Of a learning curve: texts of the training corpus, and the first score of each layer."""
+
+    docs: int
+    scores: Dict[str, Share]
+
+
+class Report(NamedTuple):
+    """model, data, against: names. tokens, sentences, docs: of the data. curve: if it was asked for."""
+
+    title: str
+    model: str
+    data: str
+    against: Optional[str]
+    docs: int
+    sentences: int
+    tokens: int
+    versions: Dict[str, str]
+    layers: List[Layer]
+    curve: List[Point]
+
+
+def report(
+    nlp: Language,
+    examples: Sequence[Example],
+    *,
+    model: str,
+    data: str,
+    against: Optional[Tuple[str, Language]] = None,
+    train: Optional[Sequence[Doc]] = None,
+    curve: Optional[Path] = None,
+) -> Report:
+    """examples: of the data; predicted docs with what the pipeline is given. against: the name of another pipeline, and
+    that. train: the training corpus. curve: a folder for trainings of the pipeline's config on shares of it."""
+    other = None
+    if against is not None:
+        other = list(against[1].pipe(eg.predicted.copy() for eg in _read_by(against[1], examples)))
+    known = None if train is None else {token.text for doc in train for token in doc}
+    layers = evaluated(nlp, examples, known, other)
+    references = [eg.reference for eg in examples]
+    n_sentences = sum(len(list(doc.sents)) if doc.has_annotation("SENT_START") else 1 for doc in references)
+    return Report(
+        title=f"{model} on {data}",
+        model=model,
+        data=data,
+        against=None if against is None else against[0],
+        docs=len(references),
+        sentences=n_sentences,
+        tokens=sum(map(len, references)),
+        versions={
+            "Python": platform.python_version(),
+            "spaCy": spacy.__version__,
+            "NumPy": np.__version__,
+        },
+        layers=layers,
+        curve=[] if curve is None else learning_curve(nlp.config, train or [], references, curve),
+    )
+
+
+def learning_curve(config: Config, train: Sequence[Doc], test: Sequence[Doc], folder: Path) -> List[Point]:
+    """Trainings of a config on shares of the training corpus, drawn at random, each in those after it."""
+    order = np.random.default_rng(0).permutation(len(train)).tolist()
+    points = []
+    for part in SHARES:
+        docs = [train[i] for i in order[: max(2, round(part * len(train)))]]
+        nlp = trained(config, docs, folder / f"{len(docs)}")
+        layers = evaluated(nlp, examples_of(nlp, test, folder))
+        points.append(Point(len(docs), {layer.component: next(iter(layer.scores.values())) for layer in layers}))
+    return points
+
+
+def examples_in(nlp: Language, path: Path) -> List[Example]:
+    """As the pipeline's config reads its development corpus, if that keeps the tokens; else words and sentences."""
+    try:
+        examples = dev_examples(nlp, path)
+    except (ValueError, KeyError):
+        examples = []
+    if not examples or any([t.text for t in eg.x] != [t.text for t in eg.y] for eg in examples):
+        examples = list(annotated_corpus(path, [])(nlp))
+    return examples
+
+
+def _read_by(nlp: Language, examples: Sequence[Example]) -> List[Example]:
+    """The same predicted docs with the vocabulary of another pipeline."""
+    copies = []
+    for eg in examples:
+        doc = Doc(nlp.vocab).from_bytes(eg.predicted.to_bytes())
+        copies.append(Example(doc, eg.reference))
+    return copies
+
+
+def as_json(value: Any) -> Any:
+    """A report as plain dictionaries and lists."""
+    if hasattr(value, "_asdict"):
+        return {name: as_json(part) for name, part in value._asdict().items()}
+    if isinstance(value, dict):
+        return {name: as_json(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(part) for part in value]
+    return value
+
+
+def as_page(found: Report) -> str:
+    """A page of HTML that needs no network."""
+    return rendered("report.html.jinja", **found._asdict())
+
+
+def as_markdown(found: Report) -> str:
+    return rendered("report.md.jinja", **found._asdict())

@@ -1,0 +1,151 @@
+"""What is right and what is wrong: counts, scores with intervals, labels, confusions."""
+
+from collections import Counter
+from typing import Callable, Dict, List, NamedTuple, Sequence, Set, Tuple
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..arrays import Floats
+from ..components.annotation import TokenLabels
+from ..features.sequences import sentence_starts
+from .places import Place, place_of
+from .significance import f_score, interval
+
+MOST = 20  # pairs of labels
+OUTSIDE = "-"  # where there is no span
+Items = List[Tuple[int, int, str]]  # of a Doc: tokens or spans, first <= i < end, with their label
+
+
+class Share(NamedTuple):
+    """value: of n. low, high: the 95 per cent interval."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class LabelScore(NamedTuple):
+    """gold, found: how often it is annotated, and predicted."""
+
+    label: str
+    precision: float
+    recall: float
+    f: float
+    gold: int
+    found: int
+
+
+class Confusion(NamedTuple):
+    """gold is n times taken for guess."""
+
+    gold: str
+    guess: str
+    n: int
+    examples: List[Place]
+
+
+def items_of(doc: Doc, attribute: str) -> Items:
+    """The labels of a Doc: tokens or spans, each with its first token and end; "" = a token without a label."""
+    if attribute.startswith("spans."):
+        key = attribute.partition(".")[2]
+        spans = doc.spans[key] if key in doc.spans else doc.ents
+        return [(span.start, span.end, span.label_) for span in spans]
+    strings = doc.vocab.strings
+    values = TokenLabels(attribute, "").read(doc).tolist()
+    spaces = doc.to_array("IS_SPACE").tolist() if len(doc) else []
+    return [
+        (i, i + 1, strings[v] if v else "")
+        for i, (v, space) in enumerate(zip(values, spaces, strict=True))
+        if not space
+    ]
+
+
+def counts(docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]) -> Floats:
+    """Of each sentence (S, 3): items that are right, found, and gold. Tokens that are not annotated are none."""
+    rows = [np.zeros((0, 3))]
+    for doc, of_gold, of_guess in zip(docs, gold, guess, strict=True):
+        annotated, found = _asked(of_gold, of_guess)
+        number = np.cumsum(sentence_starts(doc)) - 1
+        columns = [
+            np.bincount(number[[item[0] for item in items]], minlength=number[-1] + 1 if len(doc) else 0)
+            for items in (annotated & found, found, annotated)
+        ]
+        rows.append(np.stack(columns, axis=1).astype(float))
+    return np.concatenate(rows)
+
+
+def _asked(of_gold: Items, of_guess: Items) -> "Tuple[Set[Tuple[int, int, str]], Set[Tuple[int, int, str]]]":
+    """What is annotated, and what was found there: not where the annotation says nothing."""
+    open_places = {item[:2] for item in of_gold if not item[2]}
+    return {item for item in of_gold if item[2]}, {item for item in of_guess if item[:2] not in open_places}
+
+
+def accuracy(sums: Floats) -> Floats:
+    """Of (n, 3) sums of `counts`: the share of gold items that are right."""
+    return np.asarray(sums[:, 0] / np.maximum(1, sums[:, 2]))
+
+
+def _precision(sums: Floats) -> Floats:
+    return np.asarray(sums[:, 0] / np.maximum(1, sums[:, 1]))
+
+
+def scores_of(of_sentence: Floats, is_span: bool) -> Dict[str, Share]:
+    n = int(of_sentence[:, 2].sum())
+    functions: Dict[str, Callable[[Floats], Floats]] = {"accuracy": accuracy}
+    if is_span:
+        functions = {"precision": _precision, "recall": accuracy, "f": f_score}
+    scores = {name: share(of_sentence, function, n) for name, function in functions.items()}
+    right = (of_sentence == of_sentence[:, :1]).all(axis=1)
+    whole = np.stack([right, np.ones(len(right)), np.ones(len(right))], axis=1).astype(float)
+    return {**scores, "sentences": share(whole, accuracy, len(whole))}
+
+
+def share(of_sentence: Floats, score: Callable[[Floats], Floats], n: int) -> Share:
+    low, high = interval(of_sentence, score)
+    return Share(float(score(of_sentence.sum(axis=0, keepdims=True))[0]), low, high, n)
+
+
+def by_knowledge(
+    docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items], known: Set[str]
+) -> Dict[str, Share]:
+    shares = {}
+    for name, is_known in (("known words", True), ("unknown words", False)):
+        some = [
+            [item if (doc[item[0]].text in known) == is_known else (*item[:2], "") for item in items]
+            for doc, items in zip(docs, gold, strict=True)
+        ]
+        of_sentence = counts(docs, some, guess)
+        shares[name] = share(of_sentence, accuracy, int(of_sentence[:, 2].sum()))
+    return shares
+
+
+def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelScore]:
+    """Of each label, the most frequent first."""
+    annotated, predicted = zip(*map(_asked, gold, guess), strict=True) if gold else ((), ())
+    n_gold = Counter(item[2] for items in annotated for item in items)
+    n_found = Counter(item[2] for items in predicted for item in items)
+    n_right = Counter(item[2] for a, b in zip(annotated, predicted, strict=True) for item in a & b)
+    rows = []
+    for label in sorted({*n_gold, *n_found} - {""}, key=lambda name: (-n_gold[name], name)):
+        right, found, there = n_right[label], n_found[label], n_gold[label]
+        f = 2 * right / max(1, found + there)
+        rows.append(LabelScore(label, right / max(1, found), right / max(1, there), f, there, found))
+    return rows
+
+
+def confusions_of(docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]) -> List[Confusion]:
+    """Items of the same tokens with another label; a span that is missing, or too much, is confused with none."""
+    places: Dict[Tuple[str, str], List[Tuple[int, int, int]]] = {}
+    for number, (of_gold, of_guess) in enumerate(zip(gold, guess, strict=True)):
+        labels, others = ({item[:2]: item[2] for item in items} for items in (of_gold, of_guess))
+        for at in sorted({*labels, *others}):
+            pair = labels.get(at, OUTSIDE), others.get(at, OUTSIDE)
+            if pair[0] and pair[0] != pair[1]:
+                places.setdefault(pair, []).append((number, *at))
+    ordered = sorted(places.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return [
+        Confusion(*pair, len(where), [place_of(docs[i], i, first, end, *pair) for i, first, end in where[:3]])
+        for pair, where in ordered[:MOST]
+    ]

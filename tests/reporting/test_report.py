@@ -1,0 +1,164 @@
+"""`hoseq report`: one object, as a page, as Markdown and as JSON."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.reporting.evaluation import evaluated
+from spacy_hoseq.reporting.report import as_json, as_markdown, as_page, examples_in, learning_curve, report
+from spacy_hoseq.reporting.significance import f_score, interval
+
+from ..chunk_corpus import QUICK, doc_of, sentences
+from ..components import chunker_helpers, helpers
+from ..repository import config_of
+
+WORDS = [("the <script> dog runs .", "D A N V ."), ("she runs & sleeps .", "N V N V ."), *helpers.CORPUS[:3]]
+
+
+def examples():
+    return helpers.examples_of(helpers.ready("log_likelihood"), WORDS)
+
+
+def made(**settings):
+    nlp = helpers.ready("log_likelihood")
+    return report(nlp, examples(), model="m<1>", data="d.spacy", **settings)
+
+
+class Reader(HTMLParser):
+    """Which elements a page has, and its words."""
+
+    void = {"meta", "input", "br"}
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.open, self.words = [], [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_figures_are_those_of_spacys_scorer():
+    nlp = helpers.ready("log_likelihood")
+    (layer,) = evaluated(nlp, examples(), {"the", "she"})
+    assert layer.scores["accuracy"].value == pytest.approx(nlp.evaluate(examples())["tag_acc"])
+    n = {name: share.n for name, share in layer.scores.items()}
+    assert n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3 and n["sentences"] == 5
+    assert sum(layer.calibration.counts) == n["accuracy"]
+    assert layer.calibration.curve[-1] == (1.0, pytest.approx(1 - layer.scores["accuracy"].value))
+    entropies = [row.entropy for row in layer.uncertain]
+    assert entropies == sorted(entropies, reverse=True) and len(entropies) == 5
+    assert 0 < layer.uncertain[0].p < 1
+
+
+def test_layers_of_a_pipeline_with_chunks():
+    nlp = chunker_helpers.ready("marginals")
+    tags, chunks = evaluated(nlp, chunker_helpers.examples_of(nlp))
+    assert (tags.attribute, chunks.attribute) == ("tag", "spans.chunks")
+    found = nlp.evaluate(chunker_helpers.examples_of(nlp))
+    assert chunks.scores["f"].value == pytest.approx(found["spans_chunks_f"])
+    assert sum(chunks.calibration.counts) == sum(map(len, chunker_helpers.gold())) and chunks.calibration.brier is None
+    (_, other) = evaluated(
+        nlp, chunker_helpers.examples_of(nlp), other=[eg.predicted for eg in chunker_helpers.examples_of(nlp)]
+    )
+    assert other.comparison is None, "it writes no chunks"
+
+
+def test_another_pipeline_is_compared():
+    worse = helpers.trained("log_likelihood", n_updates=1)
+    (layer,) = made(against=("worse", worse)).layers
+    (alone,) = evaluated(worse, helpers.examples_of(worse, WORDS))
+    comparison = layer.comparison
+    assert comparison.score == alone.scores["accuracy"]
+    assert comparison.difference.gain == pytest.approx(alone.scores["accuracy"].value - layer.scores["accuracy"].value)
+    assert comparison.tokens.gained - comparison.tokens.lost == round(24 * comparison.difference.gain)
+    assert len(comparison.lost) == comparison.tokens.lost and len(comparison.gained) == comparison.tokens.gained
+
+
+def test_page_and_markdown_and_json_say_the_same():
+    found = made(train=[eg.reference for eg in examples()][:1])
+    value = f"{100 * found.layers[0].scores['accuracy'].value:.2f}"
+    page = Reader(as_page(found))
+    assert not page.open and value in page.words and "m<1> on d.spacy" in page.words
+    assert f"| accuracy | {value} (" in as_markdown(found)
+    plain = srsly.json_loads(srsly.json_dumps(as_json(found)))
+    assert f"{100 * plain['layers'][0]['scores']['accuracy']['value']:.2f}" == value
+    assert plain["layers"][0]["labels"][0] == {
+        **found.layers[0].labels[0]._asdict(),
+        **{name: pytest.approx(getattr(found.layers[0].labels[0], name)) for name in ("precision", "recall", "f")},
+    }
+
+
+def test_words_stay_words_and_nothing_is_loaded():
+    page = Reader(as_page(made(against=("other", helpers.trained(n_updates=1)))))
+    assert "<script>" in page.words and "script" not in [tag for tag, _ in page.elements]
+    assert not {"src", "href"} & {name for tag, attrs in page.elements for name in attrs if tag != "a"}
+    assert "<script>" not in as_markdown(made())
+    titles = [attrs.get("aria-label") for tag, attrs in page.elements if tag == "svg"]
+    assert len(titles) == 2 and all(titles)
+
+
+def test_interval_is_that_of_a_mean():
+    right = (np.arange(400) % 4 > 0).astype(float)
+    low, high = interval(np.stack([right, np.ones(400)], axis=1), lambda sums: sums[:, 0] / sums[:, 1])
+    deviation = np.sqrt(0.75 * 0.25 / 400)
+    assert (low, high) == pytest.approx((0.75 - 1.96 * deviation, 0.75 + 1.96 * deviation), abs=0.006)
+    assert interval(np.zeros((0, 3)), f_score) == (0.0, 0.0)
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["hoseq", "report", *map(str, arguments)])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_command(tmp_path):
+    nlp = helpers.ready("log_likelihood")
+    nlp.to_disk(tmp_path / "model")
+    DocBin(docs=[eg.reference for eg in examples()]).to_disk(tmp_path / "data.spacy")
+    data = tmp_path / "data.spacy"
+    code, output = run(tmp_path / "model", data, "--train", data, "--against", tmp_path / "model", "-o", tmp_path / "r")
+    assert code == 0 and "accuracy" in output, output
+    saved = srsly.read_json(tmp_path / "r" / "report.json")
+    assert saved["docs"] == 5 and saved["layers"][0]["comparison"]["tokens"] == {"gained": 0, "lost": 0, "p": 1.0}
+    assert (tmp_path / "r" / "report.md").exists() and (tmp_path / "r" / "report.html").exists()
+    code, output = run(tmp_path / "model", data, "--curve", "-o", tmp_path / "none")
+    assert code == 1 and "[HS156]" in output and not (tmp_path / "none").exists()
+
+
+@pytest.mark.long
+def test_learning_curve(tmp_path):
+    nlp = spacy.blank("en")
+    docs = [doc_of(nlp.vocab, text) for text in sentences()[:40]]
+    config = config_of("crf", QUICK)
+    points = learning_curve(config, docs[:30], docs[30:], tmp_path)
+    assert [point.docs for point in points] == [4, 8, 15, 30]
+    scores = [point.scores["hoseq_tagger"].value for point in points]
+    assert scores[0] < scores[-1] > 0.9
+
+
+def test_texts_whose_tokens_the_reader_would_change(tmp_path):
+    nlp = helpers.ready("log_likelihood")
+    doc = Doc(nlp.vocab, words=["can", "not", "run"], spaces=[False, True, False], tags=["V", "R", "V"])
+    DocBin(docs=[doc]).to_disk(tmp_path / "data.spacy")
+    (example,) = examples_in(nlp, tmp_path / "data.spacy")
+    assert isinstance(example, Example) and [t.text for t in example.predicted] == ["can", "not", "run"]
+    assert not example.predicted.has_annotation("TAG")
