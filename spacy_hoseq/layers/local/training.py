@@ -3,6 +3,10 @@
 Every classifier learns p(y_i | o, gold labels of the neighbours that it sees) by itself, from the same rows of
 features. With n processes the classifiers are dealt out to this one and n - 1 workers, which hold their weights and
 hand over the finished ones when asked. Results do not depend on the number of processes.
+
+Most tokens are easy, and soon have next to no gradient. With the error e = 1 - p(gold) of a token, its gradient is
+taken with probability min(1, e / SURE), and then max(1, SURE / e) times: what is expected is the sum over all tokens,
+so that the weights go where they would go (importance sampling, as Zhao & Zhang 2015 have it). The loss is of all.
 """
 
 import multiprocessing
@@ -16,11 +20,13 @@ from thinc.api import NumpyOps
 
 from ...arrays import Floats32, Ints
 from ...errors import Errors
-from ...learning.gradients import merge_gradients
+from ...learning.gradients import RowGradient, merge_gradients
 from ...learning.inequality import InequalityWeights
-from ...learning.parameter import to_storage
+from ...learning.parameter import UsedCells, to_storage
 from ..weights.row_sums import add_rows
 from .features import TrainingRows
+
+SURE = 0.1  # error below which a token is learnt from now and then
 
 
 class Batch(NamedTuple):
@@ -54,10 +60,13 @@ class ClassifierSetup(NamedTuple):
 
 
 class LocalClassifier:
-    """One classifier in training. In its table the groups follow each other, each closed by a row of zeros."""
+    """One classifier in training. In its table the groups follow each other, each closed by a row of zeros.
 
-    def __init__(self, setup: ClassifierSetup) -> None:
-        self.visible = setup.visible
+    sure (float): error below which a token is learnt from now and then; 0 = always from all.
+    """
+
+    def __init__(self, setup: ClassifierSetup, sure: float = SURE) -> None:
+        self.visible, self._sure = setup.visible, np.float32(sure)
         self._groups = setup.groups
         self._starts = group_starts(setup.sizes)
         n_rows = self._starts[-1]
@@ -69,7 +78,7 @@ class LocalClassifier:
         self._rng = np.random.default_rng([setup.seed, setup.visible])
         self._touched = np.zeros(n_rows, bool)
         self._place = np.zeros(n_rows, np.int32)
-        self._pending: List[Tuple[NDArray[Any], NDArray[Any]]] = []
+        self._pending: List[RowGradient] = []
         self._n_tokens = 0
 
     def gradient(self, batch: Batch, drop: float) -> float:
@@ -81,25 +90,35 @@ class LocalClassifier:
         if drop:
             rows[self._rng.random(rows.shape, dtype=np.float32) < drop] = self._nothing[0]
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        scores = add_rows(self._weights.values, rows)
+        scores *= scale
+        loss, d_scores = log_loss(scores, batch.gold[use])
+        at, times = self._learnt_from(-d_scores[np.arange(len(use)), batch.gold[use]])
+        d_scores = d_scores.take(at, axis=0)
+        d_scores *= (scale * times)[:, None]
+        self._pending.append(self._row_gradient(rows.take(at, axis=1), d_scores))
+        self._n_tokens += len(use)
+        return loss
+
+    def _learnt_from(self, errors: Floats32) -> Tuple[Ints, Floats32]:
+        """RETURNS the tokens whose gradient is taken, and how many times."""
+        at = np.flatnonzero(self._rng.random(errors.shape, dtype=np.float32) * self._sure < errors)
+        times: Floats32 = np.maximum(1, self._sure / errors.take(at))
+        return at, times
+
+    def _row_gradient(self, rows: NDArray[np.int32], d_scores: Floats32) -> RowGradient:
+        """rows (K, n), d_scores (n, L). RETURNS distinct rows, without the closing ones, and their gradient."""
         self._touched[rows] = True
         self._touched[self._nothing] = False
         distinct = np.flatnonzero(self._touched)
         self._touched[distinct] = False
         self._place[self._nothing] = len(distinct)
         self._place[distinct] = np.arange(len(distinct))
-        local = self._place[rows]
-        table = self._weights.read(distinct)
-        scores = add_rows(np.concatenate([table, np.zeros((1, table.shape[1]), np.float32)]), local)
-        scores *= scale
-        loss, d_scores = log_loss(scores, batch.gold[use])
-        gradient = np.zeros((len(distinct) + 1, table.shape[1]), np.float32)
+        gradient = np.zeros((len(distinct) + 1, d_scores.shape[1]), np.float32)
         ops = NumpyOps()
-        d_scores *= scale
-        for row in local:
+        for row in self._place[rows]:
             ops.scatter_add(gradient, row, d_scores)
-        self._pending.append((distinct, gradient[:-1]))
-        self._n_tokens += len(use)
-        return loss
+        return distinct, gradient[:-1]
 
     def step(self) -> None:
         """Learn from the gradients kept."""
@@ -218,12 +237,12 @@ def group_starts(sizes: Sequence[int]) -> Ints:
     return np.cumsum([0, *(size + 1 for size in sizes)]).astype(np.intp)
 
 
-def sparse_rows(values: Floats32) -> SparseRows:
+def sparse_rows(weights: UsedCells) -> SparseRows:
     """Rows with weights that are not zero once rounded for storage."""
-    used = np.flatnonzero(values.any(axis=1))
-    stored = to_storage(values[used])
+    _, rows, values, _ = weights.rows()
+    stored = to_storage(values)
     keep = stored.any(axis=1)
-    return SparseRows(used[keep].astype(np.int32), stored[keep])
+    return SparseRows(rows[keep].astype(np.int32), stored[keep])
 
 
 def log_loss(scores: Floats32, gold: Ints) -> Tuple[float, Floats32]:

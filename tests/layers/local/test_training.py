@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.layers.local.training import LocalClassifier, LocalTraining, SparseRows, log_loss, sparse_rows
+from spacy_hoseq.learning.parameter import UsedCells
 
 from ..helpers import doc_of
 from .models import OFFSETS, L, Problem, Text, ready
@@ -42,7 +43,7 @@ def equal(one, other):
 def start(problem, visible, **settings):
     """A classifier with random weights, and these."""
     W = problem.random_weights(visible)
-    return LocalClassifier(problem.setup(visible, W, **settings)), W
+    return LocalClassifier(problem.setup(visible, W, **settings), sure=0), W
 
 
 def test_log_loss_is_that_of_finite_differences():
@@ -76,14 +77,14 @@ def test_loss_is_that_of_the_definition(order, visible):
 
 
 def held(classifier):
-    """G does not move: it is so large that no gradient counts beside it."""
-    classifier._weights._squares[:] = 1e12
+    """G does not move: it is 1e12, so large that no gradient counts beside it. The learning rate is to be 1e12."""
+    classifier._weights._rates[:] = 1e6
     return classifier
 
 
 def applied_gradient(problem, visible, W, texts):
     """What `step` makes of the gradients of some texts: with G held constant, weights move by -1e6 times them."""
-    classifier = held(LocalClassifier(problem.setup(visible, W, learn_rate=1e12)))
+    classifier = held(LocalClassifier(problem.setup(visible, W, learn_rate=1e12), sure=0))
     for text in texts:
         classifier.gradient(problem.batch_of(text), 0.0)
     classifier.step()
@@ -116,6 +117,34 @@ def test_gradients_of_several_batches_add_up():
     found = applied_gradient(problem, visible, W, texts)
     for f in W:
         assert found[f] == pytest.approx(sum(gradient[f] for gradient in expected), rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("sure", [0.3, 0.9])
+def test_expected_gradient_of_easy_tokens_is_that_of_all(sure):
+    """4000 tokens with e = 1 - p(gold) = 0.12: about 4000 e / sure of them are learnt from, sure / e times each."""
+    problem = Problem(1, templates=["bias"], unknown=0)
+    W = {f: np.array([2.0, 0.0, -2.0]) for f in problem.row_of}
+    (w,) = W.values()
+    p = np.exp(w) / np.exp(w).sum()
+    batch = problem.batch_of(Text([doc_of("cat " * 4000)], np.zeros(4000), 1))
+    classifier = held(LocalClassifier(problem.setup(0, W, learn_rate=1e12), sure=sure))
+    assert classifier.gradient(batch, 0.0) == pytest.approx(-4000 * np.log(p[0]), rel=1e-5), "the loss is of all"
+    classifier.step()
+    (after,) = problem.unpacked(classifier.finish(), 0).values()
+    times = (w - after) / 1e6 / (p - [1, 0, 0])
+    n_tokens = times * (1 - p[0]) / sure
+    assert n_tokens == pytest.approx(np.round(n_tokens), abs=0.1), "of so many tokens"
+    assert not np.allclose(times, 4000, rtol=1e-4) and times == pytest.approx(np.full(L, 4000), rel=0.1)
+
+
+def test_hard_tokens_are_all_learnt_from_once():
+    problem = ready(2)
+    W = problem.random_weights(3)
+    one, other = (LocalClassifier(problem.setup(3, W), sure=sure) for sure in (1e-4, 0))
+    for classifier in (one, other):
+        classifier.gradient(problem.batch, 0.0)
+        classifier.step()
+    assert equal(one.finish(), other.finish())
 
 
 def test_step_learns_once():
@@ -200,7 +229,7 @@ def biased(n=4000):
     problem = Problem(1, templates=["bias"], unknown=0)
     W = {f: np.array([2.0, 0.0, -1.0]) for f in problem.row_of}
     (f,), batch = W, problem.batch_of(Text([doc_of("cat " * n)], np.zeros(n), 1))
-    return problem, held(LocalClassifier(problem.setup(0, W, learn_rate=1e12))), W[f], batch
+    return problem, held(LocalClassifier(problem.setup(0, W, learn_rate=1e12), sure=0)), W[f], batch
 
 
 @pytest.mark.parametrize("drop", [0.1, 0.25, 0.5])
@@ -276,10 +305,11 @@ def test_converged_classifier_satisfies_the_inequality_constraints(visible, widt
 
 
 def test_sparse_rows():
-    found = sparse_rows(np.array([[0, 0], [0, -2], [1e-9, 0], [0, 0], [0.1, 3]], np.float32))
+    found = sparse_rows(UsedCells((5, 2), np.array([3, 4, 8, 9]), np.array([-2, 1e-9, 0.1, 3], np.float32)))
     assert found.rows.tolist() == [1, 4] and found.rows.dtype == np.int32
     assert found.values.tolist() == [[0, -2], [np.float16(0.1), 3]] and found.values.dtype == np.float16
-    assert sparse_rows(np.array([[1e5, 0.1]], np.float32)).values.tolist() == [[1e5, np.float32(0.1)]]
+    large = UsedCells((1, 2), np.array([0, 1]), np.array([1e5, 0.1], np.float32))
+    assert sparse_rows(large).values.tolist() == [[1e5, np.float32(0.1)]]
 
 
 def processes(n_process, order=1, n_updates=4, drop=0.3, finish_at=()):
@@ -312,7 +342,7 @@ def test_losses_and_weights_are_those_of_single_classifiers():
     losses, found, _ = processes(1, drop=0.0)
     total = np.zeros(4)
     for visible in range(4):
-        classifier = LocalClassifier(problem.setup(visible, width=0.2, learn_rate=0.5))
+        classifier = LocalClassifier(problem.setup(visible, width=0.2, learn_rate=0.5, seed=7))
         for i in range(4):
             total[i] += classifier.gradient(problem.batch, 0.0)
             classifier.step()
