@@ -26,6 +26,7 @@ CONTENTS = {
         "tasks/partial-annotation",
         "tasks/probabilities",
         "tasks/how-sure",
+        "tasks/why",
         "tasks/errors",
         "tasks/select",
         "tasks/report",

@@ -1,6 +1,6 @@
 """`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them to spaCy's."""
 
-from . import apply, calibrate, compact, convert, find_errors, init, package, report, select, tag
+from . import apply, calibrate, compact, convert, explain, find_errors, init, package, report, select, tag
 from .app import hoseq_cli
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "calibrate",
     "compact",
     "convert",
+    "explain",
     "find_errors",
     "hoseq_cli",
     "init",

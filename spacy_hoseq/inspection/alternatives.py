@@ -8,8 +8,9 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ..arrays import AnyFloats, Floats, Mask
-from ..decoders.posterior import best_with, posterior_of
-from ..decoders.problem import Potentials
+from ..decoders.exact import exact_labels
+from ..decoders.posterior import posterior_of
+from ..decoders.problem import Potentials, path_score
 from .features import Feature, features_at
 from .reading import Reading
 
@@ -140,15 +141,16 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
         allowed &= one.allowed
     for i, (w, y) in enumerate(cases):
         allowed[i, w - start] = np.arange(n_labels) == y
-    scores = np.tile(one.scores, (len(cases), 1, 1))
-    with_each = best_with(copies(one, scores, allowed))[word - start :: n_tokens]  # (cases, L)
+    variants = copies(one, np.tile(one.scores, (len(cases), 1, 1)), allowed)
+    labels = exact_labels(variants)
+    instead_of, scores = labels[word - start :: n_tokens], path_score(variants, labels)
     turns: List[Turn] = []
     for w in near:
-        turned = [i for i, case in enumerate(cases) if case[0] == w and with_each[i].argmax() != label]
+        turned = [i for i, case in enumerate(cases) if case[0] == w and instead_of[i] != label]
         if turned:
             i = max(turned, key=lambda i: nodes[cases[i]])
-            y, instead = cases[i][1], int(with_each[i].argmax())
-            cost = float(reading.best_scores[sentence] - with_each[i, instead])
+            y, instead = cases[i][1], int(instead_of[i])
+            cost = float(reading.best_scores[sentence] - scores[i])
             token = reading.token(w)[1]
             name = reading.labels
             turns.append(Turn(token, reading.text(w), name[y], float(nodes[w, y]), name[instead], cost))

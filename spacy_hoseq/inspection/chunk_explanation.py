@@ -27,7 +27,12 @@ def explain_span(pipe: HoseqChunker, span: Span, against: Optional[str] = None) 
 
     RAISES ValueError [HS140, HS141]; [HS146]: no label of the component, or one that cannot be there.
     """
-    reading = Reading(pipe, [span.doc])
+    return explain_chunk(Reading(pipe, [span.doc]), span, against)
+
+
+def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -> Explanation:
+    """Of the first Doc of a reading."""
+    pipe: HoseqChunker = reading.pipe
     first, last = reading.word(0, span.start), reading.word(0, span.end - 1)
     one, words, best = sentence_at(reading, first)
     at, n = first - words.start, last - first + 1

@@ -42,7 +42,7 @@ def how_sure(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] 
     RAISES ValueError [HS140, HS142] as `certainties`.
     """
     register()
-    chosen = [name for name, pipe in nlp.pipeline if _can_tell(pipe)] if names is None else list(names)
+    chosen = [name for name, pipe in nlp.pipeline if can_tell(pipe)] if names is None else list(names)
     for batch in minibatch(docs, BATCH):
         for name in chosen:
             pipe: Any = nlp.get_pipe(name)
@@ -64,7 +64,8 @@ def register() -> None:
             kind.set_extension(NAME, getter=getter)
 
 
-def _can_tell(pipe: Any) -> bool:
+def can_tell(pipe: Any) -> bool:
+    """Whether it is a component whose decisions can be looked into."""
     decides = isinstance(pipe, HoseqBidirectionalTagger) and pipe.cfg["strategy"] in GREEDY
     return decides or isinstance(pipe, StructuredComponent)
 

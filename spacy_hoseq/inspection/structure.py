@@ -7,16 +7,24 @@ import numpy as np
 from ..arrays import Ints, Labels
 from ..decoders.problem import Potentials, matching
 
+OTHERWISE = "(otherwise)"  # of what the other labelling has
 Piece = Tuple[str, str, int, float]  # kind, name, place, value
 
 
 def structure_terms(one: Potentials, labels: Labels, others: Labels, names: Sequence[str]) -> List[Piece]:
-    """One sentence. Of what both labellings have nothing is said."""
+    """One sentence. Of what both labellings have nothing is said; what only the others have is said to be so."""
     totals: Dict[Tuple[str, str, int], float] = {}
+    own = set()
     for sign, of in ((1.0, labels), (-1.0, others)):
         for kind, name, place, value in [*_pairs(one, of, names), *_patterns(one, of, names), *_spans(one, of, names)]:
             totals[kind, name, place] = totals.get((kind, name, place), 0.0) + sign * value
-    return [(*key, value) for key, value in totals.items() if value]
+            if sign > 0:
+                own.add((kind, name, place))
+    return [
+        (kind, name if (kind, name, place) in own else f"{name} {OTHERWISE}", place, value)
+        for (kind, name, place), value in totals.items()
+        if value
+    ]
 
 
 def _pairs(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Piece]:

@@ -1,0 +1,131 @@
+"""Everything about a text: what pages and the command say."""
+
+import json
+
+import pytest
+import spacy
+from spacy.cli._util import app
+from spacy.tokens import Doc
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.inspection import explain, span_certainties
+from spacy_hoseq.inspection.accounts import accounts, as_data, explained
+from spacy_hoseq.reporting.explanation import account_text, explanation_page
+
+from ..components import bidirectional_helpers, chunker_helpers
+from ..components.helpers import doc_of
+
+TEXT = "the old dog sees a cat ."
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return chunker_helpers.trained("marginals", 8)
+
+
+@pytest.fixture(scope="module")
+def doc(nlp):
+    return nlp(doc_of(nlp, TEXT))
+
+
+def test_of_words(nlp, doc):
+    pipe = nlp.get_pipe("hoseq_tagger")
+    found = accounts(pipe, doc)
+    assert [(a.first, a.label) for a in found] == [(i, token.tag_) for i, token in enumerate(doc)]
+    for account in found:
+        assert account.why == explain(pipe, doc, account.first)
+        names, p = zip(*account.alternatives, strict=True)
+        assert account.label in names and list(p) == sorted(p, reverse=True) and sum(p) <= 1 + 1e-6
+    assert accounts(pipe, doc, [2]) == [found[2]]
+    with pytest.raises(ValueError, match=r"\[HS141\]"):
+        accounts(pipe, doc, [9])
+
+
+def test_of_chunks(nlp, doc):
+    pipe = nlp.get_pipe("hoseq_chunker")
+    found = accounts(pipe, doc)
+    spans = list(doc.spans["chunks"])
+    assert [(a.first, a.end, a.label) for a in found] == [(s.start, s.end, s.label_) for s in spans] and spans
+    for account, sure in zip(found, span_certainties(pipe, spans), strict=True):
+        p = dict(account.alternatives)
+        assert account.p == pytest.approx(sure.exact) == p[account.label]
+        assert sum(p.values()) == pytest.approx(1, abs=0.01)
+    assert [a.first for a in accounts(pipe, doc, [1])] == [0]
+
+
+def test_of_decisions():
+    nlp = bidirectional_helpers.ready()
+    doc = nlp(doc_of(nlp, TEXT))
+    found = accounts(nlp.get_pipe(nlp.pipe_names[0]), doc)
+    assert sorted(a.turn for a in found) == list(range(1, 8)) and [a.label for a in found] == [t.tag_ for t in doc]
+    assert "(turn " in account_text(found[0], "tagger", doc)
+
+
+def test_only_one_label_is_permitted(nlp, doc):
+    pipe = nlp.get_pipe("hoseq_tagger")
+    pipe.cfg["tag_dictionary"] = {"the": ["D"]}
+    pipe._labels_changed()
+    try:
+        found = accounts(pipe, doc)[0]
+    finally:
+        pipe.cfg["tag_dictionary"] = {}
+        pipe._labels_changed()
+    assert found.why is None and found.alternatives == [("D", pytest.approx(1.0))]
+    assert "no other label is permitted" in account_text(found, "hoseq_tagger", doc)
+    assert json.dumps(as_data(found))
+
+
+def test_components(nlp):
+    assert explained(nlp) == ["hoseq_tagger", "hoseq_chunker"]
+    assert explained(nlp, ["hoseq_chunker"]) == ["hoseq_chunker"]
+    other = spacy.blank("xx")
+    other.add_pipe("sentencizer")
+    assert explained(other) == []
+
+
+def test_text_says_what_adds_up(nlp, doc):
+    account = accounts(nlp.get_pipe("hoseq_tagger"), doc, [2])[0]
+    text = account_text(account, "hoseq_tagger", doc)
+    assert text.startswith("hoseq_tagger, 2: dog\n") and f"ahead by {account.why.difference:.3f}" in text
+    rows = [line.split()[0] for line in text.splitlines() if line.startswith("    ") and line.split()[0][0] in "+-"]
+    rows = [float(value) for value in rows if value not in ("-", "+") and not value.startswith("---")]
+    assert sum(rows) == pytest.approx(account.why.difference, abs=0.02)
+
+
+def test_words_stay_words_on_the_page(nlp):
+    doc = nlp(Doc(nlp.vocab, words=["</script><script>alert(1)</script>", "<b>", "&amp;", "\n", "cat"]))
+    page = explanation_page(nlp, [doc], title="<Text>")
+    assert page.count("<script") == 2 and "<b>" not in page.split("</style>")[1].split("<b style")[0]
+    assert "&lt;b&gt;" in page and "&amp;amp;" in page and "<title>&lt;Text&gt;</title>" in page
+    data = page.split('id="reasons">')[1].split("</script>")[0]
+    assert json.loads(data)[0]["text"] == "</script><script>alert(1)</script>"
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.fixture(scope="module")
+def folder(nlp, tmp_path_factory):
+    path = tmp_path_factory.mktemp("explain")
+    nlp.to_disk(path / "model")
+    return path
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["hoseq", "explain", *map(str, arguments)])
+    return result.exit_code, result.output
+
+
+def test_command(folder):
+    code, output = run(folder / "model", TEXT, "--token", 2, "--component", "hoseq_tagger")
+    assert code == 0 and output.startswith("hoseq_tagger, 2: dog\n"), output
+    code, output = run(folder / "model", TEXT)
+    assert code == 0 and output.count("log-odds") == 2
+    code, output = run(folder / "model", TEXT, "--json", "-t", 1, "-t", 2)
+    found = [json.loads(line) for line in output.splitlines()]
+    expected = [("hoseq_tagger", 1), ("hoseq_tagger", 2), ("hoseq_chunker", 0)]
+    assert [(a["component"], a["first"]) for a in found] == expected
+    assert found[0]["why"]["terms"][0]["kind"] in ("feature", "transition")
+    code, output = run(folder / "model", TEXT, "--html", folder / "page.html")
+    assert code == 0 and "sees" in (folder / "page.html").read_text(encoding="utf8")
+    code, output = run(folder / "model", TEXT, "-t", 99)
+    assert code == 1 and "[HS141]" in output
