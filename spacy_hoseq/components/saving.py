@@ -106,6 +106,9 @@ class SavedComponent(TrainablePipe):
             warnings.warn(Warnings.HW007.format(name=self.name, where=where), stacklevel=3)
         for label in self.labels:
             self.vocab.strings.add(label)
+        for node in self.model.walk() if data is not None else ():
+            if "prepare" in node.attrs:  # now, so that the first text takes no longer than others
+                node.attrs["prepare"](node)
 
     def _meaning(self) -> Dict[str, Any]:
         """What gives the columns of the weights their meaning, beside the config."""

@@ -11,7 +11,7 @@ from typing import Any, Callable, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyInts, Rows
+from ..arrays import AnyInts, Rows, distinct
 from .index import DenseIndex, ExactIndex
 
 Table = NDArray[Any]
@@ -58,7 +58,7 @@ class GrowingTable:
         with self._lock:
             rows = self._index.lookup(keys)
             if rows.max(initial=-1) >= self._n_rows:
-                new = np.unique(keys[rows >= self._n_rows])
+                new = distinct(keys[rows >= self._n_rows])
                 self._add(new, make(new))
                 rows = self._index.lookup(keys)
             return rows, self._table

@@ -50,8 +50,10 @@ class Structure:
             return InUse(*every, _node_weights(*every, weights))
         finished = self._finished
         if finished is None or self._weights is not weights:
-            features = every[0].without(weights == 0)
-            trie = PatternTrie(features.patterns, n_labels)
+            features, trie = every
+            if not weights.all():
+                features = features.without(weights == 0)
+                trie = PatternTrie(features.patterns, n_labels)
             node_weights = _node_weights(features, trie, weights)
             node_weights.setflags(write=False)
             finished = InUse(features, trie, node_weights)

@@ -10,7 +10,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..arrays import AnyFloats
-from ..decoders.problem import MAX_STATES, PatternTrie, Potentials, PotentialsGradient
+from ..decoders.problem import MAX_STATES, Potentials, PotentialsGradient, check_pattern
 from ..errors import Errors
 from ..features.sequences import words_of
 from ..learning.parameter import Parameter
@@ -62,6 +62,7 @@ def HigherOrderTagger(
             "structure": Structure(nonnegative, max_states, label_pairs),
             "replace_listener": replace_listener,
             "forget_words": forget_words,
+            "prepare": prepare,
         },
         shims=[WeightsShim("higher_order_tagger", partial(_problem, patterns))],
     )
@@ -99,6 +100,18 @@ def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: Iterab
         features = source.define(labels, gold)
         check_features(features, labels, gold)
         shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}
+
+
+def prepare(model: TaggerModel) -> None:
+    """Make what prediction needs of weights just loaded."""
+    shim, structure = weights_of(model), model.attrs["structure"]
+    if "trans" not in shim.parameters:
+        return
+    trans, in_use = shim.values("trans", is_train=False), None
+    if model.attrs["source"] is not None and "patterns" in shim.extra:
+        weights = shim.values("patterns", is_train=False)
+        in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=False)
+    structure.prepared(trans, in_use if in_use is not None and in_use.features.n_weights else None)
 
 
 def forget_words(model: TaggerModel) -> None:
@@ -162,7 +175,8 @@ def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
     n_rules = shim.extra.get("n_rules", max(source.n_rules, features.n_rules))  # not in files of format 2
     if source.n_rules != n_rules:
         return f"patterns of {n_rules} rules, but the config has {source.n_rules}"
-    PatternTrie(features.patterns, shape[0])
+    for pattern in features.patterns:
+        check_pattern(pattern, shape[0])
     sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
     parameter = shim.parameters["patterns"]
     fits = len(sizes) == 1 and parameter.shape == (features.n_weights,) and (features.weight_of >= 0).all()

@@ -204,7 +204,13 @@ def _by_token(tokens: Ints, n_tokens: int) -> Ints:
 
 def _best_labels(potentials: Potentials, known: ChainCells, long: Labels, tuning: Tuning) -> Tuple[Labels, Ints]:
     """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for which marginals did not
-    help."""
+    help, so that cells may be missing on their best labelling."""
+    if len(long) <= tuning.short_tokens and not np.isnan(known.log_z).any():
+        every = np.arange(len(potentials.lengths))
+        labels = decode_some(potentials, every, long, tuning)
+        has_cell = np.zeros(len(labels), bool)
+        has_cell[known.cells.tokens[known.cells.labels == labels.take(known.cells.tokens)]] = True
+        return labels, np.unique(np.repeat(every, potentials.lengths)[~has_cell])
     labels, undecided = likely_labels(potentials, known.cells, known.log_z, tuning)
     labels = np.where(np.repeat(np.isnan(known.log_z), potentials.lengths), long, labels)
     return decode_some(potentials, undecided, labels, tuning), undecided

@@ -18,7 +18,7 @@ from typing import NamedTuple, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, Floats, Ints
+from ...arrays import AnyFloats, Floats, Ints, distinct
 from ..problem import TUNING, Tuning, Weights
 
 LARGE = 1e18  # numbers up to which single precision will do
@@ -109,7 +109,7 @@ class Limits:
         known = self._known.take(labels)
         if known.all():
             return
-        missing = np.unique(labels[~known])
+        missing = distinct(labels[~known])
         before, after = (most_lost(earned, instead, missing, self._tuning) for earned, instead in self._rounded)
         margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
         for table, rows in zip(self._tables, (before + after, after, before), strict=True):

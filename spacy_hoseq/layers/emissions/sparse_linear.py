@@ -58,6 +58,7 @@ def SparseLinear(
             "index_features": index_features,
             "reads_annotation": not features.extractor.is_lexical,
             "forget_words": forget_words,
+            "prepare": prepare,
         },
         shims=[WeightsShim("sparse_linear", _problem, {"templates": sorted(map(str, features.extractor.templates))})],
     )
@@ -141,6 +142,13 @@ def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Float
         n_labels = model.get_dim("nO")  # the last row stands for "no feature"
         zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), np.zeros((0, n_labels), np.float32))
         shim.set(Parameter("table", zeros))
+
+
+def prepare(model: Emissions) -> None:
+    """Make what prediction needs of weights just loaded."""
+    shim = weights_of(model)
+    if "table" in shim.parameters:
+        model.attrs["features"].used(shim.extra, shim.used_rows("table"))
 
 
 def index_features(model: Emissions, *versions: Iterable[Sequence[Doc]]) -> None:

@@ -17,9 +17,9 @@ from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import ExactIndex
 from ...features.label_templates import LabelTemplate, label_keys
-from ...features.sequences import sequence_lengths
+from ...features.sequences import by_doc, sequence_lengths
 from ...features.templates import parse_templates
-from ...features.upstream_templates import Place, split_upstream
+from ...features.upstream_templates import split_upstream
 from ..tuning import TUNING, Tuning
 from .pair_rows import PairRows
 from .upstream import UpstreamLabels
@@ -137,9 +137,11 @@ class MarginalFeatures:
         self.templates = split_upstream(parsed)
         words = self.templates.words
         self.words = FeatureExtractor(words, tuning.word_types) if words else None
+        self._placed = list(zip(self.templates.labels, self.templates.places, strict=True))
         places = self.words.of_one_word if self.words is not None else {}
         self._word_at = {word: offset for offset, words in places.items() for word in words}
-        paired = [k for k, (of, at) in enumerate(self._placed()) if at.shape == ONE and of.word in self._word_at]
+        paired = [k for k, (of, at) in enumerate(self._placed) if at.shape == ONE and of.word in self._word_at]
+        self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]  # templates without words
         self._pair_of = {k: pair for pair, k in enumerate(paired)}  # templates of one word and one label
         self._pairs = PairRows(len(paired), tuning)
         self._known: Dict[str, Any] = {}
@@ -163,7 +165,7 @@ class MarginalFeatures:
         """Those of each template, with as many of each as there are n-grams."""
         n_tokens = int(batch.lengths.sum())
         words, keys = self._words(batch, 0, n_tokens), batch.labels.keys
-        for template, at in self._placed():
+        for template, at in self._placed:
             ngrams = batch.lattice.ngrams(at.shape, batch.labels.threshold)
             tokens = batch.lattice.tokens_at(ngrams.places - at.first)
             kept = np.flatnonzero(tokens >= 0)
@@ -187,23 +189,29 @@ class MarginalFeatures:
         rows = np.empty((len(self.templates.labels), stop - start), np.int32)
         values = np.empty(rows.shape, dtype)
         around = {at: strings[at.shape].around(lattice, at.first) for at in dict.fromkeys(self.templates.places)}
+        rows_of = self._rows_of_labels(index, keys)
         others: List[Others] = []
-        for k, (template, at) in enumerate(self._placed()):
+        for k, (_, at) in enumerate(self._placed):
             numbers, values[k], tokens, again, more = around[at]
-            tokens = tokens - start
-            if template.word < 0:
-                row_of = index.lookup(label_keys(template, NO_WORDS, keys[at.shape]))
-                row_of.take(numbers, out=rows[k], mode="clip")
-                of_more = row_of.take(more)
+            tokens, n_first = tokens - start, len(numbers)
+            asked = np.concatenate([numbers, more])
+            if k in rows_of:
+                found = rows_of[k].take(asked)
             else:
-                rows[k] = look_up(k, np.arange(stop - start), numbers)
-                of_more = look_up(k, tokens, more)
+                found = look_up(k, np.concatenate([np.arange(n_first), tokens]), asked)
+            rows[k], of_more = found[:n_first], found[n_first:]
             kept = np.flatnonzero(of_more < index.n_rows)
             again = again.take(kept)
             value = strings[at.shape].ngrams.values.take(again)
             others.append(Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again))
         columns: Any = zip(*others, strict=True)
         return Active(rows, values, Others(*map(np.concatenate, columns)), strings)
+
+    def _rows_of_labels(self, index: ExactIndex, labels: Dict[Tuple[int, ...], List[Keys]]) -> Dict[int, Rows]:
+        """Of templates without words, by number: the row of each string (U + 1,). labels: of all strings, by shape."""
+        keys = [label_keys(of, NO_WORDS, labels[at.shape]) for of, at in self._placed if of.word < 0]
+        rows = index.lookup(np.concatenate(keys)) if keys else np.zeros(0, np.int32)
+        return dict(zip(self._of_labels, by_doc(rows, keys), strict=True))
 
     def _look_up(
         self, batch: Batch, index: ExactIndex, start: int, stop: int, labels: Dict[Tuple[int, ...], List[Keys]]
@@ -216,7 +224,7 @@ class MarginalFeatures:
         def look_up(k: int, tokens: Ints, strings: Ints) -> Rows:
             if columns is None or words is None:  # no template has words
                 return np.zeros(0, np.int32)
-            template, of_labels = self.templates.labels[k], labels[self.templates.places[k].shape]
+            template, of_labels = self.templates.labels[k], labels[self._placed[k][1].shape]
             if kept is None or k not in self._pair_of:
                 keys = words.keys_between(columns, start, stop, [template.word])[0].take(tokens)
                 return index.lookup(_keys(template, keys, of_labels, strings))
@@ -236,7 +244,7 @@ class MarginalFeatures:
         places = lattice.places.take(tokens)
         wanted = np.zeros(rows.shape[1], bool)
         wanted[tokens] = True
-        for k, (_, at) in enumerate(self._placed()):
+        for k, (_, at) in enumerate(self._placed):
             first_rows = rows[k].take(tokens)
             first = np.flatnonzero(first_rows < nothing)
             more = np.flatnonzero((others.templates == k) & wanted.take(others.tokens))
@@ -249,9 +257,6 @@ class MarginalFeatures:
                 np.concatenate([first_rows.take(first), others.rows.take(more)]),
                 np.concatenate([values[k].take(at_first), others.values.take(more)]),
             )
-
-    def _placed(self) -> Iterator[Tuple[LabelTemplate, Place]]:
-        return zip(self.templates.labels, self.templates.places, strict=True)
 
     def _words(self, batch: Batch, start: int, stop: int) -> Keys:
         """Keys of the word parts of templates (P, n)."""

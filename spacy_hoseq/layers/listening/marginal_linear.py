@@ -54,6 +54,7 @@ def MarginalLinear(
             "dropout_rate": 0.0,
             "index_upstream": index_upstream,
             "forget_words": forget_words,
+            "prepare": prepare,
         },
         shims=[WeightsShim("marginal_linear", _problem, {"templates": features.names})],
     )
@@ -76,6 +77,14 @@ def index_upstream(model: Emissions, batches: Iterable[Tuple[List[Doc], Upstream
         for keys in features.keys(features.batch(docs, labels)):
             counter.add(keys)
     weights_of(model).extra = {"keys": counter.frequent(model.attrs["min_count"])}
+
+
+def prepare(model: Emissions) -> None:
+    """Make what prediction needs of weights just loaded."""
+    shim = weights_of(model)
+    if "table" in shim.parameters:
+        model.attrs["features"].index(shim.extra)
+        shim.values("table", is_train=False)
 
 
 def forget_words(model: Emissions) -> None:

@@ -160,14 +160,14 @@ class SparseTable(NamedTuple):
         if n_columns - 1 > np.iinfo(self.columns.dtype).max:  # a damaged shape, which may need all memory
             raise ValueError(UNFIT)
         rows = np.flatnonzero(self.counts)
-        table = np.zeros((len(rows), n_columns), np.float64 if self.double else np.float32)
+        table = np.zeros((len(rows) + 1, n_columns), np.float64 if self.double else np.float32)
         table[np.repeat(np.arange(len(rows)), self.counts[rows]), self.columns] = self.values
-        values, shape = table.reshape(len(rows), *self.shape[1:]), self.shape
+        room, shape = table.reshape(len(rows) + 1, *self.shape[1:]), self.shape
         if self.rows is not None:
             if len(self.rows) != len(self.counts) or (np.diff(self.rows) <= 0).any() or (self.rows < 0).any():
                 raise ValueError(UNFIT)
             rows, shape = self.rows[rows].astype(np.intp), (int(self.rows.max(initial=-1)) + 1, *self.shape[1:])
-        return UsedRows(shape, rows, values)
+        return UsedRows(shape, rows, room[:-1], room)
 
 
 def pack_array(array: NDArray[Any]) -> Dict[str, Any]:
