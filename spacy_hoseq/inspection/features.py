@@ -9,7 +9,7 @@ import numpy as np
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from ..arrays import Floats
+from ..arrays import Floats, Keys
 from ..features.attributes import Attribute, lexical_attribute, token_values
 from ..features.extract import FeatureExtractor
 from ..features.label_templates import LABEL
@@ -26,12 +26,33 @@ SMALL = 1 << 32  # numbers above are hashes of strings
 
 class Feature(NamedTuple):
     """A feature that fires at a word. name: "lower[-1] = the". word: where it fires, among all N. looks_at: at which
-    words. weights (L,): what it adds to the score of each label, with its value."""
+    words. weights (L,): what it adds to the score of each label, with its value. key: its hash in the model, 0 = none.
+    """
 
     name: str
     word: int
     looks_at: Tuple[int, ...]
     weights: Floats
+    key: int = 0
+
+
+def names_of(layer: Any, text: Words, keys: Keys) -> Dict[int, str]:
+    """What some features are called, where they fire in a text. keys: hashes."""
+    found: Dict[int, str] = {}
+    if layer.name == "sum_emissions":
+        return {key: name for part in layer.layers for key, name in names_of(part, text, keys).items()}
+    if layer.name == "marginal_linear":
+        some, every = set(keys.tolist()), range(len(text.sentence_of))
+        found = {f.key: f.name.partition(" (")[0] for f in _marginal(layer, text, every) if f.key in some}
+    if layer.name == "sparse_linear":
+        names, extractor = Names(text), layer.attrs["features"].extractor
+        there = extractor.keys_between(extractor.columns(text.words), 0, len(text.sentence_of))
+        templates, words = np.nonzero(np.isin(there, keys))
+        _, first = np.unique(there[templates, words], return_index=True)
+        for template, word in zip(templates[first].tolist(), words[first].tolist(), strict=True):
+            parts = extractor.templates[template].parts
+            found[int(there[template, word])] = names.feature(parts, word, np.zeros(0)).name
+    return found
 
 
 def features_at(layer: Any, text: Words, words: Sequence[int]) -> List[Feature]:
@@ -53,10 +74,11 @@ def _sparse(layer: Any, text: Words, words: Sequence[int]) -> Iterator[Feature]:
     index, table = features.used(shim.extra, shim.used_rows("table"))[:2]
     columns, names = extractor.columns(text.words), Names(text)
     for word in words:
-        rows = index.lookup(extractor.keys_between(columns, word, word + 1))[:, 0]
-        for template, row in zip(extractor.templates, rows.tolist(), strict=True):
+        keys = extractor.keys_between(columns, word, word + 1)[:, 0]
+        rows = index.lookup(keys).tolist()
+        for template, row, key in zip(extractor.templates, rows, keys.tolist(), strict=True):
             if row < len(table) - 1 and table[row].any():
-                yield names.feature(template.parts, word, table[row].astype(np.float64))
+                yield names.feature(template.parts, word, table[row].astype(np.float64))._replace(key=key)
 
 
 def _marginal(layer: Any, text: Words, words: Sequence[int]) -> Iterator[Feature]:
@@ -73,7 +95,8 @@ def _marginal(layer: Any, text: Words, words: Sequence[int]) -> Iterator[Feature
             keys = [int(labels.keys[batch.ids[cells[ngram]]]) for cells in of_shape.ngrams.cells]
             given = dict(zip([part for part in parts if part.attribute == UPSTREAM], keys, strict=True))
             said = {part: known.get(key, f"label {key:x}") for part, key in given.items()}
-            yield names.feature(parts, word, table[row].astype(np.float64) * value, said, value)
+            feature = names.feature(parts, word, table[row].astype(np.float64) * value, said, value)
+            yield feature._replace(key=int(shim.extra["keys"][row]))
 
 
 def _parts(template: Any, words: List[Template]) -> Tuple[Part, ...]:

@@ -1,0 +1,76 @@
+"""`python -m spacy hoseq inspect`: what a pipeline has learnt."""
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import List, Optional, Union
+
+import srsly
+import typer
+from spacy.cli._util import import_code
+from spacy.tokens import Doc, DocBin
+from wasabi import msg
+
+from ..inspection.weights import NAMES, Table, inspected, names_in
+from ..pipelines import found_at
+from ..reporting.inspection import as_data, inspection_page, inspection_text
+from .app import hoseq_cli
+from .tag import pipeline_of
+
+
+@hoseq_cli.command("inspect")
+def inspect_cli(
+    # fmt: off
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
+    corpus: Optional[Path] = typer.Argument(None, help="Texts (.spacy) that give names, counts, examples", exists=True),
+    top: int = typer.Option(5, "--top", "-n", min=1, help="Features of each label, at both ends"),
+    limit: int = typer.Option(1000, "--limit", "-l", min=1, help="Use so many texts of the corpus"),
+    html: Optional[Path] = typer.Option(None, "--html", help="Write a page"),
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
+    keep_names: bool = typer.Option(False, "--keep-names", help="Keep the names of features beside the model"),
+    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    # fmt: on
+) -> None:
+    """Show what a pipeline has learnt: labels with their strongest features, transitions, label patterns, sizes.
+    Features are hashes in a model; a corpus in which they fire gives them names.
+
+    DOCS: docs/tasks/why.md
+    """
+    import_code(code)
+    try:
+        nlp = pipeline_of(model)
+        docs: List[Doc] = []
+        if corpus is not None:
+            plain = (bare(doc) for doc in DocBin().from_disk(corpus).get_docs(nlp.vocab))
+            docs = list(nlp.pipe(islice(plain, limit)))
+        names = names_beside(model)
+        components = inspected(nlp, docs, top=top, names=names)
+        if keep_names:
+            known = names_in(components)
+            merged = {one.name: {**names.get(one.name, {}), **known[one.name]} for one in components}
+            srsly.write_json(Path(found_at(model)) / NAMES, merged)
+        if html:
+            html.write_text(inspection_page(components, title=f"Inside {model}"), encoding="utf8")
+    except (OSError, ValueError) as error:
+        msg.fail("Nothing inspected", str(error), exits=1)
+    if as_json:
+        print(json.dumps(as_data(components), ensure_ascii=False))
+    elif html:
+        msg.good(str(html))
+    else:
+        print("\n".join(map(inspection_text, components)))
+
+
+def names_beside(model: str) -> Table:
+    """Names that were kept beside a model, if there are any."""
+    path = Path(found_at(model)) / NAMES
+    names: Table = srsly.read_json(path) if path.is_file() else {}
+    return names
+
+
+def bare(doc: Doc) -> Doc:
+    """The words of a text, with its sentences where they are known."""
+    known = doc.has_annotation("SENT_START")
+    starts: Optional[List[Union[bool, int, None]]] = [token.is_sent_start for token in doc] if known else None
+    spaces = [bool(token.whitespace_) for token in doc]
+    return Doc(doc.vocab, words=[token.text for token in doc], spaces=spaces, sent_starts=starts)
