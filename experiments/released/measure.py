@@ -20,11 +20,11 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 
+from spacy_hoseq.reporting.evaluation import evaluated
 from spacy_hoseq.scorers import chunk_score
 from spacy_hoseq.segmentation.units import are_parted
 
 PASSES = 5
-BINS = 15  # of probability, for the calibration error
 Span = Tuple[int, int]
 
 
@@ -46,7 +46,7 @@ def main(model: Path, train: Path, dev: Path, output: Path, unspaced: bool = Fal
     if any(doc.spans.get("chunks") for doc in gold) and "hoseq_chunker" in nlp.pipe_names:
         examples = [Example(doc, reference) for doc, reference in zip(nlp.pipe(copies(gold)), gold, strict=True)]
         result["chunks_f"] = chunk_score(examples)["spans_chunks_f"]
-    result["calibration_error"] = calibration_errors(model, gold)
+    result["calibration_error"] = calibration_errors(nlp, gold)
     result["tokens_per_second"], result["milliseconds_of_a_sentence"] = speed(nlp, raw, gold, unspaced=unspaced)
     result["load_seconds"] = statistics.median(timed(lambda: spacy.load(model)) for _ in range(PASSES))
     result["model_bytes"] = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
@@ -134,31 +134,11 @@ def on_gold_words(nlp: Language, gold: Sequence[Doc], known: Set[str]) -> Dict[s
     return shares
 
 
-def calibration_errors(model: Path, gold: Sequence[Doc]) -> Dict[str, float]:
+def calibration_errors(nlp: Language, gold: Sequence[Doc]) -> Dict[str, float]:
     """Of each tagger: |accuracy - mean probability|, averaged over bins."""
-    nlp = spacy.load(model)
-    pipes = [(name, getattr(nlp.get_pipe(name), "cfg", {})) for name in nlp.pipe_names]
-    names = [name for name, cfg in pipes if cfg.get("attribute") in ("tag", "pos")]
-    changes = {"components": {name: {"save_marginals": True} for name in names}}
-    nlp = spacy.load(model, config=changes)
-    docs = list(nlp.pipe(copies(gold)))
-    errors = {}
-    for name in names:
-        attribute = nlp.get_pipe(name).cfg["attribute"] + "_"  # type: ignore[attr-defined]
-        probability, right = [], []
-        for doc, reference in zip(docs, gold, strict=True):
-            probabilities = doc._.hoseq_marginals[name]["probabilities"]
-            row = {label: i for i, label in enumerate(doc._.hoseq_marginals[name]["labels"])}
-            probability += [p[row[getattr(t, attribute)]] for t, p in zip(doc, probabilities, strict=True)]
-            right += [getattr(t, attribute) == getattr(g, attribute) for t, g in zip(doc, reference, strict=True)]
-        errors[name] = calibration_error(np.array(probability), np.array(right))
-    return errors
-
-
-def calibration_error(probability: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]") -> float:
-    bins = np.minimum((probability * BINS).astype(int), BINS - 1)
-    gap = np.bincount(bins, weights=right - probability, minlength=BINS)
-    return float(np.abs(gap).sum() / len(right))
+    examples = [Example(doc, reference) for doc, reference in zip(copies(gold), gold, strict=True)]
+    layers = evaluated(nlp, examples)
+    return {layer.component: layer.calibration.ece for layer in layers if layer.attribute in ("tag", "pos")}
 
 
 def speed(nlp: Language, raw: Sequence[Text], gold: Sequence[Doc], *, unspaced: bool) -> Tuple[float, float]:

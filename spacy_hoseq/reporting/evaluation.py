@@ -43,8 +43,9 @@ POINTS = 50  # of a curve
 
 
 class Calibration(NamedTuple):
-    """Are probabilities right? As `inspection.measures` has them; brier and log_loss of tokens only. expected,
-    observed, counts: of bins of equal mass. curve: (share of the surest predictions, share of errors among them)."""
+    """Are probabilities right? As `inspection.measures` has them, of tokens whose gold label is known to the
+    component, and of the spans that it has found; brier and log_loss of tokens only. expected, observed, counts: of
+    bins of equal mass. curve: (share of the surest predictions, share of errors among them)."""
 
     ece: float
     ece_equal_mass: float
@@ -80,7 +81,8 @@ class Comparison(NamedTuple):
 
 class Layer(NamedTuple):
     """What a component writes. scores: "accuracy", or "precision", "recall" and "f"; "sentences" without any error;
-    "known words" and "unknown words". errors: likely errors of the annotation."""
+    "known words" and "unknown words". errors: likely errors of the annotation. right: "1" or "0" of each gold item, in
+    order; counts: right, found and gold items of each sentence: what other tests of significance need."""
 
     component: str
     attribute: str
@@ -91,12 +93,14 @@ class Layer(NamedTuple):
     uncertain: List[Uncertain]
     errors: List[Dict[str, Any]]
     comparison: Optional[Comparison]
+    right: str
+    counts: List[List[int]]
 
 
 def evaluated(
     nlp: Language, examples: Sequence[Example], known: Optional[Set[str]] = None, other: Optional[Sequence[Doc]] = None
 ) -> List[Layer]:
-    """All layers that the exact components of a pipeline write.
+    """All layers that the exact components of a pipeline write and that are annotated. Not sentences, which are given.
 
     examples: predicted docs have the tokens of the references, and what the pipeline is given. known: words of the
     training corpus. other: the same Docs, annotated by another pipeline. RAISES ValueError [HS152].
@@ -109,17 +113,15 @@ def evaluated(
 def _layers(
     nlp: Language, examples: Sequence[Example], known: Optional[Set[str]], other: Optional[Sequence[Doc]]
 ) -> List[Layer]:
-    docs = [eg.predicted.copy() for eg in examples]
+    docs, gold_docs = [eg.predicted.copy() for eg in examples], [eg.reference for eg in examples]
     wanted, layers = exact_components(nlp), []
     for name, pipe in nlp.pipeline:
         judgement = None
         if name in wanted:
-            judgement = judge(
-                wanted[name], [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)]
-            )
+            judgement = judge(wanted[name], [Example(doc, gold) for doc, gold in zip(docs, gold_docs, strict=True)])
         docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
-        if judgement is not None:
-            layers.append(_layer(wanted[name], judgement, docs, [eg.reference for eg in examples], known, other))
+        if judgement is not None and judgement.attribute != "sent_start" and len(judgement.first):
+            layers.append(_layer(wanted[name], judgement, docs, gold_docs, known, other))
     return layers
 
 
@@ -148,7 +150,14 @@ def _layer(
         uncertain=_uncertain(judgement),
         errors=[shown_finding(gold_docs[one.doc], one) for one in findings],
         comparison=None if other_docs is None else _comparison(gold_docs, gold, guess, other_docs, attribute),
+        right="".join(map(_hits, gold, guess)),
+        counts=of_sentence.astype(int).tolist(),
     )
+
+
+def _hits(of_gold: Items, of_guess: Items) -> str:
+    found = set(of_guess)
+    return "".join("01"[item in found] for item in of_gold if item[2])
 
 
 def _of_tokens(judgement: Judgement) -> Calibration:

@@ -68,6 +68,14 @@ def test_figures_are_those_of_spacys_scorer():
     entropies = [row.entropy for row in layer.uncertain]
     assert entropies == sorted(entropies, reverse=True) and len(entropies) == 5
     assert 0 < layer.uncertain[0].p < 1
+    assert len(layer.right) == 24 and layer.right.count("1") / 24 == layer.scores["accuracy"].value
+    assert np.sum(layer.counts, axis=0).tolist() == [layer.right.count("1"), 24, 24]
+
+
+def test_what_is_not_annotated_is_no_layer():
+    nlp = chunker_helpers.ready("marginals")
+    some = chunker_helpers.examples_of(nlp, gold_tags=False)
+    assert [layer.attribute for layer in evaluated(nlp, some)] == ["spans.chunks"]
 
 
 def test_layers_of_a_pipeline_with_chunks():

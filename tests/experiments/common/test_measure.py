@@ -3,16 +3,15 @@
 import sys
 
 import pytest
-import spacy
 import srsly
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import registry
 
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 
-from ...repository import call, config_of, script, tagged_docs, tagged_file
+from ...components import helpers
+from ...repository import call, config_of, script, tagged_file
 
 DEV = ["茶/NN 桥/NN 香/JJ | 香/VV 桥/VV 。/PU"]
 
@@ -67,28 +66,16 @@ def test_without_crfsuite_nothing_is_written(tmp_path, monkeypatch):
     assert code == 0 and "python-crfsuite is not installed" in printed and not files[-1].exists()
 
 
-@Language.component("test_tags_by_length")
-def tags_by_length(doc):
-    for token in doc:
-        token.tag_ = "A" if len(token) == 1 else "B"
-    return doc
-
-
-def test_measured_accuracy_says_which_tokens_are_right():
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("test_tags_by_length")
-    gold = tagged_docs(["x/A yy/A z/B", "yy/B x/A", "www/B"], nlp.vocab)
-    found = script("common/measure").accuracy(nlp, gold, {"x", "z"})
-    assert found["correct"] == "100" + "11" + "1" and found["accuracy"] == pytest.approx(4 / 6)
-    assert (found["unknown_words"], found["unknown_accuracy"]) == (3, pytest.approx(2 / 3))
-    known = script("common/measure").accuracy(nlp, gold, {"x", "yy", "z", "www"})
-    assert known == {"accuracy": found["accuracy"], "correct": "100111"}
-
-
-def test_measured_accuracy_is_the_share_of_tokens_that_are_right():
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("test_tags_by_length")
-    gold = tagged_docs(["x/A yy/A z/ yy/B"], nlp.vocab)
-    found = script("common/measure").accuracy(nlp, gold, {"x", "yy", "z"})
-    assert found["accuracy"] == pytest.approx(2 / 3), "z has no gold tag"
-    assert found["correct"].count("1") / len(found["correct"]) == pytest.approx(found["accuracy"])
+def test_a_tagger_is_measured(tmp_path):
+    helpers.ready("log_likelihood").to_disk(tmp_path / "model-best")
+    srsly.write_json(tmp_path / "timings.json", {"training_seconds": 1.5})
+    train = tagged_file(tmp_path / "train.spacy", "the/D cat/N runs/V")
+    test = tagged_file(tmp_path / "test.spacy", "the/D cat/V runs/V", "dogs/N run/V ./.")
+    output = tmp_path / "new" / "tagger.json"
+    code, _ = call(script("common/measure"), tmp_path / "model-best", train, test, output)
+    found = srsly.read_json(output)
+    assert code == 0 and found["correct"] == "101" + "111" and found["tokens"] == 6
+    assert found["accuracy"] == pytest.approx(5 / 6)
+    assert (found["unknown_words"], found["unknown_accuracy"]) == (3, 1.0)
+    assert 0 < found["calibration_error"] < 1 and found["tokens_per_second"] > 0
+    assert found["training_seconds"] == 1.5 and found["model_bytes"] > 1000
