@@ -8,7 +8,6 @@ import gc
 import json
 import statistics
 import sys
-import tempfile
 import time
 from contextlib import nullcontext, redirect_stdout
 from functools import partial
@@ -21,8 +20,11 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_hoseq.cli.processes import Pipeline, annotated
-from spacy_hoseq.readers.texts import Share, Text
+from spacy_hoseq.batch import Annotator
+from spacy_hoseq.batch.engines import here
+from spacy_hoseq.batch.engines import processes as several
+from spacy_hoseq.batch.parts import Part
+from spacy_hoseq.batch.work import Work
 
 from .corpora import read_sentences
 from .machine import forget_peak, peak_bytes, used_bytes
@@ -78,7 +80,7 @@ def processes(options: Dict[str, Any]) -> Measured:
     """One process and two, in turn, over texts and Docs of one and of several sentences; without any component, where
     what is left are the tokenizer, the start of the processes, and Docs that travel as bytes; and with processes that
     write files of their own (`hoseq apply`)."""
-    nlp, pipeline = loaded(options["model"]), Pipeline(options["model"], None)
+    nlp, pipeline = loaded(options["model"]), Annotator(options["model"])
     sentences = list(up_to(cycle(words_of(options["corpus"])), options["tokens"]))
     together = [sum(sentences[i : i + TOGETHER], []) for i in range(0, len(sentences), TOGETHER)]
     only = spacy.blank("en")
@@ -116,14 +118,15 @@ def piped(nlp: Language, given: List[Any], n_process: int) -> None:
         pass
 
 
-def applied(pipeline: Pipeline, texts: List[str], n_process: int) -> None:
-    """What `hoseq apply` does with texts: a file for each of FILES shares."""
+def applied(annotator: Annotator, texts: List[str], n_process: int) -> None:
+    """What `hoseq apply` does with texts: .spacy files of FILES parts, which are not written."""
     size = -(-len(texts) // FILES)
-    given = [Text(Path(), number, text, {}) for number, text in enumerate(texts, 1)]
-    todo = [Share(given[i : i + size], None, []) for i in range(0, len(given), size)]
-    with tempfile.TemporaryDirectory() as folder:
-        done = list(annotated(pipeline, todo, Path(folder), n_process))
-    if any(one.problems for one in done):
+    cuts = range(0, len(texts), size)
+    parts = [Part(n, [str(i)] * size, list(texts[i : i + size]), None, [], 0) for n, i in enumerate(cuts)]
+    parts = [part._replace(ids=part.ids[: len(part.texts)]) for part in parts]
+    work = Work(annotator, "spacy")
+    done = list(here(work, parts) if n_process == 1 else several(work, parts, n_process))
+    if any(one.errors for one in done):
         raise RuntimeError(done)
 
 

@@ -51,8 +51,8 @@ class JobErrors:
     """HS114, HS16x, HS17x: jobs over many texts. `Errors` has them, with their codes, as all others."""
 
     HS114 = (
-        "A process that annotates texts has ended: {problem}. It may have run out of memory; take fewer texts at a "
-        "time (--docs-per-file) or fewer processes (--n-process). The files that are written are complete."
+        "A process that annotates texts has ended: {problem}. It may have run out of memory; take smaller parts "
+        "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
     )
     HS160 = "There is no pipeline in {source}: {problem}. Give a directory, a package, en, zh, or `nlp.to_bytes()`."
     HS161 = 'There is no output "{name}". Known: {known}.'
@@ -62,4 +62,14 @@ class JobErrors:
         "differ. Install the same everywhere, or send the pipeline with the job (`Annotator.with_bytes`)."
     )
     HS164 = "There is no text in this row: it is null."
+    HS165 = "There is no input at {path}: {problem}. Give files, folders, globs in quotes, or - for standard input."
+    HS166 = "The input {path} is inside the output {output}. Give another output."
+    HS167 = "The output {path} {problem}. Give another one, or --restart to delete what an earlier run wrote there."
+    HS168 = "Another run is writing to {path} ({owner}). Wait for it, or give another output."
+    HS169 = "Writing to {path} failed: {problem}. What is written is complete; the same command goes on."
+    HS170 = "{package} is not installed. Install it (pip install {install})."
+    HS171 = "The shard {shard} is none. Expected i/n, with 1 <= i <= n: 2/4 is the second of four."
+    HS172 = "This cannot be read: {actual}. Expected {expected}."
+    HS173 = 'The id "{id}" is that of an earlier row, too (or, once in many billions of rows, looks the same).'
+    HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
     HS175 = "A component of the pipeline has dropped the text, and gives no reason."

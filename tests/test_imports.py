@@ -56,7 +56,7 @@ PERMITTED = {
     "scorers": {"numpy", "spacy", "words", "errors"},
     "batch": {
         "numpy", "spacy", "thinc.api", "srsly", "pyarrow", "ray",
-        "components.annotation", "components.chunker", "components.spans.guesses",
+        "components.annotation", "components.chunker", "components.spans.guesses", "layers.listening.upstream",
         "readers.files", "readers.sentences", "pipelines", "arrays", "errors", "front_door",
         "__version__",
     },

@@ -8,7 +8,7 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
 \b
   hoseq tag "They tag it at once."                    tag a text, with the English pipeline of the package
   hoseq tag report.txt --html                         a file, as a page in the browser
-  hoseq apply en texts.jsonl annotated/               many texts, in several processes
+  hoseq apply en texts.jsonl -o annotated/ -n 4       any amount of text, in several processes
   hoseq init tagger --lang de -o tagger.cfg           a config to train a tagger of your own with `spacy train`
   hoseq convert wsj/ train.spacy --format trees       a corpus that spaCy does not read
   hoseq compact training/model-best --dev dev.spacy   a smaller model of the same accuracy

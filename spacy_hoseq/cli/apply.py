@@ -1,77 +1,155 @@
-"""`python -m spacy hoseq apply`: a trained pipeline over many texts, in several processes."""
+"""`python -m spacy hoseq apply`: a trained pipeline over any amount of text."""
 
+import json
 import os
+import signal
+import sys
+from contextlib import contextmanager
+from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import List, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
 
 import typer
-from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
-from ..readers.files import find_files
-from ..readers.sentences import Problem
-from ..readers.texts import shares
 from .app import hoseq_cli
-from .processes import HALF, Pipeline, annotated
-from .tally import show_problems
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..batch.job import Engine, Job
+    from ..batch.work import Done
+
+STANDARD = "-"
+FIELDS = "text,tag,pos,sentences,spans"
+
+
+class FormatName(str, Enum):
+    """What parts are written as."""
+
+    parquet = "parquet"
+    jsonl = "jsonl"
+    spacy = "spacy"
+    conll = "conll"
+    conllu = "conllu"
+
+
+class EngineName(str, Enum):
+    """Who does the work."""
+
+    local = "local"
+    ray = "ray"
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has asked the process to end."""
 
 
 @hoseq_cli.command("apply")
 def apply_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
-    data: Path = typer.Argument(
-        ..., help="File of texts (.jsonl), of Docs (.spacy) or with one text (others), or folder of them", exists=True
-    ),
-    output: Path = typer.Argument(..., help="Folder to write .spacy files to", file_okay=False),
+    inputs: List[str] = typer.Argument(..., help="Files of texts, folders and globs of them; - for standard input"),
+    output: str = typer.Option(..., "--output", "-o", help="Folder to write to; - for standard output"),
+    format_name: Optional[FormatName] = typer.Option(None, "--format", "-f", help="Default: parquet; to - jsonl"),
     n_process: int = typer.Option(1, "--n-process", "-n", min=-1, help="Processes; -1: one for each core"),
-    docs_per_file: int = typer.Option(1000, "--docs-per-file", min=1, help="Texts that become one .spacy file"),
-    text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
-    overwrite: bool = typer.Option(False, "--overwrite", "-F", help="Replace what an earlier run has written"),
+    shard: str = typer.Option("1/1", "--shard", help="i/n: every nth part from the ith on; for n machines"),
+    fields: str = typer.Option(FIELDS, "--fields", help="Columns, and fields of tokens"),
+    text_key: str = typer.Option("text", "--text-key", help="Column, or key of .jsonl, of the text"),
+    id_key: str = typer.Option("id", "--id-key", help="Column, or key of .jsonl, of the id, if there is one"),
+    whole: bool = typer.Option(False, "--whole", "-w", help="A .txt file is one text, not one in each line"),
+    part_size: int = typer.Option(5000, "--part-size", min=1, help="Texts that become one file"),
+    restart: bool = typer.Option(False, "--restart", "-R", help="Delete what an earlier run wrote; begin anew"),
+    exclude: str = typer.Option("", "--exclude", help="Components not to load, separated by commas"),
+    max_length: Optional[int] = typer.Option(None, "--max-length", help="Characters of the longest text"),
     code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    engine: EngineName = typer.Option(EngineName.local, "--engine", help="Who does the work"),
+    address: Optional[str] = typer.Option(None, "--address", help="Of a cluster of Ray. Default: this machine"),
     # fmt: on
 ) -> None:
-    """Annotate texts or Docs with a trained pipeline and write them as .spacy files, numbered in their order.
+    """Annotate any amount of text with a trained pipeline. The same command goes on where an interrupted one stopped.
 
-    Each process writes files of its own, so that several processes are faster than one. Memory stays the same, however
-    many texts there are. What is written does not depend on the number of processes. Fields of .jsonl beside the text
-    are kept in `doc.user_data["meta"]`. Texts that cannot be read or annotated are left out and listed; the exit status
-    is 1 then.
+    What is written does not depend on the number of processes or machines. Rows that fail are listed in errors.jsonl;
+    the exit status is 1 then.
 
     DOCS: docs/reference/command-line.md
     """
+    form = format_name.value if format_name else "jsonl" if output == STANDARD else "parquet"
     n_process = n_process if n_process > 0 else os.cpu_count() or 1
-    docs = tokens = written = 0
-    problems: List[Problem] = []
     try:
-        files = find_files(data, [""])
-        pipeline = Pipeline(model, code)
-        clear(output, overwrite)
-        with tqdm(unit=" docs", leave=False, disable=None) as progress:
-            for done in annotated(pipeline, shares(files, docs_per_file, text_key), output, n_process):
-                progress.update(done.docs)
-                docs, tokens, written = docs + done.docs, tokens + done.tokens, written + done.files
-                problems += done.problems
+        with signals():
+            settings = {"outputs": fields.split(","), "max_length": max_length, "code": code}
+            settings["exclude"] = list(filter(None, exclude.split(",")))
+            job = job_of(model, settings, inputs, output, form, (text_key, id_key, whole), part_size)
+            state = run(job, engine_of(engine.value, n_process, address), shard, restart)
     except (ValueError, OSError) as error:
-        msg.fail(f"Stopped, with {written:,} files written", str(error), exits=1)
-    counts = {"Files read": len(files), "Docs": docs, "Tokens": tokens, "Files written": written}
-    rows = [*counts.items(), ("Problems", len(problems))]
-    msg.table([(name, f"{count:,}") for name, count in rows], aligns=("l", "r"))
-    if problems:
-        show_problems(msg, problems)
-        msg.warn(f"Without what is listed above: {output}", exits=1)
-    msg.good(f"{output}")
+        print(f"Stopped: {error}", file=sys.stderr)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt as error:
+        print("Interrupted; the same command goes on where this one stopped.", file=sys.stderr)
+        raise typer.Exit(143 if isinstance(error, Stopped) else 130) from error
+    if output != STANDARD:
+        names = {"Parts": "parts", "Texts": "rows", "Tokens": "tokens", "Errors": "errors"}
+        msg.table([(name, f"{state[key]:,}") for name, key in names.items()], aligns=("l", "r"))
+    if state["errors"]:
+        print(f"{state['errors']:,} errors: {state['listed']}", file=sys.stderr)
+        raise typer.Exit(1)
+    if output != STANDARD:
+        msg.good(output)
 
 
-def clear(output: Path, overwrite: bool) -> None:
-    """Make the folder, and delete the files of an earlier run from it if that may be. RAISES ValueError [HS113]."""
-    output.mkdir(parents=True, exist_ok=True)
-    found = list(output.iterdir())
-    earlier = [path for path in found if path.stem.isdecimal() and path.suffix in (".spacy", HALF)]
-    if len(earlier) < len(found):
-        raise ValueError(Errors.HS113.format(path=output, problem="it has other files than those of an earlier run"))
-    if earlier and not overwrite:
-        raise ValueError(Errors.HS113.format(path=output, problem="it has files of an earlier run"))
-    for path in earlier:
-        path.unlink()
+@contextmanager
+def signals() -> Iterator[None]:
+    """SIGTERM ends the run as Ctrl-C does: workers first, and nothing half-written."""
+
+    def stop(*_: Any) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def job_of(
+    model: str, settings: Dict[str, Any], inputs: List[str], output: str, form: str, reading: Any, part_size: int
+) -> "Job":
+    """RAISES ValueError [HS170]: pyarrow is not installed; and as `Annotator` and `Job` do."""
+    try:
+        from ..batch.annotator import Annotator
+        from ..batch.inputs import Reading
+        from ..batch.job import Job
+    except ImportError as error:
+        raise ValueError(Errors.HS170.format(package="pyarrow", install='"spacy-hoseq[arrow]"')) from error
+    folder = None if output == STANDARD else Path(output)
+    return Job(Annotator(model, **settings), inputs, folder, form, Reading(*reading), part_size)
+
+
+def engine_of(name: str, n_process: int, address: Optional[str]) -> "Engine":
+    from ..batch import engines
+
+    if name == EngineName.ray.value:
+        return partial(engines.ray_actors, n=n_process, address=address)
+    return engines.here if n_process == 1 else partial(engines.processes, n=n_process)
+
+
+def run(job: "Job", engine: "Engine", shard: str, restart: bool) -> Dict[str, Any]:
+    """RETURNS what there is to say in the end: numbers of parts, rows, tokens and errors, and where errors are."""
+    from ..batch.folder import Shard
+
+    if job.output is None:
+        with Progress(job.size, 0, sys.stderr) as progress:
+            n_errors = job.to_stream(sys.stdout.buffer, engine, partial(tell, progress, is_stream=True))
+        return {"errors": n_errors, "listed": "above"}
+    with job.folder(Shard(shard), restart) as folder:
+        with Progress(job.size, folder.state["position"], sys.stderr) as progress:
+            state = job.to_folder(folder, engine, partial(tell, progress))
+    return {**state, "listed": folder.errors}
+
+
+def tell(progress: Progress, done: "Done", is_stream: bool = False) -> None:
+    progress.update(done.position, done.rows, done.tokens)
+    for error in done.errors if is_stream else ():
+        print(json.dumps(error, ensure_ascii=False), file=sys.stderr)

@@ -17,9 +17,9 @@ from ..readers.formats.columns import Columns
 from ..readers.formats.table import Format, column_format, peoples_daily_format, tagged_format, tree_format
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import hoseq_cli
-from .processes import HALF
 from .tally import Tally, show_counts, show_problems
 
+HALF = ".part"  # of a file that is being written
 ATTRIBUTES = ["ORTH", "TAG", "SENT_START", "ENT_IOB", "ENT_TYPE"]
 
 

@@ -18,11 +18,11 @@ from ..readers.files import find_files
 from ..readers.sentences import Problem
 from ..readers.texts import shares
 from .app import hoseq_cli
-from .processes import META
 from .tally import show_problems
 
 SIZE = 1000  # texts that are read at a time
 SPANS_KEY = "doubtful"
+META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
 
 
 @hoseq_cli.command("select")

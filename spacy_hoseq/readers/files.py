@@ -5,7 +5,7 @@ import gzip
 import re
 import zlib
 from pathlib import Path
-from typing import IO, Iterator, List, NamedTuple, Sequence, Tuple, Union
+from typing import IO, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from spacy.errors import Errors as SpacyErrors
 
@@ -71,16 +71,19 @@ def encodings_for(encoding: str, lang: str) -> List[str]:
     return [encoding]
 
 
-def read_lines(path: Path, encodings: Sequence[str]) -> Iterator[Union[Line, Problem]]:
+def read_lines(
+    path: Path, encodings: Sequence[str], opened: Optional[Callable[[Path], IO[bytes]]] = None
+) -> Iterator[Union[Line, Problem]]:
     """The lines of a file, plain or gzipped, and a Problem for each that is not text.
 
-    Several encodings: the first in which most of the first lines beyond ASCII can be read.
+    Several encodings: the first in which most of the first lines beyond ASCII can be read. opened (Callable): what
+    opens the file instead, if there is one encoding.
     """
     encoding = encodings[0] if len(encodings) == 1 else _told_by_its_lines(path, encodings)
     expected = f"text in {' or '.join(encodings)}"
     number = 0
     try:
-        with _opened(path) as file:
+        with (opened or _opened)(path) as file:
             for number, data in enumerate(_lines(file), 1):
                 try:
                     text = data.decode(encoding)

@@ -1,65 +1,41 @@
-"""`python -m spacy hoseq apply`: files written by one process or several, and what is left out."""
+"""`python -m spacy hoseq apply`: what is typed, what comes out, and how it ends."""
 
-import multiprocessing
+import io
+import json
 import os
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
-import spacy
 import srsly
 from spacy.cli._util import app
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.cli import processes
-from spacy_hoseq.readers.texts import Share, Text
+from spacy_hoseq.cli.progress import Progress
 
-from ..components.helpers import ready
+from ..batch.helpers import TEXTS, english, picky_pipeline
 
-SENTENCES = ["The dog sees the cat .", "A cat sleeps .", "", "The old dog runs ."]
-CODE = """
-import os
+pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+import pyarrow.parquet as pq  # noqa: E402
+
+SLOW = """
+import os, time
 from spacy.language import Language
-from spacy.tokens import DocBin
-
-def half_a_file(self, path):
-    path.write_bytes(b"half")
-    os._exit(3)
 
 @Language.component("picky")
 def picky(doc):
-    if "stop" in doc.text:
-        raise RuntimeError("this one not")
     if "die" in doc.text:
         os._exit(3)
-    if "half" in doc.text:
-        DocBin.to_disk = half_a_file
+    with open(os.environ["WORKERS"], "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    time.sleep(0.1)
     return doc
 """
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("apply") / "model"
-    ready().to_disk(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def picky(tmp_path_factory):
-    """A pipeline with a component of another package, and the file with its code."""
-    folder = tmp_path_factory.mktemp("picky")
-    (folder / "code.py").write_text(CODE)
-    nlp = spacy.blank("en")
-    nlp.to_disk(folder / "model")
-    config = srsly.read_json(folder / "model" / "meta.json")
-    assert config["pipeline"] == []
-    text = (folder / "model" / "config.cfg").read_text().replace("pipeline = []", 'pipeline = ["picky"]')
-    text = text.replace("[components]", '[components]\n\n[components.picky]\nfactory = "picky"')
-    (folder / "model" / "config.cfg").write_text(text)
-    return folder
 
 
 def run(*arguments):
@@ -67,115 +43,198 @@ def run(*arguments):
     return result.exit_code, " ".join(result.output.split())
 
 
-def written(folder):
-    """The Docs of each file, in the order of names."""
-    vocab = spacy.blank("en").vocab
-    return [list(DocBin().from_disk(path).get_docs(vocab)) for path in sorted(folder.iterdir())]
+def start(*arguments, **environment):
+    command = [sys.executable, "-m", "spacy", "hoseq", "apply", *map(str, arguments)]
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    return subprocess.Popen(command, env={**os.environ, **environment}, **pipes)
 
 
-def bytes_in(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+def files(folder):
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
-def test_docs_are_those_of_the_pipeline_in_order(model, tmp_path):
-    texts = SENTENCES * 3
-    srsly.write_jsonl(tmp_path / "in.jsonl", [{"text": text, "id": i} for i, text in enumerate(texts)])
-    code, output = run(model, tmp_path / "in.jsonl", tmp_path / "out", "--docs-per-file", 5)
+def texts_file(path, texts):
+    srsly.write_jsonl(path, [{"id": f"t{i}", "text": text} for i, text in enumerate(texts)])
+    return path
+
+
+def test_parquet_is_the_default(tmp_path):
+    path = texts_file(tmp_path / "in.jsonl", TEXTS)
+    code, output = run("en", path, "-o", tmp_path / "out", "--part-size", 4)
     assert code == 0, output
-    files = written(tmp_path / "out")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [f"{i:06}.spacy" for i in range(3)]
-    assert [len(docs) for docs in files] == [5, 5, 2]
-    docs = [doc for docs in files for doc in docs]
-    expected = list(spacy.load(model).pipe(texts))
-    assert [doc.text for doc in docs] == texts
-    assert [doc.user_data for doc in docs] == [{"meta": {"id": i}} for i in range(12)]
-    tags = [[token.tag_ for token in doc] for doc in docs]
-    assert tags == [[token.tag_ for token in doc] for doc in expected] and all(map(all, tags))
-    n_tokens = sum(map(len, expected))
-    assert f"Files read 1 Docs 12 Tokens {n_tokens} Files written 3 Problems 0" in output
+    tokens = sum(map(len, english().pipe(TEXTS)))
+    assert f"Parts 2 Texts 6 Tokens {tokens} Errors 0" in output
+    assert set(files(tmp_path / "out")) == {"manifest.json", "parts/000000.parquet", "parts/000001.parquet"}
+    table = pq.read_table(tmp_path / "out" / "parts")
+    assert table["text"].to_pylist() == TEXTS and table["id"].to_pylist() == [f"t{i}" for i in range(6)]
+    assert [t["tag"] for t in table["tokens"][0].as_py()] == [t.tag_ for t in english()(TEXTS[0])]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert (manifest["state"], manifest["model"], manifest["rows"]) == ("finished", "en_hoseq_sm", 6)
+
+
+def test_fields_excluded_components_and_ids(tmp_path):
+    (tmp_path / "in.csv").write_text("n,body\n7,It works.\n")
+    options = ("--text-key", "body", "--id-key", "n", "--fields", "tag,word", "--exclude", "hoseq_chunker,hoseq_pos")
+    assert run("en", tmp_path / "in.csv", "-o", tmp_path / "out", "-f", "jsonl", *options)[0] == 0
+    (row,) = srsly.read_jsonl(tmp_path / "out" / "parts" / "000000.jsonl")
+    assert row["id"] == "7" and [list(token) for token in row["tokens"]] == [["start", "end", "word", "tag"]] * 3
+
+
+def test_files_that_are_one_text(tmp_path):
+    (tmp_path / "in.txt").write_text("It works.\nIt does.\n")
+    for option, n in ((), 2), (("--whole",), 1):
+        out = tmp_path / f"out{n}"
+        assert run("en", tmp_path / "in.txt", "-o", out, "-f", "spacy", *option)[0] == 0
+        docs = list(DocBin().from_disk(out / "parts" / "000000.spacy").get_docs(english().vocab))
+        assert len(docs) == n and all(token.tag_ for doc in docs for token in doc)
+
+
+def test_what_fails_is_listed_and_the_exit_status_says_so(tmp_path):
+    model = picky_pipeline(tmp_path)
+    (tmp_path / "in.txt").write_text("one\nstop\ntwo\n" + "x" * 40 + "\n")
+    options = ("--code", tmp_path / "code.py", "--max-length", 30)
+    code, output = run(model, tmp_path / "in.txt", "-o", tmp_path / "out", *options)
+    assert code == 1 and "Texts 4" in output and "2 errors" in output and "errors.jsonl" in output
+    errors = list(srsly.read_jsonl(tmp_path / "out" / "errors.jsonl"))
+    assert [error["id"][-8:] for error in errors] == ["in.txt:2", "in.txt:4"]
+    assert "this one not" in errors[0]["error"] and "E088" in errors[1]["error"]
+    assert pq.read_table(tmp_path / "out" / "parts")["error"].null_count == 2
+    assert run(model, tmp_path / "in.txt", "-o", tmp_path / "out", *options)[0] == 1, "still so when nothing is left"
+
+
+def test_what_is_refused(tmp_path):
+    path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
+    out = tmp_path / "out"
+    for arguments, message in [
+        (("nothing", path, "-o", out), "HS160"),
+        (("en", tmp_path / "none.txt", "-o", out), "HS165"),
+        (("en", tmp_path, "-o", tmp_path), "HS166"),
+        (("en", path, "-o", out, "--fields", "tags"), "HS161"),
+        (("en", path, "-o", out, "--shard", "3/2"), "HS171"),
+        (("en", path, "-o", "-", "-f", "parquet"), "HS174"),
+    ]:
+        code, output = run(*arguments)
+        assert code == 1 and message in output, (message, output)
+    assert not out.exists() and path.exists()
+
+
+def test_pyarrow_or_ray_that_are_not_installed(tmp_path, monkeypatch):
+    path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, output = run("en", path, "-o", tmp_path / "out", "--engine", "ray")
+    assert code == 1 and "HS170" in output and "spacy-hoseq[ray]" in output
+    for name in list(sys.modules):
+        if name.startswith(("pyarrow", "spacy_hoseq.batch")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, output = run("en", path, "-o", tmp_path / "out2")
+    assert code == 1 and "HS170" in output and "spacy-hoseq[arrow]" in output
+
+
+def test_progress_without_a_terminal():
+    stream = io.StringIO()
+    with Progress(200_000_000, 50_000_000, stream, interval=0.0) as progress:
+        progress.update(100_000_000, 10, 1000)
+        progress.update(125_000_000, 10, 1000)
+    first, second = stream.getvalue().splitlines()
+    assert first.startswith("100.0 of 200.0 MB (50%), 10 texts, 1,000 tokens, ") and first.endswith(" min left")
+    assert second.startswith("125.0 of 200.0 MB (62%), 20 texts, 2,000 tokens, ")
+    assert progress.line(75 * 60).endswith("75 min left"), "as long as for what was read in this run"
+    with Progress(0, 0, stream, interval=1000.0) as progress:
+        progress.update(5, 1, 2)
+    assert len(stream.getvalue().splitlines()) == 2 and progress.line(2.0) == "1 texts, 2 tokens, 1 tokens/s"
+
+
+def test_progress_in_a_terminal():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    with Progress(100, 0, stream) as progress:
+        progress.update(50, 1, 2)
+        progress._bar.refresh()
+    assert "50%" in stream.getvalue() and "tokens/s" in stream.getvalue()
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("context", ["fork", "spawn"])
-def test_processes_write_the_same_bytes(model, tmp_path, monkeypatch, context):
-    if context not in multiprocessing.get_all_start_methods():
-        pytest.skip("not on this system")
-    pool = partial(ProcessPoolExecutor, mp_context=multiprocessing.get_context(context))
-    monkeypatch.setattr(processes, "ProcessPoolExecutor", pool)
-    (tmp_path / "in").mkdir()
-    srsly.write_jsonl(tmp_path / "in" / "a.jsonl", [{"text": text} for text in SENTENCES * 3])
-    (tmp_path / "in" / "b.txt").write_text(SENTENCES[0])
-    vocab = spacy.blank("en").vocab
-    DocBin(docs=[Doc(vocab, words=text.split()) for text in SENTENCES]).to_disk(tmp_path / "in" / "a2.spacy")
-    for n in (1, 2):
-        code, output = run(model, tmp_path / "in", tmp_path / f"out{n}", "--docs-per-file", 3, "--n-process", n)
+def test_from_standard_input_to_standard_output():
+    process = start("en", "-", "-o", "-", "-n", 2, "--part-size", 1)
+    out, err = process.communicate(b"They tag it.\n\nb\xffd\nIt works.\n", timeout=120)
+    assert process.returncode == 1 and b"HS172" in err and b"0xFF" in err
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [(row["id"], row["text"]) for row in rows] == [("-:1", "They tag it."), ("-:4", "It works.")]
+
+
+@pytest.mark.long
+def test_processes_write_the_same_bytes(tmp_path):
+    path = texts_file(tmp_path / "in.jsonl", TEXTS * 20)
+    for n in (1, 2, 4):
+        code, output = run("en", path, "-o", tmp_path / f"out{n}", "-n", n, "--part-size", 9)
         assert code == 0, output
-    one, two = bytes_in(tmp_path / "out1"), bytes_in(tmp_path / "out2")
-    assert one == two and len(one) == 6
-    of_docs = written(tmp_path / "out2")[0]  # a2 is before a.jsonl
-    assert [doc.text.split() for doc in of_docs] == [text.split() for text in SENTENCES]
-    assert all(token.tag_ for doc in of_docs for token in doc)
+    assert files(tmp_path / "out1") == files(tmp_path / "out2") == files(tmp_path / "out4")
+    assert len(files(tmp_path / "out1")) == 15
 
 
-def test_an_earlier_run_is_replaced_only_when_asked_for(model, tmp_path):
-    out = tmp_path / "out"
-    srsly.write_jsonl(tmp_path / "in.jsonl", [{"text": text} for text in SENTENCES])
-    assert run(model, tmp_path / "in.jsonl", out, "--docs-per-file", 1)[0] == 0
-    (out / "000007.part").write_bytes(b"of a run that was stopped")
-    before = bytes_in(out)
-    assert len(before) == 5
-    code, output = run(model, tmp_path / "in.jsonl", out)
-    assert code == 1 and "[HS113]" in output and "earlier run" in output and bytes_in(out) == before
-    assert run(model, tmp_path / "in.jsonl", out, "-F")[0] == 0
-    assert [len(docs) for docs in written(out)] == [4]
-    (out / "notes.txt").write_text("mine")
-    code, output = run(model, tmp_path / "in.jsonl", out, "-F")
-    assert code == 1 and "[HS113]" in output and "other files" in output and len(bytes_in(out)) == 2
-    code, output = run(tmp_path / "no_model", tmp_path / "in.jsonl", tmp_path / "new")
-    assert code == 1 and "E050" in output and not (tmp_path / "new").exists()
+@pytest.fixture
+def slow(tmp_path):
+    """Texts of 6 seconds for two processes, and the arguments to annotate them."""
+    model = picky_pipeline(tmp_path)
+    (tmp_path / "code.py").write_text(SLOW)
+    path = texts_file(tmp_path / "in.jsonl", [f"text {i}" for i in range(120)])
+    return model, path, "-o", tmp_path / "out", "-n", 2, "--part-size", 3, "--code", tmp_path / "code.py", "-f", "jsonl"
 
 
-@pytest.mark.parametrize("n_process", [1, 2])
-def test_what_a_component_refuses_is_told_and_nothing_else_lost(picky, tmp_path, n_process):
-    (tmp_path / "in").mkdir()
-    texts = ["one", "stop it", "two", "three", "go on"]
-    srsly.write_jsonl(tmp_path / "in" / "a.jsonl", [{"text": text} for text in texts] + [{"txt": "four"}])
-    (tmp_path / "in" / "b.spacy").write_bytes(b"no docs")
-    arguments = (tmp_path / "in", tmp_path / "out", "--code", picky / "code.py", "--docs-per-file", 3)
-    code, output = run(picky / "model", *arguments, "--n-process", n_process)
-    assert code == 1 and "Docs 4 Tokens 5 Files written 2 Problems 3" in output
-    assert "a.jsonl:2 this one not" in output and "a.jsonl:6" in output and "b.spacy:1" in output
-    assert [[doc.text for doc in docs] for docs in written(tmp_path / "out")] == [["one", "two"], ["three", "go on"]]
+def workers_of(path):
+    return {int(line) for line in path.read_text().splitlines()} if path.exists() else set()
 
 
-def test_words_are_forgotten_when_there_are_many(model, monkeypatch, tmp_path):
-    pipeline = processes.Pipeline(str(model), None)
-    todo = [Share([Text(tmp_path, 1, f"new{i}a new{i}b", {})], None, []) for i in range(7)]
-    monkeypatch.setattr(processes, "ZONE_TOKENS", 6)
-    known = []
-    for number, _ in enumerate(processes.annotated(pipeline, todo, tmp_path, 1)):
-        known.append([f"new{i}a" in pipeline.nlp.vocab.strings for i in range(number + 1)])
-    assert known == [[1], [1, 1], [0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1, 1], [0] * 6, [0] * 6 + [1]]
-    assert [[doc.text for doc in docs] for docs in written(tmp_path)] == [[f"new{i}a new{i}b"] for i in range(7)]
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
-def test_a_process_that_dies(picky, tmp_path):
-    srsly.write_jsonl(tmp_path / "in.jsonl", [{"text": text} for text in ["one", "two", "die", "three"]])
-    arguments = (tmp_path / "in.jsonl", tmp_path / "out", "--code", picky / "code.py", "--docs-per-file", 1)
-    code, output = run(picky / "model", *arguments, "-n", 2)
-    assert code == 1 and "[HS114]" in output and "Stopped, with" in output
-    assert all(len(docs) == 1 for docs in written(tmp_path / "out"))
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGKILL"])
+def test_workers_end_with_the_run_and_it_can_be_gone_on_with(slow, tmp_path, name):
+    log = tmp_path / "workers"
+    process = start(*slow, WORKERS=str(log))
+    until = time.monotonic() + 90
+    while time.monotonic() < until and not (tmp_path / "out" / "parts" / "000002.jsonl").exists():
+        time.sleep(0.05)
+    workers = workers_of(log)
+    assert len(workers) == 2 and all(map(is_running, workers)), process.poll()
+    process.send_signal(getattr(signal, name))
+    process.wait(20)
+    until = time.monotonic() + 2
+    while time.monotonic() < until and any(map(is_running, workers)):
+        time.sleep(0.02)
+    assert not any(map(is_running, workers))
+    assert process.returncode == {"SIGTERM": 143, "SIGINT": 130, "SIGKILL": -9}[name]
+    out, err = process.communicate()
+    assert name == "SIGKILL" or b"goes on where this one stopped" in err
+    state = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    names = {path.name for path in (tmp_path / "out" / "parts").iterdir()}
+    assert state["state"] == "unfinished" and {f"{i:06}.jsonl" for i in range(state["parts"])} <= names
+    assert name == "SIGKILL" or not any("writing" in name for name in names)
+    if name == "SIGTERM":
+        again = start(*slow, WORKERS=str(log))
+        assert again.wait(90) == 0
+        again.communicate()
+        rows = [row for path in sorted((tmp_path / "out" / "parts").iterdir()) for row in srsly.read_jsonl(path)]
+        assert [row["id"] for row in rows] == [f"t{i}" for i in range(120)]
 
 
-def test_a_process_that_dies_while_it_writes(picky, tmp_path):
-    srsly.write_jsonl(tmp_path / "in.jsonl", [{"text": "half"}])
-    arguments = (tmp_path / "in.jsonl", tmp_path / "out", "--code", picky / "code.py")
-    code, output = run(picky / "model", *arguments, "-n", 2)
-    assert code == 1 and "[HS114]" in output and not bytes_in(tmp_path / "out")
-
-
-def test_one_process_for_each_core(model, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(os, "cpu_count", lambda: asked.append(1) or 1)
-    (tmp_path / "in.txt").write_text(SENTENCES[0])
-    assert run(model, tmp_path / "in.txt", tmp_path / "out", "-n", -1)[0] == 0 and asked
+@pytest.mark.long
+def test_a_process_that_dies(slow, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKERS", str(tmp_path / "workers"))
+    texts_file(tmp_path / "in.jsonl", ["text"] * 12 + ["die"] + ["text"] * 12)
+    process = start(*slow)
+    out, err = process.communicate(timeout=90)
+    assert process.returncode == 1 and b"HS114" in err and b"smaller parts" in err
+    state = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert state["state"] == "unfinished" and state["parts"] <= 4

@@ -1,0 +1,111 @@
+"""Who does the parts: this process, several of this machine, or Ray. All give the results in the order of the parts."""
+
+import os
+import signal
+import threading
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.connection import Connection
+from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional
+
+from ..errors import Errors
+from .parts import Part
+from .work import Done, Work
+
+AHEAD = 2  # parts for each process that are read before they are wanted
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+_WORK: List[Work] = []  # of a process that works for another one
+
+
+def here(work: Work, parts: Iterable[Part]) -> Iterator[Done]:
+    """In this process."""
+    return map(work, parts)
+
+
+def processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
+    """In n processes of this machine. They end when this one does, in whatever way: each watches a pipe that only this
+    one holds open. RAISES ValueError [HS114]: one of them has ended."""
+    for name in THREADS:  # of those that start now: libraries that compute in threads would compete
+        os.environ.setdefault(name, "1")
+    method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
+    context = get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload([__name__])
+    watched, alive = context.Pipe(duplex=False)
+    with ProcessPoolExecutor(n, mp_context=context, initializer=_begin, initargs=(work, watched)) as pool:
+        is_done = False
+        try:
+            yield from in_order(lambda part: pool.submit(_do, part), Future.result, parts, n * (1 + AHEAD))
+            is_done = True
+        except BrokenProcessPool as error:
+            raise ValueError(Errors.HS114.format(problem=error)) from error
+        finally:
+            if is_done:
+                pool.shutdown()
+            alive.close()
+            pool.shutdown(cancel_futures=True)
+            watched.close()
+
+
+def in_order(
+    submit: Callable[[Part], Any], result: Callable[[Any], Done], parts: Iterable[Part], limit: int
+) -> Iterator[Done]:
+    """Results in the order of the parts, with at most so many under way."""
+    waiting: Deque[Any] = deque()
+    for part in parts:
+        waiting.append(submit(part))
+        if len(waiting) >= limit:
+            yield result(waiting.popleft())
+    while waiting:
+        yield result(waiting.popleft())
+
+
+def _begin(work: Work, watched: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; whoever waits for us says when to end
+    threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+    _WORK.append(work)
+
+
+def _end_with(watched: Connection) -> None:
+    try:
+        watched.recv()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+def _do(part: Part) -> Done:
+    return _WORK[-1](part)
+
+
+def ray_actors(work: Work, parts: Iterable[Part], n: int, address: Optional[str]) -> Iterator[Done]:
+    """In n actors of Ray, on this machine or the cluster at the address. The pipeline travels as bytes, and the bytes
+    of files come back: no disk is shared. RAISES ValueError [HS170]: Ray is not installed; [HS114]: an actor has ended
+    for good."""
+    try:
+        import ray
+    except ImportError as error:
+        raise ValueError(Errors.HS170.format(package="Ray", install='"spacy-hoseq[ray]"')) from error
+    ray.init(address=address, log_to_driver=False, include_dashboard=False, ignore_reinit_error=True)
+    try:
+        sent = ray.put(Work(work.annotator.with_bytes(), work.format))
+        start = ray.remote(num_cpus=1, max_restarts=3, max_task_retries=3)(RayActor)
+        actors = [start.remote(sent) for _ in range(n)]
+        submit = lambda part: actors[part.number % n].do.remote(part)  # noqa: E731
+        yield from in_order(submit, ray.get, parts, n * (1 + AHEAD))
+    except ray.exceptions.RayError as error:
+        raise ValueError(Errors.HS114.format(problem=error)) from error
+    finally:
+        ray.shutdown()
+
+
+class RayActor:
+    """A process of Ray that does parts."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def do(self, part: Part) -> Done:
+        return self._work(part)

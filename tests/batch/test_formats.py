@@ -1,0 +1,153 @@
+"""What parts become, against Docs of the pipeline."""
+
+import io
+import json
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from spacy.training.converters import conllu_to_docs
+
+from spacy_hoseq.readers.sentences import Problem
+
+from .helpers import TEXTS, english
+
+pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+import pyarrow.parquet as pq  # noqa: E402
+
+from spacy_hoseq.batch import Annotator  # noqa: E402
+from spacy_hoseq.batch.formats import json_lines_bytes  # noqa: E402
+from spacy_hoseq.batch.parts import Part  # noqa: E402
+from spacy_hoseq.batch.work import Work  # noqa: E402
+
+OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
+IDS = [f"t {i}" for i in range(len(TEXTS))]
+
+
+@pytest.fixture(scope="module")
+def annotate():
+    return Annotator("en", outputs=OUTPUTS)
+
+
+@pytest.fixture(scope="module")
+def docs():
+    return list(english().pipe(TEXTS))
+
+
+def done(annotate, form, texts=TEXTS, problems=()):
+    ids = IDS if texts is TEXTS else [f"t{i}" for i in range(len(texts))]
+    return Work(annotate, form)(Part(3, ids, texts, None, list(problems), 77))
+
+
+def test_parquet_is_what_the_annotator_gives(annotate, docs):
+    result = done(annotate, "parquet")
+    table = pq.read_table(io.BytesIO(result.data))
+    assert table.equals(annotate(pa.table({"id": IDS, "text": TEXTS})))
+    assert table.schema.metadata[b"spacy_hoseq"] == annotate.schema.metadata[b"spacy_hoseq"]
+    assert (result.number, result.rows, result.position, result.errors) == (3, len(TEXTS), 77, [])
+    assert result.tokens == sum(map(len, docs))
+
+
+def test_json_lines_say_what_parquet_says(annotate):
+    rows = [json.loads(line) for line in done(annotate, "jsonl").data.decode().splitlines()]
+    expected = annotate(pa.table({"id": IDS, "text": TEXTS})).to_pylist()
+    for row, other in zip(rows, expected, strict=True):
+        for span, of_other in zip(row["spans"], other["spans"], strict=True):
+            assert span.pop("prob") == pytest.approx(of_other.pop("prob"), abs=1e-7)
+        assert row == other and list(row) == ["id", "text", "tokens", "sentences", "spans", "error"]
+
+
+def test_json_of_all_that_may_stand_in_a_column():
+    kind = pa.struct([("s", pa.string()), ("n", pa.int32())])
+    rows = [
+        {"a": 'quo"te\n\\ é 😀', "l": [{"s": "x", "n": 1}, {"s": None, "n": None}], "f": 0.5},
+        {"a": None, "l": None, "f": None},
+        {"a": "", "l": [], "f": 1e-9},
+    ]
+    schema = pa.schema([("a", pa.string()), ("l", pa.list_(kind)), ("f", pa.float32())])
+    table = pa.Table.from_pylist(rows, schema=schema)
+    for part, expected in ((table, rows), (table.slice(1), rows[1:])):
+        lines = [json.loads(line) for line in json_lines_bytes(part).decode().splitlines()]
+        assert [{**line, "f": pytest.approx(line["f"])} if line["f"] else line for line in lines] == expected
+    assert json_lines_bytes(table.slice(0, 0)) == b""
+
+
+def test_docs_come_back_whole(annotate, docs):
+    found = list(DocBin().from_bytes(done(annotate, "spacy").data).get_docs(spacy.blank("en").vocab))
+    assert [doc.user_data["id"] for doc in found] == IDS
+    for doc, expected in zip(found, docs, strict=True):
+        assert [(t.text, t.tag_, t.pos_, t.is_sent_start) for t in doc] == [
+            (t.text, t.tag_, t.pos_, t.is_sent_start) for t in expected
+        ]
+        assert [(s.start, s.end, s.label_) for s in doc.spans["chunks"]] == [
+            (s.start, s.end, s.label_) for s in expected.spans["chunks"]
+        ]
+
+
+def test_columns(annotate, docs):
+    text = done(annotate, "conll").data.decode()
+    assert text.startswith("-DOCSTART- -X- O\n\nThey PRP B-NP\ntag VBP B-VP\n")
+    assert text.count("-DOCSTART-") == len(TEXTS)
+    sentences = [block.splitlines() for block in text.split("\n\n") if not block.startswith("-DOCSTART-") and block]
+    expected = [[t for t in sentence if not t.is_space] for doc in docs for sentence in doc.sents]
+    assert [[line.split()[:2] for line in lines] for lines in sentences] == [
+        [[t.text, t.tag_] for t in sentence] for sentence in filter(None, expected)
+    ]
+    n_chunks = sum(len(doc.spans["chunks"]) for doc in docs)
+    assert text.count(" B-") == n_chunks
+
+
+def test_conllu_is_read_by_spacy(annotate, docs):
+    data = done(annotate, "conllu").data.decode()
+    found = list(conllu_to_docs(data, n_sents=1, no_print=True))
+    expected = [[t for t in sentence if not t.is_space] for doc in docs for sentence in doc.sents]
+    assert [[(t.text, t.tag_, t.pos_) for t in doc] for doc in found] == [
+        [(t.text, t.tag_, t.pos_) for t in sentence] for sentence in filter(None, expected)
+    ]
+    assert data.startswith("# newdoc id = t 0\n# text = They tag it at once.\n1\tThey\t_\tPRON\tPRP\t_\t_\t_\t_\t_\n")
+    assert "once\t_\tADV\tRB\t_\t_\t_\t_\tSpaceAfter=No" in data and data.endswith("\n\n")
+
+
+def test_heads_in_conllu():
+    nlp = spacy.blank("en")
+    doc = nlp("dogs  bark")
+    words = [doc[0], doc[2]]
+    for token in words:
+        token.head, token.dep_ = doc[2], "dep" if token.i == 0 else "ROOT"
+    from spacy_hoseq.batch.formats import conllu_lines
+
+    lines = conllu_lines("x", doc)
+    assert [line.split("\t")[:1] + line.split("\t")[6:8] for line in lines if "\t" in line] == [
+        ["1", "2", "dep"],
+        ["2", "0", "ROOT"],
+    ]
+
+
+def test_docs_of_a_file_keep_their_tokens(annotate, tmp_path):
+    nlp = spacy.blank("en")
+    given = [spacy.tokens.Doc(nlp.vocab, words=["They", "tag", "it", "."]), nlp.make_doc("Two words")]
+    part = Part(0, [], [], (tmp_path / "a.spacy", DocBin(docs=given).to_bytes()), [], 0)
+    table = pq.read_table(io.BytesIO(Work(annotate, "parquet")(part).data)).to_pylist()
+    assert [row["id"] for row in table] == [f"{(tmp_path / 'a.spacy').as_posix()}:{i}" for i in (1, 2)]
+    assert [row["text"] for row in table] == ["They tag it . ", "Two words"]
+    assert [token["tag"] for token in table[0]["tokens"]] == ["PRP", "VBP", "PRP", "."]
+    result = Work(annotate, "spacy")(part._replace(docs=(tmp_path / "a.spacy", b"no docs")))
+    assert result.rows == 0 and result.errors[0]["id"].endswith("a.spacy:1")
+
+
+def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
+    texts = ["one", None, "x" * 1_000_001, "two"]
+    problem = Problem(tmp_path / "in.txt", 7, "a line", "another")
+    for form in ("parquet", "spacy", "conll", "jsonl", "conllu"):
+        result = done(annotate, form, texts, [problem])
+        assert [error["id"] for error in result.errors] == [f"{(tmp_path / 'in.txt').as_posix()}:7", "t1", "t2"]
+        assert result.errors[0]["error"].startswith("[HS172]") and "HS164" in result.errors[1]["error"]
+        assert {error["part"] for error in result.errors} == {3} and result.rows == 4 and result.tokens == 2
+    data = done(annotate, "spacy", texts).data
+    assert [doc.text for doc in DocBin().from_bytes(data).get_docs(spacy.blank("en").vocab)] == ["one", "two"]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "spacy", "conll", "conllu"])
+def test_bytes_do_not_depend_on_how_texts_are_cut(annotate, form):
+    small = Annotator("en", outputs=OUTPUTS, characters=60, zone_tokens=20)
+    assert done(small, form, TEXTS * 2).data == done(annotate, form, TEXTS * 2).data

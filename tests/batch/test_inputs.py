@@ -1,0 +1,149 @@
+"""Files of texts, and parts of jobs."""
+
+import gzip
+import io
+
+import pytest
+import srsly
+
+pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+import pyarrow.parquet as pq  # noqa: E402
+
+from spacy_hoseq.batch.inputs import STANDARD, Reading, Row, Source, input_files  # noqa: E402
+from spacy_hoseq.batch.parts import SeenIds, parts_of  # noqa: E402
+from spacy_hoseq.readers.sentences import Problem  # noqa: E402
+
+PLAIN = Reading()
+
+
+def rows(path, reading=PLAIN):
+    return list(Source(path).rows(reading))
+
+
+def texts(path, reading=PLAIN):
+    return [(row.id.rpartition("/")[2], row.text) for row in rows(path, reading) if isinstance(row, Row)]
+
+
+def problems(path, reading=PLAIN):
+    return [(row.line, row.actual) for row in rows(path, reading) if isinstance(row, Problem)]
+
+
+def test_text_files_have_a_text_in_each_line_or_are_one(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("Zoë.\r\n\n two \nthree".encode())
+    assert texts(path) == [("a.txt:1", "Zoë."), ("a.txt:3", " two "), ("a.txt:4", "three")]
+    assert texts(path, Reading(whole=True)) == [("a.txt", "Zoë.\n\n two \nthree")]
+    path.write_bytes(b"good\nb\xffd\nlast")
+    assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")] and problems(path) == [(2, "the byte 0xFF")]
+    assert not texts(path, Reading(whole=True)) and len(problems(path, Reading(whole=True))) == 1
+    (tmp_path / "notes").write_text("any other file\n")
+    assert texts(tmp_path / "notes") == [("notes:1", "any other file")]
+
+
+def test_packed_files(tmp_path):
+    data = b'{"text": "one"}\n{"text": "two"}\n' * 500
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(data[:16]) + gzip.compress(data[16:]))
+    with pa.CompressedOutputStream(str(tmp_path / "a.jsonl.zst"), "zstd") as file:
+        file.write(data)
+    for name in ("a.jsonl.gz", "a.jsonl.zst"):
+        path = tmp_path / name
+        assert [text for _, text in texts(path)] == ["one", "two"] * 500
+        source = Source(path)
+        list(source.rows(PLAIN))
+        assert source.position == source.size == path.stat().st_size
+        path.write_bytes(path.read_bytes()[:-7])
+        assert len(problems(path)) == 1, "truncated"
+    assert len(input_files([str(tmp_path)], None)) == 2
+
+
+def test_json_lines(tmp_path):
+    path = tmp_path / "a.jsonl"
+    good, bad = b'{"text": "A b.", "id": 7}\n\n', b'{"body": "x"}\n{"text": 1}\n[]\n{"te\n{"text": "\xff"}\n'
+    path.write_bytes(good + bad + b'{"text": ""}\n')
+    assert texts(path) == [("7", "A b."), ("a.jsonl:8", "")]
+    assert [line for line, _ in problems(path)] == [3, 4, 5, 6, 7]
+    assert texts(path, Reading("body")) == [("a.jsonl:3", "x")]
+    path.write_text('{"text": "\\ud800"}\n{"text": "fine", "id": "\\udc00"}\n')
+    assert texts(path) == [("a.jsonl:2", "fine")] and "surrogates" in problems(path)[0][1]
+
+
+def test_tables_of_text(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes('id,text\nx,"a ""b""\nc"\ny,"d, é"\n\nz\nw,e\n'.encode())
+    assert texts(path) == [("x", 'a "b"\nc'), ("y", "d, é"), ("w", "e")]
+    assert [actual for _, actual in problems(path)] == ["1 cells"]
+    assert problems(path, Reading("body")) == [(1, "columns id, text")]
+    (tmp_path / "b.tsv").write_bytes(b"n\ttext\n1\tone\n\xff\t\n2\ttwo\n")
+    assert [text for _, text in texts(tmp_path / "b.tsv", Reading(id="n"))] == ["one", "two"]
+    assert problems(tmp_path / "b.tsv") == [(3, "the byte 0xFF")]
+    path.write_text('text\n"a"b\nlast\n"never ends')
+    assert [text for _, text in texts(path)] == ["last"] and len(problems(path)) == 2
+
+
+def test_parquet(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [5, 6, None], "text": ["a", None, "c"], "more": [0, 0, 0]}), path)
+    assert texts(path) == [("5", "a"), ("6", None), ("a.parquet:3", "c")]
+    assert problems(path, Reading("body")) == [(1, "columns id, text, more")]
+    assert problems(path, Reading("more")) == [(1, "a column of int64")]
+    pq.write_table(pa.table({"text": pa.array(["a", "a"]).dictionary_encode()}), tmp_path / "b.parquet")
+    assert texts(tmp_path / "b.parquet") == [("b.parquet:1", "a"), ("b.parquet:2", "a")]
+    for size in (0, 30, path.stat().st_size - 3):
+        path.write_bytes(path.read_bytes()[:size])
+        assert len(problems(path)) == 1 and not texts(path)
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\n\ntwo\n")))
+    assert [(row.id, row.text) for row in rows(STANDARD)] == [("-:1", "one"), ("-:3", "two")]
+
+
+def test_files_folders_and_globs_in_order(tmp_path):
+    for name in ("in/b10.txt", "in/b9.txt", "in/.hidden.txt", "in/deep/a.jsonl.gz", "in/x.pdf", "out/parts/0.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+
+    def names(*inputs, output=None):
+        found = input_files([str(tmp_path / name) for name in inputs], output)
+        return [path.relative_to(tmp_path).as_posix() for path in found]
+
+    assert names("in") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
+    assert names("in/*.txt", "in/b9.txt", "in/x.pdf") == ["in/b10.txt", "in/b9.txt", "in/x.pdf"]
+    assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"] and input_files(["-"], None) == [STANDARD]
+    assert names(".", output=tmp_path / "out") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
+    for inside in ("out", "out/parts/0.jsonl", "out/parts"):
+        with pytest.raises(ValueError, match="HS166"):
+            names(inside, output=tmp_path / "out")
+    for nothing in ("none", "none*", "in/*.doc"):
+        with pytest.raises(ValueError, match="HS165"):
+            names(nothing)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="HS165.*no file ends with"):
+        names("empty")
+
+
+def test_parts_end_where_the_input_says(tmp_path):
+    lines, docs, last = tmp_path / "a.jsonl", tmp_path / "b.spacy", tmp_path / "c.txt"
+    srsly.write_jsonl(lines, [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)] + [{}])
+    docs.write_bytes(b"docs")
+    last.write_text("one\ntwo\n")
+    parts = list(parts_of([lines, docs, last], PLAIN, 2, characters=20))
+    assert [part.texts for part in parts] == [["one", "two"], ["x" * 30], ["y" * 9, "z" * 9], [], ["one", "two"]]
+    assert [part.docs for part in parts] == [None, None, None, (docs, b"docs"), None]
+    assert [(part.number, len(part.problems)) for part in parts] == [(0, 0), (1, 0), (2, 1), (3, 0), (4, 0)]
+    total = sum(path.stat().st_size for path in (lines, docs, last))
+    assert parts[-1].position == total and [p.position for p in parts] == sorted(p.position for p in parts)
+    assert [part.texts for part in parts_of([], PLAIN, 2)] == [[]], "a job without texts is a job"
+
+
+def test_ids_that_were_there_before(tmp_path):
+    seen = SeenIds()
+    assert seen.repeated(["a", "b", "a"]) == [2] and seen.repeated(["c", "b"]) == [1] and seen.repeated([]) == []
+    for i in range(100):
+        assert seen.repeated([f"x{i}"]) == []
+    assert seen.repeated(["x99", "x0", "x50", "new"]) == [0, 1, 2] and len(seen._arrays) < 10
+    path = tmp_path / "a.jsonl"
+    srsly.write_jsonl(path, [{"text": "t", "id": name} for name in ("p", "q", "p", "q")] + [{"text": "t"}] * 2)
+    first, second, _ = parts_of([path], PLAIN, 2)
+    assert not first.problems and [problem.actual[:7] for problem in second.problems] == ["[HS173]"] * 2
+    assert second.ids == ["p", "q"], "nothing is lost"
