@@ -9,9 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+import spacy
+
 from .corpora import Data, read_sentences, vocabulary
 from .history import History
-from .system import Labelled
+from .system import Caller, Labelled
 
 ITERATIONS = (1, 2, 5, 10, 20, 50, 100)
 
@@ -108,6 +110,12 @@ class Crfsuite:
     def reader(self, folder: Path) -> None:
         return None
 
+    def caller(self, folder: Path) -> Caller:
+        """With spaCy's tokenizer, as one would put them together."""
+        self.load(folder)
+        tokenizer, tagger, features = spacy.blank("en").tokenizer, self.tagger, self.templates.features
+        return lambda text: tagger.tag(features([token.text for token in tokenizer(text)]))
+
     def version(self) -> str:
         return version("python-crfsuite")
 
@@ -148,6 +156,9 @@ class Nltk:
         return Labelled(sum(map(len, result)), [[tag for _, tag in sentence] for sentence in result])
 
     def reader(self, folder: Path) -> None:
+        return None
+
+    def caller(self, folder: Path) -> None:
         return None
 
     def version(self) -> str:
@@ -192,6 +203,9 @@ class Wapiti:
         return Labelled(sum(map(len, result)), [[tag.strip() for tag in tags] for tags in result])
 
     def reader(self, folder: Path) -> None:
+        return None
+
+    def caller(self, folder: Path) -> None:
         return None
 
     def version(self) -> str:

@@ -11,7 +11,7 @@ from spacy_hoseq.recipes import recipe
 
 from .corpora import KEY, Data, entity_folder
 from .history import LOGGER, WATCH, History
-from .system import Labelled, Reader, System, folder_name
+from .system import Caller, Labelled, Reader, System, folder_name
 
 TOLERANCE = 0.0005  # how much accuracy compaction may cost
 
@@ -40,6 +40,10 @@ class Tokenizer:
     def reader(self, folder: Path) -> Optional[Reader]:
         reader: Reader = spacy.blank("en").tokenizer.pipe
         return reader
+
+    def caller(self, folder: Path) -> Optional[Caller]:
+        caller: Caller = spacy.blank("en")
+        return caller
 
     def version(self) -> str:
         return version("spacy")
@@ -100,6 +104,9 @@ class Pipeline:
 
     def reader(self, folder: Path) -> Optional[Reader]:
         return spacy.load(folder / "model-best").pipe
+
+    def caller(self, folder: Path) -> Optional[Caller]:
+        return spacy.load(folder / "model-best")
 
     def version(self) -> str:
         return version(self.package)

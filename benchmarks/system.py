@@ -22,11 +22,13 @@ class Labelled(NamedTuple):
 
 
 Reader = Callable[[List[str]], Iterable[Doc]]
+Caller = Callable[[str], Any]
 
 
 class System(Protocol):
     """folder: one that belongs to the system. The model is all that `model` names: a file or a folder. `reader`: from
-    raw texts to labelled Docs, loaded anew, so that it has seen no word; None if the system reads no text.
+    raw texts to labelled Docs, loaded anew, so that it has seen no word; None if the system reads no text. `caller`:
+    the same for one text at a time.
     """
 
     def train(self, data: Data, folder: Path) -> History: ...
@@ -42,6 +44,8 @@ class System(Protocol):
     def read(self, result: Any) -> Labelled: ...
 
     def reader(self, folder: Path) -> Optional[Reader]: ...
+
+    def caller(self, folder: Path) -> Optional[Caller]: ...
 
     def version(self) -> str: ...
 

@@ -6,7 +6,7 @@
 `serve` loads the model, labels the test corpus once and writes what it has measured as one line of JSON. Then it
 answers each line that it reads with a line of JSON: to `ready` it labels the corpus again, for half a second or more,
 and writes the seconds of a pass; to `text` those from raw text to labels, by a pipeline that has seen no word of it
-(null for a system that reads no text).
+(null for a system that reads no text); to `calls` those of calls with one text each, of several sizes.
 """
 
 import gc
@@ -20,10 +20,12 @@ from typing import Any, Dict, List, Optional, Tuple
 from .corpora import Data, Sentence, read_sentences
 from .history import WATCH, seconds_to_best
 from .machine import peak_bytes
-from .system import Labelled, System
+from .system import Caller, Labelled, System
 from .systems import SYSTEMS
 
 TURN_SECONDS = 0.5  # a pass of the fastest systems takes a thirtieth of it
+CALLED = (23, 1, 5, 50, 100, 230, 500, 1_000, 5_000, 10_000)  # tokens of a text; the first has the most new words
+CALLS = 150  # of each size, at most
 COLLECTIONS = 40  # of garbage in a turn, at most: a collection takes longer than a pass over a few sentences
 
 
@@ -123,6 +125,32 @@ def timed_text(system: System, folder: Path, words: List[List[str]]) -> Optional
     return time.perf_counter() - start
 
 
+def timed_calls(system: System, folder: Path, words: List[List[str]]) -> Optional[Dict[str, Any]]:
+    """Seconds of calls with one text each. first, second: of the same text, the first after loading. sizes: tokens of a
+    text -> of texts that are new, one after the other, and of the same texts again."""
+    call = system.caller(folder)
+    if call is None:
+        return None
+    stream, at = [word for sentence in words for word in sentence], CALLED[0]
+    text = " ".join(stream[: CALLED[0]])
+    first, second = seconds_of_call(call, text), seconds_of_call(call, text)
+    sizes = {}
+    for size in CALLED:
+        texts = []
+        while len(texts) < CALLS and (at + size <= len(stream) or not texts):
+            texts.append(" ".join(stream[at : at + size]))
+            at += size
+        at = 0 if at + size > len(stream) // 2 else at  # (long texts hold words that shorter ones had)
+        sizes[size] = {kind: [seconds_of_call(call, text) for text in texts] for kind in ("new", "again")}
+    return {"first": first, "second": second, "sizes": sizes}
+
+
+def seconds_of_call(call: Caller, text: str) -> float:
+    start = time.perf_counter()
+    call(text)
+    return time.perf_counter() - start
+
+
 def main(task: str, name: str, tags: str, chunks: str, folder: str) -> None:
     answers = sys.stdout
     with redirect_stdout(sys.stderr):
@@ -133,8 +161,11 @@ def main(task: str, name: str, tags: str, chunks: str, folder: str) -> None:
         found, words = measure(name, system, data, Path(folder))
         print(json.dumps(found), file=answers, flush=True)
         for line in sys.stdin:
+            answer: Any
             if line.strip() == "text":
                 answer = {"text_seconds": timed_text(system, Path(folder), words)}
+            elif line.strip() == "calls":
+                answer = timed_calls(system, Path(folder), words)
             else:
                 answer = {"seconds": timed(system, words), "peak_bytes": peak_bytes()}
             print(json.dumps(answer), file=answers, flush=True)

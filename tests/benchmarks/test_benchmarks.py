@@ -153,6 +153,7 @@ def test_worker(benchmarks, tmp_path):
         assert (first["system"], first["tokens"], first["accuracy"]) == ("spaCy tokenizer", 15, None)
         assert 0 < worker.ask("ready")["seconds"] < 60
         assert 0 < worker.ask("text")["text_seconds"] < 60
+        assert worker.ask("calls")["sizes"]["1"]["new"]
 
 
 def test_text_meets_a_pipeline_that_has_not_seen_it(benchmarks, monkeypatch):
@@ -181,3 +182,36 @@ def test_text_meets_a_pipeline_that_has_not_seen_it(benchmarks, monkeypatch):
     assert [worker.timed_text(System(), None, words) for _ in range(2)] == [2.0, 2.0]
     assert seen == [[".", "Do stop", "No"]] * 2
     assert worker.timed_text(Peer(), None, words) is None
+
+
+def test_calls_are_of_new_texts_and_then_of_the_same_again(benchmarks, monkeypatch):
+    worker, called = benchmarks("worker"), []
+
+    class System:
+        def caller(self, folder):
+            return called.append
+
+    class Peer:
+        def caller(self, folder):
+            return None
+
+    monkeypatch.setattr(worker, "CALLED", (2, 3))
+    monkeypatch.setattr(worker, "CALLS", 2)
+    found = worker.timed_calls(System(), None, [list("abcde"), list("fghijkl")])
+    assert called == ["a b", "a b", "c d", "e f", "c d", "e f", "g h i", "j k l", "g h i", "j k l"]
+    assert {size: {kind: len(calls) for kind, calls in of.items()} for size, of in found["sizes"].items()} == {
+        2: {"new": 2, "again": 2},
+        3: {"new": 2, "again": 2},
+    }
+    assert worker.timed_calls(Peer(), None, []) is None
+
+
+def test_latency_table(benchmarks):
+    latency = benchmarks("latency")
+    keys = ("new", "new_95", "again", "again_95", "first", "second")
+    rows = [
+        {"system": "a", "size": size, **{key: size + number for number, key in enumerate(keys)}}
+        for size in (1.0, 23.0, 230.0, 1000.0, 10000.0)
+    ]
+    expected = ("a", "27.00", "28.00", "23.00", "24.00", "25.00", "26.00", "1.00", "230.00", "1000.00", "10000.00")
+    assert latency.table_cells(rows) == [expected]
