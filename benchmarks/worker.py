@@ -136,11 +136,11 @@ def timed_calls(system: System, folder: Path, words: List[List[str]]) -> Optiona
     first, second = seconds_of_call(call, text), seconds_of_call(call, text)
     sizes = {}
     for size in CALLED:
-        texts = []
+        texts: List[str] = []
+        at = at if at + size <= len(stream) else 0  # (long texts hold words that shorter ones had)
         while len(texts) < CALLS and (at + size <= len(stream) or not texts):
             texts.append(" ".join(stream[at : at + size]))
             at += size
-        at = 0 if at + size > len(stream) // 2 else at  # (long texts hold words that shorter ones had)
         sizes[size] = {kind: [seconds_of_call(call, text) for text in texts] for kind in ("new", "again")}
     return {"first": first, "second": second, "sizes": sizes}
 
