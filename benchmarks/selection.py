@@ -81,9 +81,9 @@ def simulated(lang: str, train: Path, test: Path, settings: Dict[str, Any], seed
     sentences = sentences_of(train, lang)
     pool = [sentences[i] for i in rng.permutation(len(sentences))[:POOL].tolist()]
     gold = sentences_of(test, lang)[:TEST]
-    annotated, rest = pool[: ROUNDS[0]], pool[ROUNDS[0] :]
+    rounds = [n for n in ROUNDS if n <= ENOUGH] if settings else [ROUNDS[-1]]
+    annotated, rest = pool[: rounds[0]], pool[rounds[0] :]
     curve = []
-    rounds = [n for n in ROUNDS if not settings or n <= ENOUGH]
     for last in (*rounds[1:], None):
         nlp = trained(lang, annotated, seed)
         labels = sum(bool(token.tag_) for doc in annotated for token in doc)
@@ -93,9 +93,6 @@ def simulated(lang: str, train: Path, test: Path, settings: Dict[str, Any], seed
         if last is None:
             return curve
         n = last - len(annotated)
-        if not settings:
-            annotated, rest = annotated + rest[:n], rest[n:]
-            continue
         doubts = doubts_of(nlp, [bare(doc, nlp) for doc in rest], settings["by"])
         chosen = select(doubts, n, diverse=settings.get("diverse", True))
         new = [rest[i] for i in chosen]
