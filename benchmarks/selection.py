@@ -29,8 +29,8 @@ from .page import show, write_table
 
 ROUNDS = (100, 200, 350, 500, 700, 1000)  # sentences that are annotated
 ENOUGH = 700  # for what is not chosen at random
-POOL, TEST = 4000, 500
-EPOCHS, UPDATES = 4, 40
+POOL, TEST = 2500, 300
+EPOCHS, UPDATES = 3, 25
 THRESHOLD = 0.05
 STRATEGIES: Dict[str, Dict[str, Any]] = {
     "random": {},
