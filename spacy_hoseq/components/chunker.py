@@ -17,7 +17,7 @@ from thinc.api import Config, Model
 from ..arrays import AnyInts, Labels, Mask
 from ..chunks import Grammar, TagTable, grammar, tag_names
 from ..decoders.exact import decode_exact
-from ..decoders.posterior import labels_and_segments
+from ..decoders.posterior import labels_and_segments, posterior_of
 from ..decoders.problem import Potentials
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
@@ -26,7 +26,16 @@ from ..words import on_original
 from .annotation import write_marginals
 from .spans.annotation import ChunkTags
 from .spans.entities import preset_mask, write_entities
-from .spans.guesses import FoundChunks, ScoredChunks, found_chunks, no_chunks, spans_of, write_spans
+from .spans.expected import check_span_threshold, expected_chunks
+from .spans.guesses import (
+    FoundChunks,
+    ScoredChunks,
+    chunks_by_doc,
+    found_chunks,
+    no_chunks,
+    spans_of,
+    write_spans,
+)
 from .structured import DEFAULT_MODEL, StructuredComponent
 
 
@@ -44,6 +53,7 @@ from .structured import DEFAULT_MODEL, StructuredComponent
         "annotate_ents": False,
         "overwrite": False,
         "save_marginals": False,
+        "span_threshold": None,
         "seed": 0,
         "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
     },
@@ -61,6 +71,7 @@ def make_hoseq_chunker(
     annotate_ents: bool,
     overwrite: bool,
     save_marginals: bool,
+    span_threshold: Optional[float],
     seed: int,
     scorer: Optional[Callable],
 ) -> "HoseqChunker":
@@ -77,6 +88,7 @@ def make_hoseq_chunker(
         annotate_ents=annotate_ents,
         overwrite=overwrite,
         save_marginals=save_marginals,
+        span_threshold=span_threshold,
         seed=seed,
         scorer=scorer,
     )
@@ -87,7 +99,7 @@ class HoseqChunker(StructuredComponent):
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over the tags of the
     representation. name (str): its name in the pipeline. All other settings: docs/reference/chunker.md.
-    RAISES ValueError [HS060, HS067, HS081, HS084]: impossible settings.
+    RAISES ValueError [HS027, HS060, HS067, HS081, HS084]: impossible settings.
     """
 
     _annotation: ChunkTags
@@ -107,6 +119,7 @@ class HoseqChunker(StructuredComponent):
         annotate_ents: bool = False,
         overwrite: bool = False,
         save_marginals: bool = False,
+        span_threshold: Optional[float] = None,
         seed: int = 0,
         scorer: Optional[Callable] = None,
     ) -> None:
@@ -128,6 +141,7 @@ class HoseqChunker(StructuredComponent):
                 "annotate_ents": annotate_ents,
                 "overwrite": overwrite,
                 "save_marginals": save_marginals,
+                "span_threshold": check_span_threshold(span_threshold),
             },
         )
 
@@ -184,7 +198,11 @@ class HoseqChunker(StructuredComponent):
 
     def _guesses(self, docs: WordDocs) -> List[FoundChunks]:
         potentials = self._potentials(docs)
-        with_marginals = self.cfg["save_marginals"]
+        with_marginals, threshold = self.cfg["save_marginals"], self.cfg.get("span_threshold")
+        if threshold is not None:
+            posterior = posterior_of(potentials)
+            found = expected_chunks(posterior, self.tags, self.cfg["representation"], threshold)
+            return chunks_by_doc(docs, *found, posterior.nodes if with_marginals else None)
         goes_on = self._grammar.pairs & ~self._grammar.first  # a tag that cannot be first continues the one before
         labelling = labels_and_segments(potentials, goes_on, with_nodes=with_marginals)
         tags = self._label_table.tags

@@ -4,13 +4,16 @@ reading     texts as one component sees them: what is decoded, p(y | x), the bes
 certainty   entropies, margins, probabilities of tokens and sentences;  spans: of chunks, in four meanings
 extensions  the same on `doc._`, `span._` and `token._`
 explanation why a label, and not another one;  chunk_explanation: why a chunk;  decision_explanation: why a decision
-features    what emissions are made of, by name;  structure: transitions and patterns;  alternatives: what would be
+features    what emissions are made of, by name;  alternatives: what would be without something
 calibration one temperature, at which probabilities mean what they say;  measures: whether they do
+conformal   sets that hold the right answer with a promised probability
+weights     what a model has learnt;  accounts: all decisions of a text
 """
 
 from ..front_door import names_of
 
 HOMES = {
+    "Conformal": "conformal",
     "Explanation": "explanation",
     "Feature": "features",
     "Term": "explanation",

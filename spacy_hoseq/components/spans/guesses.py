@@ -6,8 +6,8 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ...arrays import AnyInts, Floats32
-from ...chunks import TagTable
+from ...arrays import AnyFloats, AnyInts, Floats, Floats32
+from ...chunks import Chunks, TagTable
 from ...decoders.posterior import Labelling
 from ...features.sequences import on_tokens
 from ...words import on_original
@@ -47,14 +47,22 @@ def found_chunks(
     begins = np.zeros(len(found.labels), bool)
     begins[np.cumsum(lengths) - lengths] = True
     first, end, types = tags.chunks(found.labels, begins)
-    p = found.segments(first, end - first).astype(np.float32)
+    nodes = found.nodes if with_marginals else None
+    return chunks_by_doc(docs, Chunks(first, end, types), found.segments(first, end - first), nodes)
+
+
+def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats, nodes: Optional[AnyFloats]) -> List[FoundChunks]:
+    """Cut by Doc. chunks: of all words, end to end, with their probabilities p. nodes (N, L): marginals, if they are
+    asked for."""
+    first, end, types = chunks
+    p32 = p.astype(np.float32)
     starts = np.cumsum([0, *(len(doc) for doc in docs)])
     cuts = np.searchsorted(first, starts)
     shift = np.repeat(starts[:-1], np.diff(cuts))
     firsts, ends = (first - shift).tolist(), (end - shift).tolist()
-    rows = on_tokens(found.nodes.astype(np.float32), docs, 0) if with_marginals else [None] * len(docs)
+    rows = [None] * len(docs) if nodes is None else on_tokens(nodes.astype(np.float32), docs, 0)
     return [
-        FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), types[a:b], p[a:b], of_doc)
+        FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), types[a:b], p32[a:b], of_doc)
         for doc, (a, b), of_doc in zip(docs, pairwise(cuts.tolist()), rows, strict=True)
     ]
 

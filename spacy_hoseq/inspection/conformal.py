@@ -1,0 +1,152 @@
+"""Sets of labels, chunks and labellings that hold the right one with a promised probability.
+
+Split conformal prediction (Vovk, Gammerman & Shafer 2005; Sadinle, Lei & Wasserman 2019 for sets of labels): of texts
+that the component was not trained on, each gold answer has a score of how odd it is. The threshold is the
+ceil((n + 1)(1 - alpha))-th smallest of n scores; a set is all answers that are not odder. For another text of the same
+kind it holds the right answer with probability 1 - alpha at least, whatever the model is; a better one has smaller
+sets.
+
+    labels       oddness of y at token t: 1 - p(y_t = y | x)
+    chunks       of a chunk: 1 - p(exactly this chunk | x)
+    labellings   of a labelling of a sentence: best score - score(x, y)
+
+The promise is about texts: tokens of one text are not independent, but averaged over texts it holds for them as well.
+Checked against the definition, and by coverage, in tests/inspection/test_conformal.py.
+"""
+
+from typing import Dict, Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch
+
+from ..arrays import Floats, Labels
+from ..chunks import TagTable
+from ..components.chunker import HoseqChunker
+from ..components.spans.expected import probable_chunks
+from ..components.structured import StructuredComponent
+from ..decoders.kbest import k_best
+from ..decoders.problem import path_score
+from ..errors import Errors
+from .certainty import BATCH
+from .reading import Reading
+from .spans import Places, chunk_probabilities
+
+Kind = Literal["labels", "chunks", "labellings"]
+LONGEST = 10  # words of a chunk that is looked at
+MOST = 1000  # labellings of a set
+
+
+class SpanSet(NamedTuple):
+    """Chunks (first, end, label), tokens first <= i < end, with their probabilities, most probable first."""
+
+    spans: List[Tuple[int, int, str]]
+    probabilities: List[float]
+
+
+class LabellingSet(NamedTuple):
+    """Labellings of a sentence, best first; complete (bool): all that belong to the set, of which MOST are listed."""
+
+    labellings: List[List[str]]
+    complete: bool
+
+
+class Conformal:
+    """Thresholds of a component, learnt from examples that it was not trained on.
+
+    examples: with predicted docs as earlier components have annotated them. Chunks of more than LONGEST words are not
+    looked at. RAISES ValueError [HS145]: no gold labels.
+    """
+
+    def __init__(self, pipe: StructuredComponent, examples: Iterable[Example]) -> None:
+        self._pipe = pipe
+        scores: Dict[Kind, List[Floats]] = {"labels": [], "chunks": [], "labellings": []}
+        for batch in minibatch(examples, BATCH):
+            for kind, some in oddness(pipe, batch).items():
+                scores[kind].append(some)
+        self.scores: Dict[Kind, Floats] = {
+            kind: np.sort(np.concatenate([np.zeros(0), *parts])) for kind, parts in scores.items()
+        }
+        if not len(self.scores["labels"]):
+            raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
+
+    def threshold(self, alpha: float, kind: Kind = "labels") -> float:
+        """The oddness up to which answers belong to a set; inf where there are too few examples for so small an alpha.
+        RAISES ValueError [HS145]: no example of the kind."""
+        return threshold(self.scores[kind], alpha)
+
+    def labels(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[List[str]]]:
+        """Of each token of each Doc, labels that hold the right one with probability 1 - alpha, most probable first; at
+        least one, none at white space."""
+        limit = self.threshold(alpha)
+        for batch in minibatch(docs, BATCH):
+            reading = Reading(self._pipe, list(batch))
+            for p in reading.of_tokens(reading.posterior.nodes):
+                order = np.argsort(-p, axis=1, kind="stable")
+                sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
+                yield [[reading.labels[y] for y in row[:n]] for row, n in zip(order, sizes.tolist(), strict=True)]
+
+    def chunks(self, docs: Iterable[Doc], alpha: float) -> Iterator[SpanSet]:
+        """Of each Doc, chunks that hold a right one with probability 1 - alpha."""
+        limit = self.threshold(alpha, "chunks")
+        for batch in minibatch(docs, BATCH):
+            reading = Reading(self._pipe, list(batch))
+            found: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.docs]
+            pipe = self._pipe
+            rows_of = probable_chunks(reading.posterior, pipe.tags, pipe.cfg["representation"], 1 - limit, LONGEST)
+            for place, size, label, p in rows_of:
+                (doc, first), (_, last) = reading.token(place), reading.token(place + size - 1)
+                found[doc].append((p, (first, last + 1, label)))
+            for rows in found:
+                rows.sort(key=lambda row: (-row[0], row[1]))
+                yield SpanSet([span for _, span in rows], [p for p, _ in rows])
+
+    def labellings(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[LabellingSet]]:
+        """Of each Doc, for each sentence, labellings that hold the right one with probability 1 - alpha."""
+        limit = self.threshold(alpha, "labellings")
+        for doc in docs:
+            reading = Reading(self._pipe, [doc])
+            sets = []
+            for part in reading.potentials.one_by_one() if len(reading.best) else ():
+                best = k_best(part.potentials, MOST)
+                n = int((best.scores >= best.scores[0] - limit).sum())
+                rows = [[reading.labels[y] for y in row] for row in best.labels[:n].tolist()]
+                sets.append(LabellingSet(rows, n < MOST))
+            yield sets
+
+
+def threshold(scores: Floats, alpha: float) -> float:
+    """scores (n,): ascending. RAISES ValueError [HS145]: none; [HS027]: alpha not between 0 and 1."""
+    if not 0 < alpha < 1:
+        message = Errors.HS027.format(name="alpha", decoder="prediction sets", value=alpha, expected="between 0 and 1")
+        raise ValueError(message)
+    if not len(scores):
+        raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
+    rank = int(np.ceil((len(scores) + 1) * (1 - alpha)))
+    return float(scores[rank - 1]) if rank <= len(scores) else float("inf")
+
+
+def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind, Floats]:
+    """Of the gold answers of each kind that are known."""
+    reading, gold = Reading(pipe, [eg.predicted for eg in examples]), pipe.gold_ids(examples)
+    known = np.flatnonzero(gold >= 0)
+    whole = np.array([bool((part >= 0).all()) for part in np.split(gold, reading.ends[:-1])], bool)
+    found: Dict[Kind, Floats] = {"labels": 1 - reading.posterior.nodes[known, gold[known]]}
+    sentences = np.flatnonzero(whole[: len(reading.ends)])
+    some = reading.potentials.select(sentences)
+    best = path_score(some.potentials, reading.best[some.tokens])
+    found["labellings"] = np.maximum(best - path_score(some.potentials, np.maximum(gold[some.tokens], 0)), 0.0)
+    if isinstance(pipe, HoseqChunker):
+        places = gold_chunks(reading, gold)
+        found["chunks"] = 1 - chunk_probabilities(reading, places)[:, 0] if len(places.first) else np.zeros(0)
+    return found
+
+
+def gold_chunks(reading: Reading, gold: Labels) -> Places:
+    """Chunks of known tags."""
+    begins = np.zeros(len(gold), bool)
+    begins[reading.ends - reading.lengths] = True
+    first, end, labels = TagTable(reading.labels).chunks(np.maximum(gold, 0), begins)
+    kept = [i for i in range(len(first)) if (gold[first[i] : end[i]] >= 0).all()]
+    return Places(first[kept], (end - first)[kept], [labels[i] for i in kept])

@@ -1,0 +1,90 @@
+"""Chunks that are right in expectation, against all ways to chunk a sentence."""
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.components.spans.expected import best_chunks, probable_chunks
+from spacy_hoseq.decoders.posterior import posterior_of
+
+from ..chunker_helpers import TEXTS, Enumerated, blank, chunker_of, doc_of, on, random_chunker, scores_on
+
+TEXT = "the old dog runs"
+
+
+@pytest.fixture(scope="module", params=["iob2", "bilou", "start_end", "patterns"])
+def nlp(request):
+    if request.param == "patterns":
+        return random_chunker("patterns", seed=4, scale=0.6)
+    return random_chunker("words", seed=2, scale=0.6, representation=request.param)
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.1, 0.3, 0.5, 0.8])
+def test_best_set_of_chunks(nlp, threshold):
+    """The sum of p - threshold, over all sets of chunks that do not overlap, p by enumeration."""
+    pipe, doc = chunker_of(nlp), doc_of(nlp, TEXT)
+    every = Enumerated(nlp, doc)
+    values = [sum(every.probability(chunk) - threshold for chunk in chunks) for chunks in every.chunkings]
+    pipe.cfg["span_threshold"] = threshold
+    try:
+        found = pipe(doc)
+    finally:
+        pipe.cfg["span_threshold"] = None
+    value = sum(every.probability(chunk) - threshold for chunk in on(found))
+    assert value == pytest.approx(max(values), abs=1e-6)
+    assert scores_on(found) == pytest.approx([every.probability(chunk) for chunk in on(found)], abs=1e-6)
+
+
+def test_best_expected_f(nlp):
+    """With F / 2 for a threshold no set has a larger ratio of expectations, 2 E[right] / (found + E[gold])."""
+    pipe, doc = chunker_of(nlp), doc_of(nlp, TEXT)
+    every = Enumerated(nlp, doc)
+    gold = sum(p * len(chunks) for p, chunks in zip(every.p, every.chunkings, strict=True))
+
+    def f_of(chunks):
+        return 2 * sum(every.probability(chunk) for chunk in chunks) / (len(chunks) + gold)
+
+    best = max(map(f_of, every.chunkings))
+    pipe.cfg["span_threshold"] = best / 2
+    try:
+        found = on(pipe(doc))
+    finally:
+        pipe.cfg["span_threshold"] = None
+    assert f_of(found) == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.05, 0.4])
+def test_all_probable_chunks(nlp, least):
+    pipe, doc = chunker_of(nlp), doc_of(nlp, TEXT)
+    every = Enumerated(nlp, doc)
+    _, potentials = pipe.potentials([doc, doc_of(nlp, "old cat")])
+    found = list(probable_chunks(posterior_of(potentials), pipe.tags, pipe.cfg["representation"], least))
+    possible = {
+        chunk for chunks in every.chunkings for chunk in chunks if every.probability(chunk) >= max(least, 1e-12)
+    }
+    assert {(first, first + size, label) for first, size, label, _ in found if first < 4} == possible
+    for first, size, label, p in found:
+        if first < 4:
+            assert p == pytest.approx(every.probability((first, first + size, label)), abs=1e-9)
+    longest = list(probable_chunks(posterior_of(potentials), pipe.tags, pipe.cfg["representation"], least, 2))
+    assert longest == [chunk for chunk in found if chunk[1] <= 2]
+
+
+def test_worked_out_by_hand():
+    chunks = [(0, 2, "A", 0.4), (1, 2, "B", 0.35), (0, 1, "A", 0.2), (3, 1, "A", 0.1)]
+    assert best_chunks(chunks, 4, 0.1) == [chunks[2], chunks[1]]  # 0.1 + 0.25 is more than 0.3
+    assert best_chunks(chunks, 4, 0.2) == [chunks[0]] and best_chunks(chunks, 4, 0.5) == []
+    assert best_chunks([], 3, 0.5) == []
+
+
+def test_in_a_pipeline():
+    """Many docs at once, marginals, and the setting is saved."""
+    nlp = random_chunker("words", seed=2, scale=0.6, span_threshold=0.3, save_marginals=True)
+    pipe = chunker_of(nlp)
+    docs = [doc_of(nlp, text) for text in TEXTS]
+    together = [on(doc) for doc in pipe.pipe(docs)]
+    assert together == [on(pipe(doc_of(nlp, text))) for text in TEXTS] and any(together)
+    marginals = docs[0]._.hoseq_marginals["hoseq_chunker"]["probabilities"]
+    assert marginals.sum(axis=1) == pytest.approx(np.ones(len(docs[0])))
+    assert blank(span_threshold=0.3).get_pipe("hoseq_chunker").from_bytes(pipe.to_bytes()).cfg["span_threshold"] == 0.3
+    with pytest.raises(ValueError, match=r"\[HS027\] .*span_threshold"):
+        blank(span_threshold=1.5)
