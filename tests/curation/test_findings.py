@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from spacy_hoseq.curation.corrections import corrected
-from spacy_hoseq.curation.findings import Judged, ranked
+from spacy_hoseq.curation.findings import Judged, ranked, region_of
 from spacy_hoseq.curation.judgement import judge
 from spacy_hoseq.curation.variation import variants
 from spacy_hoseq.reporting.findings import annotation_tasks, findings_page, marked, text_of
@@ -58,6 +58,14 @@ def test_one_disagreement_about_chunks_is_one_finding():
     assert one.alternatives[0].spans == [(3, 4, "VP"), (4, 6, "NP")]
     assert text_of(docs[0], one.alternatives[0]) == "[sees] VP [a cat] NP"
     assert len({tuple(other.spans) for other in one.alternatives}) == len(one.alternatives) == 3
+
+
+def test_regions_reach_to_both_sides():
+    """The model has one chunk where two are annotated: whichever of them is doubtful, both are its region."""
+    nlp = chunker_helpers.ready()
+    parted = [("the old dog sees a cat .", "D A N V D N .", [(0, 1, "NP"), (1, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")])]
+    judgement = judge(chunker_helpers.chunker_of(nlp), chunker_helpers.examples_of(nlp, parted))
+    assert [region_of(judgement, unit) for unit in range(5)] == [(0, 3), (0, 3), (3, 4), (4, 6), (6, 7)]
 
 
 @pytest.mark.parametrize("findings_of", [of_tagger, of_chunker])
