@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyInts
 from ..problem import TUNING, Tuning
 from .local import OFFSETS, Floats, Ints, LocalScores, Mask, best_labels, check_local, edge_contexts
-
-EQUAL = 1e-12  # log probabilities that differ by less, of their size, are one sum of the same terms in two orders
+from .short_text import EQUAL, decide_short
 
 
 class EasiestPath(NamedTuple):
@@ -59,9 +58,13 @@ def decode_easiest_first(
     but for rounding (EQUAL): a sum over labels depends on their order in its last digits.
     RAISES ValueError [HS020, HS022, HS024, HS025, HS090].
 
-    Time: at most 2k + 1 classifications a token.
+    Time: at most 2k + 1 classifications a token; of a short text up to 4^k in one call (`short_text.py`).
     """
     check_local(local, lengths, order, allowed)
+    if 0 < local.n_tokens << 2 * order <= tuning.short_queries:
+        short = decide_short(local, lengths, order, allowed, hardest=hardest)
+        arrays = np.array(short.labels, np.int32), np.array(short.log_probabilities), np.array(short.earlier, np.intp)
+        return EasiestPath(*arrays)
     sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
     place = np.arange(len(sequence)) + order * (1 + sequence)  # (N,) sequences lie apart: no token hears another one's
     visible, contexts = edge_contexts(lengths, order, local.n_labels)

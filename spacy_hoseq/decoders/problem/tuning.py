@@ -35,6 +35,7 @@ class Tuning(NamedTuple):
     pieces_together: pieces that are decoded together.
     part_tokens: of the sequences that are summed together.
     block_scores, block_tokens: scores of local classifiers (contexts x labels), and tokens, that are computed together.
+    short_queries: of local classifiers, tokens x sets of visible neighbours, that are asked at once (`short_text.py`).
     search_cells: of all windows, times modes, that are searched together (`decompositions.py`).
     piece_tolerance: by how much pieces may disagree, all together, before the sequence is summed as a whole.
     undecided: a labelling that is less probable excludes too few labels to be of use (`posterior_pruning.py`).
@@ -70,6 +71,7 @@ class Tuning(NamedTuple):
     part_tokens: int = 6_000
     block_scores: int = 4_000_000
     block_tokens: int = 4_096
+    short_queries: int = 512
     search_cells: int = 4_000_000
     piece_tolerance: float = 1e-8
     undecided: float = 1e-2

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.bidirectional.decompositions import classifiers_of
 from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
+from spacy_hoseq.decoders.problem import TUNING
 
 from .local_cases import (
     REALS,
@@ -30,16 +31,27 @@ either = pytest.mark.parametrize("hardest", [False, True])
 any_order = pytest.mark.parametrize("order", [1, 2])
 
 
-def decode(case, hardest=False):
-    return decode_easiest_first(case.local, case.lengths, case.order, allowed=case.allowed, hardest=hardest)
+IN_ROUNDS, AS_SHORT = TUNING._replace(short_queries=0), TUNING._replace(short_queries=1 << 30)
+
+
+def decode(case, hardest=False, tuning=IN_ROUNDS):
+    kwargs = {"allowed": case.allowed, "hardest": hardest, "tuning": tuning}
+    return decode_easiest_first(case.local, case.lengths, case.order, **kwargs)
 
 
 def order_of(case, hardest=False):
     return decision_order(decode(case, hardest), hardest=hardest).tolist()
 
 
+def assert_same(one, other):
+    """To the bit."""
+    for a, b in zip(one, other, strict=True):
+        assert a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
 def assert_plain(case, hardest):
     path = decode(case, hardest)
+    assert_same(decode(case, hardest, AS_SHORT), path)
     order = decision_order(path, hardest=hardest)
     assert path.labels.dtype == order.dtype == np.int32 and path.log_probabilities.dtype == np.float64
     plain = [plain_easiest_first(single, hardest) for single in case.singles()]
