@@ -2,13 +2,13 @@
 
 In rounds (`easiest_first.py`) a sentence of 23 tokens asks the classifiers ten times, about a few tokens each time, and
 most of the time goes into calls. Here they are asked once for the labels of tokens that know no neighbour, GUESSES of
-what will be decided, and once for all sets of visible neighbours at every token, with these guesses for labels. That is
-more than needed, in one call. A decision that differs from the guess (one token in fifty in English) makes its
-neighbours ask again. Scores of a token do not depend on what else is asked, so that labels and probabilities are those
-of the rounds, to the bit; tests compare both with the definition.
+what will be decided, and once for all sets of visible neighbours at every token, with these guesses for labels: far
+more than needed, in one call. Open neighbours of a token whose label is not the guess ask again; there are few, since
+tokens whose labels are hard to guess are decided last. Scores of a token do not depend on what else is asked, so labels
+and probabilities are those of the rounds, to the bit; tests compare both with the definition.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from ...arrays import AnyInts, Floats, Ints, Mask
 from .local import OFFSETS, LocalScores, best_labels, edge_contexts
 
 EQUAL = 1e-12  # log probabilities that differ by less, of their size, are one sum of the same terms in two orders
-
-
-Answers = Dict[Tuple[int, int], Tuple[int, float]]  # (mask, token) -> label, log probability
 
 
 class Decisions(NamedTuple):
@@ -35,45 +32,49 @@ def decide_short(
     """Arguments as `decode_easiest_first` has them."""
     text = _ShortText(local, lengths, order, allowed)
     everything = (1 << 2 * order) - 1
-    start, regions = 0, []
+    earlier, last, start = [-1] * local.n_tokens, [], 0
+    regions: List[Tuple[List[int], int]] = []  # open tokens, ascending; the decision before
     for length in lengths.tolist():
-        open_ = [token for token in range(start, start + length) if text.visible[token] != everything]
-        regions.append((open_, -1))
+        tokens = range(start, start + length)
+        last += [token for token in tokens if text.visible[token] == everything]
+        regions += [(part, -1) for part in _parts([t for t in tokens if text.visible[t] != everything], order)]
         start += length
-    last = [token for token, visible in enumerate(text.visible) if visible == everything]
+    text.close(last)
     while regions:
-        open_, before = regions.pop()
-        for part in _parts(open_, order):
-            chosen = _easiest([-text.best[token] if hardest else text.best[token] for token in part], part)
-            text.earlier[chosen] = before
-            for token in part:
-                if token != chosen:
-                    text.earlier[token] = chosen
-            told = text.tell(chosen, set(part) - {chosen})
-            alone = [token for token in told if text.visible[token] == everything]
-            text.ask([token for token in told if text.visible[token] != everything])
-            last += alone
-            regions.append(([token for token in part if token != chosen and token not in alone], chosen))
+        region, before = regions.pop()
+        chosen = _easiest(text.best, region, hardest)
+        earlier[chosen] = before
+        text.close([chosen])
+        told = text.tell(chosen)
+        alone = [token for token in told if text.visible[token] == everything]
+        for token in alone:
+            earlier[token] = chosen
+        text.close(alone)
+        last += alone
+        text.ask([token for token in told if text.is_open[token]])
+        regions += [(part, chosen) for part in _parts([token for token in region if text.is_open[token]], order)]
     text.ask(last)
-    return Decisions(text.labels, text.best, text.earlier)
+    return Decisions(text.labels, text.best, earlier)
 
 
-def _parts(open_: List[int], order: int) -> List[List[int]]:
+def _parts(tokens: List[int], order: int) -> List[List[int]]:
     """Regions of open tokens, ascending, of one sequence."""
     parts: List[List[int]] = []
-    for token in open_:
-        if parts and token - parts[-1][-1] <= order:
-            parts[-1].append(token)
-        else:
-            parts.append([token])
+    previous = -order - 1
+    for token in tokens:
+        if token - previous > order:
+            parts.append([])
+        parts[-1].append(token)
+        previous = token
     return parts
 
 
-def _easiest(values: List[float], tokens: List[int]) -> int:
-    """The token of the largest value, the first of equal ones."""
+def _easiest(best: List[float], region: List[int], hardest: bool) -> int:
+    """The token whose label is most (or least) probable, the first of equal ones."""
+    values = [-best[token] for token in region] if hardest else [best[token] for token in region]
     largest = max(values)
     least = largest - EQUAL * abs(largest)
-    return next(token for token, value in zip(tokens, values, strict=True) if value >= least)
+    return next(token for token, value in zip(region, values, strict=True) if value >= least)
 
 
 class _ShortText:
@@ -81,33 +82,51 @@ class _ShortText:
     visible neighbours, and its log probability. visible: slots that are known, as a mask."""
 
     def __init__(self, local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]) -> None:
-        self._local, self._allowed, self._order = local, allowed, order
+        self._local, self._allowed, self._offsets = local, allowed, OFFSETS[order]
         visible, self._contexts = edge_contexts(lengths, order, local.n_labels)
+        tokens = np.arange(local.n_tokens)
+        guesses = self._guesses(tokens)
+        contexts = self._contexts.copy()
+        for slot, offset in enumerate(self._offsets):
+            unknown = np.flatnonzero(contexts[:, slot] < 0)
+            contexts[unknown, slot] = guesses[unknown + offset]
+        n_masks = 1 << 2 * order
+        every = np.tile(tokens, n_masks)
+        labels, best = self._answers(every, np.repeat(np.arange(n_masks), len(tokens)), contexts.take(every, axis=0))
+        self._guessed: List[int] = guesses.tolist()
+        self._labels: List[int] = labels.tolist()  # mask by mask, as guessed
+        self._best: List[float] = best.tolist()
         self.visible: List[int] = visible.tolist()
-        guesses, best = self._answers(np.arange(len(visible)), visible, self._contexts)
-        self._guesses: List[int] = guesses.tolist()
-        self.labels, self.best, self.earlier = guesses.tolist(), best.tolist(), [-1] * len(visible)
-        self._as_guessed = [True] * len(visible)
-        self._guessed = self._ask_all(visible, guesses)
+        self.labels, self.best = self._guessed.copy(), [0.0] * len(tokens)
+        self.is_open = [True] * len(tokens)
+        self._as_guessed = [True] * len(tokens)
+        self.ask(range(len(tokens)))
 
-    def tell(self, chosen: int, open_: Set[int]) -> List[int]:
+    def close(self, tokens: List[int]) -> None:
+        """They are told nothing more."""
+        for token in tokens:
+            self.is_open[token] = False
+
+    def tell(self, chosen: int) -> List[int]:
         """Put the label of a decided token into the slots of its open neighbours, which are returned."""
         told, label = [], self.labels[chosen]
-        for slot, offset in enumerate(OFFSETS[self._order]):
+        as_guessed = label == self._guessed[chosen]
+        for slot, offset in enumerate(self._offsets):
             token = chosen - offset  # sees the chosen one at `offset`
-            if token in open_:
+            if 0 <= token < len(self.is_open) and self.is_open[token] and not self.visible[token] >> slot & 1:
                 self.visible[token] |= 1 << slot
                 self._contexts[token, slot] = label
-                self._as_guessed[token] &= label == self._guesses[chosen]
+                self._as_guessed[token] &= as_guessed
                 told.append(token)
         return told
 
-    def ask(self, tokens: List[int]) -> None:
+    def ask(self, tokens: Sequence[int]) -> None:
         """The best labels of tokens that were told something."""
-        surprised = []
+        n_tokens, surprised = len(self.labels), []
         for token in tokens:
             if self._as_guessed[token]:
-                self.labels[token], self.best[token] = self._guessed[self.visible[token], token]
+                answer = self.visible[token] * n_tokens + token
+                self.labels[token], self.best[token] = self._labels[answer], self._best[answer]
             else:
                 surprised.append(token)
         if surprised:
@@ -116,17 +135,10 @@ class _ShortText:
             for token, label, value in zip(surprised, labels.tolist(), best.tolist(), strict=True):
                 self.labels[token], self.best[token] = label, value
 
-    def _ask_all(self, visible: Ints, guesses: Ints) -> Answers:
-        """What each token would be, whatever it comes to know, if all neighbours are as guessed."""
-        masks = np.arange(1 << 2 * self._order)[:, None]
-        mask, token = np.nonzero((visible & ~masks) == 0)
-        contexts = self._contexts.copy()
-        for slot, offset in enumerate(OFFSETS[self._order]):
-            unknown = np.flatnonzero(contexts[:, slot] < 0)
-            contexts[unknown, slot] = guesses[unknown + offset]
-        labels, best = self._answers(token, mask, contexts[token])
-        answers = zip(labels.tolist(), best.tolist(), strict=True)
-        return dict(zip(zip(mask.tolist(), token.tolist(), strict=True), answers, strict=True))
+    def _guesses(self, tokens: Ints) -> Ints:
+        scores = self._local(tokens, np.zeros_like(tokens), tokens, self._contexts)
+        guesses: Ints = (scores if self._allowed is None else np.where(self._allowed, scores, -np.inf)).argmax(axis=1)
+        return guesses
 
     def _answers(self, tokens: Ints, visible: Ints, contexts: Ints) -> Tuple[Ints, Floats]:
         scores = self._local(tokens, visible, np.arange(len(tokens)), contexts)

@@ -1,5 +1,6 @@
 """Scores of local classifiers for a batch, in any context: what bidirectional inference asks again and again."""
 
+import itertools
 from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
@@ -94,6 +95,7 @@ class BatchScores:
                 keys.append(group.keys((words if group.words else words[:0]).take(tokens[at], axis=1), labels))
         if not used:
             return []
-        ends = np.cumsum([part.size for part in keys])
-        parts = np.split(self._index.lookup(np.concatenate(keys, axis=None)), ends[:-1])
+        features = self._index.lookup(np.concatenate(keys, axis=None))
+        ends = list(itertools.accumulate(part.size for part in keys))
+        parts = [features[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         return [(at, part.reshape(-1, len(at))) for at, part in zip(used, parts, strict=True)]

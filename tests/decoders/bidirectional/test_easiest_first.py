@@ -63,6 +63,16 @@ def assert_plain(case, hardest):
     np.testing.assert_allclose(path.log_probabilities, expected, rtol=1e-11, atol=0)
 
 
+@pytest.mark.parametrize("kind", [REALS, SHARP, TIES])
+@either
+@any_order
+def test_a_few_random_cases_are_the_plain_algorithm(order, hardest, kind):
+    rng = np.random.default_rng(order)
+    for n_tokens in (1, 2, 5, 9, 14):
+        lengths = [n_tokens, int(rng.integers(1, 5))]
+        assert_plain(random_case(rng, lengths, int(rng.integers(2, 6)), order, kind, bool(rng.random() < 0.4)), hardest)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [REALS, SHARP, TIES])
 @either
@@ -112,6 +122,7 @@ def test_equal_sums_in_another_order_are_ties(order, hardest, n_labels):
         local = Shuffled(30, n_labels, order, seed)
         case = LocalCase(local, np.array([30]))
         path = decode(case, hardest)
+        assert_same(decode(case, hardest, AS_SHORT), path)
         assert path.labels.tolist() == [row.index(max(row)) for row in local.rows]
         assert decision_order(path, hardest=hardest).tolist() == list(range(1, 31))
         assert path.earlier.tolist() == list(range(-1, 29))
