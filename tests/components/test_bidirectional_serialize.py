@@ -9,6 +9,8 @@ import pytest
 import spacy
 import srsly
 
+from spacy_hoseq.layers.local.classifiers import shim_of
+
 from ..stored import message_of, resealed
 from .bidirectional_helpers import (
     NAME,
@@ -43,6 +45,15 @@ def test_pipeline_from_bytes(strategy, order):
     assert all_tags(fresh) == all_tags(nlp)
     assert tagger_of(fresh).to_bytes(exclude=["vocab"]) == tagger_of(nlp).to_bytes(exclude=["vocab"])
     assert tagger_of(fresh).cfg == tagger_of(nlp).cfg
+
+
+def test_what_prediction_needs_is_made_when_weights_are_loaded():
+    fresh = reloaded(ready())
+    shim, features = shim_of(tagger_of(fresh).model), tagger_of(fresh).model.attrs["features"]
+    stacked, indexes = shim._stacked, features._indexes
+    assert stacked is not None and indexes is not None
+    tags_of(fresh, "the cat")
+    assert shim._stacked is stacked and features._indexes is indexes, "and not once more"
 
 
 @pytest.mark.long

@@ -116,7 +116,7 @@ def test_words_on_the_page_stay_words():
     docs, findings = of_tagger()
     page = findings_page(docs, findings, title="<b>")
     assert "&lt;script&gt;" in page and page.count("<script>") == 1 and "<title>&lt;b&gt;</title>" in page
-    assert page.count("aria-expanded=\"false\"") == 2 and "//" not in page.replace("<!--", "")
+    assert page.count('aria-expanded="false"') == 2 and "//" not in page.replace("<!--", "")
 
 
 def test_words_in_the_same_context_with_several_labels():

@@ -65,6 +65,7 @@ def LocalClassifiers(
             "min_count": min_count,
             "reads_annotation": features.reads_annotation,
             "forget_words": forget_words,
+            "prepare": prepare,
         },
         shims=[ClassifiersShim(features, order, masks)],
     )
@@ -90,6 +91,14 @@ def define_features(
     values = label_values(labels)
     keys = model.attrs["features"].count(versions, values, model.attrs["min_count"])
     shim.start({"keys": keys, "values": values, "n_tokens": n_tokens})
+
+
+def prepare(model: LocalModel) -> None:
+    """Make what prediction needs of weights just loaded."""
+    shim = shim_of(model)
+    if shim.n_features():
+        shim.stacked()
+        model.attrs["features"].indexes(shim.keys())
 
 
 def forget_words(model: LocalModel) -> None:

@@ -134,8 +134,9 @@ class LocalFeatures:
         words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
         for start in range(0, columns.n_tokens, self.tuning.key_tokens):
             stop = start + self.tuning.key_tokens
-            rows[:, start:stop] = index.lookup(extractor.keys_between(columns, start, stop, self._of_more))
-            words[:, start:stop] = extractor.keys_between(columns, start, stop, self._word_at)
+            of_words = extractor.keys_between(columns, start, stop, [*self._of_more, *self._word_at])
+            rows[:, start:stop] = index.lookup(of_words[: len(rows)])
+            words[:, start:stop] = of_words[len(rows) :]
         return WordFeatures(type_scores, type_scores.codes(columns), rows, words)
 
     def _type_scores(self, weights: StackedWeights, index: ExactIndex, numbering: object) -> LocalTypeScores:

@@ -20,14 +20,16 @@ def stack_weights(
 ) -> StackedWeights:
     """weights, groups: of each classifier, by its mask. sizes: features of each group."""
     starts = np.cumsum([0, sizes[0] + 1, *sizes[1:]])
-    tables, rows, n_rows = [np.zeros((1, n_labels), np.float32)], np.zeros((n_masks, starts[-1] + 1), np.int32), 1
+    table = np.empty((1 + sum(len(own_rows) for own_rows, _ in weights.values()), n_labels), np.float32)
+    table[0] = 0
+    rows, n_rows = np.zeros((n_masks, starts[-1] + 1), np.int32), 1
     for visible, (own_rows, values) in weights.items():
         features = np.concatenate([starts[g] + np.arange(sizes[g] + 1) for g in groups[visible]])
         rows[visible, features[own_rows]] = n_rows + np.arange(len(own_rows))
-        tables.append(values.astype(np.float32))
+        table[n_rows : n_rows + len(own_rows)] = values
         n_rows += len(own_rows)
     trained = np.isin(np.arange(n_masks), list(weights))
-    return StackedWeights(np.concatenate(tables), rows, int(starts[1]), trained)
+    return StackedWeights(table, rows, int(starts[1]), trained)
 
 
 def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: Ints) -> float:
