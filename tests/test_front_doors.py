@@ -9,6 +9,7 @@ import pytest
 ROOMS = [
     "compaction",
     "components",
+    "curation",
     "decoders",
     "features",
     "inspection",

@@ -44,7 +44,7 @@ PERMITTED = {
     },
     "curation": {
         "numpy", "spacy", "thinc.api",
-        "inspection", "components", "features", "decoders", "chunks", "readers", "arrays", "errors",
+        "inspection", "components", "features", "decoders", "chunks", "readers", "arrays", "errors", "front_door",
     },
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},

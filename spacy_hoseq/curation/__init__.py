@@ -1,1 +1,28 @@
-"""What is wrong with annotation, and what to annotate next: exact probabilities of gold annotation and of texts."""
+"""What is wrong with annotation, and what to annotate next: exact probabilities of gold annotation and of texts.
+
+judgement    probabilities of gold labels and spans, alone and given the labels around;  folds: by unseeing models
+findings     likely errors, ranked, with alternatives;  variation: labels in the same context;  corrections of them
+selection    texts, and words in them, of which a model is least sure
+"""
+
+from ..front_door import names_of
+
+HOMES = {
+    "Alternative": "findings",
+    "Doubts": "selection",
+    "Finding": "findings",
+    "Judged": "findings",
+    "Judgement": "judgement",
+    "corrected": "corrections",
+    "doubtful_tokens": "selection",
+    "doubts_of": "selection",
+    "find_errors": "findings",
+    "judge": "judgement",
+    "judged": "judgement",
+    "partial": "selection",
+    "ranked": "findings",
+    "select": "selection",
+    "trained_without": "folds",
+}
+__all__ = sorted(HOMES)
+__getattr__ = names_of(__name__, HOMES)
