@@ -175,13 +175,13 @@ def up_to(sentences: Iterator[List[str]], n_tokens: int) -> Iterator[List[str]]:
         yield words
 
 
-def new_words(sentences: List[List[str]]) -> Iterator[List[str]]:
-    """These sentences again and again; every NEW_WORDth word gets an ending that makes it a new one."""
+def new_words(sentences: List[List[str]], every: int = NEW_WORD) -> Iterator[List[str]]:
+    """These sentences again and again; every so many words one gets an ending that makes it a new one."""
     seen = 0
     for words in cycle(sentences):
         changed = list(words)
-        for i in range(-seen % NEW_WORD, len(words), NEW_WORD):
-            changed[i] = f"{words[i]}{letters((seen + i) // NEW_WORD)}"
+        for i in range(-seen % every, len(words), every):
+            changed[i] = f"{words[i]}{letters((seen + i) // every)}"
         seen += len(words)
         yield changed
 

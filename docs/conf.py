@@ -70,6 +70,7 @@ CONTENTS = {
         "measurements/settings",
         "measurements/compaction",
         "measurements/curation",
+        "measurements/batch",
     ],
 }
 

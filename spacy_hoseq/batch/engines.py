@@ -88,6 +88,7 @@ def ray_actors(work: Work, parts: Iterable[Part], n: int, address: Optional[str]
         import ray
     except ImportError as error:
         raise ValueError(Errors.HS170.format(package="Ray", install='"spacy-hoseq[ray]"')) from error
+    os.environ.setdefault("RAY_worker_niceness", "0")  # by default its workers yield to all else on the machine
     ray.init(address=address, log_to_driver=False, include_dashboard=False, ignore_reinit_error=True)
     try:
         sent = ray.put(Work(work.annotator.with_bytes(), work.format))
