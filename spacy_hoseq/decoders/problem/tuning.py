@@ -71,7 +71,7 @@ class Tuning(NamedTuple):
     part_tokens: int = 6_000
     block_scores: int = 4_000_000
     block_tokens: int = 4_096
-    short_queries: int = 512
+    short_queries: int = 2_048
     search_cells: int = 4_000_000
     piece_tolerance: float = 1e-8
     undecided: float = 1e-2
