@@ -42,7 +42,7 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
 }
 ALWAYS = ("random", "entropy")  # the others: on the first corpus only
 FEWER = {"partial": 5}  # seeds, of others 3
-HEADER = ("", "random, 1,000", "the same with", "of the sentences", "of the labels", f"accuracy with {ENOUGH}")
+HEADER = ("", "random, 1,000", f"with {ENOUGH}", "reached", "with how many", "share of the labels")
 Row = Dict[str, Any]
 
 
@@ -136,7 +136,7 @@ def accuracy(nlp: Language, gold: Sequence[Doc]) -> float:
 
 
 def summary(rows: Sequence[Row]) -> List[List[str]]:
-    """For each corpus and strategy: what reaches the accuracy that random choice has in the end, means over seeds."""
+    """For each corpus and strategy: what reaches the accuracy that random choice has in the end, seed by seed."""
     curves = {(row["corpus"], row["seed"], row["strategy"]): row["curve"] for row in rows}
     table = []
     for corpus, strategy in dict.fromkeys((row["corpus"], row["strategy"]) for row in rows):
@@ -146,15 +146,14 @@ def summary(rows: Sequence[Row]) -> List[List[str]]:
         pairs = [(curves[corpus, s, "random"][-1], curves[corpus, s, strategy]) for s in seeds]
         needed = [reached(curve, end["accuracy"], "sentences") for end, curve in pairs]
         labels = [reached(curve, end["accuracy"], "labels") / end["words"] for end, curve in pairs]
-        shares = [n / end["sentences"] for n, (end, _) in zip(needed, pairs, strict=True)]
-        ends = [curve[-1]["accuracy"] for _, curve in pairs]
+        n_reached = sum(np.isfinite(n) for n in needed)
         table.append([
             f"{corpus}, {strategy}",
             f"{np.mean([end['accuracy'] for end, _ in pairs]):.2%}",
-            f"{np.mean(needed):.0f}",
-            f"{np.mean(shares):.0%} ({min(shares):.0%} to {max(shares):.0%})",
-            f"{np.mean(labels):.0%}",
-            f"{np.mean(ends):.2%}",
+            f"{np.mean([curve[-1]['accuracy'] for _, curve in pairs]):.2%}",
+            f"{n_reached} of {len(pairs)}",
+            ", ".join(f"{n:.0f}" if np.isfinite(n) else f"> {ENOUGH}" for n in sorted(needed)),
+            ", ".join(f"{share:.0%}" if np.isfinite(share) else "-" for share in sorted(labels)),
         ])  # fmt: skip
     return table
 
