@@ -1,0 +1,40 @@
+"""What a notebook is given."""
+
+from html import unescape
+
+import pytest
+from spacy.tokens import Doc
+
+from spacy_hoseq.reporting import render
+from spacy_hoseq.reporting.explanation import explanation_page
+from spacy_hoseq.reporting.text import text_page
+
+from ..components import chunker_helpers
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return chunker_helpers.ready("words")
+
+
+@pytest.fixture(scope="module")
+def doc(nlp):
+    return nlp(Doc(nlp.vocab, words=["the", "<script>", '"cat"']))
+
+
+def framed(page):
+    """What the frame holds, as a browser reads it."""
+    source = page._repr_html_().split('srcdoc="')[1].split('"')[0]
+    return unescape(source)
+
+
+def test_text_alone(doc):
+    page = render(doc)
+    assert framed(page) == page.html == text_page([doc], title="Text")
+    assert "<script" not in page._repr_html_() and 'sandbox="allow-scripts"' in page._repr_html_()
+
+
+def test_with_reasons(nlp, doc):
+    page = render([doc], nlp, title="Why", height=99)
+    assert framed(page) == explanation_page(nlp, [doc], title="Why") and "height: 99px" in page._repr_html_()
+    assert 'button type="button"' in page.html
