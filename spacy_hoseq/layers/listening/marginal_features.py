@@ -56,14 +56,16 @@ class Others(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What n tokens see at one offset. numbers, values (n,): the string of the first n-gram there, and its q. tokens,
-    again, more (A,): of the others, the token of the batch, the number of the n-gram, and its string."""
+    """What n tokens see at one offset. values (n,): q of the first n-gram there. tokens, again, more_values (A,): of
+    the others, the token, the number of the n-gram, and its q. at, strings (n + A,): of first ones and then of others,
+    the token and the string. Tokens are counted from the first of the n."""
 
-    numbers: Ints
     values: Floats
     tokens: Ints
     again: Ints
-    more: Ints
+    more_values: Floats
+    at: Ints
+    strings: Ints
 
 
 class Strings(NamedTuple):
@@ -91,14 +93,15 @@ class Strings(NamedTuple):
         value_at = np.append(ngrams.values, 0.0).take(first_at)
         return cls(ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at)
 
-    def around(self, lattice: LabelLattice, first: int) -> "Around":
-        """What tokens of the lattice see whose templates begin at an offset."""
+    def around(self, lattice: LabelLattice, first: int, start: int) -> "Around":
+        """What tokens of the lattice see whose templates begin at an offset. start (int): their first token."""
         places = lattice.places + first
         tokens = lattice.tokens_at(self.ngrams.places.take(self.again) - first)
         seen = np.flatnonzero(tokens >= 0)
-        again = self.again.take(seen)
-        numbers, values = self.number_at.take(places), self.value_at.take(places)
-        return Around(numbers, values, tokens.take(seen), again, self.which.take(again))
+        again, tokens = self.again.take(seen), tokens.take(seen) - start
+        at = np.concatenate([np.arange(len(places)), tokens])
+        strings = np.concatenate([self.number_at.take(places), self.which.take(again)])
+        return Around(self.value_at.take(places), tokens, again, self.ngrams.values.take(again), at, strings)
 
     def keys(self, values: Keys) -> List[Keys]:
         """Of the labels of each string, and at last what is no label, for no string: no feature has a key made of it.
@@ -186,26 +189,24 @@ class MarginalFeatures:
         strings = self.strings(batch, lattice)
         keys = {shape: of.keys(batch.labels.keys) for shape, of in strings.items()}
         look_up = self._look_up(batch, index, start, stop, keys)
-        rows = np.empty((len(self.templates.labels), stop - start), np.int32)
-        values = np.empty(rows.shape, dtype)
-        around = {at: strings[at.shape].around(lattice, at.first) for at in dict.fromkeys(self.templates.places)}
-        rows_of = self._rows_of_labels(index, keys)
-        others: List[Others] = []
-        for k, (_, at) in enumerate(self._placed):
-            numbers, values[k], tokens, again, more = around[at]
-            tokens, n_first = tokens - start, len(numbers)
-            asked = np.concatenate([numbers, more])
-            if k in rows_of:
-                found = rows_of[k].take(asked)
-            else:
-                found = look_up(k, np.concatenate([np.arange(n_first), tokens]), asked)
-            rows[k], of_more = found[:n_first], found[n_first:]
-            kept = np.flatnonzero(of_more < index.n_rows)
-            again = again.take(kept)
-            value = strings[at.shape].ngrams.values.take(again)
-            others.append(Others(tokens.take(kept), np.full(len(kept), k), of_more.take(kept), value, again))
-        columns: Any = zip(*others, strict=True)
-        return Active(rows, values, Others(*map(np.concatenate, columns)), strings)
+        distinct = dict.fromkeys(at for _, at in self._placed)
+        around_at = {at: strings[at.shape].around(lattice, at.first, start) for at in distinct}
+        around = [around_at[at] for _, at in self._placed]
+        rows_of, n_first = self._rows_of_labels(index, keys), stop - start
+        asked = [
+            rows_of[k].take(seen.strings) if k in rows_of else look_up(k, seen.at, seen.strings)
+            for k, seen in enumerate(around)
+        ]
+        rows = np.array([of_template[:n_first] for of_template in asked])
+        values = np.array([seen.values for seen in around], dtype)
+        of_more = np.concatenate([of_template[n_first:] for of_template in asked])
+        templates = np.repeat(np.arange(len(around)), [len(seen.tokens) for seen in around])
+        tokens, again, q = (
+            np.concatenate(parts)
+            for parts in zip(*((seen.tokens, seen.again, seen.more_values) for seen in around), strict=True)
+        )
+        others = Others(tokens, templates, of_more, q, again).at(np.flatnonzero(of_more < index.n_rows))
+        return Active(rows, values, others, strings)
 
     def _rows_of_labels(self, index: ExactIndex, labels: Dict[Tuple[int, ...], List[Keys]]) -> Dict[int, Rows]:
         """Of templates without words, by number: the row of each string (U + 1,). labels: of all strings, by shape."""
