@@ -237,7 +237,7 @@ def test_preset_tags_do_not_matter_for_chunks():
 def test_tag_dictionary_of_chunks():
     nlp = blank(representation="iob2")
     tagger_of(nlp).initialize(lambda: chunked_examples(nlp), tag_dictionary={"dogs": ["O"], "well": ["B-VP"]})
-    train(nlp, 15, chunked_examples)
+    train(nlp, 100, chunked_examples)
     assert chunks_of(nlp, "dogs run .") == [(1, 2, "VP")] and (1, 2, "VP") in chunks_of(nlp, "oh well .")
 
 
