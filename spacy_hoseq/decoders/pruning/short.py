@@ -41,6 +41,18 @@ class Left(NamedTuple):
     labels: List[List[int]]
     scores: List[List[float]]
 
+    def open_tokens(self) -> List[int]:
+        """Those with several labels."""
+        return [token for token, labels in enumerate(self.labels) if len(labels) > 1]
+
+    def against_best(self, token: int) -> List[Tuple[int, int, int, float]]:
+        """For each label k but the best-scoring one j (of several the first): its place, j, k, how far j is ahead."""
+        labels, scores = self.labels[token], self.scores[token]
+        most = max(scores)
+        best = scores.index(most)
+        others = enumerate(zip(labels, scores, strict=True))
+        return [(place, labels[best], k, most - score) for place, (k, score) in others if place != best]
+
     def without(self, dropped: Dict[int, List[int]]) -> None:
         """dropped: token -> places of labels in its list."""
         for token, places in dropped.items():
@@ -122,19 +134,11 @@ def _beside_decided(left: Left, tables: Tables) -> Dict[int, List[int]]:
     n_labels, are_finite = tables.n_labels, tables.are_finite
     dropped: Dict[int, List[int]] = {}
     labels, last = left.labels, len(left.labels) - 1
-    for token, here in enumerate(labels):
-        if len(here) == 1:
-            continue
+    for token in left.open_tokens():
         known = token == 0 or len(labels[token - 1]) == 1, token == last or len(labels[token + 1]) == 1
         if not any(known):
             continue
-        scores = left.scores[token]
-        best_score = max(scores)
-        best = scores.index(best_score)
-        j = here[best]
-        for place, k in enumerate(here):
-            if place == best:
-                continue
+        for place, j, k, gap in left.against_best(token):
             limit, possible = 0.0, True
             for step, is_known in zip((-1, 1), known, strict=True):
                 if not 0 <= token + step <= last:
@@ -148,7 +152,6 @@ def _beside_decided(left: Left, tables: Tables) -> Dict[int, List[int]]:
                     possible = possible and lost > -INF  # (not if it is no number)
                     lost = lost if possible else 0.0
                 limit += lost
-            gap = best_score - scores[place]
             if not possible or gap - limit > ROUNDING * (1 + gap):
                 dropped.setdefault(token, []).append(place)
     return dropped
@@ -160,23 +163,14 @@ def _refine(left: Left, tables: Tables) -> None:
     for step in (1, -1):
         lost_at: Dict[Tuple[int, int], float] = {}
         dropped: Dict[int, List[int]] = {}
-        for token, here in enumerate(left.labels):
-            if len(here) == 1:
-                continue
-            scores = left.scores[token]
-            best_score = max(scores)
-            best = scores.index(best_score)
-            j = here[best]
-            for place, k in enumerate(here):
-                if place == best:
-                    continue
+        for token in left.open_tokens():
+            for place, j, k, gap in left.against_best(token):
                 lost = _lost_beside(left, token + step, j, k, step, tables)
                 if step == 1:
                     beside = tables.beside[-1][j * tables.n_labels + k]
                 else:
                     beside = other_side[token, k]
                 limit = lost + (beside if lost > -INF else 0.0)
-                gap = best_score - scores[place]
                 if gap - limit > ROUNDING * (1 + gap):
                     dropped.setdefault(token, []).append(place)
                 lost_at[token, k] = lost
