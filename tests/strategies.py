@@ -169,3 +169,12 @@ def peaked_case(rng: np.random.Generator, lengths: list[int], n_labels: int, n_p
 
 def _signs(rng: np.random.Generator, like: NDArray[np.float64]) -> NDArray[np.float64]:
     return rng.choice([-1.0, 1.0], like.shape)
+
+
+KINDS_OF_CASES = {  # of few tokens, to be enumerated
+    "patterns": cases(max_tokens=5),
+    "any sign": cases(max_tokens=5, signed=True),
+    "configurations": cases(max_tokens=5, signed=True, configurations=4),
+    "edge scores": cases_with_edge_scores(max_tokens=5),
+    "chain": cases(max_tokens=5).map(Case.without_patterns),
+}

@@ -10,10 +10,9 @@ from typing import IO, Any, Iterator, List, NamedTuple, Optional, Sequence, Unio
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import srsly
 
 from ..errors import Errors
-from ..readers.files import find_files, read_lines
+from ..readers.files import find_files, json_entries, read_lines, whole_text
 from ..readers.sentences import Problem
 
 STANDARD = Path("-")  # standard input
@@ -132,30 +131,15 @@ class Source:
                 yield self._row(line.number, line.text, None)
 
     def _whole(self) -> Items:
-        lines: List[str] = []
-        for line in self._lines():
-            if isinstance(line, Problem):
-                yield line
-                return
-            lines.append(line.text)
-        yield Row(self.path.as_posix(), "\n".join(lines), False)
+        text = whole_text(self._lines())
+        yield text if isinstance(text, Problem) else Row(self.path.as_posix(), text, False)
 
     def _json_lines(self, reading: Reading) -> Items:
-        expected = f'an object with a string "{reading.text}"'
-        for line in self._lines():
-            if isinstance(line, Problem):
-                yield line
-            elif line.text.strip():
-                try:
-                    fields = srsly.json_loads(line.text)
-                except ValueError as error:
-                    yield Problem(self.path, line.number, str(error), expected)
-                    continue
-                text = fields.get(reading.text) if isinstance(fields, dict) else None
-                if isinstance(text, str):
-                    yield self._row(line.number, text, fields.get(reading.id))
-                else:
-                    yield Problem(self.path, line.number, line.text[:200], expected)
+        for entry in json_entries(self.path, self._lines(), reading.text):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                yield self._row(entry.number, entry.text, entry.fields.get(reading.id))
 
     def _table(self, reading: Reading, delimiter: str) -> Items:
         problems: List[Problem] = []

@@ -5,8 +5,9 @@ import gzip
 import re
 import zlib
 from pathlib import Path
-from typing import IO, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+import srsly
 from spacy.errors import Errors as SpacyErrors
 
 from ..errors import Errors
@@ -133,3 +134,40 @@ def _is_text(data: bytes, encoding: str) -> bool:
 
 def _opened(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb")  # type: ignore[return-value]
+
+
+class Entry(NamedTuple):
+    """An object in a line of JSON that has the text that was asked for. number (int): of the line."""
+
+    number: int
+    text: str
+    fields: Dict[str, Any]
+
+
+def json_entries(path: Path, lines: Iterable[Union[Line, Problem]], key: str) -> Iterator[Union[Entry, Problem]]:
+    """The objects in lines of JSON, empty lines left out. key (str): of the text."""
+    expected = f'an object with a string "{key}"'
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+        elif line.text.strip():
+            try:
+                fields = srsly.json_loads(line.text)
+            except ValueError as error:
+                yield Problem(path, line.number, str(error), expected)
+                continue
+            text = fields.pop(key, None) if isinstance(fields, dict) else None
+            if isinstance(text, str):
+                yield Entry(line.number, text, fields)
+            else:
+                yield Problem(path, line.number, line.text[:200], expected)
+
+
+def whole_text(lines: Iterable[Union[Line, Problem]]) -> Union[str, Problem]:
+    """All lines as one text, or the first problem."""
+    texts: List[str] = []
+    for line in lines:
+        if isinstance(line, Problem):
+            return line
+        texts.append(line.text)
+    return "\n".join(texts)

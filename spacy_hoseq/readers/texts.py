@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Union
 
-import srsly
-
-from .files import read_lines
+from .files import json_entries, read_lines, whole_text
 from .sentences import Problem
 
 ENCODINGS = ["utf-8"]
@@ -55,28 +53,10 @@ def shares(files: Iterable[Path], size: int, text_key: str) -> Iterator[Share]:
 
 
 def _json_lines(file: Path, text_key: str) -> Iterator[Union[Text, Problem]]:
-    expected = f'an object with a string "{text_key}"'
-    for line in read_lines(file, ENCODINGS):
-        if isinstance(line, Problem):
-            yield line
-        elif line.text.strip():
-            try:
-                fields = srsly.json_loads(line.text)
-            except ValueError as error:
-                yield Problem(file, line.number, str(error), expected)
-                continue
-            text = fields.pop(text_key, None) if isinstance(fields, dict) else None
-            if isinstance(text, str):
-                yield Text(file, line.number, text, fields)
-            else:
-                yield Problem(file, line.number, line.text, expected)
+    for entry in json_entries(file, read_lines(file, ENCODINGS), text_key):
+        yield entry if isinstance(entry, Problem) else Text(file, *entry)
 
 
 def _whole(file: Path) -> Iterator[Union[Text, Problem]]:
-    lines: List[str] = []
-    for line in read_lines(file, ENCODINGS):
-        if isinstance(line, Problem):
-            yield line
-            return
-        lines.append(line.text)
-    yield Text(file, 1, "\n".join(lines), {})
+    text = whole_text(read_lines(file, ENCODINGS))
+    yield text if isinstance(text, Problem) else Text(file, 1, text, {})

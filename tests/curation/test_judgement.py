@@ -10,17 +10,8 @@ from spacy.training import Example
 from spacy_hoseq.curation.judgement import exact_components, given_the_others, judge, judged
 
 from .. import oracle
-from ..cases import Case
 from ..components import chunker_helpers, helpers
-from ..strategies import cases, cases_with_edge_scores
-
-KINDS = {
-    "patterns": cases(max_tokens=5),
-    "any sign": cases(max_tokens=5, signed=True),
-    "configurations": cases(max_tokens=5, signed=True, configurations=4),
-    "edge scores": cases_with_edge_scores(max_tokens=5),
-    "chain": cases(max_tokens=5).map(Case.without_patterns),
-}
+from ..strategies import KINDS_OF_CASES as KINDS
 
 
 def annotated(data, case):

@@ -10,16 +10,8 @@ from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ... import oracle
 from ...cases import Case
-from ...strategies import cases, cases_with_edge_scores
+from ...strategies import KINDS_OF_CASES as KINDS
 from .posteriors import has_path
-
-KINDS = {
-    "patterns": cases(max_tokens=5),
-    "any sign": cases(max_tokens=5, signed=True),
-    "configurations": cases(max_tokens=5, signed=True, configurations=4),
-    "edge scores": cases_with_edge_scores(max_tokens=5),
-    "chain": cases(max_tokens=5).map(Case.without_patterns),
-}
 
 
 def drawn(data, kind):
