@@ -145,6 +145,8 @@ class Folder:
             return
         for path in sorted(self.path.glob("manifest*.json")):
             state = _read(path)
+            if path == self._manifest and (state.get("state"), state.get("parts")) == (UNFINISHED, 0):
+                continue  # it came to nothing, for want of a --code perhaps, and nobody else has it: we hold its lock
             if state.get("job") != self.state["job"] or not str(state.get("shard")).endswith(f"/{self.shard.n}"):
                 problem = f"holds another job, {state.get('state', 'damaged')} ({path.name}): other input or settings"
                 raise ValueError(Errors.HS167.format(path=self.path, problem=problem))
@@ -156,8 +158,9 @@ class Folder:
             names = ["manifest*", "errors*"] if self.shard.n == 1 else [self._manifest.name, self.errors.name]
             for path in (path for name in names for path in self.path.glob(name)):
                 path.unlink()
-        if self._manifest.exists():
-            self.state = _read(self._manifest)
+        state = _read(self._manifest) if self._manifest.exists() else {}
+        if state.get("job") == self.state["job"]:
+            self.state = state
             for k in range(self.state["parts"]):
                 path = self._part(k * self.shard.n + self.shard.i - 1)
                 if not path.exists():

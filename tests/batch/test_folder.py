@@ -164,6 +164,16 @@ def test_another_job_and_other_files_are_refused(job, tmp_path):
         run(job(out, form="conllu"))
 
 
+def test_run_that_came_to_nothing_is_no_other_job(job, tmp_path):
+    out = tmp_path / "out"
+    with job(out, size=3).folder(Shard(), False):
+        pass
+    assert json.loads((out / "manifest.json").read_text())["parts"] == 0
+    assert run(job(out))["state"] == "finished"
+    run(job(tmp_path / "whole"))
+    assert files(out) == files(tmp_path / "whole")
+
+
 def test_two_runs_at_once(job, tmp_path):
     out = tmp_path / "out"
     with job(out).folder(Shard(), False):

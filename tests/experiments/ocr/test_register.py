@@ -24,12 +24,14 @@ def test_train_and_annotate_in_other_processes(name, tmp_path):
     words = [[image for image, _ in word] for word, _ in read_letters(letters)]
     vocab = Vocab()
     DocBin(docs=[Doc(vocab, words=images) for images in words]).to_disk(tmp_path / "words.spacy")
-    arguments = [tmp_path / "model-last", tmp_path / "words.spacy", tmp_path / "tagged", "--n-process", "2"]
+    arguments = [tmp_path / "model-last", tmp_path / "words.spacy", "-o", tmp_path / "tagged"]
+    arguments += ["--n-process", "2", "--format", "spacy"]
     process = run("-m", "spacy", "hoseq", "apply", *arguments, folder=tmp_path)
     assert process.returncode == 1 and f"spacy_hoseq.{NEEDED[name]}.v1" in process.stdout, "not without the code"
     process = run("-m", "spacy", "hoseq", "apply", *arguments, *CODE, folder=tmp_path)
     assert process.returncode == 0, process.stdout
-    docs = [doc for file in sorted((tmp_path / "tagged").iterdir()) for doc in DocBin().from_disk(file).get_docs(vocab)]
+    files = sorted((tmp_path / "tagged" / "parts").iterdir())
+    docs = [doc for file in files for doc in DocBin().from_disk(file).get_docs(vocab)]
     assert [[token.text for token in doc] for doc in docs] == words
     gold = [name for word, _ in read_letters(letters) for _, name in word]
     tags = [token.tag_ for doc in docs for token in doc]
