@@ -11,11 +11,11 @@ from spacy.cli._util import import_code
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
-from ..inspection.weights import NAMES, Table, inspected, names_in
-from ..pipelines import found_at
-from ..reporting.inspection import as_data, inspection_page, inspection_text
-from .app import hoseq_cli
-from .tag import pipeline_of
+from ...inspection.weights import NAMES, Table, inspected, names_in
+from ...pipelines import found_at
+from ...reporting.inspection import as_data, inspection_page, inspection_text
+from ..app import hoseq_cli
+from ..tag import pipeline_of
 
 
 @hoseq_cli.command("inspect")

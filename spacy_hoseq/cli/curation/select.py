@@ -11,14 +11,14 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, SpanGroup
 from wasabi import msg
 
-from ..curation.selection import Doubts, doubtful_tokens, doubts_of, select
-from ..errors import Errors
-from ..pipelines import found_at
-from ..readers.files import find_files
-from ..readers.sentences import Problem
-from ..readers.texts import shares
-from .app import hoseq_cli
-from .tally import show_problems
+from ...curation.selection import Doubts, doubtful_tokens, doubts_of, select
+from ...errors import Errors
+from ...pipelines import found_at
+from ...readers.files import find_files
+from ...readers.sentences import Problem
+from ...readers.texts import shares
+from ..app import hoseq_cli
+from ..tally import show_problems
 
 SIZE = 1000  # texts that are read at a time
 SPANS_KEY = "doubtful"

@@ -8,11 +8,11 @@ import typer
 from spacy.cli._util import import_code
 from wasabi import msg, table
 
-from ..compaction.pipeline import check_output, dev_examples
-from ..inspection.calibration import Calibration, calibrate
-from ..pipelines import found_at
-from ..reporting.reliability import draw_calibration
-from .app import hoseq_cli
+from ...compaction.pipeline import check_output, dev_examples
+from ...inspection.calibration import Calibration, calibrate
+from ...pipelines import found_at
+from ...reporting.reliability import draw_calibration
+from ..app import hoseq_cli
 
 ROWS = {
     "ece": "expected calibration error",

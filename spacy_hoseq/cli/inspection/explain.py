@@ -10,10 +10,10 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
 
-from ..inspection.accounts import Account, accounts, as_data, explained
-from ..reporting.explanation import account_text, explanation_page
-from .app import hoseq_cli
-from .tag import pipeline_of, texts_of
+from ...inspection.accounts import Account, accounts, as_data, explained
+from ...reporting.explanation import account_text, explanation_page
+from ..app import hoseq_cli
+from ..tag import pipeline_of, texts_of
 
 
 @hoseq_cli.command("explain")

@@ -11,11 +11,11 @@ from spacy.cli._util import import_code
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from wasabi import msg
 
-from ..errors import Errors
-from ..pipelines import found_at
-from ..readers.annotated import read_docs
-from ..reporting.report import as_json, as_markdown, as_page, examples_in, report
-from .app import hoseq_cli
+from ...errors import Errors
+from ...pipelines import found_at
+from ...readers.annotated import read_docs
+from ...reporting.report import as_json, as_markdown, as_page, examples_in, report
+from ..app import hoseq_cli
 
 
 @hoseq_cli.command("report")

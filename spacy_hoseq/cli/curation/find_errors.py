@@ -13,12 +13,12 @@ from spacy.util import load_config
 from thinc.api import Config
 from wasabi import msg
 
-from ..curation.corrections import corrected
-from ..curation.findings import find_errors
-from ..readers.annotated import read_docs
-from ..recipes import recipe
-from ..reporting.findings import annotation_tasks, findings_page, marked
-from .app import hoseq_cli
+from ...curation.corrections import corrected
+from ...curation.findings import find_errors
+from ...readers.annotated import read_docs
+from ...recipes import recipe
+from ...reporting.findings import annotation_tasks, findings_page, marked
+from ..app import hoseq_cli
 
 
 @hoseq_cli.command("find-errors", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
