@@ -73,3 +73,4 @@ class JobErrors:
     HS173 = 'The id "{id}" is that of an earlier row, too (or, once in many billions of rows, looks the same).'
     HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
     HS175 = "A component of the pipeline has dropped the text, and gives no reason."
+    HS176 = "Memory ran out at this text of {length:,} characters. Give it in smaller texts, or with fewer processes."

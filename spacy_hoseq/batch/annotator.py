@@ -173,7 +173,7 @@ def annotated(loaded: Loaded, rows: List[Given], *, on_docs: bool) -> Annotated:
         docs, chunks = loaded.annotated(there, on_docs)
     except Exception as error:  # whatever a component of any package raises
         if len(rows) == 1:
-            return Annotated([None], [f"{type(error).__name__}: {error}"], [None])
+            return Annotated([None], [_problem(error, there)], [None])
         parts = [annotated(loaded, [row], on_docs=on_docs) for row in rows]
         return Annotated(*(sum(lists, []) for lists in zip(*parts, strict=True)))
     places = np.cumsum([row is not None for row in rows]) - 1
@@ -183,6 +183,13 @@ def annotated(loaded: Loaded, rows: List[Given], *, on_docs: bool) -> Annotated:
         [Errors.HS164 if i is None else None for i in at],
         [None if i is None else chunks[i] for i in at],
     )
+
+
+def _problem(error: Exception, there: List[Union[str, Doc]]) -> str:
+    """What a row says that a component failed on. there: the row, unless it is null."""
+    if isinstance(error, MemoryError) and there:
+        return Errors.HS176.format(length=len(getattr(there[0], "text", there[0])))
+    return f"{type(error).__name__}: {error}"
 
 
 def _pieces(rows: Iterable[Given], characters: int) -> Iterator[List[Given]]:

@@ -24,13 +24,16 @@ pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
 SLOW = """
-import os, time
+import os, resource, signal, time
 from spacy.language import Language
 
 @Language.component("picky")
 def picky(doc):
     if "die" in doc.text:
-        os._exit(3)
+        os.kill(os.getpid(), signal.SIGKILL)  # as the kernel does when there is no memory left
+    if "eat" in doc.text:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 31, -1))
+        eaten = [bytes(1 << 24) for _ in range(1 << 10)]
     with open(os.environ["WORKERS"], "a") as file:
         file.write(f"{os.getpid()}\\n")
     time.sleep(0.1)
@@ -144,6 +147,20 @@ def test_progress_without_a_terminal():
     with Progress(0, 0, stream, interval=1000.0) as progress:
         progress.update(5, 1, 2)
     assert len(stream.getvalue().splitlines()) == 2 and progress.line(2.0) == "1 texts, 2 tokens, 1 tokens/s"
+
+
+def test_a_text_that_needs_more_memory_than_there_is(slow, tmp_path, monkeypatch):
+    """It fails alone, in its worker, and the next ones are done."""
+    monkeypatch.setenv("WORKERS", str(tmp_path / "workers"))
+    texts_file(tmp_path / "in.jsonl", ["text"] * 4 + ["eat"] + ["text"] * 4)
+    process = start(*slow)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 1, err
+    (error,) = srsly.read_jsonl(tmp_path / "out" / "errors.jsonl")
+    assert error["id"] == "t4" and "HS176" in error["error"] and "3 characters" in error["error"]
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["state"] == "finished"
+    rows = [row for path in (tmp_path / "out" / "parts").iterdir() for row in srsly.read_jsonl(path)]
+    assert [row["tokens"] is None for row in rows].count(False) == 8 and len(rows) == 9
 
 
 def test_progress_in_a_terminal():
