@@ -23,6 +23,7 @@ from ..exact import exact_labels
 from ..problem import TUNING, Factors, Potentials, Tuning, check_segments, ranges
 from .posterior_of import is_chain, posterior_of
 from .posterior_pruning import decode_some, least_likely, likely_labels
+from .short import short_posterior
 from .sparse_marginals import ProbableLabels, check_threshold, least_reaching, neighbours, probable_labels, reach
 
 
@@ -51,7 +52,12 @@ def labels_and_segments(
     RAISES ValueError as `posterior_of`.
     """
     if is_chain(potentials) and potentials.edge_scores is None:
-        labelling = _labelled(potentials.check(), goes_on, with_nodes, tuning)
+        short = short_posterior(potentials.check(), tuning)
+        if short is not None:
+            labels, nodes = short.labels(tuning), short.nodes if with_nodes else short.nodes[:0]
+            of_segments = _of_segments(short.factors(labels, goes_on))
+            return Labelling(labels, nodes.astype(np.float32), potentials.lengths, of_segments)
+        labelling = _labelled(potentials, goes_on, with_nodes, tuning)
         if labelling is not None:
             return labelling
     labels, posterior = exact_labels(potentials, tuning=tuning), posterior_of(potentials, tuning=tuning)
@@ -69,7 +75,10 @@ def labels_and_probable(
     threshold."""
     check_threshold(threshold)
     if is_chain(potentials) and potentials.edge_scores is None:
-        labels_and_rest = _probable(potentials.check(), threshold, tuning)
+        short = short_posterior(potentials.check(), tuning)
+        if short is not None:
+            return short.labels(tuning), short.probable(threshold)
+        labels_and_rest = _probable(potentials, threshold, tuning)
         if labels_and_rest is not None:
             return labels_and_rest
     labels = exact_labels(potentials, tuning=tuning)
@@ -111,6 +120,11 @@ def _labelled(potentials: Potentials, goes_on: Mask, with_nodes: bool, tuning: T
         read_parts(chain.potentials, lambda part: _write_factors(part, of_chain, goes_on, some), tuning=tuning)
         for every, values in zip(factors, some, strict=True):
             every[chain.tokens] = values
+    return Labelling(labels, nodes, potentials.lengths, _of_segments(factors))
+
+
+def _of_segments(factors: Factors) -> Callable[[AnyInts, AnyInts], Factors]:
+    """factors (N,) each: token by token. RETURNS what makes those of segments."""
     start, go_on, stop = factors
 
     def of_segments(first: AnyInts, sizes: AnyInts) -> Factors:
@@ -118,7 +132,7 @@ def _labelled(potentials: Potentials, goes_on: Mask, with_nodes: bool, tuning: T
         steps[starts] = 1.0
         return Factors(start[first], steps, stop[first + sizes - 1])
 
-    return Labelling(labels, nodes, potentials.lengths, of_segments)
+    return of_segments
 
 
 def _write_factors(part: Part, labels: Labels, goes_on: Mask, factors: Factors) -> None:
@@ -205,12 +219,6 @@ def _by_token(tokens: Ints, n_tokens: int) -> Ints:
 def _best_labels(potentials: Potentials, known: ChainCells, long: Labels, tuning: Tuning) -> Tuple[Labels, Ints]:
     """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for which marginals did not
     help, so that cells may be missing on their best labelling."""
-    if len(long) <= tuning.short_tokens and not np.isnan(known.log_z).any():
-        every = np.arange(len(potentials.lengths))
-        labels = decode_some(potentials, every, long, tuning)
-        has_cell = np.zeros(len(labels), bool)
-        has_cell[known.cells.tokens[known.cells.labels == labels.take(known.cells.tokens)]] = True
-        return labels, np.unique(np.repeat(every, potentials.lengths)[~has_cell])
     labels, undecided = likely_labels(potentials, known.cells, known.log_z, tuning)
     labels = np.where(np.repeat(np.isnan(known.log_z), potentials.lengths), long, labels)
     return decode_some(potentials, undecided, labels, tuning), undecided

@@ -26,6 +26,8 @@ class Tuning(NamedTuple):
     bound_candidates: candidates compared at once to exclude more of them.
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
     short_tokens: of a text that plain Python decodes, and `short_candidates`: of each of its tokens, on average.
+    short_sequences: of the length of the longest, up to which a text is short for sums (`posterior/short.py`), and
+        `short_labels`: that it may have.
     window_tokens: of open windows that are decoded together.
     node_cost, step_cost: time of a node in the decoder of all labels, and of the calls that a step of a chain takes,
         which the sequences of a batch share; over that of a transition.
@@ -59,6 +61,8 @@ class Tuning(NamedTuple):
     pair_cells: int = 1_000_000
     short_tokens: int = 160
     short_candidates: int = 12
+    short_sequences: int = 3
+    short_labels: int = 100
     window_tokens: int = 100_000
     node_cost: int = 8
     step_cost: int = 4_000

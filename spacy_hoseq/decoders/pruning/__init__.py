@@ -2,8 +2,9 @@
 
 from .candidates import Candidates, first_best
 from .pruned import open_windows, pruned_checked
+from .short import Left, best_of_left
 from .sparse_viterbi import sparse_viterbi
 
 __all__ = [
-    "Candidates", "first_best", "open_windows", "pruned_checked", "sparse_viterbi",
+    "Candidates", "Left", "best_of_left", "first_best", "open_windows", "pruned_checked", "sparse_viterbi",
 ]  # fmt: skip

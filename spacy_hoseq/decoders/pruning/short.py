@@ -10,7 +10,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 
-from ...arrays import AnyFloats, Labels
+from ...arrays import AnyFloats, Ints, Labels
 from ..problem import Potentials, Tuning, Weights
 from .bounds import ROUNDING, least_reach
 from .candidates import dense_cost
@@ -27,7 +27,7 @@ class Tables:
     def __init__(self, weights: Weights) -> None:
         limits = weights.prepared(Limits)
         self.n_labels, self.are_finite = weights.n_labels, limits.are_finite
-        self.trans = _flat(weights.precise_trans)
+        self.trans = weights.prepared(transitions)
         self.earned = {step: _flat(side.earned) for step, side in zip((-1, 1), limits.sides, strict=True)}
         self.instead = {step: _flat(side.instead) for step, side in zip((-1, 1), limits.sides, strict=True)}
         self.beside = {step: _flat(limits.terms(step)) for step in (-1, 1)}
@@ -40,6 +40,15 @@ class Left(NamedTuple):
 
     labels: List[List[int]]
     scores: List[List[float]]
+
+    @classmethod
+    def of(cls, tokens: Ints, labels: Ints, scores: AnyFloats) -> "Left":
+        """tokens, labels (C,): what is left, by token. scores (N, L): of all."""
+        left = cls([[] for _ in scores], [[] for _ in scores])
+        for token, label, score in zip(tokens.tolist(), labels.tolist(), scores[tokens, labels].tolist(), strict=True):
+            left.labels[token].append(label)
+            left.scores[token].append(score)
+        return left
 
     def open_tokens(self) -> List[int]:
         """Those with several labels."""
@@ -92,14 +101,20 @@ def _candidates(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optio
     kept = reach >= least_reach(emissions.max(axis=1), scores.dtype)[:, None]
     if allowed is not None:
         kept &= allowed
-    at = kept.nonzero()
-    if len(at[0]) > tuning.short_candidates * len(scores):
-        return None
-    left = Left([[] for _ in scores], [[] for _ in scores])
-    for token, label, score in zip(at[0].tolist(), at[1].tolist(), scores[at].tolist(), strict=True):
-        left.labels[token].append(label)
-        left.scores[token].append(score)
-    return left
+    tokens, labels = kept.nonzero()
+    return None if len(tokens) > tuning.short_candidates * len(scores) else Left.of(tokens, labels, scores)
+
+
+def best_of_left(left: Left, weights: Weights) -> Optional[List[int]]:
+    """The best labels of one sequence of a chain. RETURNS None if there is no path."""
+    trans = weights.prepared(transitions)
+    chosen = [of_token[0] for of_token in left.labels]
+    for first, end in _windows(left, 1):
+        path = _chain(left, (first, end), trans, weights.n_labels)
+        if path is None:
+            return None
+        chosen[first:end] = path
+    return chosen
 
 
 def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> Optional[List[int]]:
@@ -114,7 +129,7 @@ def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> 
     for window in _windows(left, max(1, tables.reach)):
         first, end = window
         if not tables.reach:
-            path = _chain(left, window, tables)
+            path = _chain(left, window, tables.trans, tables.n_labels)
         elif left.n_pairs(first, end) * tuning.sparse_cost <= (end - first) * dense:
             path = _with_patterns(left, window, tables)
         else:
@@ -203,10 +218,9 @@ def _windows(left: Left, reach: int) -> List[Window]:
     return [(max(first - reach, 0), min(last + reach + 1, len(left.labels))) for first, last in runs]
 
 
-def _chain(left: Left, window: Window, tables: Tables) -> Optional[List[int]]:
+def _chain(left: Left, window: Window, trans: "memoryview[float]", n_labels: int) -> Optional[List[int]]:
     """As `sparse_viterbi`. RETURNS None if there is no path."""
     first, end = window
-    trans, n_labels = tables.trans, tables.n_labels
     v, came_from = left.scores[first], []
     for token in range(first + 1, end):
         rows = [label * n_labels for label in left.labels[token - 1]]
@@ -310,6 +324,10 @@ def _column(before: Optional[Column], labels: List[int], scores: List[float], ta
             if v[fail[cell]] == v[cell]:
                 via[fail[cell]] = cell
     return column
+
+
+def transitions(weights: Weights) -> "memoryview[float]":
+    return _flat(weights.precise_trans)
 
 
 def _flat(table: AnyFloats) -> "memoryview[float]":

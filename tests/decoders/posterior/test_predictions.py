@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.posterior.predictions import labels_and_probable, labels_and_segments
+from spacy_hoseq.decoders.posterior.short import short_posterior
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
@@ -24,6 +25,11 @@ def parts_of(n_tokens, long=1000):
     return Tuning(part_tokens=n_tokens, long_tokens=long, piece_tokens=2, warm_up=3)
 
 
+def both_ways(tuning):
+    """As it is, and as if no text were short."""
+    return tuning, tuning._replace(short_tokens=0, short_sequences=0)
+
+
 def assert_best(case, labels):
     """The scores are compared, since two labellings may share the best one."""
     assert labels.dtype == np.int32
@@ -33,14 +39,25 @@ def assert_best(case, labels):
 
 
 def assert_probable(case, threshold, tolerance=1e-9, tuning=TUNING):
-    labels, probable = labels_and_probable(case.potentials(), threshold, tuning=tuning)
-    assert_best(case, labels)
-    for got, expected in zip(as_tables(probable), enumerated(case, threshold), strict=True):
-        assert got.keys() == expected.keys()
-        assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=tolerance)
+    every = enumerated(case, threshold)
+    of_both = [labels_and_probable(case.potentials(), threshold, tuning=way) for way in both_ways(tuning)]
+    for labels, probable in of_both:
+        assert_best(case, labels)
+        for got, expected in zip(as_tables(probable), every, strict=True):
+            assert got.keys() == expected.keys()
+            assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=tolerance)
+    assert of_both[0][0].tolist() == of_both[1][0].tolist()
 
 
 def assert_segments(case, seed, tolerance=1e-9, tuning=TUNING):
+    """Of both ways. RETURNS the first."""
+    found, of_batch = (_checked_segments(case, seed, tolerance, way) for way in both_ways(tuning))
+    assert found.labels.tolist() == of_batch.labels.tolist()
+    assert found.nodes == pytest.approx(of_batch.nodes, abs=max(1e-7, tolerance))
+    return found
+
+
+def _checked_segments(case, seed, tolerance, tuning):
     """Segments of each sequence: of the labellings that have the labels there, and no pair across which it goes on."""
     rng = np.random.default_rng(seed)
     goes_on = rng.random(case.trans.shape) < 0.4
@@ -85,6 +102,30 @@ def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, u
     tuning = parts_of(n_tokens)._replace(undecided=undecided)
     assert_segments(fit(case), seed, tuning=tuning)
     assert_probable(fit(case), 0.01, tuning=tuning)
+
+
+@given(case=cases(max_sequences=3), labels=st.integers(1, 5), seed=st.integers(0, 99))
+def test_many_labels_of_which_some_are_likely(case, labels, seed):
+    """Where more candidates are left than plain Python looks at, and where a text has too many labels for its walk."""
+    case = fit(case)
+    assert_segments(case, seed, tuning=TUNING._replace(short_candidates=1))
+    tuning = TUNING._replace(short_labels=labels)
+    assert (short_posterior(case.potentials(), tuning) is None) == (len(case.trans) > labels)
+    assert_segments(case, seed, tuning=tuning)
+
+
+@pytest.mark.parametrize("permitted", [False, True])
+def test_sums_of_a_text_whose_steps_change_them_much(permitted):
+    """Scaled several times on the way; or, with a pair that cannot be, left to the batch's walk."""
+    rng = np.random.default_rng(3)
+    trans = rng.uniform(-20, 20, (4, 4))
+    trans[1, 2] = 0.0 if permitted else -np.inf
+    case = Case(rng.normal(size=(90, 4)) * 30, trans, np.array([50, 30, 10]))
+    assert (short_posterior(case.potentials(), TUNING) is not None) == permitted
+    found, of_batch = (labels_and_probable(case.potentials(), 0.01, tuning=way) for way in both_ways(TUNING))
+    assert found[0].tolist() == of_batch[0].tolist()
+    for column, expected in zip(found[1], of_batch[1], strict=True):
+        assert column == pytest.approx(expected, abs=1e-12)
 
 
 @given(case=cases(max_sequences=2), n_tokens=PARTS, seed=st.integers(0, 99))
