@@ -30,6 +30,7 @@ CONTENTS = {
         "tasks/errors",
         "tasks/select",
         "tasks/report",
+        "tasks/morphology",
         "tasks/chunks",
         "tasks/pipelines",
         "tasks/easiest-first",
@@ -43,6 +44,7 @@ CONTENTS = {
     "Reference": [
         "reference/index",
         "reference/tagger",
+        "reference/morphologizer",
         "reference/chunker",
         "reference/bidirectional",
         "reference/layers",

@@ -8,6 +8,7 @@ from ..front_door import names_of
 HOMES = {
     "HoseqBidirectionalTagger": "bidirectional_tagger",
     "HoseqChunker": "chunker",
+    "HoseqMorphologizer": "morphologizer",
     "HoseqTagger": "tagger",
 }
 __all__ = sorted(HOMES)

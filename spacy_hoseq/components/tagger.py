@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import Floats32, Labels
+from ..arrays import Floats32, Labels, Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
 from ..decoders.posterior import posterior_of
@@ -102,6 +102,7 @@ def make_hoseq_tagger(
 class HoseqTagger(StructuredComponent):
     """Labels every token with the best label sequence of its sentence. All settings: docs/reference/tagger.md.
 
+    annotation: where labels stand, if that is no attribute of `TokenLabels`.
     RAISES ValueError [HS060, HS062, HS067]: impossible settings."""
 
     _annotation: TokenLabels
@@ -122,6 +123,7 @@ class HoseqTagger(StructuredComponent):
         save_marginals: bool = False,
         seed: int = 0,
         scorer: Optional[Callable] = None,
+        annotation: Optional[TokenLabels] = None,
     ) -> None:
         super().__init__(
             vocab,
@@ -133,7 +135,7 @@ class HoseqTagger(StructuredComponent):
             average=average,
             seed=seed,
             scorer=scorer,
-            annotation=TokenLabels(attribute, neg_prefix),
+            annotation=TokenLabels(attribute, neg_prefix) if annotation is None else annotation,
             cfg={
                 "attribute": attribute,
                 "overwrite": overwrite,
@@ -166,7 +168,7 @@ class HoseqTagger(StructuredComponent):
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
         """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
-        self._annotation.write(docs, guesses.labels, self._label_table, overwrite=self.cfg["overwrite"])
+        self._write(docs, guesses.labels)
         for doc, marginals in zip(docs, guesses.marginals or (), strict=False):
             write_marginals(doc, self.name, self.labels, marginals)
         sizes = [int(np.count_nonzero(ids >= 0)) for ids in guesses.labels] if guesses.handed else []
@@ -247,9 +249,15 @@ class HoseqTagger(StructuredComponent):
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         self._require_labels()
-        known = self._annotation if preset and not self.cfg["overwrite"] else None
         potentials: Potentials = self.model.predict(docs)
-        return potentials.permitting(allowed_labels(docs, self._label_table, self._dictionary, known))
+        return potentials.permitting(self._permitted(docs, preset=preset and not self.cfg["overwrite"]))
+
+    def _write(self, docs: Sequence[Doc], labels: Sequence[Labels]) -> None:
+        self._annotation.write(docs, labels, self._label_table, overwrite=self.cfg["overwrite"])
+
+    def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
+        """What the tag dictionary permits, and what is set on the docs already (N, L); None = all."""
+        return allowed_labels(docs, self._label_table, self._dictionary, self._annotation if preset else None)
 
     def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:
         if self.listeners:

@@ -34,6 +34,31 @@ def english_pos_templates() -> List[str]:
     ]
 
 
+def morphology_templates() -> List[str]:
+    """Parts of speech and features of any language: words two to the left and right, all affixes up to ten characters
+    (Mueller, Schmid & Schuetze 2013, section 4.2), and ends of the words beside."""
+    return [
+        "bias",
+        "orth[0]",
+        "lower[-2..2]",
+        "lower[-1]+lower[0]",
+        "lower[0]+lower[1]",
+        "lower[-1]+lower[1]",
+        "prefix1..10[0]",
+        "suffix1..10[0]",
+        "suffix2..4[-1]",
+        "suffix2..4[1]",
+        "suffix3[-1]+suffix3[0]",
+        "suffix3[0]+suffix3[1]",
+        "shape[-1..1]",
+        "short_shape[0]",
+        "char_classes[0]",
+        "has_digit[0]",
+        "has_hyphen[0]",
+        "has_upper[0]",
+    ]
+
+
 def chinese_pos_templates() -> List[str]:
     """Part-of-speech tagging of segmented Chinese: words and word pairs around, word length, characters of the word
     (Qian & Liu, "Chinese POS Tagging", low order features), with character classes and reduplication."""

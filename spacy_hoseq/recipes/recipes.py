@@ -30,6 +30,7 @@ RECIPES: Dict[str, Recipe] = {
     "pipeline": Recipe("tags, and chunks from their probabilities", ("tagger", "crf", "chunker", "pipeline")),
     "entities": Recipe("entities from words", ("chunker", "entities")),
     "chinese": Recipe("tags of Chinese words, with rules as patterns", ("tagger", "chinese"), "zh"),
+    "morphologizer": Recipe("parts of speech and features, for any number of labels", ("morphologizer",)),
     "neural": Recipe("tags, from sparse features and a network together", ("tagger", "neural")),
 }
 CHARACTERS = {  # what is asked of words in letters -> of words in Chinese characters

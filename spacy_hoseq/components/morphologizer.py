@@ -1,0 +1,155 @@
+"""`hoseq_morphologizer`: part of speech and features of every token, as spaCy's `morphologizer` reads and writes them.
+
+A tagger whose labels are a part of speech with features, learnt by their parts (layers/parts.py).
+"""
+
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Union
+
+from spacy.language import Language
+from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Config, Model
+
+from ..arrays import Labels, Mask
+from ..decoders.choice import Decoder
+from ..layers.structured import TaggerModel
+from ..layers.weights.shim import Averaging
+from ..learning.parameter import UpdateRule
+from .morphology.annotation import MorphologyLabels
+from .morphology.labels import analysis_of, normalized
+from .tagger import HoseqTagger
+
+DEFAULT_MODEL = """
+[model]
+@architectures = "spacy_hoseq.HigherOrderTagger.v1"
+patterns = null
+
+[model.emissions]
+@architectures = "spacy_hoseq.SparseLinear.v1"
+min_count = 1
+hash_rows = null
+nO = null
+
+[model.emissions.templates]
+@misc = "spacy_hoseq.morphology_templates.v1"
+"""
+MORPH, POS = "morph", "pos"  # what `spacy init labels` writes
+
+
+@Language.factory(
+    "hoseq_morphologizer",
+    assigns=["token.morph", "token.pos"],
+    default_config={
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "objective": "max_margin",
+        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
+        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
+        "average": "late",
+        "with_tag": False,
+        "overwrite": True,
+        "extend": False,
+        "save_marginals": False,
+        "seed": 0,
+        "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
+    },
+    default_score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
+)
+def make_hoseq_morphologizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    decoder: Decoder,
+    update_rule: UpdateRule,
+    average: Averaging,
+    with_tag: bool,
+    overwrite: bool,
+    extend: bool,
+    save_marginals: bool,
+    seed: int,
+    scorer: Optional[Callable],
+) -> "HoseqMorphologizer":
+    """Build the component from its config (docs/reference/morphologizer.md describes every setting)."""
+    return HoseqMorphologizer(
+        nlp.vocab,
+        model,
+        name,
+        with_tag=with_tag,
+        extend=extend,
+        objective=objective,
+        decoder=decoder,
+        update_rule=update_rule,
+        average=average,
+        overwrite=overwrite,
+        save_marginals=save_marginals,
+        seed=seed,
+        scorer=scorer,
+    )
+
+
+class HoseqMorphologizer(HoseqTagger):
+    """Labels every token with part of speech and features. All settings: docs/reference/morphologizer.md.
+
+    with_tag (bool): `token.tag` is a part of the label, too. extend (bool): as spaCy's Morphologizer has it. settings:
+    those of `HoseqTagger`.
+    """
+
+    _annotation: MorphologyLabels
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: TaggerModel,
+        name: str = "hoseq_morphologizer",
+        *,
+        with_tag: bool = False,
+        extend: bool = False,
+        overwrite: bool = True,
+        **settings: Any,
+    ) -> None:
+        annotation = MorphologyLabels(with_tag)
+        super().__init__(vocab, model, name, annotation=annotation, overwrite=overwrite, **settings)
+        self.cfg.update({"attribute": annotation.attribute, "neg_prefix": "", "with_tag": with_tag, "extend": extend})
+
+    @property
+    def label_data(self) -> Dict[str, Dict[str, Any]]:  # type: ignore[override]
+        """What `spacy init labels` writes and `initialize` takes: features and part of speech of each label, as those
+        of spaCy's morphologizer."""
+        analyses = {label: analysis_of(label) for label in self.labels}
+        return {
+            MORPH: {label: analysis.morph for label, analysis in analyses.items()},
+            POS: {label: PARTS_OF_SPEECH[analysis.pos] for label, analysis in analyses.items()},
+        }
+
+    def add_label(self, label: str) -> int:
+        """As all components, for features in any order: "POS=NOUN|Case=Gen"."""
+        return super().add_label(normalized(label) if isinstance(label, str) else label)
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[Union[Sequence[str], Mapping[str, Mapping[str, Any]]]] = None,
+        tag_dictionary: Optional[Dict[str, List[str]]] = None,
+        weights_from: Optional[str] = None,
+    ) -> None:
+        """As `HoseqTagger.initialize`. labels: from `spacy init labels`, of this component or spaCy's."""
+        names: Optional[Sequence[str]] = list(labels[MORPH]) if isinstance(labels, Mapping) else labels
+        super().initialize(
+            get_examples, nlp=nlp, labels=names, tag_dictionary=tag_dictionary, weights_from=weights_from
+        )
+
+    def _write(self, docs: Sequence[Doc], labels: Sequence[Labels]) -> None:
+        settings = {name: bool(self.cfg[name]) for name in ("overwrite", "extend")}
+        self._annotation.write_all(docs, labels, self._label_table, **settings)
+
+    def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
+        allowed = super()._permitted(docs, preset=False)
+        fitting = self._annotation.preset(docs, self.labels, extend=self.cfg["extend"]) if preset else None
+        if allowed is None or fitting is None:
+            return fitting if allowed is None else allowed
+        both: Mask = allowed & fitting
+        return both

@@ -1,0 +1,1 @@
+"""Labels of morphology: a part of speech with features."""

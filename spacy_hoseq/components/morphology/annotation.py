@@ -1,0 +1,147 @@
+"""Where labels of morphology stand: `token.pos`, `token.morph`, and `token.tag` if it is a part of them."""
+
+from typing import Dict, NamedTuple, Optional, Sequence, Tuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy import attrs
+from spacy.morphology import Morphology
+from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
+from spacy.strings import StringStore
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ...arrays import Keys, Labels, Mask
+from ...features.sequences import by_doc
+from ..annotation import SPACE, TokenLabels
+from ..gold import LabelTable
+from .labels import analysis_of, features_of, label_of
+
+WORDS_AND_ALL = [attrs.ORTH, attrs.POS, attrs.MORPH, attrs.TAG]
+POS, MORPH, TAG = range(3)  # columns of what is read and written
+
+
+class Written(NamedTuple):
+    """What labels are on a token, by id; the last is that of white space. values (L + 1, 3): POS, MORPH, TAG."""
+
+    table: LabelTable
+    strings: StringStore
+    values: Keys
+
+
+class MorphologyLabels(TokenLabels):
+    """Labels made of a part of speech and features, as in labels.py.
+
+    with_tag (bool): the tag belongs to the label, too.
+    """
+
+    def __init__(self, with_tag: bool) -> None:
+        super().__init__("tag", "")
+        self.attribute, self.place = "morph", "token.morph and token.pos"
+        self.space = label_of(SPACE["pos"], "", SPACE["tag"] if with_tag else "")
+        self.with_tag = with_tag
+        self._columns = WORDS_AND_ALL[1 : 4 if with_tag else 3]
+        self._written: Optional[Written] = None
+
+    def check_label(self, label: str) -> None:
+        """RAISES ValueError [HS065]: it does not consist of features, or spaCy has no such part of speech."""
+        analysis_of(label)
+
+    def gold_values(self, examples: Sequence[Example]) -> Keys:
+        """As `TokenLabels` has them."""
+        names = [attrs.ORTH, *self._columns]
+        if all(len(eg.predicted) == len(eg.reference) for eg in examples):
+            gold = np.concatenate([eg.reference.to_array(names).reshape(-1, len(names)) for eg in examples])
+            orths = np.concatenate([eg.predicted.to_array([attrs.ORTH]).reshape(-1) for eg in examples])
+            if np.array_equal(gold[:, 0], orths):
+                return _values(gold[:, 1:], examples[0].reference.vocab.strings)
+        return np.concatenate([self._aligned(eg) for eg in examples])
+
+    def is_set(self, doc: Doc) -> bool:
+        """Whether a token may have a part of speech or features."""
+        return any(doc.has_annotation(column) for column in self._columns)
+
+    def read(self, doc: Doc) -> Keys:
+        """The labels of a Doc (len(doc),); 0 where neither part of speech nor features are set."""
+        columns = cast(Keys, doc.to_array(self._columns).reshape(-1, len(self._columns)))
+        return _values(columns, doc.vocab.strings)
+
+    def preset(self, docs: Sequence[Doc], labels: Sequence[str], *, extend: bool) -> Optional[Mask]:
+        """Labels that fit what is set on the tokens: the same part of speech; the same features, or if they will be
+        extended none of another value. Where none fits, nothing is constrained. RETURNS (N, L), or None."""
+        if not any(map(self.is_set, docs)):
+            return None
+        columns = np.concatenate([doc.to_array(self._columns).reshape(-1, len(self._columns)) for doc in docs])
+        rows, row_of = np.unique(columns, axis=0, return_inverse=True)
+        features = [features_of(label) for label in labels]
+        masks = np.array(
+            [[_fits(of_label, row, docs[0].vocab.strings, extend) for of_label in features] for row in rows]
+        )
+        masks[~masks.any(axis=1)] = True
+        return cast(Mask, masks[row_of.reshape(-1)])
+
+    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
+        """As `write_all`, without extending features."""
+        self.write_all(docs, labels, table, overwrite=overwrite, extend=False)
+
+    def write_all(
+        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool, extend: bool
+    ) -> None:
+        """Set part of speech and features (and tag). overwrite (bool): what is set already is replaced. extend (bool):
+        features that are set already stay, those of the label are added; those of another value are replaced if
+        `overwrite`."""
+        flat = np.concatenate([np.zeros(0, np.int32), *labels])
+        values = np.zeros((0, 3), np.uint64)
+        for doc, ids in zip(docs, by_doc(flat, docs), strict=True):
+            values = self._values_of(table, doc).take(ids, axis=0, mode="wrap")
+            if (extend or not overwrite) and self.is_set(doc):
+                before = doc.to_array(WORDS_AND_ALL[1:]).reshape(-1, 3)
+                merged = np.where(before != 0, before, values)
+                if extend:
+                    pairs = zip(before[:, MORPH].tolist(), values[:, MORPH].tolist(), strict=True)
+                    merged[:, MORPH] = [_extended(doc, old, new, overwrite) for old, new in pairs]
+                if overwrite:
+                    merged[:, [POS, TAG]] = values[:, [POS, TAG]]
+                values = merged
+            columns = len(self._columns)
+            doc.from_array(self._columns, np.ascontiguousarray(values[:, :columns]))  # type: ignore[arg-type]
+
+    def _values_of(self, table: LabelTable, doc: Doc) -> Keys:
+        """What is written for each label (L + 1, 3): -1 stands for white space."""
+        written, strings = self._written, doc.vocab.strings
+        if written is None or written.table is not table or written.strings is not strings:
+            rows = []
+            for pos, morph, tag in map(analysis_of, table.names):
+                rows.append([PARTS_OF_SPEECH[pos], doc.vocab.morphology.add(morph), strings.add(tag) if tag else 0])
+            self._written = written = Written(table, strings, np.array(rows, np.uint64))
+        return written.values
+
+
+def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
+    """Features with those that were there (ids of strings)."""
+    parts = [Morphology.feats_to_dict(doc.vocab.strings[key]) for key in (before, new)]
+    first, last = parts if overwrite else parts[::-1]
+    return int(doc.vocab.morphology.add({**first, **last}))
+
+
+def _values(columns: NDArray[np.uint64], strings: StringStore) -> Keys:
+    """Labels of rows of POS, MORPH (and TAG) as string-store ids; 0 where all of them are. columns (n, 2 or 3)."""
+    rows, row_of = np.unique(columns, axis=0, return_inverse=True)
+    names = [label_of(*_texts(row, strings)) if row.any() else "" for row in rows]
+    ids = np.array([strings.add(name) if name else 0 for name in names], np.uint64)
+    return cast(Keys, ids[row_of.reshape(-1)])
+
+
+def _texts(row: NDArray[np.uint64], strings: StringStore) -> Tuple[str, ...]:
+    return tuple(strings[key] if key else "" for key in row.tolist())
+
+
+def _fits(features: Dict[str, str], row: NDArray[np.uint64], strings: StringStore, extend: bool) -> bool:
+    """Whether a label of these features can be at a token with POS, MORPH (and TAG) of this row."""
+    pos, morph, *_ = _texts(row, strings)
+    if pos and features.get("POS") != pos:
+        return False
+    before = Morphology.feats_to_dict(morph)
+    if extend or not morph:
+        return all(features.get(name, value) == value for name, value in before.items())
+    return before == {name: value for name, value in features.items() if name not in ("POS", "TAG")}

@@ -1,0 +1,243 @@
+"""`hoseq_morphologizer`. First spaCy's own tests of its morphologizer (spacy/tests/pipeline/test_morphologizer.py), for
+our factory; left out is test_label_smoothing, a setting that ours has not. Then what ours says of itself."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy import util
+from spacy.attrs import MORPH
+from spacy.lang.en import English
+from spacy.language import Language
+from spacy.morphology import Morphology
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_hoseq.components.morphology.labels import analysis_of, label_of, normalized
+
+from . import morphology_helpers as tiny
+from .morphology_helpers import NAME
+
+TRAIN_DATA = [
+    (
+        "I like green eggs",
+        {"morphs": ["Feat=N", "Feat=V", "Feat=J", "Feat=N"], "pos": ["NOUN", "VERB", "ADJ", "NOUN"]},
+    ),
+    ("Eat blue ham", {"morphs": ["Feat=V", "", ""], "pos": ["", "ADJ", ""]}),  # combinations of morph and POS
+]
+
+
+def examples_of(nlp):
+    return [Example.from_dict(nlp.make_doc(text), annotation) for text, annotation in TRAIN_DATA]
+
+
+def learn(nlp, examples, optimizer):
+    for _ in range(50):
+        losses = {}
+        nlp.update(examples, sgd=optimizer, losses=losses)
+    return losses[NAME]
+
+
+def said(doc):
+    return [str(token.morph) for token in doc], [token.pos_ for token in doc]
+
+
+def test_label_types():
+    morphologizer = Language().add_pipe(NAME)
+    morphologizer.add_label("Feat=A")
+    with pytest.raises(ValueError):
+        morphologizer.add_label(9)
+
+
+def test_no_label():
+    nlp = Language()
+    nlp.add_pipe(NAME)
+    with pytest.raises(ValueError):
+        nlp.initialize()
+
+
+def test_implicit_label():
+    nlp = Language()
+    nlp.add_pipe(NAME)
+    nlp.initialize(get_examples=lambda: examples_of(nlp))
+    expected = ("Feat=J|POS=ADJ", "Feat=N|POS=NOUN", "Feat=V", "Feat=V|POS=VERB", "POS=ADJ", "_")
+    assert nlp.get_pipe(NAME).labels == expected
+
+
+def test_no_resize():
+    nlp = Language()
+    morphologizer = nlp.add_pipe(NAME)
+    morphologizer.add_label("POS" + Morphology.FIELD_SEP + "NOUN")
+    morphologizer.add_label("POS" + Morphology.FIELD_SEP + "VERB")
+    nlp.initialize()
+    with pytest.raises(ValueError):
+        morphologizer.add_label("POS" + Morphology.FIELD_SEP + "ADJ")
+
+
+def test_initialize_examples():
+    nlp = Language()
+    nlp.add_pipe(NAME)
+    examples = examples_of(nlp)
+    nlp.initialize(get_examples=lambda: examples)
+    nlp.initialize(get_examples=lambda: examples)  # (theirs finds further labels the second time, which ours refuses)
+    with pytest.raises(TypeError):
+        nlp.initialize(get_examples=lambda: None)
+    with pytest.raises(TypeError):
+        nlp.initialize(get_examples=examples)
+
+
+def test_overfitting_IO(tmp_path):
+    nlp = English()
+    nlp.add_pipe(NAME)
+    examples = examples_of(nlp)
+    assert learn(nlp, examples, nlp.initialize(get_examples=lambda: examples)) < 0.00001
+    expected = ["Feat=N", "Feat=V", "", ""], ["NOUN", "VERB", "ADJ", ""]
+    assert said(nlp("I like blue ham")) == expected
+    nlp.to_disk(tmp_path)
+    assert said(util.load_model_from_path(tmp_path)("I like blue ham")) == expected
+    texts = ["Just a sentence.", "Then one more sentence about London.", "Here is another one.", "I like London."]
+    batches = [[doc.to_array([MORPH]) for doc in nlp.pipe(texts)] for _ in range(2)]
+    alone = [doc.to_array([MORPH]) for doc in [nlp(text) for text in texts]]
+    for first, second, third in zip(*batches, alone, strict=True):
+        assert np.array_equal(first, second) and np.array_equal(first, third)
+
+
+@pytest.fixture
+def without_pos():
+    nlp = English()
+    nlp.add_pipe(NAME)
+    examples = examples_of(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.pos_ = ""
+    assert learn(nlp, examples, nlp.initialize(get_examples=lambda: examples)) < 0.00001
+    return nlp
+
+
+def test_without_part_of_speech(without_pos):
+    assert said(without_pos("I like blue ham")) == (["Feat=N", "Feat=V", "", ""], ["", "", "", ""])
+
+
+@pytest.mark.parametrize(
+    "overwrite, extend, words, morphs, expected",
+    [  # "" is unset, "_" is set and empty
+        (False, False, ["blue", "ham", "like"], ["Feat=V", "Feat=N", "_"], ["Feat=V", "Feat=N", ""]),
+        (True, True, ["I", "like"], ["Feat=A|That=A|This=A", ""], ["Feat=N|That=A|This=A", "Feat=V"]),
+        (False, True, ["I", "like"], ["Feat=A|That=A|This=A", "That=B"], ["Feat=A|That=A|This=A", "Feat=V|That=B"]),
+        (True, False, ["I", "like"], ["Feat=A|That=A|This=A", ""], ["Feat=N", "Feat=V"]),
+    ],
+)
+def test_overwrite_and_extend(without_pos, overwrite, extend, words, morphs, expected):
+    morphologizer = without_pos.get_pipe(NAME)
+    morphologizer.cfg.update(overwrite=overwrite, extend=extend)
+    doc = morphologizer(Doc(without_pos.vocab, words=words, morphs=morphs))
+    assert said(doc) == (expected, [""] * len(words))
+
+
+def test_unset_morph_and_partial_part_of_speech():
+    nlp = English()
+    nlp.add_pipe(NAME)
+    examples = examples_of(nlp)
+    for example in examples:
+        for token in example.reference:
+            token.pos_ = "NOUN" if token.text == "ham" else ""
+            token.set_morph(None)
+    assert learn(nlp, examples, nlp.initialize(get_examples=lambda: examples)) < 0.00001
+    assert nlp.get_pipe(NAME).labels == ("POS=NOUN",)
+    assert said(nlp("I like blue ham")) == ([""] * 4, ["NOUN"] * 4)
+
+
+# What ours says of itself
+
+
+def test_learns_what_it_is_shown_and_writes_nothing_else():
+    nlp = tiny.trained()
+    for line in tiny.CORPUS:
+        words, _, pos, morphs = tiny.rows_of(line)
+        doc = nlp(Doc(nlp.vocab, words=words))
+        assert tiny.said(doc) == ([""] * len(words), pos, morphs)
+    scores = nlp.evaluate(tiny.examples_of(nlp))
+    assert (scores["pos_acc"], scores["morph_acc"], scores["morph_micro_f"]) == (1.0, 1.0, 1.0)
+
+
+def test_tags_as_a_part_of_labels():
+    nlp = tiny.trained(with_tag=True)
+    assert "Case=Nom|Number=Sing|POS=ADJ|TAG=A%3DNOM" in nlp.get_pipe(NAME).labels
+    assert "Case=Acc|Number=Plur|POS=NOUN|TAG=N%7Cacc" in nlp.get_pipe(NAME).labels
+    for line in tiny.CORPUS:
+        words, *expected = tiny.rows_of(line)
+        assert tiny.said(nlp(Doc(nlp.vocab, words=words))) == tuple(expected)
+
+
+@pytest.mark.parametrize("with_tag", [False, True])
+def test_a_label_is_its_analysis(with_tag):
+    for pos, morph, tag in [
+        ("NOUN", "Case=Gen|Number=Sing", "NN|x=1,%"),
+        ("", "", ""),
+        ("PUNCT", "", ","),
+        ("", "A=b", ""),
+    ]:
+        tag = tag if with_tag else ""
+        assert analysis_of(label_of(pos, morph, tag)) == (pos, morph, tag)
+    assert label_of("", "", "") == "_" and label_of("X", "_") == "POS=X"
+    assert normalized("POS=NOUN|Gender=Masc,Fem|Case=Gen") == "Case=Gen|Gender=Fem,Masc|POS=NOUN"
+
+
+@pytest.mark.parametrize("label", ["NOUN", "POS=NOPE", "A=b=c", "A=b|"])
+def test_what_is_no_label(label):
+    with pytest.raises(ValueError, match=r"\[HS065\]"):
+        tiny.blank().get_pipe(NAME).add_label(label)
+
+
+def test_labels_of_spacy_and_of_ours_are_the_same():
+    theirs, ours = spacy.blank("xx"), tiny.trained(0)
+    morphologizer = theirs.add_pipe(
+        "morphologizer", config={"model": {"tok2vec": {"encode": {"width": 8}, "embed": {"width": 8}}}}
+    )
+    theirs.initialize(lambda: tiny.examples_of(theirs))
+    data = ours.get_pipe(NAME).label_data
+    assert data == {kind: dict(sorted(labels.items())) for kind, labels in morphologizer.label_data.items()}
+    again = tiny.blank()
+    again.get_pipe(NAME).initialize(lambda: tiny.examples_of(again), labels=morphologizer.label_data)
+    assert again.get_pipe(NAME).labels == morphologizer.labels
+
+
+def test_what_is_set_constrains_its_neighbours():
+    nlp = tiny.trained(overwrite=False)
+    words = ["urbes", "videt", "."]
+    free = nlp(Doc(nlp.vocab, words=words))
+    doc = nlp(Doc(nlp.vocab, words=words, pos=["VERB", "", ""]))
+    assert free[0].pos_ == "NOUN" and doc[0].pos_ == "VERB" and str(doc[0].morph).startswith("Number=")
+    doc = nlp(Doc(nlp.vocab, words=words, morphs=["Case=Acc|Number=Sing", "", ""]))
+    assert (doc[0].pos_, str(doc[0].morph)) in [("NOUN", "Case=Acc|Number=Sing"), ("ADJ", "Case=Acc|Number=Sing")]
+    doc = nlp(Doc(nlp.vocab, words=words, morphs=["Case=Abl", "", ""]))  # which no label has
+    assert (doc[0].pos_, str(doc[0].morph)) == ("NOUN", "Case=Abl")
+    nlp.get_pipe(NAME).cfg["extend"] = True
+    doc = nlp(Doc(nlp.vocab, words=words, morphs=["Case=Acc", "", ""]))
+    assert "Case=Acc" in str(doc[0].morph) and "Number=" in str(doc[0].morph)
+
+
+def test_white_space_is_no_word():
+    nlp = tiny.trained()
+    plain, wrapped = nlp("magna urbs ardet ."), nlp("magna\n\nurbs  ardet\t.")
+    words = [token for token in wrapped if not token.is_space]
+    assert [(t.pos_, str(t.morph)) for t in words] == [(t.pos_, str(t.morph)) for t in plain]
+    assert {(t.pos_, str(t.morph)) for t in wrapped if t.is_space} == {("SPACE", "")}
+
+
+def test_another_vocabulary_learns_the_strings():
+    nlp, other = tiny.trained(), spacy.blank("xx")
+    doc = nlp.get_pipe(NAME)(Doc(other.vocab, words=["magnam", "urbem"]))
+    assert [str(token.morph) for token in doc] == ["Case=Acc|Number=Sing"] * 2
+
+
+def test_tokens_that_are_not_those_of_the_gold_annotation():
+    nlp = tiny.blank()
+    words, _, pos, morphs = tiny.rows_of(tiny.CORPUS[0])
+    predicted = Doc(nlp.vocab, words=["magn", "aurbs", "ardet", "."], spaces=[False, True, True, False])
+    reference = Doc(nlp.vocab, words=words, pos=pos, morphs=morphs, spaces=[False, True, True, False])
+    nlp.initialize(lambda: tiny.examples_of(nlp))
+    ids = nlp.get_pipe(NAME).gold_ids([Example(predicted, reference)])
+    labels = nlp.get_pipe(NAME).labels
+    assert [labels[i] if i >= 0 else "" for i in ids] == [
+        "Case=Nom|Number=Sing|POS=ADJ", "", "Number=Sing|POS=VERB", "POS=PUNCT",
+    ]  # fmt: skip
