@@ -33,7 +33,11 @@ CHUNK_COMPONENTS = {
     "multilayer/marginal.cfg": [TAGGER, CHUNKER],
     "multilayer/joint.cfg": [TAGGER, CHUNKER],
 }
-ELSEWHERE = ["zh_org.cfg", "zh_org_low.cfg"]  # tests/experiments/organisations
+ELSEWHERE = [  # tests/experiments/organisations, tests/components/test_transformer.py
+    "zh_org.cfg",
+    "zh_org_low.cfg",
+    "tagger_transformer.cfg",
+]
 LISTENS = {  # what of the tagger's labels, and whether the tagger learns from it
     "pipeline-1best": ("one_best", 0.0),
     "pipeline": ("marginals", 0.0),

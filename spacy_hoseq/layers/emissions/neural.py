@@ -14,8 +14,8 @@ from .flat import Emissions, FlatScores, flat_scores, forward_by_doc
 def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] = None) -> Emissions:
     """Token vectors through one linear layer: unnormalised label scores. Trained by `[training.optimizer]`.
 
-    tok2vec: any tok2vec or a `spacy.Tok2VecListener.v1`, which hears of white-space tokens too: their vectors are left
-        out here, and get no gradient. nO (int): number of labels; found in initialization.
+    tok2vec: any tok2vec, or the listener of a tok2vec or transformer, which hears of white-space tokens too: their
+        vectors are left out here, and get no gradient. nO (int): number of labels; found in initialization.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
     output = Linear(nO=nO, nI=width, init_W=zero_init)  # as in spaCy: a margin loss would keep random starting scores
@@ -33,8 +33,8 @@ def _linear(
 ) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], Any]]:
     tok2vec, output = model.layers
     stripped = {i: doc for i, doc in enumerate(docs) if isinstance(doc, Words)}
-    if not any(hasattr(node, "upstream_name") for node in (tok2vec.walk() if stripped else ())):
-        stripped = {}  # nothing listens
+    if stripped and not any(map(_listens, tok2vec.walk())):
+        stripped = {}
     places = {i: model.ops.asarray1i(cast(Any, doc.places)) for i, doc in stripped.items()}
     vectors, backprop_vectors = tok2vec([original_of(doc) for doc in docs] if stripped else docs, is_train)
     of_words = [rows[places[i]] if i in places else rows for i, rows in enumerate(vectors)]
@@ -49,6 +49,12 @@ def _linear(
         return backprop_vectors(d_vectors)
 
     return scores, backprop
+
+
+def _listens(node: Model) -> bool:
+    """Whether it hears vectors of another component: as spaCy's and spacy-transformers' listeners say it, or as
+    spacy-curated-transformers' do."""
+    return hasattr(node, "upstream_name") or "_upstream_name" in node.attrs
 
 
 def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:

@@ -206,12 +206,14 @@ class Listening(Model):
     upstream_name = "tok2vec"
 
 
-def test_what_listens_hears_of_white_space():
+@pytest.mark.parametrize("known_by", ["class", "attrs"])
+def test_what_listens_hears_of_white_space(known_by):
     """Its rows of white space are left out, and have no gradient; a network of its own sees the words."""
     docs, received = [Doc(VOCAB, words=["\n", "a", " ", "bb"]), doc_of("ccc")], []
     for listens in (True, False):
         plain = lengths_of_words(received)
-        layer = Listening("lengths", plain._func, dims={"nO": WIDTH}) if listens else plain
+        kind, attrs = (Listening, {}) if known_by == "class" else (Model, {"_upstream_name": "*"})
+        layer = kind("lengths", plain._func, dims={"nO": WIDTH}, attrs=attrs) if listens else plain
         model = Tok2VecLinear(layer)
         model.initialize(X=[doc_of("a")], Y=zeros([doc_of("a")], L))
         model.get_ref("output_layer").set_param("W", np.array([[1, 0], [0, 2], [3, 4]], np.float32))

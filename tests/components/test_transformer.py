@@ -1,0 +1,79 @@
+"""configs/tagger_transformer.cfg with a tiny transformer of random weights in place of the pretrained one."""
+
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import fix_random_seed, load_model_from_config
+
+from spacy_hoseq.features.sequences import words_of
+
+from ..repository import ROOT, config_of
+from .helpers import CORPUS, doc_of, examples_of, gold, reloaded, tagger_of, train
+
+pytest.importorskip("spacy_curated_transformers", reason="spacy-curated-transformers is not installed")
+pytestmark = [
+    pytest.mark.skipif(not (ROOT / "configs").exists(), reason="installed without its source tree"),
+    pytest.mark.skipif(
+        version("spacy-curated-transformers") < "0.3.2" and np.lib.NumpyVersion(np.__version__) >= "2.4.0",
+        reason="its updates on a CPU fail with NumPy 2.4: float() of an array",
+    ),
+    pytest.mark.filterwarnings("ignore"),  # of torch
+    pytest.mark.long,
+]
+
+TINY = {
+    "@architectures": "spacy-curated-transformers.BertTransformer.v1", "vocab_size": 40, "hidden_width": 16,
+    "intermediate_width": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+    "piece_encoder": {"@architectures": "spacy-curated-transformers.CharEncoder.v1"},
+    "with_spans": {"@architectures": "spacy-curated-transformers.WithStridedSpans.v1"},
+}  # fmt: skip
+PIECES = "[PAD] [CLS] [SEP] [UNK] a b c d e f g h i j k l m n o p q r s t u v w x y z".split()
+
+
+@pytest.fixture
+def nlp(tmp_path):
+    config = config_of("tagger_transformer.cfg")
+    config["components"]["transformer"]["model"] = TINY
+    config["components"]["hoseq_tagger"]["model"]["patterns"]["min_count"] = 2
+    (tmp_path / "pieces").write_text("\n".join(PIECES))
+    loader = {"@model_loaders": "spacy-curated-transformers.CharEncoderLoader.v1", "path": str(tmp_path / "pieces")}
+    config["initialize"]["components"]["transformer"] = {"piecer_loader": loader}
+    fix_random_seed(0)
+    nlp = load_model_from_config(config.interpolate(), auto_fill=True)
+    optimizer = nlp.initialize(lambda: examples_of(nlp))
+    optimizer.learn_rate = 0.003
+    train(nlp, 60, optimizer=optimizer)
+    return nlp
+
+
+def tagged(nlp):
+    return [[token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))]
+
+
+def test_transformer_and_features_learn_together(nlp, tmp_path):
+    assert tagged(nlp) == tagged(reloaded(nlp)) == gold()
+    network = tagger_of(nlp).model.layers[0].layers[1]
+    docs = list(nlp.get_pipe("transformer").pipe([eg.predicted for eg in examples_of(nlp)]))
+    scores = np.concatenate([nlp.get_pipe("transformer").model.ops.to_numpy(part) for part in network.predict(docs)])
+    assert np.abs(scores).max() > 0.1, "the transformer has learnt, too"
+
+
+def test_white_space_is_heard_of_and_left_out(nlp):
+    """The transformer has vectors of all tokens, at prediction and in an update."""
+    (text, tags), *_ = CORPUS
+    words, spaced = text.split(), ["\n"]
+    for word in words:
+        spaced += [word, "  "]
+    doc = nlp.get_pipe("transformer")(Doc(nlp.vocab, words=spaced))
+    vectors = np.concatenate(doc._.trf_data.last_hidden_layer_state.dataXd[None]).reshape(-1, 16)
+    network = tagger_of(nlp).model.layers[0].layers[1]
+    (scores,) = network.predict(words_of([doc]))
+    assert len(scores) == len(words) and len(vectors) > len(words) and np.abs(scores).max() > 0
+    example = Example(Doc(nlp.vocab, words=spaced), doc_of(nlp, text, tags))
+    losses = nlp.update([example], sgd=nlp.create_optimizer(), losses={})
+    assert np.isfinite(losses["hoseq_tagger"])
+    assert [token.tag_ for token in nlp(Doc(nlp.vocab, words=spaced)) if not token.is_space] == tags.split()
