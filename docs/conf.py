@@ -39,6 +39,7 @@ CONTENTS = {
         "tasks/letters",
         "tasks/annotate",
         "tasks/smaller",
+        "tasks/words",
         "tasks/extend",
     ],
     "Reference": [
@@ -70,6 +71,7 @@ CONTENTS = {
         "measurements/chunking",
         "measurements/inference",
         "measurements/settings",
+        "measurements/clusters",
         "measurements/compaction",
         "measurements/curation",
         "measurements/batch",

@@ -12,6 +12,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
     HS15x curation, HS16x, HS17x jobs."""
 
+    HS004 = (
+        "{path}, line {line}: expected a form and its tag, or a form, its part of speech and its features, separated "
+        "by tabs, found {actual!r}."
+    )
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
     )
@@ -277,6 +281,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "Batches must be at least one in an epoch, and have room for at least one word; got n_batches = {n_batches}, "
         "max_words = {max_words}."
     )
+    HS119 = "There is no word that occurs at least {min_count} times. Give more text, or a smaller --min-count."
 
     HS120 = (
         "The tokenizer has no segmenter yet, so that it cannot cut texts into words. Name a trained pipeline: "

@@ -1,6 +1,6 @@
 """Which labels a token may get: a tag dictionary, and labels that are already set on the Doc."""
 
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, FrozenSet, List, Optional, Sequence
 
 import numpy as np
 from spacy.strings import get_string_id
@@ -23,19 +23,23 @@ class TagDictionary:
 
     def __init__(self, entries: Dict[str, List[str]], labels: Sequence[str]) -> None:
         ids = {label: i for i, label in enumerate(labels)}
-        self._masks = np.ones((len(entries) + 1, len(labels)), bool)  # last row: any other word
-        for row, (word, names) in enumerate(entries.items()):
-            known = [ids[name] for name in names if name in ids]
+        row_of: Dict[FrozenSet[int], int] = {}  # many words of a lexicon can have the same labels
+        rows: List[int] = []
+        for word, names in entries.items():
+            known = frozenset(ids[name] for name in names if name in ids)
             if not known:
                 raise ValueError(Errors.HS063.format(word=word, labels=names, known=", ".join(labels)))
-            self._masks[row] = False
-            self._masks[row, known] = True
+            rows.append(row_of.setdefault(known, len(row_of)))
+        self._masks = np.ones((len(row_of) + 1, len(labels)), bool)  # last row: any other word
+        for known, row in row_of.items():
+            self._masks[row] = np.isin(np.arange(len(labels)), list(known))
+        self._rows = np.array([*rows, len(row_of)], np.intp)
         self._index = ExactIndex(np.array([get_string_id(word) for word in entries], np.uint64))
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """RETURNS (N, L) bool."""
         orths, _ = words_and_lengths(docs)
-        return self._masks[self._index.lookup(orths)]
+        return self._masks[self._rows[self._index.lookup(orths)]]
 
 
 def allowed_labels(

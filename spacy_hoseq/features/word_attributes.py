@@ -10,7 +10,7 @@ from .attributes import register_attribute
 
 MAX_LENGTH = 127  # of an affix
 FIELDS = (  # of spaCy's Lexeme
-    "orth", "lower", "norm", "shape", "prefix", "suffix", "cluster",
+    "orth", "lower", "norm", "shape", "prefix", "suffix",
     "is_alpha", "is_ascii", "is_digit", "is_lower", "is_upper", "is_title", "is_punct", "is_space", "is_bracket",
     "is_quote", "is_left_punct", "is_right_punct", "is_currency", "like_num", "like_url", "like_email", "is_stop",
 )  # fmt: skip

@@ -5,9 +5,13 @@ They are a table of the vocabulary, read from a file in initialization and saved
     [initialize.lookups]
     @misc = "spacy_hoseq.word_classes.v1"
     path = "clusters.tsv"
+    lexicon = "forms.tsv"
 
 Each line of the file has a word and its classes, separated by tabs; "" is no class. A template names the column:
 "word_class1[-1..1]". A word that is not in the table has the classes of its lower-case form, if that is there.
+
+Each line of a lexicon has a form and one of its tags, or a form, its part of speech and its features as in CoNLL-U; the
+last column is all tags of the form.
 
 The table holds 32 bits of each word's hash: of 100,000 unknown words two or three are taken for a known one.
 """
@@ -15,7 +19,7 @@ The table holds 32 bits of each word's hash: of 100,000 unknown words two or thr
 import zlib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +35,35 @@ MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
 
 
-def word_classes(path: Optional[Union[str, Path]]) -> Lookups:
-    """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file.
+def word_classes(path: Optional[Union[str, Path]] = None, lexicon: Optional[Union[str, Path]] = None) -> Lookups:
+    """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file, the tags of forms in a lexicon.
 
-    RAISES ValueError [E913]: no path; [HS006]: a line with another number of columns, or too many classes.
+    RAISES ValueError [E913]: neither path nor lexicon; [HS004]: what `read_forms` raises; [HS006]: a line with another
+    number of columns, or too many classes.
     """
-    if path is None:
+    if path is None and lexicon is None:
         raise ValueError(SpacyErrors.E913)
+    rows, n_columns = ({}, 0) if path is None else _read_classes(path)
+    if lexicon is not None:
+        tags_of = {int(get_string_id(form)) & KEY: " ".join(tags) for form, tags in read_forms(lexicon).items()}
+        none = [""] * n_columns
+        rows = {key: [*rows.get(key, none), tags_of.get(key, "")] for key in {*rows, *tags_of}}
+        n_columns += 1
+    keys = sorted(rows)
+    names = [["", *sorted({rows[key][k] for key in keys} - {""})] for k in range(n_columns)]
+    if any(len(known) > 1 << 16 for known in names) or n_columns > MAX_COLUMNS:
+        actual = f"{n_columns} columns, of {', '.join(f'{len(known) - 1:,}' for known in names)} classes"
+        raise ValueError(Errors.HS006.format(path=path or lexicon, line="all", actual=actual, limit=MAX_COLUMNS))
+    numbers = [{name: i for i, name in enumerate(known)} for known in names]
+    of_words = np.array([[numbers[k][rows[key][k]] for key in keys] for k in range(n_columns)], "<u2")
+    packed = zlib.compress(np.array(keys, "<u4").tobytes() + of_words.tobytes(), 9)
+    lookups = Lookups()
+    lookups.add_table(TABLE, {"columns": names, "words": packed})
+    return lookups
+
+
+def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
+    """RETURNS the classes of words, by key, and how many each has."""
     rows: Dict[int, List[str]] = {}
     n_columns = 0
     for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
@@ -46,16 +72,28 @@ def word_classes(path: Optional[Union[str, Path]]) -> Lookups:
         if not word or len(classes) != n_columns or not 1 <= n_columns <= MAX_COLUMNS:
             raise ValueError(Errors.HS006.format(path=path, line=number, actual=line[:40], limit=MAX_COLUMNS))
         rows.setdefault(int(get_string_id(word)) & KEY, classes)
-    keys = sorted(rows)
-    names = [["", *sorted({rows[key][k] for key in keys} - {""})] for k in range(n_columns)]
-    if any(len(known) > 1 << 16 for known in names):
-        raise ValueError(Errors.HS006.format(path=path, line="all", actual="over 65,535 classes", limit=MAX_COLUMNS))
-    numbers = [{name: i for i, name in enumerate(known)} for known in names]
-    of_words = np.array([[numbers[k][rows[key][k]] for key in keys] for k in range(n_columns)], "<u2")
-    packed = zlib.compress(np.array(keys, "<u4").tobytes() + of_words.tobytes(), 9)
-    lookups = Lookups()
-    lookups.add_table(TABLE, {"columns": names, "words": packed})
-    return lookups
+    return rows, n_columns
+
+
+def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
+    """The tags of each form in a lexicon, sorted; with features they are "NOUN|Case=Nom|Number=Sing".
+
+    RAISES ValueError [HS004]: a line without a form and a tag, or with more than three columns.
+    """
+    tags_of: Dict[str, Set[str]] = {}
+    for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
+        form, *tag = line.split("\t")
+        if not form or not 1 <= len(tag) <= 2 or not tag[0]:
+            raise ValueError(Errors.HS004.format(path=path, line=number, actual=line[:40]))
+        tags_of.setdefault(form, set()).add("|".join(part for part in tag if part not in ("", "_")))
+    return {form: sorted(tags) for form, tags in tags_of.items()}
+
+
+@register_attribute("cluster", word="lexeme", table=TABLE)
+def cluster(word: Any) -> Union[int, str]:
+    """The cluster that spaCy's tables have for the word; else its first class in the table, if there is one."""
+    known: int = word.cluster
+    return known or (word_class(1, word) if word.vocab.lookups.has_table(TABLE) else 0)
 
 
 @register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexeme", table=TABLE)

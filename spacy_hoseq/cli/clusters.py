@@ -1,0 +1,88 @@
+"""`python -m spacy hoseq clusters`: clusters of the words of raw text."""
+
+import time
+from pathlib import Path
+from typing import Iterator, List
+
+import spacy
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from tqdm import tqdm
+from wasabi import msg
+
+from ..arrays import Ints
+from ..errors import Errors
+from ..lexicons import bigrams_of, exchange_words
+from ..pipelines import found_at
+from ..readers.files import find_files, json_entries, read_lines
+from ..readers.sentences import Problem
+from .app import hoseq_cli
+from .tally import show_problems
+
+
+@hoseq_cli.command("clusters")
+def clusters_cli(
+    # fmt: off
+    texts: List[Path] = typer.Argument(
+        ..., help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help="File to write: words and their clusters", dir_okay=False),
+    n: int = typer.Option(1000, "--number", "-n", min=2, help="Clusters"),
+    min_count: int = typer.Option(3, "--min-count", "-c", min=1, help="Rarer words get no cluster"),
+    sweeps: int = typer.Option(3, "--sweeps", "-i", min=1, help="How often each word is looked at, at most"),
+    lang: str = typer.Option("en", "--lang", "-l", help="Language whose tokenizer finds the words"),
+    model: str = typer.Option("", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"),
+    words: bool = typer.Option(False, "--words", "-w", help="Words of texts are separated by spaces already"),
+    text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
+    # fmt: on
+) -> None:
+    """Put words into clusters by the words before and after them in raw text: features for `word_classes.v1`.
+
+    DOCS: docs/tasks/words.md
+    """
+    problems: List[Problem] = []
+    try:
+        nlp = spacy.load(found_at(model)) if model else spacy.blank(lang)
+        files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]
+        bar = tqdm(docs_of(nlp, files, words, text_key, problems), desc="texts", unit="", leave=False, disable=None)
+        bigrams = bigrams_of(bar, min_count)
+        if not bigrams.words:
+            raise ValueError(Errors.HS119.format(min_count=min_count))
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail("No clusters", str(error), exits=1)
+    start = time.perf_counter()
+    classes = exchange_words(
+        bigrams, n, sweeps, lambda sweep, i: tqdm(sweep, desc=f"sweep {i + 1}", leave=False, disable=None)
+    )
+    seconds = time.perf_counter() - start
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text("".join(lines(bigrams.words, classes)), encoding="utf8")
+    tokens = int(bigrams.counts.sum())
+    msg.good(f"{output}: {len(classes):,} words in {len(set(classes.tolist())):,} clusters")
+    msg.text(f"{tokens:,} pairs of neighbours, {seconds:.0f} s")
+    if problems:
+        show_problems(msg, problems)
+        msg.warn("Without what is listed above", exits=1)
+
+
+def docs_of(nlp: Language, files: List[Path], words: bool, text_key: str, problems: List[Problem]) -> Iterator[Doc]:
+    """Of each line of .txt and .jsonl, and all of .spacy files."""
+    for file in files:
+        if file.suffix == ".spacy":
+            yield from DocBin().from_disk(file).get_docs(nlp.vocab)
+            continue
+        lines = read_lines(file, ["utf-8"])
+        for item in json_entries(file, lines, text_key) if ".jsonl" in file.suffixes else lines:
+            if isinstance(item, Problem):
+                problems.append(item)
+            elif words:
+                yield Doc(nlp.vocab, words=item.text.split())
+            else:
+                yield nlp.tokenizer(item.text)
+
+
+def lines(words: List[str], classes: Ints) -> Iterator[str]:
+    """Word and cluster, by cluster, the most frequent words of each first."""
+    for i in classes.argsort(kind="stable").tolist():
+        yield f"{words[i]}\t{classes[i]}\n"

@@ -1,0 +1,16 @@
+"""What is known of words beforehand: clusters made from raw text, lists of words with their tags."""
+
+from ..front_door import names_of
+
+__all__ = ["Bigrams", "ClassBigrams", "bigrams_of", "exchange_words", "tag_lexicon"]
+
+__getattr__ = names_of(
+    __name__,
+    {
+        "Bigrams": "exchange",
+        "ClassBigrams": "exchange",
+        "bigrams_of": "counting",
+        "exchange_words": "exchange",
+        "tag_lexicon": "forms",
+    },
+)

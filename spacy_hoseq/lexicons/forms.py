@@ -1,0 +1,37 @@
+"""What a word can be, by a list of forms and by the training text: a tag dictionary.
+
+[initialize.components.hoseq_tagger.tag_dictionary]
+@misc = "spacy_hoseq.tag_lexicon.v1"
+path = "forms.tsv"
+train = ${paths.train}
+"""
+
+from pathlib import Path
+from typing import Dict, List, Optional, Set, Union
+
+from spacy.errors import Errors as SpacyErrors
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+
+from ..features.word_classes import read_forms
+
+
+def tag_lexicon(path: Optional[Union[str, Path]], train: Optional[Union[str, Path]] = None) -> Dict[str, List[str]]:
+    """Registered as `spacy_hoseq.tag_lexicon.v1`: the tags that each form in a file can have.
+
+    train: a .spacy file. Forms have the tags that they have there, too, and only tags that it has are kept; a form of
+    which none is left can have any. RAISES ValueError [E913]: no path; [HS004]: a line of another kind.
+    """
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
+    tags_of = read_forms(path)
+    if train is None:
+        return tags_of
+    seen: Dict[str, Set[str]] = {}
+    for doc in DocBin().from_disk(train).get_docs(Vocab()):
+        for token in doc:
+            if token.tag:
+                seen.setdefault(token.text, set()).add(token.tag_)
+    known = set().union(*seen.values())
+    joined = {form: seen.get(form, set()) | (known & set(tags)) for form, tags in tags_of.items()}
+    return {form: sorted(tags) for form, tags in joined.items() if tags}

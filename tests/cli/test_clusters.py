@@ -1,0 +1,79 @@
+"""`spacy hoseq clusters`: what it reads and writes."""
+
+import gzip
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc, DocBin
+from typer.testing import CliRunner
+
+from spacy_hoseq.cli import hoseq_cli
+from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.features.word_classes import word_classes
+
+LINES = ["the dog runs .", "a cat runs .", "the cat sleeps .", "a dog sleeps ."] * 3
+
+
+def run(*arguments):
+    return CliRunner().invoke(hoseq_cli, ["clusters", *map(str, arguments)])
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "raw.txt"
+    path.write_text("\n".join(LINES) + "\n\nrare\n", encoding="utf8")
+    return path
+
+
+def test_clusters_are_a_table_of_word_classes(text, tmp_path):
+    output = tmp_path / "new" / "clusters.tsv"
+    result = run(text, "-o", output, "-n", 4)
+    assert result.exit_code == 0, result.output
+    assert "7 words in 4 clusters" in result.output
+    rows = dict(line.split("\t") for line in output.read_text(encoding="utf8").splitlines())
+    assert set(rows) == {"the", "a", "dog", "cat", "runs", "sleeps", "."}
+    assert rows["the"] == rows["a"] and rows["dog"] == rows["cat"] and rows["runs"] == rows["sleeps"]
+    vocab = spacy.blank("en").vocab
+    assert lexical_attribute("cluster").function(vocab["dog"]) == 0
+    vocab.lookups = word_classes(output)
+    for name in ("word_class1", "cluster"):
+        assert [lexical_attribute(name).function(vocab[word]) for word in ("dog", "Dog", "rare")] == [
+            rows["dog"], rows["dog"], "",
+        ]  # fmt: skip
+
+
+def test_same_bytes_from_every_kind_of_file(text, tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    with gzip.open(folder / "a.txt.gz", "wt", encoding="utf8") as file:
+        file.write("\n".join(LINES[:5]))
+    srsly.write_jsonl(folder / "b.jsonl", [{"body": line} for line in LINES[5:9]])
+    nlp = spacy.blank("en")
+    DocBin(docs=[Doc(nlp.vocab, words=line.split()) for line in LINES[9:]]).to_disk(folder / "c.spacy")
+    written = []
+    for arguments in ([text], [text, "--words"], [folder, "--text-key", "body"], [text, "--lang", "xx"]):
+        output = tmp_path / f"{len(written)}.tsv"
+        assert run(*arguments, "-o", output, "-n", 4).exit_code == 0
+        written.append(output.read_bytes())
+    assert len(set(written)) == 1
+
+
+def test_tokenizer_of_a_pipeline(tmp_path):
+    path, output = tmp_path / "zh.txt", tmp_path / "clusters.tsv"
+    path.write_text("他们研究语言\n" * 3, encoding="utf8")
+    assert run(path, "-o", output, "-m", "zh", "-n", 2).exit_code == 0
+    assert {line.split("\t")[0] for line in output.read_text(encoding="utf8").splitlines()} == {"他们", "研究", "语言"}
+
+
+def test_problems_are_told(text, tmp_path):
+    text.write_bytes(text.read_bytes() + b"\xff\xfe broken\n")
+    result = run(text, "-o", tmp_path / "clusters.tsv", "-n", 4)
+    assert result.exit_code == 1 and "Without what is listed above" in result.output
+    assert (tmp_path / "clusters.tsv").exists()
+
+
+def test_no_word_is_frequent(text, tmp_path):
+    result = run(text, "-o", tmp_path / "clusters.tsv", "-c", 100)
+    assert result.exit_code == 1 and "HS119" in result.output
+    assert not (tmp_path / "clusters.tsv").exists()

@@ -1,0 +1,88 @@
+"""Lexicons of word forms, as features and as constraints."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+
+from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.features.word_classes import read_forms, word_classes
+from spacy_hoseq.lexicons import tag_lexicon
+
+LINES = "flies\tVBZ\nflies\tNNS\nsleeps\tVBZ\nParis\tNNP\nzzz\tODD\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "forms.tsv"
+    file.write_text(LINES, encoding="utf8")
+    return file
+
+
+@pytest.fixture
+def train(tmp_path):
+    nlp = spacy.blank("en")
+    docs = [
+        Doc(nlp.vocab, words=["the", "flies", "sleeps"], tags=["DT", "JJ", "VBZ"]),
+        Doc(nlp.vocab, words=["Paris", "time"], tags=["", "NNS"]),
+    ]
+    DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
+    return tmp_path / "train.spacy"
+
+
+def test_forms_and_features(path):
+    path.write_text("Häuser\tNOUN\tNumber=Plur|Case=Nom\nHäuser\tNOUN\t_\nzu\tADP\n", encoding="utf8")
+    assert read_forms(path) == {"Häuser": ["NOUN", "NOUN|Number=Plur|Case=Nom"], "zu": ["ADP"]}
+
+
+@pytest.mark.parametrize("line", ["flies", "\tNN", "flies\t", "flies\tNOUN\t_\t_", ""])
+def test_lines_that_cannot_be(line, path):
+    path.write_text(f"a\tDT\n{line}\n", encoding="utf8")
+    with pytest.raises(ValueError, match=r"\[HS004\].*line 2"):
+        tag_lexicon(path)
+
+
+def test_no_path():
+    with pytest.raises(ValueError, match="E913"):
+        tag_lexicon(None)
+
+
+def test_dictionary(path, train):
+    assert tag_lexicon(path) == {"flies": ["NNS", "VBZ"], "sleeps": ["VBZ"], "Paris": ["NNP"], "zzz": ["ODD"]}
+    assert tag_lexicon(path, train) == {"flies": ["JJ", "NNS", "VBZ"], "sleeps": ["VBZ"]}
+
+
+def test_column_after_clusters(path, tmp_path):
+    clusters = tmp_path / "clusters.tsv"
+    clusters.write_text("flies\t7\ncat\t8\n", encoding="utf8")
+    vocab = spacy.blank("en").vocab
+    vocab.lookups = word_classes(clusters, path)
+    values = {
+        word: [lexical_attribute(f"word_class{i}").function(vocab[word]) for i in (1, 2)]
+        for word in ("flies", "cat", "Sleeps", "dog")
+    }
+    assert values == {"flies": ["7", "NNS VBZ"], "cat": ["8", ""], "Sleeps": ["", "VBZ"], "dog": ["", ""]}
+    vocab.lookups = word_classes(lexicon=path)
+    assert lexical_attribute("word_class1").function(vocab["flies"]) == "NNS VBZ"
+
+
+def test_too_many_columns_with_a_lexicon(path, tmp_path):
+    clusters = tmp_path / "clusters.tsv"
+    clusters.write_text("flies" + "\t1" * 16 + "\n", encoding="utf8")
+    with pytest.raises(ValueError, match=r"\[HS006\].*17 columns"):
+        word_classes(clusters, path)
+
+
+def test_known_words_get_the_tags_of_the_lexicon(path, train):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("hoseq_tagger")
+    of_tagger = {"@misc": "spacy_hoseq.tag_lexicon.v1", "path": str(path), "train": str(train)}
+    nlp.config["initialize"]["components"] = {"hoseq_tagger": {"tag_dictionary": of_tagger}}
+    examples = [Example(doc.copy(), doc) for doc in DocBin().from_disk(train).get_docs(nlp.vocab)]
+    nlp.initialize(lambda: examples)
+    tagger = nlp.get_pipe("hoseq_tagger")
+    for doc in nlp.pipe(["flies flies", "time sleeps sleeps"]):
+        for scored in tagger.top_k([doc.copy()], 100)[0]:
+            for token, label in zip(doc, scored.labels, strict=True):
+                assert label in {"flies": ("JJ", "NNS", "VBZ"), "sleeps": ("VBZ",)}.get(token.text, tagger.labels)
+    assert {s.labels[0] for s in tagger.top_k([nlp.make_doc("flies")], 100)[0]} == {"JJ", "NNS", "VBZ"}
