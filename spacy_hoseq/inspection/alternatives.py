@@ -70,27 +70,31 @@ def copies(one: Potentials, scores: AnyFloats, allowed: Optional[Mask] = None) -
 
 def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: int) -> List[Change]:
     """The log-odds of two labels without each feature of a word, without each word around it (all features that look at
-    it), and without what constrains the sentence."""
+    it), and without what constrains the sentence. What a feature of the word says is the same for all labellings with a
+    label there, so without it the log-odds are less by just that."""
     sentence = int(reading.sentence_of[word])
     start, end = int(reading.ends[sentence] - reading.lengths[sentence]), int(reading.ends[sentence])
     place, layer = word - start, reading.pipe.model.layers[0]
     here = features_at(layer, reading, [word])
     here.sort(key=lambda f: -abs(f.weights[label] - f.weights[other]))
     around = features_at(layer, reading, range(max(start, word - 2 * NEAR), min(end, word + 2 * NEAR + 1)))
-    variants: List[Tuple[str, str, List[Feature]]] = [("feature", f.name, [f]) for f in here[:CHANGES]]
-    for near in range(max(start, word - NEAR), min(end, word + NEAR + 1)):
-        seen = [feature for feature in around if near in feature.looks_at]
-        where = f" ({near - word:+d})" if near != word else ""
-        variants.append(("word", reading.text(near) + where, seen))
-    scores = np.tile(one.scores.astype(np.float64), (len(variants) + 1, 1, 1))
-    for row, (_, _, features) in zip(scores[1:], variants, strict=True):
-        for feature in features:
-            row[feature.word - start] -= feature.weights
-    odds = _log_odds(copies(one, scores), place, len(one.scores), label, other)
-    changes = [Change(kind, name, x, odds[0] - x) for (kind, name, _), x in zip(variants, odds[1:], strict=True)]
+    near = range(max(start, word - NEAR), min(end, word + NEAR + 1))
+    scores = np.tile(one.scores.astype(np.float64), (len(near) + 1, 1, 1))
+    for row, at in zip(scores[1:], near, strict=True):
+        for feature in around:
+            if at in feature.looks_at:
+                row[feature.word - start] -= feature.weights
+    odds, *without = _log_odds(copies(one, scores), place, len(one.scores), label, other)
+    changes = []
+    for feature in here[:CHANGES]:  # p(y_t) of all labellings with y_t is divided by exp(w(y_t)), and normalised
+        gain = float(feature.weights[label] - feature.weights[other])
+        changes.append(Change("feature", feature.name, odds - gain, gain))
+    for at, x in zip(near, without, strict=True):
+        where = f" ({at - word:+d})" if at != word else ""
+        changes.append(Change("word", reading.text(at) + where, x, odds - x))
     if one.allowed is not None and not one.allowed.all():
         (free,) = _log_odds(one._replace(allowed=None), place, len(one.scores), label, other)
-        changes.append(Change("constraint", "labels that cannot stand here", free, odds[0] - free))
+        changes.append(Change("constraint", "labels that cannot stand here", free, odds - free))
     return sorted(changes, key=lambda change: -abs(change.difference))
 
 

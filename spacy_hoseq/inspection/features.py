@@ -3,7 +3,7 @@
 Features are hashes in a model; their names come from the templates and the text at hand.
 """
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.strings import get_string_id
@@ -57,15 +57,25 @@ def names_of(layer: Any, text: Words, keys: Keys) -> Dict[int, str]:
 
 def features_at(layer: Any, text: Words, words: Sequence[int]) -> List[Feature]:
     """All features of a layer of emissions that fire at some words and have a weight. Their weights add up to its
-    scores; what a layer of another kind says is one feature, "network"."""
+    scores; what a layer of another kind says is one feature, "network". They are kept with the text."""
+    known = text.features.setdefault(id(layer), {})
+    missing = sorted(set(words) - known.keys())
+    if missing:
+        known.update({word: [] for word in missing})
+        for feature in _features(layer, text, missing):
+            known[feature.word].append(feature)
+    return [feature for word in words for feature in known[word]]
+
+
+def _features(layer: Any, text: Words, words: Sequence[int]) -> Iterable[Feature]:
     if layer.name == "sum_emissions":
-        return [feature for part in layer.layers for feature in features_at(part, text, words)]
+        return (feature for part in layer.layers for feature in _features(part, text, words))
     if layer.name == "sparse_linear":
-        return list(_sparse(layer, text, words))
+        return _sparse(layer, text, words)
     if layer.name == "marginal_linear":
-        return list(_marginal(layer, text, words))
+        return _marginal(layer, text, words)
     scores = flat_scores(layer, text.words, False).scores
-    return [Feature(NETWORK, word, (word,), scores[word].astype(np.float64)) for word in words]
+    return (Feature(NETWORK, word, (word,), scores[word].astype(np.float64)) for word in words)
 
 
 def _sparse(layer: Any, text: Words, words: Sequence[int]) -> Iterator[Feature]:

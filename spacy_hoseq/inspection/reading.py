@@ -1,7 +1,7 @@
 """Texts as one component of a trained pipeline sees them: all that it decodes them from, and what follows from it."""
 
 from functools import cached_property
-from typing import Any, List, Sequence
+from typing import Any, Dict, List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ class Words:
     """Where the words of some docs stand.
 
     words: the docs without white space. starts: of each Doc among all N words. lengths, ends (S,): of sentences.
+    features: those that `features_at` has named, of each layer and word.
     """
 
     def __init__(self, docs: Sequence[Doc], words: WordDocs) -> None:
@@ -28,8 +29,9 @@ class Words:
         self.starts: Ints = np.cumsum([0, *map(len, words)])[:-1]
         self.lengths = sequence_lengths(words)
         self.ends: Ints = np.cumsum(self.lengths)
+        self.features: Dict[int, Dict[int, List[Any]]] = {}
 
-    @property
+    @cached_property
     def sentence_of(self) -> Ints:
         """The sentence of each word (N,)."""
         return np.repeat(np.arange(len(self.ends)), self.lengths)
