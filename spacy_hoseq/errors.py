@@ -329,6 +329,12 @@ class Errors(JobErrors, metaclass=WithCodes):
         "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."
     )
 
+    HS148 = (
+        "The request is for {host}, which is no name of this server, or it comes from a page of another site. Use an "
+        "address of this machine or `localhost`; give another name by --host."
+    )
+    HS149 = "The text has {n} characters, at most {most} are annotated. Give a part of it, or --max-length."
+    HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
     HS152 = "The pipeline has no component with exact probabilities of these names ({names}). It has: {known}."

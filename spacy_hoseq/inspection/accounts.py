@@ -41,16 +41,17 @@ def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]
     return [name for name, pipe in nlp.pipeline if can_tell(pipe) and (names is None or name in names)]
 
 
-def accounts(pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None) -> List[Account]:
+def accounts(pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None, *, reasons: bool = True) -> List[Account]:
     """Of each word (of some tokens), or of each chunk that was found (and has one of the tokens).
 
-    pipe: of the pipeline that has annotated the doc. RAISES ValueError [HS141] as `explain`.
+    pipe: of the pipeline that has annotated the doc. reasons (bool): False = `why` is None everywhere.
+    RAISES ValueError [HS141] as `explain`.
     """
     if isinstance(pipe, HoseqBidirectionalTagger):
-        return list(_of_decisions(pipe, doc, tokens))
+        return list(_of_decisions(pipe, doc, tokens, reasons))
     if isinstance(pipe, HoseqChunker):
-        return list(_of_chunks(pipe, doc, tokens))
-    return list(_of_words(pipe, doc, tokens))
+        return list(_of_chunks(pipe, doc, tokens, reasons))
+    return list(_of_words(pipe, doc, tokens, reasons))
 
 
 def as_data(account: Account) -> Dict[str, Any]:
@@ -76,18 +77,20 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def _of_words(pipe: StructuredComponent, doc: Doc, tokens: Optional[Sequence[int]]) -> Iterator[Account]:
+def _of_words(pipe: StructuredComponent, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool) -> Iterator[Account]:
     reading = Reading(pipe, [doc])
     for token in words_among(doc) if tokens is None else tokens:
         word = reading.word(0, token)
         p, best = reading.posterior.nodes[word], int(reading.best[word])
-        why = explain_word(reading, token) if np.isfinite(reading.best_with[word]).sum() > 1 else None
+        why = None
+        if reasons and np.isfinite(reading.best_with[word]).sum() > 1:
+            why = explain_word(reading, token)
         yield Account(
             token, token + 1, reading.labels[best], float(p[best]), _alternatives(p, best, reading.labels), why
         )
 
 
-def _of_chunks(pipe: HoseqChunker, doc: Doc, tokens: Optional[Sequence[int]]) -> Iterator[Account]:
+def _of_chunks(pipe: HoseqChunker, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool) -> Iterator[Account]:
     names, reading = [*pipe.labels, NO_CHUNK], Reading(pipe, [doc])
     for span in doc.spans.get(pipe.cfg["spans_key"], ()):
         if tokens is None or any(span.start <= token < span.end for token in tokens):
@@ -97,16 +100,20 @@ def _of_chunks(pipe: HoseqChunker, doc: Doc, tokens: Optional[Sequence[int]]) ->
             p = np.append(chunk_probabilities(reading, places)[:, 0], 0.0)
             p[-1] = max(0.0, 1.0 - p.sum())
             best = names.index(span.label_)
-            why = explain_chunk(reading, span)
+            why = explain_chunk(reading, span) if reasons else None
             yield Account(span.start, span.end, span.label_, float(p[best]), _alternatives(p, best, names), why)
 
 
-def _of_decisions(pipe: HoseqBidirectionalTagger, doc: Doc, tokens: Optional[Sequence[int]]) -> Iterator[Account]:
+def _of_decisions(
+    pipe: HoseqBidirectionalTagger, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool
+) -> Iterator[Account]:
     decisions = Decisions(pipe, [doc])
     for token in words_among(doc) if tokens is None else tokens:
         word = decisions.word(0, token)
         p, best = np.exp(decisions.log_probabilities[word]), int(decisions.labels[word])
-        turn, why = explain_decision(pipe, doc, token) if (p > 0).sum() > 1 else (int(decisions.turns[word]), None)
+        turn, why = int(decisions.turns[word]), None
+        if reasons and (p > 0).sum() > 1:
+            turn, why = explain_decision(pipe, doc, token)
         alternatives = _alternatives(p, best, decisions.names)
         yield Account(token, token + 1, decisions.names[best], float(p[best]), alternatives, why, turn)
 

@@ -44,12 +44,15 @@ def explanation_page(nlp: Language, docs: Iterable[Doc], names: Optional[Sequenc
     return rendered("explanation.html.jinja", title=title, **explanation_data(nlp, docs, names))
 
 
-def explanation_data(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None) -> Dict[str, Any]:
-    """RETURNS "sentences": each with "words" and "rows", a row of each component; "reasons": all of them, by number."""
+def explanation_data(
+    nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None, *, reasons: bool = True
+) -> Dict[str, Any]:
+    """RETURNS "sentences": each with "words" and "rows", a row of each component; "reasons": all of them, by number.
+    reasons (bool): False = alternatives only, which takes a small part of the time."""
     sentences: List[Dict[str, Any]] = []
-    reasons: List[Dict[str, Any]] = []
+    every: List[Dict[str, Any]] = []
     for doc in docs:
-        of_doc = [(name, accounts(nlp.get_pipe(name), doc)) for name in explained(nlp, names)]
+        of_doc = [(name, accounts(nlp.get_pipe(name), doc, reasons=reasons)) for name in explained(nlp, names)]
         for sent in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
             words = [token.i for token in sent if not token.is_space]
             if not words:
@@ -62,13 +65,14 @@ def explanation_data(nlp: Language, docs: Iterable[Doc], names: Optional[Sequenc
                     inside = [column[i] for i in range(account.first, account.end) if i in column]
                     if inside:
                         data = {**as_data(account), "component": name, "text": doc[account.first : account.end].text}
+                        data["token"] = account.first
                         data["at"] = {i: shown(doc[i].text) for i in range(sent.start, sent.end)}
-                        cells.append({**data, "first": inside[0], "n": len(inside), "number": len(reasons)})
-                        reasons.append(data)
+                        cells.append({**data, "first": inside[0], "n": len(inside), "number": len(every)})
+                        every.append(data)
                 if cells:
                     rows.append({"component": name, "cells": cells})
             sentences.append({"words": [shown(doc[i].text) for i in words], "rows": rows})
-    return {"sentences": sentences, "reasons": reasons}
+    return {"sentences": sentences, "reasons": every}
 
 
 def _indented(text: str) -> str:

@@ -1,0 +1,46 @@
+"""`python -m spacy hoseq serve`: a page for text that one types."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import List, Optional
+
+import typer
+from spacy.cli._util import import_code
+from wasabi import msg
+
+from ...errors import Errors
+from ..app import hoseq_cli
+from ..tag import pipeline_of
+
+
+@hoseq_cli.command("serve")
+def serve_cli(
+    # fmt: off
+    model: str = typer.Argument("en", help="Directory or package of a trained pipeline, or en, zh"),
+    host: str = typer.Option("127.0.0.1", "--host", help="Address or name to listen on; 0.0.0.0: all, for everybody"),
+    port: int = typer.Option(8000, "--port", "-p", min=0, max=65535, help="0: any that is free"),
+    component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all taggers and chunkers"),
+    max_length: int = typer.Option(5000, "--max-length", min=1, help="Characters of the longest text"),
+    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    # fmt: on
+) -> None:
+    """Serve a page for text that one types: words with their labels and probabilities, chunks, and for each of them its
+    alternatives and reasons. Only this machine can reach it, unless --host says otherwise. Ctrl+C ends it.
+
+    DOCS: docs/tasks/why.md
+    """
+    import_code(code)
+    try:
+        try:
+            from ...reporting.serving import server
+            from ...reporting.serving.application import application
+        except ImportError as error:
+            raise ValueError(Errors.HS170.format(package=error.name, install='"spacy-hoseq[ui]"')) from error
+        with server.listening(host, port) as listener:
+            names = server.names_of_server(host)
+            app = application(pipeline_of(model), component or None, max_length=max_length, hosts=names)
+            msg.good(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}", "Ctrl+C ends it.")
+            with suppress(KeyboardInterrupt):
+                server.serve(app, listener)
+    except (OSError, ValueError) as error:
+        msg.fail("Nothing served", str(error), exits=1)

@@ -1,0 +1,91 @@
+"""The page of `hoseq serve` in a real browser, from a real server, by the English pipeline of the package."""
+
+import time
+
+import pytest
+
+import spacy_hoseq
+
+from ..reporting.test_serving import Running
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = Running(spacy_hoseq.load("en"), max_length=200)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def opened(chromium, server):
+    chromium.set_window_size(1000, 900)
+    chromium.get(server.address)
+    yield chromium
+    assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def until(found, seconds=10):
+    end = time.monotonic() + seconds
+    while not (result := found()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return result
+
+
+def typed(driver, text, keys=None):
+    field = driver.find_element("css selector", "textarea")
+    field.clear()
+    field.send_keys(text)
+    field.send_keys(keys) if keys else driver.find_element("css selector", "form button").click()
+    until(lambda: driver.find_elements("css selector", "button.cell, [role=alert]"))
+    return driver.find_elements("css selector", "button.cell")
+
+
+def panel_of(driver):
+    (panel,) = until(lambda: driver.find_elements("css selector", ".panel"))
+    return panel.text
+
+
+def test_type_see_tags_open_reasons(opened):
+    cells = typed(opened, "They saw her <script>alert(1)</script> duck.")
+    words = [word.text for word in opened.find_elements("css selector", ".grid > b")]
+    assert words[:3] == ["They", "saw", "her"] and "script" in "".join(words)
+    tag = next(cell for cell in cells if cell.get_attribute("aria-label").startswith("her: PRP"))
+    assert "probability 0." in tag.get_attribute("aria-label")
+    chunk = next(cell for cell in cells if cell.get_attribute("title").startswith("hoseq_chunker"))
+    tag.click()
+    said = panel_of(opened)
+    assert said.startswith("her: PRP") and "What it could be" in said and "is ahead by" in said
+    tag.click()
+    assert until(lambda: not opened.find_elements("css selector", ".panel"))
+    chunk.click()
+    assert "hoseq_chunker" in panel_of(opened) and "is ahead by" in panel_of(opened)
+    assert opened.find_element("css selector", "textarea").get_attribute("value").startswith("They saw her <script>")
+
+
+def test_keys_alone(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    cells = typed(opened, "Time flies.", Keys.CONTROL + Keys.ENTER)
+    cells[0].send_keys(Keys.ARROW_RIGHT)
+    opened.switch_to.active_element.send_keys(Keys.ENTER)
+    assert panel_of(opened).startswith("flies: ")
+
+
+def test_a_text_that_is_too_long_says_so(chromium, server):
+    chromium.get(server.address)
+    chromium.execute_script("document.querySelector('textarea').removeAttribute('maxlength')")
+    assert typed(chromium, "word " * 60) == []
+    assert "[HS149]" in chromium.find_element("css selector", "[role=alert]").text
+    severe = [entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"]
+    assert len(severe) == 1 and "413" in severe[0]
+
+
+@pytest.mark.parametrize("width", [360, 1400])
+def test_nothing_is_wider_than_the_screen(opened, width):
+    opened.set_window_size(width, 900)
+    typed(opened, "The old man the boats near the bank.")[0].click()
+    panel_of(opened)
+    shown = opened.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert shown[0] <= shown[1]

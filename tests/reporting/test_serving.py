@@ -1,0 +1,221 @@
+"""The server of `hoseq serve`: a real one, on a free port, asked over HTTP."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+import pytest
+from spacy.cli._util import app
+from spacy.tokens import Doc
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.inspection.accounts import accounts, as_data
+from spacy_hoseq.reporting.explanation import explanation_data
+
+from ..components import chunker_helpers
+
+pytest.importorskip("uvicorn", reason='pip install "spacy-hoseq[ui]"')
+from spacy_hoseq.reporting.serving.application import application, is_this_server  # noqa: E402
+from spacy_hoseq.reporting.serving.server import listening, names_of_server  # noqa: E402
+
+MOST = 60
+TEXT = "the old <script>alert(1)</script> cat"
+
+
+class Running:
+    """A server in a thread of its own."""
+
+    def __init__(self, nlp, **settings):
+        import uvicorn
+
+        self.listener = listening("127.0.0.1", 0)
+        self.address = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        config = uvicorn.Config(application(nlp, **settings), log_level="critical", lifespan="off", ws="none")
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.listener.close()
+
+    def ask(self, path="/", body=None, **headers):
+        """RETURNS status, text, headers."""
+        request = Request(self.address + path, body, {key.replace("_", "-"): value for key, value in headers.items()})
+        try:
+            with urlopen(request, timeout=30) as answer:
+                return answer.status, answer.read().decode("utf8"), answer.headers
+        except HTTPError as error:
+            return error.code, error.read().decode("utf8"), error.headers
+
+    def explain(self, **asked):
+        status, text, _ = self.ask("/explain", json.dumps(asked).encode(), Content_Type="application/json")
+        return status, json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return chunker_helpers.trained("marginals", 8)
+
+
+@pytest.fixture(scope="module")
+def server(nlp):
+    running = Running(nlp, max_length=MOST)
+    yield running
+    running.stop()
+
+
+def test_a_text_that_is_typed(server):
+    status, empty, headers = server.ask()
+    assert status == 200 and "<textarea" in empty and "button.cell" in empty and 'class="cell' not in empty
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    status, page, _ = server.ask("/", urlencode({"text": TEXT}).encode())
+    assert status == 200 and page.count('class="cell') >= 4
+    assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_decisions_are_those_of_the_command(server, nlp):
+    """The objects of `hoseq explain --json`."""
+    status, answer = server.explain(text="the old cat runs", component="hoseq_tagger", tokens=[1])
+    assert status == 200 and answer["words"] == ["the", "old", "cat", "runs"]
+    doc = nlp("the old cat runs")
+    (expected,) = accounts(nlp.get_pipe("hoseq_tagger"), doc, [1])
+    expected = json.loads(json.dumps({"component": "hoseq_tagger", **as_data(expected)}))
+    (decision,) = answer["decisions"]
+    assert decision == expected and decision["why"]["terms"]
+    status, answer = server.explain(text="the old cat runs")
+    assert {one["component"] for one in answer["decisions"]} == {"hoseq_tagger", "hoseq_chunker"}
+
+
+def test_what_is_refused(server):
+    status, answer = server.explain(text="a" * (MOST + 1))
+    assert status == 413 and "[HS149]" in answer["error"]
+    status, page, _ = server.ask("/", urlencode({"text": "<b>" * MOST}).encode())
+    assert status == 413 and "[HS149]" in page
+    status, page, _ = server.ask("/", b"text=" + b"a" * 1_000_000)
+    assert status == 413 and "[HS149]" in page
+    for more in ({"text": 1}, {"tokens": ["b"]}, {"tokens": [True]}, {"other": 1}, {"tokens": 1}, {"component": 1}):
+        status, answer = server.explain(**{"text": "a", **more})
+        assert status == 400 and "[HS172]" in answer["error"], more
+    for body in (b"{}", b"[]", b"{", b"\xff", b"null"):
+        status, text, _ = server.ask("/explain", body, Content_Type="application/json")
+        assert status == 400 and "[HS172]" in text, body
+    assert server.explain(text="a", component="nothing")[1]["error"].startswith("[HS152]")
+    assert server.explain(text="a", component="hoseq_tagger", tokens=[7])[1]["error"].startswith("[HS141]")
+    assert server.ask("/explain", b"{}", Content_Type="text/plain")[0] == 415
+    assert server.ask("/explain")[0] == 405 and server.ask("/nothing")[0] == 404
+
+
+def test_pages_of_other_sites_learn_nothing(server):
+    port = server.address.rpartition(":")[2]
+    for path, body in (("/", None), ("/", b"text=a"), ("/explain", b"{}")):
+        status, text, _ = server.ask(path, body, Host=f"elsewhere.example:{port}")
+        assert status == 403 and "[HS148]" in text
+        status, text, _ = server.ask(path, body, Origin="http://elsewhere.example")
+        assert status == 403 and "[HS148]" in text
+    assert server.ask("/", b"text=a", Origin="null")[0] == 403
+    assert server.ask("/", b"text=a", Origin=server.address)[0] == 200
+    assert server.ask("/", Host=f"localhost:{port}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host, is_ours",
+    [
+        ("127.0.0.1:8000", True), ("[::1]:8000", True), ("192.168.0.7", True), ("localhost", True), ("here:80", True),
+        ("HERE:80", True), ("", False), ("evil.example", False), ("127.0.0.1.evil.example", False), ("[::1", False),
+        ("localhost.evil.example:80", False), ("evil.example@127.0.0.1x", False),
+    ],
+)  # fmt: skip
+def test_names_of_this_server(host, is_ours):
+    assert is_this_server(host, {"localhost", "here"}) == is_ours
+
+
+def test_names_that_are_given():
+    assert names_of_server("127.0.0.1") == names_of_server("::1") == ("localhost",)
+    assert names_of_server("0.0.0.0") == ("localhost", socket.gethostname())
+    assert names_of_server("tags.example") == ("localhost", "tags.example")
+
+
+def test_threads_get_their_own_answers(server, nlp):
+    texts = [" ".join(["the", "old", "cat", "runs"][: i % 4 + 1]) for i in range(12)]
+    answers = [None] * len(texts)
+
+    def ask(i):
+        answers[i] = server.explain(text=texts[i], component="hoseq_tagger")[1]["words"]
+
+    threads = [threading.Thread(target=ask, args=[i]) for i in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [text.split() for text in texts]
+
+
+def test_words_are_given_up(nlp):
+    running = Running(nlp)
+    before = len(nlp.vocab.strings)
+    assert running.explain(text="quasi neverseenbefore")[0] == 200
+    running.stop()
+    assert len(nlp.vocab.strings) == before
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["hoseq", "serve", *map(str, arguments)])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_a_port_that_is_in_use(tmp_path, nlp):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        code, output = run(tmp_path, "--port", other.getsockname()[1])
+    assert code == 1 and "[HS157]" in output
+    code, output = run(tmp_path, "--host", "no.such.host.invalid")
+    assert code == 1 and "[HS157]" in output
+
+
+def test_without_the_extra(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("spacy_hoseq.reporting.serving")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, output = run()
+    assert code == 1 and "[HS170]" in output and "spacy-hoseq[ui]" in output
+
+
+@pytest.mark.long
+def test_the_command(tmp_path, nlp):
+    nlp.to_disk(tmp_path)
+    command = [sys.executable, "-m", "spacy", "hoseq", "serve", str(tmp_path), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        address = re.findall(r"http://[\d.:]+", line)[0]
+        for _ in range(100):
+            try:
+                with urlopen(address, timeout=10) as answer:
+                    assert "<textarea" in answer.read().decode("utf8")
+                break
+            except OSError:
+                time.sleep(0.1)
+        else:
+            raise AssertionError(address)
+        process.send_signal(2)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+
+
+def test_words_keep_the_numbers_of_tokens(nlp):
+    """Of white space there is no decision."""
+    doc = nlp(Doc(nlp.vocab, words=["the", "\n", "cat"]))
+    (sentence,) = explanation_data(nlp, [doc], ["hoseq_tagger"], reasons=False)["sentences"]
+    cells = sentence["rows"][0]["cells"]
+    assert [(cell["token"], cell["first"], cell["why"]) for cell in cells] == [(0, 1, None), (2, 2, None)]
