@@ -18,6 +18,8 @@ class Tuning(NamedTuple):
     word_types: of which attributes are remembered.
     scored_types: of which local classifiers remember features.
     label_strings: that there could be, up to which a table is made for them.
+    short_tokens: of a text whose strings of labels are written down one by one, and `short_strings`: whose rows are
+        remembered (`listening/short_text.py`).
     """
 
     key_tokens: int = 32_768
@@ -32,6 +34,8 @@ class Tuning(NamedTuple):
     word_types: int = 1_000_000
     scored_types: int = 200_000
     label_strings: int = 1 << 20
+    short_tokens: int = 400
+    short_strings: int = 20_000
 
 
 TUNING = Tuning()

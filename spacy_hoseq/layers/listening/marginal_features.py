@@ -22,6 +22,7 @@ from ...features.templates import parse_templates
 from ...features.upstream_templates import split_upstream
 from ..tuning import TUNING, Tuning
 from .pair_rows import PairRows
+from .short_text import ShortFeatures, Templates
 from .upstream import UpstreamLabels
 
 NO_LABEL = np.uint64(0)
@@ -147,6 +148,8 @@ class MarginalFeatures:
         self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]  # templates without words
         self._pair_of = {k: pair for pair, k in enumerate(paired)}  # templates of one word and one label
         self._pairs = PairRows(len(paired), tuning)
+        of_short = Templates(self.templates.labels, self._pair_of, self._word_at)
+        self._short = ShortFeatures(of_short, [at.shape for _, at in self._placed], self.templates.margin, tuning)
         self._known: Dict[str, Any] = {}
         self._index: Optional[ExactIndex] = None
 
@@ -157,6 +160,18 @@ class MarginalFeatures:
                 raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
             self._index, self._known = ExactIndex(known["keys"]), known
         return self._index
+
+    def active_of_short(
+        self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex
+    ) -> Optional[Tuple[Lengths, Active]]:
+        """All of a few tokens, with the lengths of the sequences. RETURNS None if there are more."""
+        if not 0 < sum(map(len, docs)) <= self.tuning.short_tokens or not self._short.serves:
+            return None
+        columns = self.words.columns(docs) if self.words is not None else None
+        lengths = sequence_lengths(docs) if columns is None else columns.lengths
+        words = None if self.words is None or columns is None else (self.words, columns, self._pairs)
+        rows, values, tokens, templates, more, q = self._short.of(labels, lengths, index, words)
+        return lengths, Active(rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {})
 
     def batch(self, docs: List[Doc], labels: UpstreamLabels) -> Batch:
         columns = self.words.columns(docs) if self.words is not None else None

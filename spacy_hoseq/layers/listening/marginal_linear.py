@@ -101,6 +101,11 @@ def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
     table = shim.values("table", is_train=is_train)
     labels, backprop_upstream = model.layers[0](docs, is_train)
     n_tokens = sum(map(len, docs))
+    of_short = None if is_train else features.active_of_short(docs, labels, index)
+    if of_short is not None:
+        lengths, active = of_short
+        values = active.values.astype(table.dtype)
+        return FlatScores(_scores(table, active._replace(values=values), tuning), lengths, no_backprop)
     batch = features.batch(docs, labels)
     if not is_train:
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)

@@ -6,7 +6,7 @@ A row is looked up once for a pair. To make a key and find it among all others t
 table of pairs, where those of frequent words lie together. Checked in tests/layers/listening/test_pair_rows.py.
 """
 
-from typing import Callable, NamedTuple, Tuple
+from typing import Callable, NamedTuple, Tuple, Union
 
 import numpy as np
 
@@ -28,12 +28,13 @@ class KeptRows(NamedTuple):
     words: AnyInts
     columns: Ints
 
-    def of(self, k: int, places: AnyInts, labels: Ints, find: Callable[[Ints], Rows]) -> Rows:
-        """Of template k. places, labels (m,): of words, and numbers of labels that were asked for. find: looks up some
-        of the m. RETURNS (m,)."""
+    def of(self, k: Union[int, Ints], places: AnyInts, labels: Ints, find: Callable[[Ints], Rows]) -> Rows:
+        """Of template k, or of templates k (m,). places, labels (m,): of words, and numbers of labels that were asked
+        for. find: looks up some of the m. RETURNS (m,)."""
         _, n_templates, n_columns = self.rows.shape
-        kept = self.rows.reshape(-1)[k * n_columns :]
+        kept = self.rows.reshape(-1)
         cells = self.words.take(places) * np.intp(n_templates * n_columns) + self.columns.take(labels)
+        cells += k * n_columns
         rows: Rows = kept.take(cells)
         unknown = np.flatnonzero(rows == UNKNOWN)
         if len(unknown):
