@@ -5,7 +5,8 @@
 Checked against enumeration and a plain twin in tests/decoders/chain/test_viterbi.py.
 """
 
-from typing import List, Optional
+from itertools import pairwise
+from typing import List, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,11 @@ def viterbi(
     """
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
+    if len(layout.lengths) == 1 and scores.size <= tuning.history_cells and trans.size <= tuning.step_cells:
+        path = best_path(masked(scores, allowed), np.ascontiguousarray(trans.T, np.float64))
+        if path is None:
+            raise NoPath(0)
+        return Paths(np.array(path.labels, np.int32), np.array([path.score]))
     emissions = packed_scores(scores, allowed, layout)  # (L, N)
     precise: Floats = trans.astype(np.float64)
     labels = np.zeros(len(scores), np.int32)  # packed
@@ -51,6 +57,38 @@ def viterbi(
         history = way_forward(emissions, precise, layout, first, last, entry, tuning)
         following = way_back(history, precise, layout, first, following, labels, best)
     return unpack_paths(labels, best, layout)
+
+
+class BestPath(NamedTuple):
+    """labels (T,) of one sequence."""
+
+    labels: List[int]
+    score: float
+
+
+def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
+    """In double precision, -inf where a label is not allowed. RETURNS (N, L), a copy."""
+    emissions: Floats = scores.astype(np.float64)
+    if allowed is not None:
+        emissions[~allowed] = -np.inf
+    return emissions
+
+
+def best_path(emissions: Floats, turned: Floats) -> Optional[BestPath]:
+    """Of one sequence: what `viterbi` finds, to the last bit, in half a dozen calls a token. emissions (T, L), T > 0,
+    which it changes. turned (L, L): trans, the later label first. RETURNS None if there is no path."""
+    arriving, largest = np.empty_like(turned), np.empty(len(turned))
+    v = list(emissions)
+    for before, here in pairwise(v):
+        np.add(turned, before, out=arriving)
+        np.maximum.reduce(arriving, axis=1, out=largest)
+        np.add(largest, here, out=here)
+    label = int(v[-1].argmax())
+    score, labels = float(v[-1][label]), [label]
+    for before in reversed(v[:-1]):
+        label = int(np.add(turned[label], before, out=largest).argmax())
+        labels.append(label)
+    return None if score == -np.inf else BestPath(labels[::-1], score)
 
 
 def max_plus(v: Floats, trans: Floats, tuning: Tuning = TUNING) -> Floats:

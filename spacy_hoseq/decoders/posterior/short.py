@@ -18,19 +18,21 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints, Labels, Mask
-from ..chain import LEAST, ROOM, SMALL, finite_range
+from ..chain import LEAST, ROOM, SMALL, best_path, finite_range, masked
 from ..problem import Factors, Potentials, Tuning, Weights, largest
 from ..pruning import Left, best_of_left
-from .posterior_pruning import ROUNDING, SURE, decode_some
+from .posterior_pruning import ROUNDING, SURE
 from .sparse_marginals import ProbableLabels, reach
 
 
 class Tables:
     """What a walk needs of weights (`weights.prepared(Tables)`). weights (L, L): w, the largest 1. both (2L, 2L): w,
-    and below and beside it its transpose. change: by how much a step changes the logarithm of a sum at most."""
+    and below and beside it its transpose. turned (L, L): trans, the later label first. change: by how much a step
+    changes the logarithm of a sum at most."""
 
     def __init__(self, weights: Weights) -> None:
         trans, n = weights.precise_trans, weights.n_labels
+        self.turned = np.ascontiguousarray(trans.T)
         top = float(trans.max(initial=-np.inf))
         self.weights: Floats = np.exp(trans - (top if np.isfinite(top) else 0.0))
         self.both = np.zeros((2 * n, 2 * n))
@@ -39,9 +41,11 @@ class Tables:
 
 
 class ShortPosterior(NamedTuple):
-    """alpha, message, into, beta, nodes (N, L): into_t = sum_a alpha_{t-1}(a) w(a, y), as it was before scaling."""
+    """emissions (N, L): as `masked`. alpha, message, into, beta, nodes (N, L): into_t = sum_a alpha_{t-1}(a) w(a, y),
+    as it was before scaling."""
 
     potentials: Potentials
+    emissions: Floats
     tables: Tables
     starts: List[int]
     alpha: Floats
@@ -51,34 +55,33 @@ class ShortPosterior(NamedTuple):
     nodes: Floats
 
     def labels(self, tuning: Tuning) -> Labels:
-        """The labels of `decode_exact` (N,), as `likely_labels` finds them. Here all marginals are known, so that also
-        a labelling that is hardly probable tells which labels can be left out."""
-        best = self.nodes.argmax(axis=1)
-        steps, labels = self.steps(best).tolist(), best.tolist()
-        undecided: List[int] = []
-        for sequence, (start, length) in enumerate(zip(self.starts, self.potentials.lengths.tolist(), strict=True)):
+        """The labels of `decode_exact` (N,), as `likely_labels` finds them. Here all marginals are known, so that a
+        labelling that is hardly probable tells, too, which labels can be left out."""
+        labels: Ints = self.nodes.argmax(axis=1)
+        steps = self.steps(labels).tolist()
+        for start, length in zip(self.starts, self.potentials.lengths.tolist(), strict=True):
             end = start + length
             p = prod(steps[start:end])
-            if p < SURE:
-                path = self._best_of_likely(start, end, p or tuning.undecided, tuning)
-                if path is None:
-                    undecided.append(sequence)
-                    continue
-                labels[start:end] = path
-                if not p and prod(self.steps(np.array(labels)).tolist()[start:end]) < tuning.undecided:
-                    undecided.append(sequence)
-        return decode_some(self.potentials, np.array(undecided, np.intp), np.array(labels, np.int32), tuning)
+            if p < SURE and not self._decode_likely(labels, start, end, p, tuning):
+                path = best_path(self.emissions[start:end].copy(), self.tables.turned)
+                if path is not None:
+                    labels[start:end] = path.labels
+        result: Labels = labels.astype(np.int32)
+        return result
 
-    def _best_of_likely(self, start: int, end: int, p: float, tuning: Tuning) -> Optional[List[int]]:
-        """Of one sequence, among the labels whose probability is p at least. RETURNS None if they are many, or have no
-        path."""
+    def _decode_likely(self, labels: Ints, start: int, end: int, p: float, tuning: Tuning) -> bool:
+        """Write the labels of one sequence whose most probable ones have the probability p. RETURNS whether labels that
+        are not likely could be left out, and few were left."""
         nodes = self.nodes[start:end]
-        kept = nodes >= np.minimum(p, nodes.max(axis=1))[:, None] * (1 - ROUNDING)
+        kept = nodes >= np.minimum(p or tuning.undecided, nodes.max(axis=1))[:, None] * (1 - ROUNDING)
         tokens, some_labels = kept.nonzero()
-        if len(tokens) > tuning.short_candidates * len(nodes):
-            return None
-        left = Left.of(tokens, some_labels, self.potentials.scores[start:end])
-        return best_of_left(left, self.potentials.weights)
+        if len(tokens) > tuning.short_likely * len(nodes):
+            return False
+        path = best_of_left(Left.of(tokens, some_labels, self.emissions[start:end]), self.potentials.weights)
+        if path is None:
+            return False
+        labels[start:end] = path
+        return p > 0 or prod(self.steps(labels)[start:end].tolist()) >= tuning.undecided
 
     def steps(self, labels: AnyInts) -> Floats:
         """p(y_t | y_{t-1}) of a labelling (N,), p(y_t) at first tokens. Labels are not impossible."""
@@ -141,11 +144,8 @@ def short_posterior(potentials: Potentials, tuning: Tuning) -> Optional[ShortPos
     tables, permit_all = potentials.weights.prepared(Tables), potentials.weights.permit_all
     if tables.change > SMALL or not (permit_all or largest(potentials.scores) <= SMALL):
         return None
-    emissions = potentials.scores.astype(np.float64)
-    if potentials.allowed is not None:
-        emissions[~potentials.allowed] = -np.inf
-    emissions -= emissions.max(axis=1, keepdims=True)
-    e: Floats = np.exp(emissions)
+    emissions = masked(potentials.scores, potentials.allowed)
+    e: Floats = np.exp(emissions - emissions.max(axis=1, keepdims=True))
     n_steps, starts, walks, start = int(ROOM / tables.change), [], [], 0
     for length in lengths:
         walks.append(_walked(e[start : start + length], tables.both, n_steps))
@@ -157,7 +157,7 @@ def short_posterior(potentials: Potentials, tuning: Tuning) -> Optional[ShortPos
     if sums.min() < LEAST or not (permit_all or (_kept(alpha) and _kept(message))):
         return None
     nodes /= sums
-    return ShortPosterior(potentials, tables, starts, alpha, message, into, beta, nodes)
+    return ShortPosterior(potentials, emissions, tables, starts, alpha, message, into, beta, nodes)
 
 
 def _walked(e: Floats, both: Floats, n_steps: int) -> Tuple[Floats, Floats, Floats, Floats]:

@@ -27,7 +27,7 @@ class Tuning(NamedTuple):
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
     short_tokens: of a text that plain Python decodes, and `short_candidates`: of each of its tokens, on average.
     short_sequences: of the length of the longest, up to which a text is short for sums (`posterior/short.py`), and
-        `short_labels`: that it may have.
+        `short_labels`: that it may have; `short_likely`: of each token, on average, that are decoded one by one.
     window_tokens: of open windows that are decoded together.
     node_cost, step_cost: time of a node in the decoder of all labels, and of the calls that a step of a chain takes,
         which the sequences of a batch share; over that of a transition.
@@ -63,6 +63,7 @@ class Tuning(NamedTuple):
     short_candidates: int = 12
     short_sequences: int = 3
     short_labels: int = 100
+    short_likely: int = 4
     window_tokens: int = 100_000
     node_cost: int = 8
     step_cost: int = 4_000

@@ -108,7 +108,7 @@ def test_sequences_whose_most_probable_labels_say_little(case, n_tokens, seed, u
 def test_many_labels_of_which_some_are_likely(case, labels, seed):
     """Where more candidates are left than plain Python looks at, and where a text has too many labels for its walk."""
     case = fit(case)
-    assert_segments(case, seed, tuning=TUNING._replace(short_candidates=1))
+    assert_segments(case, seed, tuning=TUNING._replace(short_likely=labels - 1))
     tuning = TUNING._replace(short_labels=labels)
     assert (short_posterior(case.potentials(), tuning) is None) == (len(case.trans) > labels)
     assert_segments(case, seed, tuning=tuning)
