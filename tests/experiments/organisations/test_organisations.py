@@ -17,6 +17,7 @@ from ...repository import ROOT, script
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*HW008")  # a few updates without an evaluation
 
+NAMES = ("low", "patterns", "patterns_expected", "reranked")
 CONFIGS = ["zh_org.cfg", "zh_org_low.cfg"]
 FIRST, MIDDLE = ["江北", "红叶", "青山", "长河"], ["纸业", "机械", "", "茶叶"]
 LAST, AFTER = ["公司", "大学", "委员会", "银行"], ["开会了。", "的人来了。", "卖书。"]
@@ -77,13 +78,16 @@ def metrics(files, scripts):
         srsly.write_jsonl(folder / f"{name}.jsonl", [{"epoch": e, "scores": {"ents_f": 10 * e}} for e in (0, 1)])
         scripts["measure"].main(folder / name / "model-last", test_file, folder / "metrics" / f"msra_{name}.json")
 
+    model, output = folder / "patterns" / "model-last", folder / "metrics" / "msra_patterns_expected.json"
+    scripts["measure"].main(model, test_file, output, expected=True)
+
     class Context:
         args = [f"--{key}={value}" for key, value in QUICK.items() if value is not None]
 
     models = [folder / name / "model-last" for name in ("low", "patterns")]
     output = folder / "metrics" / "msra_reranked.json"
     scripts["rerank"].main(Context, ROOT / "configs" / CONFIGS[1], train_file, *models, test_file, output, k=4)
-    return {name: srsly.read_json(folder / "metrics" / f"msra_{name}.json") for name in ("low", "patterns", "reranked")}
+    return {name: srsly.read_json(folder / "metrics" / f"msra_{name}.json") for name in NAMES}
 
 
 @pytest.mark.parametrize("file", CONFIGS)
@@ -115,7 +119,8 @@ def test_names_are_found_and_counted(metrics):
         assert values["tokens"] == sum(len(text) for text, _ in sentences()[50:]) and values["tokens_per_second"] > 0
         assert values["training_seconds"] >= 1 and "all" not in values
         assert name == "reranked" or (values["epochs"], values["curve"]) == (6, [[0, 0.0], [1, 0.1]])
-    assert metrics["low"]["patterns"] is None
+    assert metrics["low"]["patterns"] is None and metrics["low"]["thresholds"] == [None, None]
+    assert all(0.1 <= threshold <= 0.5 for threshold in metrics["patterns_expected"]["thresholds"])
     assert metrics["patterns"]["patterns"] > 50 and metrics["reranked"]["patterns"] > 0
     assert metrics["reranked"]["oracle_f"] >= metrics["reranked"]["f"]
     assert metrics["reranked"]["lists"] == 50 and metrics["reranked"]["first_f"] == pytest.approx(metrics["low"]["f"])
@@ -127,12 +132,13 @@ def test_report(metrics, files, scripts):
     scripts["report"].main(output, files[0] / "metrics", note="Made up.")
     page = output.read_text(encoding="utf8")
     assert page.startswith("# Organisation names") and "significantly outperform" in page and "Made up." in page
-    row, curve = (line for line in page.split("\n") if "CRF with patterns" in line and "→" not in line)
+    lines = [line for line in page.split("\n") if "CRF with patterns |" in line and "→" not in line]
+    row, curve = lines
     cells, grown = ([cell.strip() for cell in line.strip("|").split("|")] for line in (row, curve))
     assert grown == ["MSRA, characters", "CRF with patterns", "0.00", "10.00"]
     assert cells[:2] == ["MSRA, characters", "CRF with patterns"]
     assert cells[2:5] == [f"{100 * metrics['patterns'][x]:.2f}" for x in "prf"] and cells[5] == "-"
-    assert sum("→" in line for line in page.split("\n")) == 3
+    assert sum("→" in line for line in page.split("\n")) == 5
 
 
 def test_curves(scripts):
@@ -174,6 +180,13 @@ def test_figures_of_one_type_and_of_all(scripts):
     result = scripts["measure"].scores(found, gold, "ORG")
     assert result["sentences"] == [[1, 1, 1], [0, 1, 1]] and (result["p"], result["r"], result["f"]) == (0.5, 0.5, 0.5)
     assert result["all"] == {"p": 1 / 3, "r": 1 / 3, "f": 1 / 3}
+
+
+def test_each_half_takes_the_threshold_from_the_other(scripts):
+    a, b, wrong = {(0, 1, "ORG")}, {(2, 3, "ORG")}, {(5, 6, "ORG")}
+    gold = [a, b, a, b]
+    guesses = {0.2: [a, wrong, a, wrong], 0.4: [wrong, b, wrong, b]}  # one is right for even ones, one for odd ones
+    assert scripts["measure"].each_from_the_other(guesses, gold, "ORG") == [0.4, 0.2]
 
 
 def candidate(module, spans, log_p, *features):
