@@ -8,7 +8,8 @@ from thinc.types import Floats2d
 
 from ...arrays import AnyFloats
 from ...words import Words, original_of
-from .flat import Emissions, FlatScores, flat_scores, forward_by_doc
+from .flat import Backprop, Emissions, FlatScores, flat_scores, forward_by_doc, no_backprop
+from .word_vectors import predict_vectors
 
 
 def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] = None) -> Emissions:
@@ -36,7 +37,12 @@ def _linear(
     if stripped and not any(map(_listens, tok2vec.walk())):
         stripped = {}
     places = {i: model.ops.asarray1i(cast(Any, doc.places)) for i, doc in stripped.items()}
-    vectors, backprop_vectors = tok2vec([original_of(doc) for doc in docs] if stripped else docs, is_train)
+    heard = [original_of(doc) for doc in docs] if stripped else docs
+    backprop_vectors: Backprop = no_backprop
+    if is_train:
+        vectors, backprop_vectors = tok2vec(heard, True)
+    else:
+        vectors = predict_vectors(tok2vec, heard)
     of_words = [rows[places[i]] if i in places else rows for i, rows in enumerate(vectors)]
     scores, backprop_scores = output(of_words, is_train)
 
