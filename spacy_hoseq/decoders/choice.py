@@ -2,7 +2,6 @@
 
 from typing import Protocol, runtime_checkable
 
-from .baselines.algorithm_1 import algorithm_1
 from .exact import decode_exact
 from .higher_order import decode_any_sign
 from .max_marginal import max_marginal
@@ -34,4 +33,6 @@ def max_marginal_decoder() -> Decoder:
 
 def algorithm_1_decoder() -> Decoder:
     """Algorithm 1 of Qian & Liu as printed: not exact, for comparison (`algorithm_1.py`)."""
+    from .baselines.algorithm_1 import algorithm_1  # no other pipeline loads it
+
     return algorithm_1
