@@ -88,19 +88,18 @@ def main(
     rows = list(srsly.read_jsonl(output)) if output.exists() else []
     output.parent.mkdir(parents=True, exist_ok=True)
     for name in task or CASES:
+        done = {(row["seed"], row["system"]) for row in rows if row["task"] == name}
+        systems = [system for system, settings in SYSTEMS.items() if CASES[name].lexicon or not settings[2]]
+        missing = [(seed, system) for seed in range(seeds) for system in systems if (seed, system) not in done]
+        if not missing:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             parts = prepared(CASES[name], data, Path(folder))
-            for seed in range(seeds):
-                for system, settings in SYSTEMS.items():
-                    if (name, seed, system) in {(row["task"], row["seed"], row["system"]) for row in rows}:
-                        continue
-                    if settings[2] and not CASES[name].lexicon:
-                        continue
-                    rows.append(
-                        {"task": name, "seed": seed, "system": system, **run(Path(folder), settings, seed, parts)}
-                    )
-                    srsly.write_jsonl(output, rows)
-                    msg.text(f"{name}, {seed}, {system}: {rows[-1]['right'].count('0')}, {rows[-1]['seconds']:.0f} s")
+            for seed, system in missing:
+                result = run(Path(folder), SYSTEMS[system], seed, parts)
+                rows.append({"task": name, "seed": seed, "system": system, **result})
+                srsly.write_jsonl(output, rows)
+                msg.text(f"{name}, {seed}, {system}: {result['right'].count('0')}, {result['seconds']:.0f} s")
     cells = list(table(rows))
     show(HEADER, cells)
     if page is not None:
@@ -195,21 +194,12 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
         mine = [row for row in rows if names[row["task"]] == name]
         for system in SYSTEMS:
             of_system = {(row["task"], row["seed"]): row for row in mine if row["system"] == system}
-            both = [
-                (row, of_system[k])
-                for row in mine
-                if row["system"] == "recipe" and (k := (row["task"], row["seed"])) in of_system
-            ]
-            if not both:
+            recipes = [row for row in mine if row["system"] == "recipe" and (row["task"], row["seed"]) in of_system]
+            if not recipes:
                 continue
-            before, after, known = (
-                np.array([c == "1" for row in chosen for c in row[key]])
-                for chosen, key in (
-                    ([b for b, _ in both], "right"),
-                    ([a for _, a in both], "right"),
-                    ([b for b, _ in both], "known"),
-                )
-            )
+            both = [(row, of_system[row["task"], row["seed"]]) for row in recipes]
+            before, known = (np.array([c == "1" for row in recipes for c in row[key]]) for key in ("right", "known"))
+            after = np.array([c == "1" for _, row in both for c in row["right"]])
             errors = [row["right"].count("0") for _, row in both]
             change = (~after).sum() / (~before).sum() - 1
             test = mcnemar(before, after)
