@@ -335,6 +335,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS149 = "The text has {n} characters, at most {most} are annotated. Give a part of it, or --max-length."
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
+    HS158 = (
+        'The component "{name}" does not know how odd right answers are: it was not calibrated, or was trained since. '
+        "Calibrate the pipeline: `python -m spacy hoseq calibrate`, or `inspection.calibrate(nlp, examples)`."
+    )
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
     HS152 = "The pipeline has no component with exact probabilities of these names ({names}). It has: {known}."

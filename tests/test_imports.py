@@ -108,6 +108,13 @@ def test_imports_of_a_file_are_permitted(path):
     assert not {m.split(".")[0] for m in found} & FREE
 
 
+def test_components_name_what_is_above_in_one_place():
+    """Methods such as `tagger.explain` are those of the room above, which is loaded when they are called."""
+    assert not allowed("inspection", PERMITTED["components"])
+    texts = {path.name: path.read_text(encoding="utf8") for path in FILES if place(path)[0] == "components"}
+    assert [name for name, text in texts.items() if 'names_of("spacy_hoseq"' in text] == ["base.py"]
+
+
 DECODERS = [path for path in FILES if path.relative_to(PACKAGE).parts[0] == "decoders"]
 
 

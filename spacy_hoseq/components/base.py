@@ -22,12 +22,15 @@ from ..arrays import Ints, Mask
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.sequences import WordDocs, words_of
+from ..front_door import names_of
 from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
 from .initialization import batches
 from .saving import SavedComponent
 
+ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
+inspection = names_of("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))  # of the floor above, when they are asked for
 MOST = 1e6  # score that no weights reach which learn something
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
 

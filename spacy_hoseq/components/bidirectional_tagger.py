@@ -20,7 +20,7 @@ from ..layers.local.classifiers import LocalModel, Strategy, define_features, sh
 from ..layers.local.scores import BatchScores, mean_loss
 from ..layers.local.training import Batch
 from .annotation import Annotation, TokenLabels, write_decisions
-from .base import SequenceComponent
+from .base import SequenceComponent, inspection
 from .constraints import allowed_labels
 from .gold import known_labels, word_examples
 from .initialization import after_earlier_components, batches
@@ -170,6 +170,10 @@ class HoseqBidirectionalTagger(SequenceComponent):
             for i, doc in enumerate(docs):
                 names = [self._label_table.names[y] for y in guesses.labels[i].tolist()]
                 write_decisions(doc, self.name, names, guesses.order[i], guesses.probabilities[i])
+
+    def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
+        """Why token i was decided as it was. RETURNS its turn and the reasons: `inspection.explain_decision`."""
+        return inspection("explain_decision")(self, doc, i, against)
 
     def permitted(self, docs: WordDocs) -> Optional[Mask]:
         """What the tag dictionary permits at all words of docs, whatever is set on them (N, L); None = everything."""

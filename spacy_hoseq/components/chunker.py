@@ -5,11 +5,11 @@ Matsumoto 2011). Every span comes with the exact probability that it is a chunk.
 """
 
 from functools import cached_property
-from typing import Callable, Iterable, List, Literal, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, List, Literal, Optional, Sequence, Union
 
 import numpy as np
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
@@ -24,6 +24,7 @@ from ..layers.structured import TaggerModel
 from ..learning.parameter import UpdateRule
 from ..words import on_original
 from .annotation import write_marginals
+from .base import inspection
 from .spans.annotation import ChunkTags
 from .spans.entities import preset_mask, write_entities
 from .spans.expected import check_span_threshold, expected_chunks
@@ -182,6 +183,10 @@ class HoseqChunker(StructuredComponent):
                 write_entities(doc, spans, overwrite=overwrite)
             if chunks.marginals is not None:
                 write_marginals(doc, self.name, self.tags, chunks.marginals)
+
+    def explain_span(self, span: Span, against: Optional[str] = None) -> Any:
+        """Why a chunk is there, or is not: `inspection.explain_span`. (`explain` says why a token has its tag.)"""
+        return inspection("explain_span")(self, span, against)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredChunks]]:
         """The k best ways to chunk each Doc, best first, under the same constraints as `predict`. RAISES ValueError

@@ -14,6 +14,7 @@ from .digest import belongs, has_digest, is_older, with_digest
 
 MODEL = "model"
 OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
+SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
 
 Self = TypeVar("Self", bound="SavedComponent")
 
@@ -87,11 +88,14 @@ class SavedComponent(TrainablePipe):
 
     def _load(self, where: str, read: Callable[[], Optional[bytes]]) -> None:
         """read: reads all but the model, and gives its bytes, None if it is not asked for."""
+        self.cfg.pop(SETS, None)
         before = dict(self.cfg)
         try:
             data = read()
             # settings are those of the config, which may override what was saved
-            self.cfg = {key: self.cfg[key] if key in OF_TRAINING else value for key, value in before.items()}
+            saved = self.cfg
+            self.cfg = {key: saved[key] if key in OF_TRAINING else value for key, value in before.items()}
+            self.cfg.update({SETS: saved[SETS]} if SETS in saved else {})
             self._labels_changed()
             older = data is not None and not has_digest(data) and is_older(data)
             if data is not None and not older and not belongs(data, self._meaning()):

@@ -21,10 +21,11 @@ from ..layers.weights.shim import Averaging, weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import Annotation
-from .base import SequenceComponent
+from .base import SequenceComponent, inspection
 from .gold import word_examples
 from .initialization import index_features
 from .listening import index_upstream, warn_uncalibrated
+from .saving import SETS
 
 DEFAULT_MODEL = """
 [model]
@@ -90,6 +91,15 @@ class StructuredComponent(SequenceComponent):
         parts = self._gold_sequences(word_examples(list(examples))[0])
         return np.concatenate([np.zeros(0, np.int32), *parts])
 
+    def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
+        """Why the best label of token i is the best one. RETURNS (inspection.Explanation), as `inspection.explain`."""
+        return inspection("explain")(self, doc, i, against)
+
+    def prediction_sets(self, docs: Iterable[Doc], alpha: float, kind: str = "labels") -> Iterator[Any]:
+        """Sets that hold the right answer with probability 1 - alpha: `inspection.prediction_sets`. kind: "labels" of
+        each token, "chunks", "labellings" of each sentence. RAISES ValueError [HS158]: it was not calibrated."""
+        return iter(inspection("prediction_sets")(self, docs, alpha, kind))
+
     def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
         return self._loss(word_examples(self._checked(examples, "get_loss"))[0], scores)
@@ -101,6 +111,7 @@ class StructuredComponent(SequenceComponent):
         return self._finite(loss), gradient
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
+        self.cfg.pop(SETS, None)  # of the weights as they were
         set_dropout_rate(self.model, drop)
         potentials, backprop = self.model.begin_update(docs)
         tables = potentials.scores, potentials.trans
@@ -112,6 +123,7 @@ class StructuredComponent(SequenceComponent):
         return loss
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
+        self.cfg.pop(SETS, None)
         if self.cfg["save_marginals"] and not self.is_calibrated:
             warn_uncalibrated(self, "`save_marginals`")
         index_upstream(self, examples, nlp)

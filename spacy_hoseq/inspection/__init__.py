@@ -32,6 +32,7 @@ HOMES = {
     "calibrate": "calibration",
     "certainties": "certainty",
     "how_sure": "extensions",
+    "prediction_sets": "conformal",
     "quality": "measures",
     "reliability": "measures",
     "span_certainties": "spans",

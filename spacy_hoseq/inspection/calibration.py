@@ -20,6 +20,7 @@ from ..decoders.posterior import posterior_of
 from ..decoders.problem import Potentials
 from ..errors import Errors
 from ..layers.weights.shim import WeightsShim
+from .conformal import Conformal
 from .measures import LEAST, Quality, quality
 from .reading import Reading
 
@@ -51,7 +52,8 @@ class Part(NamedTuple):
 def calibrate(
     nlp: Language, examples: Sequence[Example], names: Optional[Sequence[str]] = None
 ) -> Dict[str, Calibration]:
-    """Divide the weights of components by their best temperatures, in place. RETURNS what was found, by name.
+    """Divide the weights of components by their best temperatures, in place, and keep with them what prediction sets
+    need. RETURNS what was found, by name.
 
     examples: text that they were not trained on. Components before them annotate the predicted docs.
     names: of taggers and chunkers; None = all whose probabilities no later component reads: what that one has learnt
@@ -64,7 +66,9 @@ def calibrate(
         pipe: Any = nlp.get_pipe(name)
         if not isinstance(pipe, StructuredComponent):
             raise ValueError(Errors.HS140.format(name=name, kind=type(pipe).__name__))
-        found[name] = calibrate_one(pipe, annotated_before(nlp, name, examples))
+        annotated = annotated_before(nlp, name, examples)
+        found[name] = calibrate_one(pipe, annotated)
+        Conformal(pipe, annotated).keep()
     return found
 
 

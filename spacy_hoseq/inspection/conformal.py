@@ -14,14 +14,14 @@ The promise is about texts: tokens of one text are not independent, but averaged
 Checked against the definition, and by coverage, in tests/inspection/test_conformal.py.
 """
 
-from typing import Dict, Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..arrays import Floats, Labels
+from ..arrays import Floats, Ints, Labels
 from ..chunks import TagTable
 from ..components.chunker import HoseqChunker
 from ..components.spans.expected import probable_chunks
@@ -34,7 +34,9 @@ from .reading import Reading
 from .spans import Places, chunk_probabilities
 
 Kind = Literal["labels", "chunks", "labellings"]
+KINDS: Tuple[Kind, ...] = ("labels", "chunks", "labellings")
 LONGEST = 10  # words of a chunk that is looked at
+KEPT, DIGITS = 1000, 7  # scores of each kind that are saved with a component, and their decimals
 MOST = 1000  # labellings of a set
 
 
@@ -70,11 +72,32 @@ class Conformal:
         }
         if not len(self.scores["labels"]):
             raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
+        self.sizes: Dict[Kind, int] = {kind: len(some) for kind, some in self.scores.items()}
+
+    @classmethod
+    def of(cls, pipe: StructuredComponent) -> "Conformal":
+        """What was kept with a component when it was calibrated. RAISES ValueError [HS158]: nothing."""
+        saved: Optional[Dict[str, Any]] = pipe.cfg.get("conformal")
+        if not saved:
+            raise ValueError(Errors.HS158.format(name=pipe.name))
+        conformal = cls.__new__(cls)
+        conformal._pipe = pipe
+        conformal.scores = {kind: np.asarray(saved[kind]["scores"], float) for kind in KINDS}
+        conformal.sizes = {kind: int(saved[kind]["n"]) for kind in KINDS}
+        return conformal
+
+    def keep(self) -> None:
+        """Save the scores with the component, KEPT of each kind, so that sets are larger than need be by at most one in
+        KEPT; `to_disk` writes them, and what it learns later removes them."""
+        self._pipe.cfg["conformal"] = {
+            kind: {"n": len(some), "scores": _rounded_up(some[ranks_kept(len(some)) - 1])}
+            for kind, some in self.scores.items()
+        }
 
     def threshold(self, alpha: float, kind: Kind = "labels") -> float:
         """The oddness up to which answers belong to a set; inf where there are too few examples for so small an alpha.
         RAISES ValueError [HS145]: no example of the kind."""
-        return threshold(self.scores[kind], alpha)
+        return threshold(self.scores[kind], alpha, self.sizes[kind])
 
     def labels(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[List[str]]]:
         """Of each token of each Doc, labels that hold the right one with probability 1 - alpha, most probable first; at
@@ -116,15 +139,42 @@ class Conformal:
             yield sets
 
 
-def threshold(scores: Floats, alpha: float) -> float:
-    """scores (n,): ascending. RAISES ValueError [HS145]: none; [HS027]: alpha not between 0 and 1."""
+def threshold(scores: Floats, alpha: float, n: Optional[int] = None) -> float:
+    """scores: ascending, all of them or, of n, those of `ranks_kept(n)`.
+    RAISES ValueError [HS145]: none; [HS027]: alpha not between 0 and 1."""
     if not 0 < alpha < 1:
         message = Errors.HS027.format(name="alpha", decoder="prediction sets", value=alpha, expected="between 0 and 1")
         raise ValueError(message)
     if not len(scores):
         raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
-    rank = int(np.ceil((len(scores) + 1) * (1 - alpha)))
-    return float(scores[rank - 1]) if rank <= len(scores) else float("inf")
+    n = len(scores) if n is None else n
+    rank = int(np.ceil((n + 1) * (1 - alpha)))
+    ranks = np.arange(1, n + 1) if len(scores) == n else ranks_kept(n)
+    return float(scores[np.searchsorted(ranks, rank)]) if rank <= n else float("inf")
+
+
+def ranks_kept(n: int) -> Ints:
+    """Ranks, from 1, of the scores that are saved of n: all of up to KEPT, else KEPT at equal distances, the last one
+    among them."""
+    return np.ceil(np.arange(1, min(n, KEPT) + 1) * (n / max(1, min(n, KEPT)))).astype(np.intp)
+
+
+def _rounded_up(scores: Floats) -> List[float]:
+    """To what JSON has the digits for."""
+    return [round(x, DIGITS) for x in (np.ceil(scores * 10**DIGITS) / 10**DIGITS).tolist()]
+
+
+def prediction_sets(
+    pipe: StructuredComponent, docs: Iterable[Doc], alpha: float, kind: Kind = "labels"
+) -> Iterator[Any]:
+    """Sets that hold the right answer with probability 1 - alpha, by what was kept when the component was calibrated:
+    `Conformal.labels`, `.chunks` or `.labellings`. RAISES ValueError [HS158]: it was not; [HS027]: alpha, or kind."""
+    if kind not in KINDS:
+        known = ", ".join(KINDS)
+        message = Errors.HS027.format(name="kind", decoder="prediction sets", value=kind, expected=known)
+        raise ValueError(message)
+    found: Iterator[Any] = getattr(Conformal.of(pipe), kind)(docs, alpha)
+    return found
 
 
 def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind, Floats]:

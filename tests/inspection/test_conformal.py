@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import spacy
 
-from spacy_hoseq.inspection import Conformal, Reading, span_certainties
-from spacy_hoseq.inspection.conformal import oddness, threshold
+from spacy_hoseq.inspection import Conformal, Reading, calibrate, span_certainties
+from spacy_hoseq.inspection.conformal import oddness, ranks_kept, threshold
 
 from ..components import chunker_helpers
 from ..components.helpers import doc_of, tagger_of
@@ -14,8 +15,6 @@ from .texts import table_of
 
 @pytest.fixture(scope="module")
 def nlp():
-    import spacy
-
     nlp = spacy.blank("en")
     nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood"})
     train = test_calibration.examples(nlp, 40, 0)
@@ -86,3 +85,51 @@ def test_chunks():
         assert set(found.spans) == expected and found.probabilities == sorted(found.probabilities, reverse=True)
     gold = oddness(pipe, chunker_helpers.examples_of(nlp))["chunks"]
     assert len(gold) == sum(len(chunks) for _, _, chunks in chunker_helpers.CORPUS)
+
+
+def test_sets_of_a_calibrated_component(nlp, tmp_path):
+    """What is kept is saved and loaded; training goes on without it."""
+    pipe, doc = tagger_of(nlp), doc_of(nlp, "the dog sleep")
+    saved = pipe.to_bytes()
+    with pytest.raises(ValueError, match=r"\[HS158\]"):
+        pipe.prediction_sets([doc], 0.1)
+    calibrate(nlp, test_calibration.examples(nlp, 60, 6))
+    conformal = Conformal(pipe, test_calibration.examples(nlp, 60, 6))
+    assert conformal.threshold(0.1) <= Conformal.of(pipe).threshold(0.1) <= conformal.threshold(0.1) + 2e-7
+    assert list(pipe.prediction_sets([doc], 0.1)) == list(conformal.labels([doc], 0.1))
+    assert list(pipe.prediction_sets([doc], 0.2, "labellings")) == list(conformal.labellings([doc], 0.2))
+    with pytest.raises(ValueError, match=r"\[HS027\] .*kind"):
+        pipe.prediction_sets([doc], 0.1, "words")
+    nlp.to_disk(tmp_path / "model")
+    loaded = spacy.load(tmp_path / "model")
+    again = tagger_of(loaded)
+    for kind, kept in pipe.cfg["conformal"].items():
+        assert again.cfg["conformal"][kind]["n"] == kept["n"]
+        assert again.cfg["conformal"][kind]["scores"] == pytest.approx(kept["scores"], abs=1e-12)
+    assert list(again.prediction_sets([doc_of(loaded, "the dog sleep")], 0.1)) == list(pipe.prediction_sets([doc], 0.1))
+    loaded.update(test_calibration.examples(loaded, 4, 7))
+    with pytest.raises(ValueError, match=r"\[HS158\]"):
+        again.prediction_sets([doc], 0.1)
+    assert "conformal" not in pipe.from_bytes(saved).cfg
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 1000, 1001, 5003, 20_000])
+def test_thinned_scores_promise_not_less(n):
+    scores = np.sort(np.random.default_rng(n).random(n))
+    ranks = ranks_kept(n)
+    assert len(ranks) == min(n, 1000) and len(set(ranks.tolist())) == len(ranks) and (n == 0 or ranks[-1] == n)
+    for alpha in (0.001, 0.01, 0.05, 0.1, 0.5, 0.9) if n else ():
+        whole, thin = threshold(scores, alpha), threshold(scores[ranks - 1], alpha, n)
+        assert whole <= thin and (thin == np.inf) == (whole == np.inf)
+        if np.isfinite(whole):
+            assert np.searchsorted(scores, thin) - np.searchsorted(scores, whole) <= -(-n // 1000)
+
+
+def test_of_chunks():
+    nlp = chunker_helpers.trained("words", 4)
+    pipe = chunker_helpers.chunker_of(nlp)
+    calibrate(nlp, chunker_helpers.examples_of(nlp), [pipe.name])
+    doc = doc_of(nlp, "she gave him a cat .")
+    (found,) = pipe.prediction_sets([doc], 0.3, "chunks")
+    (expected,) = Conformal(pipe, chunker_helpers.examples_of(nlp)).chunks([doc], 0.3)
+    assert found == expected

@@ -63,6 +63,16 @@ def test_names_of_features(nlp):
     assert totals == pytest.approx(reading.potentials.scores, abs=1e-5)
 
 
+def test_components_explain_themselves():
+    """The methods of components are the functions of this room, with `explain_span` and `explain_decision`."""
+    nlp = chunker_helpers.trained("marginals", 4)
+    doc = nlp(doc_of(nlp, "the old cat runs"))
+    tagger, chunker = nlp.get_pipe("hoseq_tagger"), nlp.get_pipe("hoseq_chunker")
+    assert tagger.explain(doc, 1) == explain(tagger, doc, 1) and chunker.explain(doc, 1) == explain(chunker, doc, 1)
+    span = doc.spans["chunks"][0]
+    assert chunker.explain_span(span) == explain_span(chunker, span)
+
+
 def test_log_odds_without_a_feature_or_a_word(nlp):
     """Against sums over all labellings, with the emissions changed by hand."""
     pipe, doc, t = tagger_of(nlp), doc_of(nlp, TEXT), 2
