@@ -100,7 +100,7 @@ def thresholds_of(measured: Dict[str, Dict[str, Measured]]) -> str:
         for system, one in of.items()
         if "thresholds" in one
     ]
-    named = [f"{CORPORA[c]}, {SYSTEMS[s].split(', by')[0]}: {a} and {b}" for c, s, (a, b) in some if a is not None]
+    named = [f"{CORPORA[c]}, {SYSTEMS[s].split(', by')[0]}: {a:g} and {b:g}" for c, s, (a, b) in some if a is not None]
     return "; ".join(named) or "-"
 
 
