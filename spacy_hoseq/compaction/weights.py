@@ -6,6 +6,7 @@ import numpy as np
 from thinc.api import Model
 
 from ..arrays import AnyFloats
+from ..layers.label_parts import is_of_parts
 from .search import Pruning, centred, prune, row_ranges
 
 
@@ -41,7 +42,8 @@ class CompactWeights:
     def __init__(self, model: Model[Any, Any]) -> None:
         self._shims = feature_shims(model)
         self._original = [shim.feature_weights() for shim in self._shims]
-        self._centred = [[centred(table) for table in tables] for tables in self._original]
+        tied = any(map(is_of_parts, model.walk()))  # labels have several parts: what rows have in common counts
+        self._centred = [[table if tied else centred(table) for table in tables] for tables in self._original]
 
     def ranges(self) -> AnyFloats:
         """Of all rows that are not zero."""

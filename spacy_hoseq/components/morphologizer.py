@@ -1,6 +1,6 @@
 """`hoseq_morphologizer`: part of speech and features of every token, as spaCy's `morphologizer` reads and writes them.
 
-A tagger whose labels are a part of speech with features, learnt by their parts (layers/parts.py).
+A tagger whose labels are a part of speech with features, learnt by their parts (layers/label_parts.py).
 """
 
 from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Union
@@ -25,6 +25,12 @@ DEFAULT_MODEL = """
 [model]
 @architectures = "spacy_hoseq.HigherOrderTagger.v1"
 patterns = null
+label_pairs = false
+
+[model.parts]
+@misc = "spacy_hoseq.morphological_parts.v1"
+with_pos = true
+min_whole = 2
 
 [model.emissions]
 @architectures = "spacy_hoseq.SparseLinear.v1"

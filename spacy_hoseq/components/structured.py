@@ -16,6 +16,7 @@ from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.attributes import lend_tables
 from ..features.sequences import WordDocs, sequence_lengths, words_of
+from ..layers.label_parts import define_parts
 from ..layers.structured import TaggerModel, define_patterns
 from ..layers.weights.shim import Averaging, weights_in
 from ..learning.objectives import objective_named
@@ -128,6 +129,7 @@ class StructuredComponent(SequenceComponent):
             warn_uncalibrated(self, "`save_marginals`")
         index_upstream(self, examples, nlp)
         index_features(self.model, examples, nlp, self)
+        define_parts(self.model, self.tags, self._gold_sequences(examples))
         define_patterns(self.model, self.tags, self._gold_sequences(examples))
         sample = [eg.predicted for eg in examples[:10]]
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]

@@ -46,6 +46,8 @@ def morphology_templates() -> List[str]:
         "lower[-1]+lower[1]",
         "prefix1..10[0]",
         "suffix1..10[0]",
+        "infix1..6[0]",
+        "short_infix1..6[0]",
         "suffix2..4[-1]",
         "suffix2..4[1]",
         "suffix3[-1]+suffix3[0]",

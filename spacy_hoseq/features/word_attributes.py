@@ -31,6 +31,19 @@ def suffix(length: int, word: str) -> str:
     return word[-length:] if len(word) >= length else ""
 
 
+@register_attribute("infix", numbers=range(1, MAX_LENGTH + 1))
+def infix(place: int, word: str) -> str:
+    """The three characters before the last `place`: signs of number, mood and possession stand before those of case
+    ("ház|ak|ban", "ír|hat|ott")."""
+    return word[-place - 3 : -place] if len(word) >= place + 3 else ""
+
+
+@register_attribute("short_infix", numbers=range(1, MAX_LENGTH + 1))
+def short_infix(place: int, word: str) -> str:
+    """The two characters before the last `place`."""
+    return word[-place - 2 : -place] if len(word) >= place + 2 else ""
+
+
 @register_attribute("has_digit")
 def has_digit(word: str) -> bool:
     return any(map(str.isdigit, word))

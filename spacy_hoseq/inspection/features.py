@@ -16,6 +16,7 @@ from ..features.label_templates import LABEL
 from ..features.templates import Part, Template
 from ..features.upstream_templates import UPSTREAM
 from ..layers.emissions.flat import flat_scores
+from ..layers.label_parts import is_of_parts, parts_in
 from ..layers.listening.listener import MarginalListener
 from ..layers.weights.shim import weights_of
 from .reading import Words
@@ -39,6 +40,8 @@ class Feature(NamedTuple):
 def names_of(layer: Any, text: Words, keys: Keys) -> Dict[int, str]:
     """What some features are called, where they fire in a text. keys: hashes."""
     found: Dict[int, str] = {}
+    if is_of_parts(layer):
+        return names_of(layer.layers[0], text, keys)
     if layer.name == "sum_emissions":
         return {key: name for part in layer.layers for key, name in names_of(part, text, keys).items()}
     if layer.name == "marginal_linear":
@@ -68,6 +71,9 @@ def features_at(layer: Any, text: Words, words: Sequence[int]) -> List[Feature]:
 
 
 def _features(layer: Any, text: Words, words: Sequence[int]) -> Iterable[Feature]:
+    if is_of_parts(layer):
+        matrix, of_parts = parts_in(layer).matrix, _features(layer.layers[0], text, words)
+        return (feature._replace(weights=feature.weights @ matrix) for feature in of_parts)
     if layer.name == "sum_emissions":
         return (feature for part in layer.layers for feature in _features(part, text, words))
     if layer.name == "sparse_linear":

@@ -14,6 +14,8 @@ from spacy.util import minibatch
 from ..arrays import Floats, Keys
 from ..components.base import SequenceComponent
 from ..components.structured import StructuredComponent
+from ..layers.label_parts import is_of_parts, parts_in
+from ..layers.structured import transitions_of
 from ..layers.weights.shim import WeightsShim, weights_of
 from ..patterns.sources import EVERYWHERE, PatternFeatures
 from .certainty import BATCH
@@ -97,7 +99,7 @@ def _component(pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Di
             for label, n in zip(labels, np.bincount(reading.best, minlength=len(labels)).tolist(), strict=True):
                 counts[label] += n
         strongest = _strongest(pipe, readings, top, names)
-        trans = weights_of(pipe.model).values("trans", is_train=False)
+        trans = transitions_of(pipe.model, is_train=False)
         transitions = [[round(float(x), 4) for x in row] for row in trans] if trans.any() else None
         patterns = _patterns(pipe, readings, 4 * top)
     kind = type(pipe).__name__
@@ -116,9 +118,11 @@ def _strongest(
     pipe: StructuredComponent, readings: Sequence[Reading], top: int, names: Dict[str, str]
 ) -> Dict[str, List[Strong]]:
     found: Dict[str, List[Tuple[float, int]]] = {label: [] for label in pipe.tags}
+    tied = next((parts_in(layer) for layer in pipe.model.walk() if is_of_parts(layer)), None)
     for keys, table in _tables(pipe):
         for y, label in enumerate(pipe.tags):
-            weights = table[:, y].astype(np.float64)
+            columns = [y] if tied is None else tied.parts[tied.first[y] : tied.first[y + 1]]
+            weights = table[:, columns].sum(axis=1, dtype=np.float64)
             ends = np.unique(np.concatenate([np.argsort(-weights)[:top], np.argsort(weights)[:top]]))
             found[label] += [(float(weights[i]), int(keys[i])) for i in ends if weights[i]]
     wanted = np.array(sorted({key for rows in found.values() for _, key in rows}), np.uint64)

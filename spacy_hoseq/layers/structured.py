@@ -16,6 +16,7 @@ from ..features.sequences import words_of
 from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
 from .emissions.flat import Backprop, flat_scores, no_backprop
+from .label_parts import PartsOf, is_of_parts, label_parts, pairs_gradient, with_pairs
 from .listening.listener import replace_listener
 from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient, weights_in_use
 from .weights.shim import WeightsShim, weights_of
@@ -30,6 +31,7 @@ def HigherOrderTagger(
     max_states: int = MAX_STATES,
     transitions: Optional[Model[List[Doc], List[Floats2d]]] = None,
     label_pairs: bool = True,
+    parts: Optional[PartsOf] = None,
 ) -> TaggerModel:
     """Potentials of higher-order sequence labelling. What computes the emissions, and from what, is not its concern.
 
@@ -42,6 +44,8 @@ def HigherOrderTagger(
         first), on top of those that are the same everywhere; None = nothing. Not together with patterns.
     label_pairs (bool): one weight for each pair of neighbouring labels; False = none, so that without patterns and
         transitions every token is labelled on its own.
+    parts: what labels are made of (`label_parts.py`): emissions are of these, and so are weights for pairs, beside
+        those of `label_pairs`; None = each label stands for itself.
     RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1; [HS099]: both patterns
         and transitions.
     """
@@ -51,6 +55,8 @@ def HigherOrderTagger(
         check_source(patterns)
     if max_states < 1:
         raise ValueError(Errors.HS056.format(max_states=max_states))
+    if parts is not None:
+        emissions = label_parts(emissions, parts)
     model: TaggerModel = Model(
         "higher_order_tagger",
         forward,
@@ -107,7 +113,7 @@ def prepare(model: TaggerModel) -> None:
     shim, structure = weights_of(model), model.attrs["structure"]
     if "trans" not in shim.parameters:
         return
-    trans, in_use = shim.values("trans", is_train=False), None
+    trans, in_use = transitions_of(model, is_train=False), None
     if model.attrs["source"] is not None and "patterns" in shim.extra:
         weights = shim.values("patterns", is_train=False)
         in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=False)
@@ -126,9 +132,7 @@ def forward(
 ) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
     """Of the words of the docs: white space is no part of a sequence."""
     docs, shim = words_of(docs), weights_of(model)
-    trans = shim.values("trans", is_train=is_train)
-    if is_train:
-        trans = trans.copy()  # listeners read the potentials after the weights have changed
+    trans = transitions_of(model, is_train=is_train)
     emissions = flat_scores(model.layers[0], docs, is_train, len(trans))
     scores = _in_floats(emissions.scores)
     structure: Structure = model.attrs["structure"]
@@ -150,6 +154,8 @@ def forward(
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         pairs = len(trans) if structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(pairs), gradient.trans[:pairs]))
+        if is_of_parts(model.layers[0]):
+            pairs_gradient(model.layers[0], gradient.trans)
         if "patterns" in shim.parameters:
             shim.add_gradient("patterns", weight_gradient(higher_order, gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
@@ -159,6 +165,15 @@ def forward(
         return docs
 
     return potentials, backprop
+
+
+def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:
+    """Weights of label pairs, and of pairs of their parts. RETURNS (L, L): if finished, the same array as long as
+    they are the same; else one of its own, since listeners read potentials after the weights have changed."""
+    trans, emissions = weights_of(model).values("trans", is_train=is_train), model.layers[0]
+    if is_of_parts(emissions):
+        return with_pairs(emissions, trans, is_train=is_train)
+    return trans.copy() if is_train else trans
 
 
 def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 class Tuning(NamedTuple):
     """Sizes that decide how fast layers are, and how much memory they take; none changes what comes out.
 
+    part_tokens: whose scores of parts are added up together to those of labels.
     key_tokens: whose keys are made and looked up together.
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
     few_cells: of weights that are gathered at once to be added up, instead of row by row.
@@ -22,6 +23,7 @@ class Tuning(NamedTuple):
         remembered (`listening/short_text.py`).
     """
 
+    part_tokens: int = 128
     key_tokens: int = 32_768
     sum_tokens: int = 1_024
     few_cells: int = 65_536

@@ -13,6 +13,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_hoseq.components.morphology.labels import analysis_of, label_of, normalized
+from spacy_hoseq.inspection.explanation import explain
+from spacy_hoseq.inspection.weights import inspected
 
 from . import morphology_helpers as tiny
 from .morphology_helpers import NAME
@@ -241,3 +243,17 @@ def test_tokens_that_are_not_those_of_the_gold_annotation():
     assert [labels[i] if i >= 0 else "" for i in ids] == [
         "Case=Nom|Number=Sing|POS=ADJ", "", "Number=Sing|POS=VERB", "POS=PUNCT",
     ]  # fmt: skip
+
+
+def test_every_decision_is_the_sum_of_its_reasons():
+    """With weights of parts (HS147 otherwise)."""
+    nlp = tiny.trained()
+    doc = nlp(Doc(nlp.vocab, words=["magnam", "urbem", "videt"]))
+    why = explain(nlp.get_pipe(NAME), doc, 1)
+    assert why.label == "Case=Acc|Number=Sing|POS=NOUN" and why.difference == pytest.approx(
+        sum(term.value for term in why.terms), abs=1e-4
+    )
+    assert {term.kind for term in why.terms} == {"feature", "transition"}
+    (component,) = inspected(nlp, [doc])
+    rows = component.strongest["Case=Acc|Number=Sing|POS=NOUN"]
+    assert rows[0].weight > 0 > rows[-1].weight and np.any(component.transitions)

@@ -1,0 +1,251 @@
+"""Labels that share weights: a label's score is the sum of those of its parts.
+
+    scores[n, y]  = sum over parts p of y: part_scores[n, p]
+    trans[y', y]  = sum over parts q of y', p of y: pairs[q, p]
+
+With M (P, L), M[p, y] = 1 if p is a part of y, that is part_scores M and M' pairs M, and gradients come back as
+d_scores M' and M d_trans M'. What comes out are scores of whole labels, so decoding stays exact over whole labels.
+A label that is rare, or was never seen, is made of parts that are not.
+
+Sums over parts are made along a trie: labels whose first parts are the same share that part of the sum. Its nodes are
+few more than the labels, and the order of a sum does not depend on the batch.
+
+Checked against the definition, and by finite differences, in tests/layers/test_label_parts.py.
+"""
+
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ..arrays import AnyFloats, Floats, Floats32, Ints
+from ..decoders.problem import ranges
+from ..learning.gradients import CellGradient, added_cells
+from ..learning.parameter import Parameter
+from .emissions.flat import Emissions, FlatScores, flat_scores, forward_by_doc
+from .tuning import TUNING, Tuning
+from .weights.shim import WeightsShim, weights_of
+
+
+class Part(NamedTuple):
+    """kind: parts of one kind have weights for pairs, as Case=Gen beside Case=Nom."""
+
+    name: str
+    kind: str
+
+
+PartsOf = Callable[
+    [Sequence[str], Ints], List[List[Part]]
+]  # parts of each label, by its name and how often it was seen
+
+
+class Level(NamedTuple):
+    """Nodes of a trie that have as many parts: the node before each, its last part, and the labels that end there."""
+
+    parent: Ints
+    part: Ints
+    labels: Ints
+    nodes: Ints
+
+
+class LabelParts:
+    """Which parts labels have: label y has parts[first[y] : first[y + 1]], first (L + 1,). names: of all parts. kinds
+    (P,): parts of one kind have weights for pairs."""
+
+    def __init__(self, names: List[str], kinds: Ints, parts: Ints, first: Ints) -> None:
+        self.names, self.kinds, self.parts, self.first = names, kinds, parts, first
+        self.n_labels = len(first) - 1
+        self._levels = _levels(parts, first)
+        self.matrix: Floats = np.zeros((len(names), self.n_labels))
+        self.matrix[parts, np.repeat(np.arange(self.n_labels), np.diff(first))] = 1
+        self._whole: Optional[Tuple[AnyFloats, AnyFloats, AnyFloats]] = None
+
+    @classmethod
+    def of(cls, parts_of: List[List[Part]]) -> "LabelParts":
+        """parts_of: of each label. Those that many labels have come first."""
+        counts: Dict[Part, int] = {}
+        for of_label in parts_of:
+            for part in of_label:
+                counts[part] = counts.get(part, 0) + 1
+        names = sorted(counts, key=lambda part: (-counts[part], part))
+        ids = {name: i for i, name in enumerate(names)}
+        _, kinds = np.unique([part.kind for part in names], return_inverse=True)
+        rows = [sorted({ids[part] for part in of_label}) for of_label in parts_of]
+        sizes = [len(row) for row in rows]
+        return cls(
+            [part.name for part in names],
+            kinds,
+            np.array([i for row in rows for i in row], np.intp),
+            np.concatenate([[0], np.cumsum(sizes)]),
+        )
+
+    def scores(self, of_parts: AnyFloats, block_tokens: int) -> AnyFloats:
+        """of_parts (N, P). RETURNS (N, L)."""
+        scores = np.empty((len(of_parts), self.n_labels), of_parts.dtype)
+        for start in range(0, len(of_parts), block_tokens):
+            some = np.ascontiguousarray(of_parts[start : start + block_tokens].T)  # (P, n)
+            nodes = np.zeros((1, some.shape[1]), some.dtype)
+            block = np.zeros((self.n_labels, some.shape[1]), some.dtype)
+            for level in self._levels:
+                nodes = nodes.take(level.parent, axis=0)
+                nodes += some.take(level.part, axis=0)
+                block[level.labels] = nodes.take(level.nodes, axis=0)
+            scores[start : start + block_tokens] = block.T
+        return scores
+
+    def back(self, d_scores: AnyFloats) -> AnyFloats:
+        """Gradient of `scores`. d_scores (N, L), most rows perhaps 0. RETURNS (N, P)."""
+        taught = np.flatnonzero(d_scores.any(axis=1))
+        d_parts = np.zeros((len(d_scores), len(self.names)), d_scores.dtype)
+        d_parts[taught] = d_scores[taught] @ self.matrix.T.astype(d_scores.dtype)
+        return d_parts
+
+    def pairs(self, of_parts: AnyFloats, block_tokens: int = TUNING.part_tokens) -> AnyFloats:
+        """of_parts (P, P). RETURNS (L, L)."""
+        return self.scores(self.scores(of_parts, block_tokens).T, block_tokens).T
+
+    def pairs_back(self, d_pairs: AnyFloats) -> CellGradient:
+        """Gradient of `pairs` where there are weights. d_pairs (L, L), most of it 0."""
+        before, after = np.nonzero(d_pairs)
+        sizes = np.diff(self.first)
+        n_pairs = sizes[before] * sizes[after]
+        pair, within = np.repeat(np.arange(len(before)), n_pairs), ranges(np.zeros(len(before), np.intp), n_pairs)
+        i, j = np.divmod(within, sizes[after].take(pair))
+        q, p = self.parts[self.first[before].take(pair) + i], self.parts[self.first[after].take(pair) + j]
+        of_one_kind = np.flatnonzero(self.kinds[q] == self.kinds[p])
+        cells = (q * len(self.names) + p).take(of_one_kind)
+        return added_cells(cells, d_pairs[before, after].astype(np.float64).take(pair.take(of_one_kind)))
+
+    def kept_pairs(self, trans: AnyFloats, of_parts: AnyFloats) -> AnyFloats:
+        """trans + `pairs`: the same array as long as both are the same arrays."""
+        whole = self._whole
+        if whole is None or whole[0] is not trans or whole[1] is not of_parts:
+            together = trans + self.pairs(of_parts)
+            together.setflags(write=False)
+            self._whole = whole = trans, of_parts, together
+        return whole[2]
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_whole": None}
+
+
+def _levels(parts: Ints, first: Ints) -> List[Level]:
+    sizes, levels = np.diff(first), []
+    node_of = np.zeros(len(sizes), np.intp)  # of each label, at the level before
+    for depth in range(int(sizes.max(initial=0))):
+        going_on = np.flatnonzero(sizes > depth)
+        keys = np.stack([node_of[going_on], parts[first[:-1][going_on] + depth]], axis=1)
+        nodes, node = np.unique(keys, axis=0, return_inverse=True)
+        node_of[going_on] = node.reshape(-1)
+        ending = np.flatnonzero(sizes == depth + 1)
+        levels.append(Level(nodes[:, 0], nodes[:, 1], ending, node_of[ending]))
+    return levels
+
+
+def label_parts(emissions: Emissions, parts_of: PartsOf, tuning: Tuning = TUNING) -> Emissions:
+    """Emissions of whole labels from emissions of parts, with weights for pairs of parts. parts_of: which parts labels
+    have; asked in initialization, and saved with the weights."""
+    return Model(
+        "label_parts",
+        forward_by_doc,
+        init=init,
+        layers=[emissions],
+        dims={"nO": None},
+        attrs={"flat": flat, "parts_of": parts_of, "parts": Known(tuning)},
+        shims=[WeightsShim("label_parts", _problem)],
+    )
+
+
+class Known:
+    """The parts that the weights save, made from it when first needed."""
+
+    def __init__(self, tuning: Tuning) -> None:
+        self.tuning = tuning
+        self._of: Any = None
+        self._parts: Optional[LabelParts] = None
+
+    def of(self, extra: Dict[str, Any]) -> LabelParts:
+        parts = self._parts
+        if parts is None or self._of is not extra:
+            arrays = (extra[name].astype(np.intp) for name in ("kinds", "parts", "first"))
+            parts = LabelParts(list(extra["names"]), *arrays)
+            self._of, self._parts = extra, parts
+        return parts
+
+
+def parts_in(model: Emissions) -> LabelParts:
+    """RAISES ValueError [HS052]: before initialization."""
+    shim = weights_of(model)
+    shim.values("pairs", is_train=True)
+    parts: LabelParts = model.attrs["parts"].of(shim.extra)
+    return parts
+
+
+def is_of_parts(layer: Model[Any, Any]) -> bool:
+    return layer.name == "label_parts"
+
+
+def with_pairs(model: Emissions, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
+    """trans (L, L) + what pairs of parts say: finished, the same array as long as the weights are the same."""
+    parts, pairs = parts_in(model), weights_of(model).values("pairs", is_train=is_train)
+    return trans + parts.pairs(pairs) if is_train else parts.kept_pairs(trans, pairs)
+
+
+def pairs_gradient(model: Emissions, d_trans: AnyFloats) -> None:
+    """Keep the gradient of pairs. d_trans (L, L)."""
+    weights_of(model).add_gradient("pairs", parts_in(model).pairs_back(d_trans))
+
+
+def define_parts(model: Model[Any, Any], labels: Sequence[str], sequences: Iterable[NDArray[np.int32]]) -> None:
+    """Ask every layer that wants them for the parts of labels. sequences: gold label ids, -1 where unknown."""
+    layers = [node for node in model.walk() if is_of_parts(node)]
+    if not layers:
+        return
+    ids = np.concatenate([np.zeros(0, np.int32), *sequences])
+    counts = np.bincount(ids[ids >= 0], minlength=len(labels))
+    for layer in layers:
+        parts = LabelParts.of(layer.attrs["parts_of"](labels, counts))
+        weights_of(layer).extra = {
+            "names": parts.names,
+            "kinds": parts.kinds.astype(np.int32),
+            "parts": parts.parts.astype(np.int32),
+            "first": parts.first.astype(np.int32),
+        }
+
+
+def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+    """Zero weights, of the parts defined by `define_parts` before."""
+    shim, (inner,) = weights_of(model), model.layers
+    if Y is None or not shim.extra:
+        inner.initialize(X, None)
+        return
+    n_parts = len(shim.extra["names"])
+    inner.initialize(X, [cast(Floats2d, np.zeros((len(y), n_parts), np.float32)) for y in Y])
+    shim.set(Parameter("pairs", np.zeros((n_parts, n_parts))))
+    model.set_dim("nO", Y[0].shape[1])
+
+
+def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
+    parts = parts_in(model)
+    inner = flat_scores(model.layers[0], docs, is_train, len(parts.names))
+
+    def backprop(d_scores: Floats32) -> None:
+        inner.backprop(parts.back(d_scores))
+
+    return FlatScores(parts.scores(inner.scores, model.attrs["parts"].tuning.part_tokens), inner.lengths, backprop)
+
+
+def _problem(shim: WeightsShim) -> str:
+    """What is wrong with loaded weights."""
+    extra = shim.extra
+    if not extra:
+        return ""
+    n_parts, parts, first = len(extra["names"]), extra["parts"], extra["first"]
+    fits = len(extra["kinds"]) == n_parts and len(first) > 1 and first[0] == 0 and first[-1] == len(parts)
+    fits = fits and bool((np.diff(first) >= 0).all() and (parts >= 0).all() and (parts < n_parts).all())
+    if not fits or shim.parameters["pairs"].shape != (n_parts, n_parts):
+        return "parts of labels and their weights do not fit together"
+    return ""

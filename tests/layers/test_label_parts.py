@@ -1,0 +1,210 @@
+"""Labels made of parts: scores and gradients from the definition, decoding against enumeration of whole labels."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from thinc.api import Model
+
+from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
+from spacy_hoseq.layers.label_parts import LabelParts, define_parts
+from spacy_hoseq.layers.morphological_parts import morphological_parts
+from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.learning.objectives import objective_named
+
+from .helpers import applied_gradients, doc_of, in_threads, randomize, raw, zeros
+from .taggers import TEMPLATES
+
+LABELS = ["Case=Gen|Number=Sing|POS=NOUN", "Case=Gen|POS=ADJ", "Case=Nom|Number=Sing|POS=NOUN", "POS=ADJ", "_"]
+GOLD = [np.array(y, np.int32) for y in ([0, 1, 0, 2], [2, 3], [4, 0, 1, 3, -1])]
+L = len(LABELS)
+
+
+def docs_of():
+    return [doc_of("x y z x"), doc_of("y z"), doc_of("x y x y z")]
+
+
+def made(label_pairs=False, seed=0):
+    model = HigherOrderTagger(SparseLinear(TEMPLATES), label_pairs=label_pairs, parts=morphological_parts())
+    docs = docs_of()
+    index_features(model.layers[0].layers[0], [docs])
+    define_parts(model, LABELS, GOLD)
+    define_patterns(model, LABELS, GOLD)
+    model.initialize(X=docs, Y=zeros(docs, L))
+    randomize(model, seed)
+    pairs = raw(model.layers[0], "pairs")
+    pairs *= have_pairs(model)
+    return model
+
+
+def names_in(model):
+    return weights_of(model.layers[0]).extra["names"]
+
+
+def have_pairs(model):
+    """Which parts are of one kind, by their names: what stands before "=", the part of speech left out."""
+    kinds = [name.split("=")[0].split(" ")[-1] if name[:6] != "whole " else "whole" for name in names_in(model)]
+    kinds = [kind + "+" * (" " in name) for kind, name in zip(kinds, names_in(model), strict=True)]
+    return np.array([[a == b for b in kinds] for a in kinds])
+
+
+def parts_of(label, seen=2):
+    """From the definition."""
+    features = label.split("|") if label != "_" else []
+    pos = [feature[4:] for feature in features if feature.startswith("POS=")]
+    joint = [f"{p} {feature}" for p in pos for feature in features if not feature.startswith("POS=")]
+    return {*features, *joint, *([f"whole {label}"] if seen >= 2 else [])}
+
+
+def seen(label):
+    return sum(int((ids == LABELS.index(label)).sum()) for ids in GOLD)
+
+
+def test_parts_of_labels():
+    model = made()
+    expected = [parts_of(label, seen(label)) for label in LABELS]
+    names, extra = names_in(model), weights_of(model.layers[0]).extra
+    first = extra["first"]
+    assert [{names[p] for p in extra["parts"][a:b]} for a, b in itertools.pairwise(first)] == expected
+    assert sorted(names) == sorted(set().union(*expected)) and "whole _" not in names
+
+
+def test_parts_of_tags():
+    parts = morphological_parts(min_whole=0)
+    names = [[part.name for part in of_label] for of_label in parts(["NNFS1", "VB-P3"], np.array([1, 1]))]
+    assert names[0] == ["TAG=NNFS1", "TAG0=N", "TAG1=N", "TAG2=F", "TAG3=S", "TAG4=1"]
+    names = [[part.name for part in of_label] for of_label in parts(["NN", "VBZ"], np.array([1, 1]))]
+    assert names == [["TAG=NN"], ["TAG=VBZ"]]
+    (of_label,) = parts(["POS=NOUN|TAG=A1%7Ccas%3DA"], np.array([1]))
+    assert [part.name for part in of_label] == ["POS=NOUN", "TAG=A1|cas=A", "TAG0=A1", "TAG1=cas=A"]
+    (of_label,) = morphological_parts(with_pos=False, min_whole=1)(LABELS[1:2], np.array([1]))
+    assert [part.name for part in of_label] == ["Case=Gen", "POS=ADJ", "whole Case=Gen|POS=ADJ"]
+
+
+def plain_scores(model, docs):
+    """Emissions (N, L) and transitions (L, L), from the definition."""
+    names, inner = names_in(model), np.concatenate(model.layers[0].layers[0].predict(docs)).astype(np.float64)
+    ids = [[names.index(part) for part in parts_of(label, seen(label))] for label in LABELS]
+    emissions = np.stack([inner[:, of_label].sum(axis=1) for of_label in ids], axis=1)
+    trans, pairs = raw(model, "trans").copy(), raw(model.layers[0], "pairs")
+    for a, b in itertools.product(range(L), repeat=2):
+        trans[a, b] += sum(pairs[q, p] for q in ids[a] for p in ids[b])
+    return emissions, trans
+
+
+@pytest.mark.parametrize("label_pairs", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_best_labels_are_the_enumerated_best_whole_labels(seed, label_pairs):
+    model = made(label_pairs, seed)
+    for doc in (*docs_of(), doc_of("new words x")):
+        emissions, trans = plain_scores(model, [doc])
+        potentials = model.predict([doc])
+        assert potentials.scores == pytest.approx(emissions, abs=1e-5) and potentials.trans == pytest.approx(trans)
+        table = {
+            y: sum(emissions[t, k] for t, k in enumerate(y)) + sum(trans[a, b] for a, b in itertools.pairwise(y))
+            for y in itertools.product(range(L), repeat=len(doc))
+        }
+        paths = decode_exact(potentials)
+        assert paths.scores[0] == pytest.approx(max(table.values()), abs=1e-4)
+        assert table[tuple(paths.labels.tolist())] == pytest.approx(max(table.values()), abs=1e-4)
+
+
+def test_scores_do_not_depend_on_the_batch():
+    model, docs = made(), docs_of()
+    together = model.predict(docs)
+    alone = [model.predict([doc]).scores for doc in docs]
+    assert np.array_equal(together.scores, np.concatenate(alone))
+    assert model.predict(docs).weights is together.weights  # with all that decoders have made of them
+    for answers, scores in zip(in_threads(model.layers[0], docs), alone, strict=True):
+        assert all(np.array_equal(answer, scores) for answer in answers)
+
+
+@pytest.mark.parametrize("n_tokens", [1, 2, 1000])
+def test_blocks_of_tokens(n_tokens):
+    rng = np.random.default_rng(0)
+    rows = morphological_parts()(LABELS, np.full(L, 2))
+    parts = LabelParts.of([*rows, []])  # a label without parts
+    of_parts = rng.normal(size=(7, len(parts.names)))
+    expected = np.stack([of_parts[:, parts.parts[a:b]].sum(axis=1) for a, b in itertools.pairwise(parts.first)], axis=1)
+    assert parts.scores(of_parts, n_tokens) == pytest.approx(expected)
+    d_scores = rng.normal(size=(7, L + 1)) * (rng.random((7, 1)) < 0.5)
+    direction = rng.normal(size=of_parts.shape)
+    assert (parts.back(d_scores) * direction).sum() == pytest.approx((d_scores * parts.scores(direction, 7)).sum())
+
+
+STEPS = {"trans": 1e-4, "pairs": 1e-4, "table": 2**-7}
+
+
+def loss_of(model, objective):
+    potentials, backprop = model.begin_update(docs_of())
+    mask = np.eye(L + 1, dtype=bool)[np.concatenate(GOLD), :L]
+    mask[~mask.any(axis=1)] = True
+    loss = objective_named(objective)(potentials, mask)
+    return loss.value, lambda: backprop(loss.gradient)
+
+
+@pytest.mark.parametrize("objective", ["log_likelihood", pytest.param("max_margin", marks=pytest.mark.long)])
+def test_gradient_is_that_of_finite_differences(objective):
+    model = made(label_pairs=True)
+    _, backprop = loss_of(model, objective)
+    backprop()
+    gradients = applied_gradients(model)
+    model = made(label_pairs=True)
+    rng, checked = np.random.default_rng(0), 0
+    for node in model.walk():
+        shim = node.shims[0]
+        for name, parameter in shim.parameters.items():
+            values, gradient = parameter.values, gradients[shim.name, name]
+            places = np.argwhere(have_pairs(model)) if name == "pairs" else np.argwhere(np.ones(values.shape, bool))
+            places = places[places[:, 0] < len(values) - 1] if name == "table" else places
+            for place in map(tuple, rng.permutation(places)[:60].tolist()):
+                kept, slopes = values[place], []
+                for step in (-STEPS[name], STEPS[name]):
+                    middle = loss_of(model, objective)[0]
+                    values[place] = kept + step
+                    slopes.append((loss_of(model, objective)[0] - middle) / step)
+                    values[place] = kept
+                if objective == "log_likelihood" or abs(slopes[0] - slopes[1]) < 1e-3:
+                    assert gradient[place] == pytest.approx(np.mean(slopes), abs=2e-3), (name, place)
+                    checked += 1
+    assert checked > 100
+
+
+def test_parts_of_other_kinds_have_no_weight_for_their_pair():
+    model = made()
+    raw(model.layers[0], "pairs")[:] = 0
+    _, backprop = loss_of(model, "log_likelihood")
+    backprop()
+    gradient = applied_gradients(model)["label_parts", "pairs"]
+    assert gradient.any() and not gradient[~have_pairs(model)].any()
+
+
+def test_saved_and_pickled():
+    model, docs = made(), docs_of()
+    expected = model.predict(docs)
+    fresh = HigherOrderTagger(SparseLinear(TEMPLATES), label_pairs=False, parts=morphological_parts())
+    for other in (fresh.from_bytes(model.to_bytes()), pickle.loads(pickle.dumps(model.layers[0])), model.copy()):
+        found = other.predict(docs)
+        if isinstance(other, Model) and other.name == "higher_order_tagger":
+            assert np.array_equal(found.trans, expected.trans)
+            found = found.scores
+        else:
+            found = np.concatenate(found)
+        assert np.array_equal(found, expected.scores)
+
+
+@pytest.mark.parametrize("change", ["first", "parts", "kinds", "names"])
+def test_damaged(change):
+    model = made()
+    extra = weights_of(model.layers[0]).extra
+    extra[change] = {
+        "first": np.array([0, 3], np.int32),
+        "parts": extra["parts"] + 99,
+        "kinds": extra["kinds"][1:],
+    }.get(change, extra["names"][1:])
+    data = weights_of(model.layers[0]).to_bytes()
+    with pytest.raises(ValueError, match=r"\[HS050\].*parts of labels"):
+        weights_of(made().layers[0]).from_bytes(data)
