@@ -12,7 +12,9 @@ TEXT = ("system", "version", *description())  # columns that are no numbers
 COLUMNS = ("system", "accuracy", "unknown", "F", "tokens/s", "time", "training", "to 0.1", "load", "memory", "model")
 SHORT = ("system", "accuracy", "F", "tokens/s", "time", "model")  # for the first page
 SHOWN_SHORT = ("spaCy tokenizer", "hoseq", "crfsuite perceptron", "spaCy CNN")  # beginnings of their systems
-FROM_TEXT = ("system", "ready Docs, tokens/s", "time", "raw text, tokens/s", "time of it")
+FROM_TEXT = (
+    "system", "ready Docs, tokens/s", "time", "raw text, tokens/s", "time of it", "later text, tokens/s", "alone",
+)  # fmt: skip
 RATIOS = ("one core, the same run", "measured", "target", "aim")
 
 
@@ -66,8 +68,8 @@ def short_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
 
 def text_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
     """Columns as in FROM_TEXT, of the systems that read text; "time": over the tokenizer's, on text it has seen
-    and on text it has not."""
-    ready, new = seconds_of(rows, TOKENIZER), seconds_of(rows, TOKENIZER, "text_seconds")
+    and on text it has not. "alone": without the tokenizer, over the tokenizer's."""
+    ready, new, later = (seconds_of(rows, TOKENIZER, key) for key in ("seconds", "text_seconds", "later_seconds"))
     cells = []
     for row in rows:
         if row.get("text_seconds") is None:
@@ -76,7 +78,10 @@ def text_cells(rows: Sequence[Row]) -> List[Tuple[str, ...]]:
         times = [
             f"{row[key] / base:.2f}x" if base else "-" for key, base in (("seconds", ready), ("text_seconds", new))
         ]
-        cells.append((row["system"], speeds[0], times[0], speeds[1], times[1]))
+        alone = ["-", "-"]  # (older files have no such column)
+        if later and row.get("later_seconds"):
+            alone = [f"{row['tokens'] / row['later_seconds']:,.0f}", f"{row['later_seconds'] / later - 1:.2f}x"]
+        cells.append((row["system"], speeds[0], times[0], speeds[1], times[1], *alone))
     return cells
 
 

@@ -10,7 +10,8 @@ are left out.
 Every system trains in a process of its own, one after the other. Then one process each loads its model, and all label
 the test corpus in turn (A, B, C, A, B, C, ...), all with one thread on the same core, each for half a second or more;
 the median of the turns counts. After that, in turn again, from raw text: each pipeline is loaded anew for every turn,
-so that it sees every word for the first time, as a stream of new text is seen.
+so that it sees every word for the first time; and once more after 100,000 tokens of the training text, as a stream of
+new text is seen.
 
 With --models, trained models are kept there, and those found are used.
 """
@@ -22,7 +23,7 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import typer
 from wasabi import msg
@@ -131,16 +132,15 @@ def compare(names: List[str], data: Data, models: Path, passes: int) -> List[Row
             msg.info(f"Pass {number + 1} of {passes}")
             for worker, found in zip(workers, timings, strict=True):
                 found.append(worker.ask("ready"))
-        texts: List[List[Optional[float]]] = [[] for _ in names]
+        texts: List[List[Dict[str, Optional[float]]]] = [[] for _ in names]
         for number in range(passes):
             msg.info(f"Pass {number + 1} of {passes}, raw text")
             for worker, seconds in zip(workers, texts, strict=True):
-                seconds.append(worker.ask("text")["text_seconds"])
+                seconds.append(worker.ask("text"))
     training = [json.loads((models / folder_name(name) / "training.json").read_text()) for name in names]
     rows = []
     for row, found, text, trained in zip(measured, timings, texts, training, strict=True):
         seconds = [one["seconds"] for one in found]
-        text_seconds = [one for one in text if one is not None]
         median = statistics.median(seconds)
         has_model = row["model_bytes"] is not None
         trained.pop("history")
@@ -153,12 +153,18 @@ def compare(names: List[str], data: Data, models: Path, passes: int) -> List[Row
                 "seconds_min": min(seconds),
                 "seconds_max": max(seconds),
                 "tokens_per_second": row["tokens"] / median,
-                "text_seconds": statistics.median(text_seconds) if text_seconds else None,
+                **{key: median_of([one[key] for one in text]) for key in ("text_seconds", "later_seconds")},
                 "peak_bytes": found[-1]["peak_bytes"],
                 **description(),
             }
         )
     return rows
+
+
+def median_of(seconds: Sequence[Optional[float]]) -> Optional[float]:
+    """None of a system that reads no text."""
+    measured = [one for one in seconds if one is not None]
+    return statistics.median(measured) if measured else None
 
 
 class Worker:

@@ -5,8 +5,9 @@
 
 `serve` loads the model, labels the test corpus once and writes what it has measured as one line of JSON. Then it
 answers each line that it reads with a line of JSON: to `ready` it labels the corpus again, for half a second or more,
-and writes the seconds of a pass; to `text` those from raw text to labels, by a pipeline that has seen no word of it
-(null for a system that reads no text); to `calls` those of calls with one text each, of several sizes.
+and writes the seconds of a pass; to `text` those from raw text to labels, by a pipeline that has seen no word of it,
+and by one that has read 100,000 tokens of other text (null for a system that reads no text); to `calls` those of calls
+with one text each, of several sizes.
 """
 
 import gc
@@ -14,8 +15,9 @@ import json
 import sys
 import time
 from contextlib import redirect_stdout
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .corpora import Data, Sentence, read_sentences
 from .history import WATCH, seconds_to_best
@@ -25,6 +27,7 @@ from .systems import SYSTEMS
 
 TURN_SECONDS = 0.5  # a pass of the fastest systems takes a thirtieth of it
 CALLED = (23, 1, 5, 50, 100, 230, 500, 1_000, 5_000, 10_000)  # tokens of a text; the first has the most new words
+READ_BEFORE = 100_000  # tokens of other text
 CALLS = 150  # of each size, at most
 COLLECTIONS = 40  # of garbage in a turn, at most: a collection takes longer than a pass over a few sentences
 
@@ -111,13 +114,23 @@ def timed(system: System, words: Any) -> float:
     return total / passes
 
 
-def timed_text(system: System, folder: Path, words: List[List[str]]) -> Optional[float]:
-    """Seconds from the texts of all sentences to labels, each word seen for the first time."""
+def first_sentences(path: Path, n_tokens: int) -> List[List[str]]:
+    """The words of the first sentences of a corpus, of about so many tokens."""
+    sentences = [sentence.words for sentence in read_sentences(path)]
+    n_before = accumulate(map(len, sentences), initial=0)
+    return [words for words, n in zip(sentences, n_before, strict=False) if n < n_tokens]
+
+
+def timed_text(
+    system: System, folder: Path, words: List[List[str]], before: Sequence[List[str]] = ()
+) -> Optional[float]:
+    """Seconds from the texts of all sentences to labels, each seen for the first time. before: sentences that the
+    pipeline has read by then; without any, each word is new."""
     read = system.reader(folder)
     if read is None:
         return None
     texts = [" ".join(sentence) for sentence in words]
-    list(read(["."]))  # what a pipeline makes once, such as the limits of pruning
+    list(read([".", *(" ".join(sentence) for sentence in before)]))  # and what a pipeline makes once
     gc.collect()
     start = time.perf_counter()
     for _ in read(texts):
@@ -163,7 +176,11 @@ def main(task: str, name: str, tags: str, chunks: str, folder: str) -> None:
         for line in sys.stdin:
             answer: Any
             if line.strip() == "text":
-                answer = {"text_seconds": timed_text(system, Path(folder), words)}
+                before = first_sentences(data.tags / "train.spacy", READ_BEFORE)
+                answer = {
+                    "text_seconds": timed_text(system, Path(folder), words),
+                    "later_seconds": timed_text(system, Path(folder), words, before),
+                }
             elif line.strip() == "calls":
                 answer = timed_calls(system, Path(folder), words)
             else:
