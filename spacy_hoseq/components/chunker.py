@@ -104,7 +104,7 @@ class HoseqChunker(StructuredComponent):
     """
 
     _annotation: ChunkTags
-    made_of_labels = (*StructuredComponent.made_of_labels, "_grammar")
+    made_of_labels = (*StructuredComponent.made_of_labels, "_grammar", "_goes_on")
 
     def __init__(
         self,
@@ -208,8 +208,7 @@ class HoseqChunker(StructuredComponent):
             posterior = posterior_of(potentials)
             found = expected_chunks(posterior, self.tags, self.cfg["representation"], threshold)
             return chunks_by_doc(docs, *found, posterior.nodes if with_marginals else None)
-        goes_on = self._grammar.pairs & ~self._grammar.first  # a tag that cannot be first continues the one before
-        labelling = labels_and_segments(potentials, goes_on, with_nodes=with_marginals)
+        labelling = labels_and_segments(potentials, self._goes_on, with_nodes=with_marginals)
         tags = self._label_table.tags
         return found_chunks(docs, potentials.lengths, labelling, tags, with_marginals=with_marginals)
 
@@ -226,6 +225,11 @@ class HoseqChunker(StructuredComponent):
     @cached_property
     def _grammar(self) -> Grammar:
         return grammar(self.tags, self.cfg["representation"])
+
+    @cached_property
+    def _goes_on(self) -> Mask:
+        """Pairs of tags of one chunk (L, L): a tag that cannot be first continues the one before."""
+        return self._grammar.pairs & ~self._grammar.first
 
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
         """As for all components; everything also where sentences of the predicted docs cut a gold chunk."""

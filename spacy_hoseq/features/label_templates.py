@@ -5,6 +5,7 @@ of its own, whose keys are computed with those of the other word templates. The 
 they become known only while decoding.
 """
 
+from functools import lru_cache
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
@@ -66,4 +67,11 @@ def label_values(labels: Sequence[str]) -> Keys:
 
     A label is written with the attribute, so that one called "<s>" is not taken for the place before.
     """
-    return np.array([*(get_string_id(f"{LABEL}={label}") for label in labels), BEFORE, AFTER], np.uint64)
+    return _values_of(tuple(labels))
+
+
+@lru_cache(maxsize=64)
+def _values_of(labels: Tuple[str, ...]) -> Keys:
+    values = np.array([*(get_string_id(f"{LABEL}={label}") for label in labels), BEFORE, AFTER], np.uint64)
+    values.flags.writeable = False  # all who ask have the same array
+    return values

@@ -102,26 +102,17 @@ class ShortLattice:
 
 
 class OfShape:
-    """Templates whose labels have one shape: first those without words, then those of one word. Rows of the first are
-    remembered by string.
+    """Templates whose labels have one shape: first those without words, then those of one word (`n_pairs`). Rows of the
+    first are remembered by string."""
 
-    templates, firsts (K,): their numbers, and the offset of the first label. pairs, word_at (J,): of the last J, among
-    all templates of one word and one label, and the offset of the word.
-    """
-
-    def __init__(self, shape: Shape, templates: Sequence[int], owner: "Templates", most: int) -> None:
-        self.shape, self._most = shape, most
-        plain, paired = [k for k in templates if k not in owner.pairs], [k for k in templates if k in owner.pairs]
-        self._plain = [owner.labels[k] for k in plain]
-        self.templates = np.array([*plain, *paired], np.intp)
-        self.firsts = np.array([owner.labels[k].offsets[0] for k in self.templates.tolist()], np.intp)
-        self.pairs = np.array([owner.pairs[k] for k in paired], np.intp)
-        self.word_at = np.array([owner.word_at[owner.labels[k].word] for k in paired], np.intp)
-        self._rows: Dict[String, Tuple[int, ...]] = {}
+    def __init__(self, shape: Shape, plain: Sequence[LabelTemplate], n_pairs: int, most: int) -> None:
+        self.shape, self.n_templates = shape, len(plain) + n_pairs
+        self._plain, self._n_pairs, self._most = plain, n_pairs, most
+        self._rows: Dict[String, Rows] = {}
         self._index: object = None
 
-    def rows(self, index: Index, strings: Sequence[String]) -> Rows:
-        """Of the templates without words. RETURNS (M, K - J)."""
+    def rows(self, index: Index, strings: Sequence[String]) -> Dict[String, Rows]:
+        """Of these strings, among others: rows (K,) of all templates, those of one word to be filled in."""
         if self._index is not index or len(self._rows) > self._most:
             self._rows, self._index = {}, index
         known = self._rows
@@ -129,9 +120,10 @@ class OfShape:
         if new:
             labels = list(np.array(new, np.uint64).T)
             keys = [label_keys(template, NO_WORDS, labels) for template in self._plain]
-            rows = index.lookup(np.array(keys, np.uint64).reshape(len(keys), len(new)))
-            known.update(zip(new, map(tuple, rows.T.tolist()), strict=True))
-        return np.array([known[string] for string in strings], np.int32).reshape(len(strings), len(self._plain))
+            rows = np.full((len(new), self.n_templates), index.n_rows, np.int32)
+            rows[:, : len(keys)] = index.lookup(np.array(keys, np.uint64).reshape(len(keys), len(new))).T
+            known.update(zip(new, rows, strict=True))
+        return known
 
 
 class Templates(NamedTuple):
@@ -141,6 +133,18 @@ class Templates(NamedTuple):
     labels: List[LabelTemplate]
     pairs: Dict[int, int]
     word_at: Dict[int, int]
+
+
+class WrittenDown(NamedTuple):
+    """All n-grams, shape by shape: rows of each under the templates of its shape; its place; q; whether it is the first
+    at its place; its last label, as in keys; the number of its shape."""
+
+    rows: List[Rows]
+    places: List[int]
+    q: List[float]
+    are_first: List[bool]
+    last_labels: List[int]
+    shapes: List[int]
 
 
 class Laid(NamedTuple):
@@ -165,15 +169,33 @@ class FirstAndOthers(NamedTuple):
 
 
 class ShortFeatures:
-    """serves (bool): whether no template has a word and several labels, or several words: such ones are rare."""
+    """serves (bool): whether no template has a word and several labels, or several words: such ones are rare.
+
+    Slots are templates by shape. numbers, firsts, pairs, word_at (K,): of each, its number; the offset of its first
+    label; which of all templates of one word and one label it is, -1 = none; and the offset of its word.
+    """
 
     def __init__(self, templates: Templates, shapes: Sequence[Shape], margin: int, tuning: Tuning = TUNING) -> None:
-        self._templates, self._margin = templates, margin
+        self._margin = margin
         self.serves = all(template.word < 0 or k in templates.pairs for k, template in enumerate(templates.labels))
-        of_shape: Dict[Shape, List[int]] = {}
-        for k, shape in enumerate(shapes):
-            of_shape.setdefault(shape, []).append(k)
-        self._shapes = [OfShape(*item, templates, tuning.short_strings) for item in of_shape.items() if self.serves]
+        self._shapes: List[OfShape] = []
+        slots: List[int] = []
+        for shape in dict.fromkeys(shapes) if self.serves else ():
+            numbers = [k for k, other in enumerate(shapes) if other == shape]
+            plain, paired = (
+                [k for k in numbers if k not in templates.pairs],
+                [k for k in numbers if k in templates.pairs],
+            )
+            of_plain = [templates.labels[k] for k in plain]
+            self._shapes.append(OfShape(shape, of_plain, len(paired), tuning.short_strings))
+            slots += [*plain, *paired]
+        self._sizes = np.array([of.n_templates for of in self._shapes], np.intp)
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        chosen = [templates.labels[k] for k in slots]
+        self._numbers = np.array(slots, np.intp)
+        self._firsts = np.array([template.offsets[0] for template in chosen], np.intp)
+        self._pairs = np.array([templates.pairs.get(k, -1) for k in slots], np.intp)
+        self._word_at = np.array([templates.word_at.get(template.word, 0) for template in chosen], np.intp)
         paired = sorted(templates.pairs, key=lambda k: templates.pairs[k])
         self._seeds = np.array([templates.labels[k].seed for k in paired], np.uint64)
         self._words = [templates.labels[k].word for k in paired]
@@ -186,29 +208,45 @@ class ShortFeatures:
         words: Optional[Tuple[FeatureExtractor, Columns, PairRows]],
     ) -> FirstAndOthers:
         """words: what knows those of the text, and remembers rows of pairs; None = no template has any."""
-        n_tokens, nothing = int(lengths.sum()), index.n_rows
-        lattice = ShortLattice(labels, lengths, self._margin)
-        cells, rows, values, are_first = [], [], [], []
-        for of in self._shapes:
+        n_tokens, lattice = int(lengths.sum()), ShortLattice(labels, lengths, self._margin)
+        rows, places, q, are_first, last_labels, shapes = self._written_down(lattice, index)
+        counts = self._sizes.take(shapes)
+        ngram = np.repeat(np.arange(len(places)), counts)
+        slots = np.arange(len(ngram)) - np.repeat(np.cumsum(counts) - counts - self._starts.take(shapes), counts)
+        tokens = lattice.token_at.take(np.array(places, np.intp).take(ngram) - self._firsts.take(slots))
+        all_rows = np.concatenate(rows)
+        if words is not None:
+            paired = np.flatnonzero((self._pairs.take(slots) >= 0) & (tokens >= 0))
+            of_pairs = slots.take(paired)
+            at = words[1].positions.take(tokens.take(paired)) + self._word_at.take(of_pairs)
+            number = {key: i for i, key in enumerate(labels.keys.tolist())}
+            ids = np.array([number[key] for key in last_labels], np.intp).take(ngram.take(paired))
+            all_rows[paired] = self._pair_rows(self._pairs.take(of_pairs), at, ids, labels, index, words)
+        all_rows[tokens < 0] = index.n_rows
+        cells = self._numbers.take(slots) * n_tokens + np.maximum(tokens, 0)
+        laid = Laid(cells, all_rows, np.array(q, float).take(ngram), np.array(are_first, bool).take(ngram))
+        return self._active(laid, n_tokens, index.n_rows)
+
+    def _written_down(self, lattice: ShortLattice, index: Index) -> WrittenDown:
+        all_ngrams = WrittenDown([np.zeros(0, np.int32)], [], [], [], [], [])
+        rows, places, q, are_first, last_labels, shapes = all_ngrams
+        for shape, of in enumerate(self._shapes):
             ngrams = lattice.ngrams(of.shape)
-            counts = [len(here) for here in ngrams]
-            places = np.repeat(np.arange(self._margin, self._margin + len(ngrams)), counts)
-            strings = [string for here in ngrams for string, _, _ in here]
-            tokens = lattice.token_at.take(places[:, None] - of.firsts)  # (M, K)
-            of_templates = of.rows(index, strings)
-            if len(of.pairs) and words is not None:
-                of_pairs = self._pair_rows(of, tokens[:, -len(of.pairs) :], strings, labels, index, words)
-                of_templates = np.concatenate([of_templates, of_pairs], axis=1)
-            of_templates[tokens < 0] = nothing
-            cells.append((of.templates * n_tokens + np.maximum(tokens, 0)).reshape(-1))
-            rows.append(of_templates.reshape(-1))
-            values.append(np.repeat([q for here in ngrams for _, q, _ in here], len(of.firsts)))
-            are_first.append(np.repeat(np.diff(places, prepend=-1) > 0, len(of.firsts)))
-        every = Laid(*(np.concatenate(parts) for parts in (cells, rows, values, are_first)))
-        return self._active(every, n_tokens, nothing)
+            known = of.rows(index, [string for here in ngrams for string, _, _ in here])
+            for place, here in enumerate(ngrams, self._margin):
+                is_first = True
+                for string, value, _ in here:
+                    rows.append(known[string])
+                    places.append(place)
+                    q.append(value)
+                    are_first.append(is_first)
+                    last_labels.append(string[-1])
+                    shapes.append(shape)
+                    is_first = False
+        return all_ngrams
 
     def _active(self, every: Laid, n_tokens: int, nothing: int) -> FirstAndOthers:
-        shape, has_weight = (len(self._templates.labels), n_tokens), every.rows < nothing
+        shape, has_weight = (len(self._numbers), n_tokens), every.rows < nothing
         first = np.flatnonzero(every.are_first & has_weight)
         others = np.flatnonzero(has_weight > every.are_first)
         others = others[every.cells.take(others).argsort(kind="stable")]
@@ -220,19 +258,15 @@ class ShortFeatures:
 
     def _pair_rows(
         self,
-        of: OfShape,
-        tokens: Ints,
-        strings: Sequence[String],
+        pairs: Ints,
+        places: Ints,
+        ids: Ints,
         labels: UpstreamLabels,
         index: Index,
         words: Tuple[FeatureExtractor, Columns, PairRows],
     ) -> Rows:
-        """Of words with a label. tokens (M, J). RETURNS (M, J), anything outside of the text."""
+        """Of words with a label: templates, places of words, and numbers of labels. All (m,)."""
         extractor, columns, kept = words
-        number = {key: i for i, key in enumerate(labels.keys.tolist())}
-        ids = np.repeat([number[key] for (key,) in strings], len(of.pairs))
-        pairs = np.tile(of.pairs, len(strings))
-        places = (columns.positions.take(np.maximum(tokens, 0)) + of.word_at).reshape(-1)
 
         def find(some: Ints) -> Rows:
             which = pairs.take(some)
@@ -241,4 +275,4 @@ class ShortFeatures:
             state = mix(mix(self._seeds.take(which), of_words), labels.keys.take(ids.take(some)))
             return index.lookup(np.where(of_words != ABSENT, state, ABSENT))
 
-        return kept.of(index, columns, labels.keys).of(pairs, places, ids, find).reshape(tokens.shape)
+        return kept.of(index, columns, labels.keys).of(pairs, places, ids, find)
