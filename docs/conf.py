@@ -71,6 +71,7 @@ CONTENTS = {
         "measurements/chunking",
         "measurements/inference",
         "measurements/settings",
+        "measurements/neural",
         "measurements/clusters",
         "measurements/compaction",
         "measurements/curation",

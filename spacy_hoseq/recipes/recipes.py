@@ -32,6 +32,10 @@ RECIPES: Dict[str, Recipe] = {
     "chinese": Recipe("tags of Chinese words, with rules as patterns", ("tagger", "chinese"), "zh"),
     "morphologizer": Recipe("parts of speech and features, for any number of labels", ("morphologizer",)),
     "neural": Recipe("tags, from sparse features and a network together", ("tagger", "neural")),
+    "neural-chunker": Recipe("chunks, from both together, and given tags", ("chunker", "neural-chunker")),
+    "neural-entities": Recipe(
+        "entities, from both together", ("chunker", "entities", "neural-chunker", "neural-entities")
+    ),
 }
 CHARACTERS = {  # what is asked of words in letters -> of words in Chinese characters
     "english_pos_templates": "chinese_pos_templates",

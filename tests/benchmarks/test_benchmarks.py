@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import spacy
+import srsly
 from spacy.tokens import Doc, DocBin
 
 from ..repository import ROOT
@@ -232,3 +233,33 @@ def test_latency_table(benchmarks):
     ]
     expected = ("a", "27.00", "28.00", "23.00", "24.00", "25.00", "26.00", "1.00", "230.00", "1000.00", "10000.00")
     assert latency.table_cells(rows) == [expected]
+
+
+def test_table_of_networks(benchmarks, tmp_path):
+    """Of rows that are there already: the best of all epochs, and times over spaCy's."""
+    neural, path, page = benchmarks("neural"), tmp_path / "neural.jsonl", tmp_path / "page.md"
+    page.write_text("<!-- begin neural -->\n<!-- end neural -->\n<!-- begin speed -->\n<!-- end speed -->\n")
+    name, times = "English web, tags", {"sum, Adam 0.002": 1.0, "spaCy": 2.0}
+    scores = [[91.0, None], [93.0, 92.0], [92.5, 92.75]]
+    rows = [{"task": name, "system": each, "scores": scores, "seconds": 60.4} for each in (*times, "sparse")]
+    for row, seconds in zip(rows, times.values(), strict=False):
+        row["speed"] = {"seconds": seconds, "words": 3000}
+    srsly.write_jsonl(path, rows)
+    neural.publish(list(srsly.read_jsonl(path)), page)
+    written = page.read_text()
+    assert "| English web, tags: sparse | 92.50 | 92.75 | 93.00 | 3 | 60 s |" in written
+    assert "| English web, tags: spaCy | 1,500 | 1.00 |" in written
+    assert "| English web, tags: sum, Adam 0.002 | 3,000 | 0.50 |" in written
+
+
+@pytest.mark.long
+def test_networks_are_trained_and_timed(benchmarks, tmp_path):
+    neural = benchmarks("neural")
+    sentence = [["a", "D"], ["dog", "N"], ["runs", "V"]]
+    task = neural.Task("tagger", "en", ("text.txt", ""), 0, (1,))
+    for emissions in ("sum", "spaCy"):
+        system = neural.System(emissions, epochs=3, rate=0.01)
+        row = neural.trained(task, system, [sentence] * 20, [sentence] * 3, tmp_path / emissions)
+        assert len(row["scores"]) == 3 and row["scores"][-1][0] > 30 and row["seconds"] > 0
+    models = {name: tmp_path / name for name in ("sum", "spaCy")}
+    assert all(0 < seconds < 1 for seconds in neural.times(models, task, [sentence] * 3).values())

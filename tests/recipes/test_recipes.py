@@ -131,13 +131,14 @@ def test_recipe_learns_and_predicts(name, corpus, tmp_path):
     assert steps == [0, 2, 4, 6]
     nlp = spacy.load(tmp_path / "model-best")
     doc = next(DocBin().from_disk(paths["paths.train"]).get_docs(nlp.vocab))
-    given = Doc(nlp.vocab, words=[t.text for t in doc], tags=[t.tag_ for t in doc] if name == "chunker" else None)
-    result = nlp(given)
-    if name in ("chunker", "entities", "pipeline"):
-        group = result.spans["entities" if name == "entities" else "chunks"]
+    tags = [t.tag_ for t in doc] if name.endswith("chunker") else None
+    result = nlp(Doc(nlp.vocab, words=[t.text for t in doc], tags=tags))
+    base = name.removeprefix("neural-")
+    if base in ("chunker", "entities", "pipeline"):
+        group = result.spans["entities" if base == "entities" else "chunks"]
         assert len(group) > 0 and len(group.attrs["scores"]) == len(group)
-        assert name != "entities" or list(result.ents) == list(group)
-    if name not in ("chunker", "entities"):
+        assert base != "entities" or list(result.ents) == list(group)
+    if base not in ("chunker", "entities"):
         right = sum(guess.tag_ == gold.tag_ for guess, gold in zip(result, doc, strict=True))
         assert right > 0.4 * len(doc)
 
@@ -145,7 +146,20 @@ def test_recipe_learns_and_predicts(name, corpus, tmp_path):
 def test_probabilities():
     assert config_of("crf")["components"][TAGGER]["save_marginals"] is True
     assert config_of("pipeline")["components"][TAGGER]["save_marginals"] is False
-    assert config_of("neural")["components"][TAGGER]["objective"] == "log_likelihood"
+    for name in ("neural-chunker", "neural-entities"):
+        assert config_of(name)["components"][CHUNKER]["objective"] == "log_likelihood"
+
+
+def test_neural_recipes_add_a_network_and_change_nothing_else():
+    for name, base in (("neural", "tagger"), ("neural-chunker", "chunker"), ("neural-entities", "entities")):
+        for lang in ("en", "zh"):
+            neural, sparse = config_of(name, lang), config_of(base, lang)
+            component = TAGGER if base == "tagger" else CHUNKER
+            emissions = neural["components"][component]["model"]["emissions"]
+            assert emissions["@architectures"] == "spacy_hoseq.SumEmissions.v1"
+            assert emissions["second"]["tok2vec"]["@architectures"] == "spacy.HashEmbedCNN.v2"
+            neural["components"][component]["model"]["emissions"] = emissions["first"]
+            assert neural == sparse
 
 
 def test_parts_of_the_pipeline_can_be_what_the_paper_compares():
