@@ -24,7 +24,7 @@ from ..learning.parameter import UpdateRule
 from .annotation import Annotation
 from .base import SequenceComponent, inspection
 from .gold import word_examples
-from .initialization import index_features
+from .initialization import batches, index_features
 from .listening import index_upstream, warn_uncalibrated
 from .saving import SETS
 
@@ -130,7 +130,8 @@ class StructuredComponent(SequenceComponent):
         index_upstream(self, examples, nlp)
         index_features(self.model, examples, nlp, self)
         define_parts(self.model, self.tags, self._gold_sequences(examples))
-        define_patterns(self.model, self.tags, self._gold_sequences(examples))
+        texts = batches([eg.predicted for eg in examples])
+        define_patterns(self.model, self.tags, self._gold_sequences(examples), texts)
         sample = [eg.predicted for eg in examples[:10]]
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]
         self.model.initialize(X=sample, Y=shapes)

@@ -95,14 +95,22 @@ def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Flo
         shim.set(Parameter("patterns", weights, nonnegative=model.attrs["structure"].nonnegative))
 
 
-def define_patterns(model: TaggerModel, labels: Sequence[str], sequences: Iterable[NDArray[np.int32]]) -> None:
+def define_patterns(
+    model: TaggerModel,
+    labels: Sequence[str],
+    sequences: Iterable[NDArray[np.int32]],
+    batches: Iterable[List[Doc]] = (),
+) -> None:
     """Ask the source for its patterns, if there is one; else nothing is taken from the sequences. sequences: gold label
-    ids, -1 where unknown. RAISES as `check_features`."""
+    ids, -1 where unknown. batches: their docs. RAISES as `check_features`."""
     source: Optional[PatternSource] = model.attrs["source"]
     shim = weights_of(model)
     shim.extra = {}
     if source is not None:
         gold = list(sequences)
+        if hasattr(source, "see"):
+            for docs in batches:
+                source.see(docs)
         features = source.define(labels, gold)
         check_features(features, labels, gold)
         shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}

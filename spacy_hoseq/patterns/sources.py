@@ -144,7 +144,8 @@ class PatternSource(Protocol):
     """Write your own: register a function that returns such an object in `spacy.registry.misc`.
 
     n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere. A source that remembers words has
-    a method `forget_words()`, too, called at the end of a memory zone.
+    a method `forget_words()`, too, called at the end of a memory zone; one that counts words of the training corpus a
+    method `see(docs)`, called for its docs in order, before `define`.
     """
 
     @property
@@ -199,6 +200,13 @@ class PatternSources:
             parts.append(part._replace(rules=part.rules + n_rules))
             n_rules += n
         return FiredRules(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def see(self, docs: Sequence[Doc]) -> None:
+        """For those sources that count words."""
+        for source in self.sources:
+            see = getattr(source, "see", None)
+            if see is not None:
+                see(docs)
 
     def forget_words(self) -> None:
         """Of those sources that remember words."""

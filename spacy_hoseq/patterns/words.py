@@ -1,0 +1,104 @@
+"""Label patterns tied to words: "at this word, these labels around it", counted from the training text."""
+
+from typing import Dict, List, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+
+from ..arrays import AnyInts, Floats, Ints, Keys
+from ..errors import Errors
+from ..features.sequences import words_and_lengths
+from .sources import FiredRules, PatternFeatures, fired_rules
+
+MAX_ORDER = 8
+BITS = 28  # of a rule's number: a word is taken for one of 1,000 others once in 270,000 words
+MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class WordPatterns:
+    """A rule is a word and its place in a window of n tokens, min_order < n <= max_order + 1; its patterns are strings
+    y_1 ... y_n of labels of the window, one weight each. Of those that the training text has at least `min_count` times
+    with the rule, the `most` of largest gain > 0 are taken:
+
+        gain = N(y_1 ... y_n) log [ N(y_1 ... y_n) N(y_2 ... y_{n-1}) / (N(y_1 ... y_{n-1}) N(y_2 ... y_n)) ]
+
+    with counts N of strings in windows of the rule: what the whole string says at this word beyond its parts.
+
+    The number of a rule is a hash of word and place, so that nothing but the features is saved.
+
+    RAISES ValueError [HS033]: settings out of range.
+    """
+
+    n_rules = 1 << BITS
+
+    def __init__(self, min_order: int = 1, max_order: int = 2, min_count: int = 5, most: int = 1000) -> None:
+        for name, value, least, largest in (
+            ("min_order", min_order, 1, MAX_ORDER),
+            ("max_order", max_order, min_order, MAX_ORDER),
+            ("min_count", min_count, 1, None),
+            ("most", most, 1, None),
+        ):
+            if value < least or (largest is not None and value > largest):
+                expected = f"{least} or more" if largest is None else f"{least} to {largest}"
+                raise ValueError(Errors.HS033.format(name=name, value=value, expected=expected))
+        self.min_order, self.max_order, self.min_count, self.most = min_order, max_order, min_count, most
+        self._words: List[Keys] = []
+
+    def see(self, docs: Sequence[Doc]) -> None:
+        """Some texts of the training corpus, in order."""
+        self._words.append(words_and_lengths(docs)[0])
+
+    def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
+        words = np.concatenate([np.zeros(0, np.uint64), *self._words])
+        self._words = []
+        gold = np.concatenate([np.zeros(0, np.intp), *sequences])
+        places = _places(np.array([len(sequence) for sequence in sequences], np.intp))
+        gain_of: Dict[Tuple[int, ...], float] = {}  # of rule and labels
+        for length in range(self.min_order + 1, self.max_order + 2):
+            ends = np.flatnonzero(places >= length - 1)
+            windows = gold[ends[:, None] + np.arange(1 - length, 1)]
+            known = (windows >= 0).all(axis=1)
+            for j in range(length):
+                rules = _rules(words[ends[known] - j], j)
+                distinct, n, gain = _counted(np.column_stack([rules, windows[known]]))
+                chosen = (n >= self.min_count) & (gain > 0)
+                gain_of.update(zip(map(tuple, distinct[chosen].tolist()), gain[chosen].tolist(), strict=True))
+        best = sorted(gain_of, key=lambda row: -gain_of[row])[: self.most]
+        rule_of = np.array([row[0] for row in best], np.intp)
+        return PatternFeatures([row[1:] for row in best], np.arange(len(best)), rule_of)
+
+    def fire(self, docs: Sequence[Doc]) -> FiredRules:
+        """All rules that a feature can have, at all tokens."""
+        words, lengths = words_and_lengths(docs)
+        places = _places(lengths)
+        tokens = [np.flatnonzero(places >= j) for j in range(self.max_order + 1)]
+        rules = [_rules(words[at - j], j) for j, at in enumerate(tokens)]
+        return fired_rules(np.concatenate(tokens), np.concatenate(rules))
+
+
+def _counted(rows: Ints) -> Tuple[Ints, Ints, Floats]:
+    """rows (M, 1 + n): rule and labels. RETURNS distinct rows, how often each is there, and its gain."""
+    distinct, first, n = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    rule, labels = rows[:, :1], rows[:, 1:]
+    whole, middle, head, tail = (
+        _how_often(np.hstack([rule, part]))[first] for part in (labels, labels[:, 1:-1], labels[:, :-1], labels[:, 1:])
+    )
+    return distinct, n, np.log(whole * middle / (head * tail)) * whole
+
+
+def _how_often(rows: Ints) -> Floats:
+    """Of each row, how often it is there."""
+    _, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    return counts[inverse.reshape(-1)].astype(np.float64)
+
+
+def _places(lengths: AnyInts) -> Ints:
+    """Of each token in its sequence, from 0."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _rules(words: Keys, place: int) -> Ints:
+    """Numbers of the rules of words that are `place` tokens before the end of a window."""
+    mixed = (words + np.uint64(place)) * MIX
+    return (mixed >> np.uint64(64 - BITS)).astype(np.intp)
