@@ -5,6 +5,7 @@ A tagger whose labels are a part of speech with features, learnt by their parts 
 
 from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Union
 
+import numpy as np
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc
@@ -14,11 +15,14 @@ from thinc.api import Config, Model
 
 from ..arrays import Labels, Mask
 from ..decoders.choice import Decoder
+from ..decoders.posterior import posterior_of
+from ..features.sequences import on_tokens, words_of
 from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
 from .morphology.annotation import MorphologyLabels
 from .morphology.labels import analysis_of, normalized
+from .morphology.probabilities import FeatureTable
 from .tagger import HoseqTagger
 
 DEFAULT_MODEL = """
@@ -31,6 +35,7 @@ label_pairs = false
 @misc = "spacy_hoseq.morphological_parts.v1"
 with_pos = true
 min_whole = 2
+agreement = true
 
 [model.emissions]
 @architectures = "spacy_hoseq.SparseLinear.v1"
@@ -147,6 +152,23 @@ class HoseqMorphologizer(HoseqTagger):
         super().initialize(
             get_examples, nlp=nlp, labels=names, tag_dictionary=tag_dictionary, weights_from=weights_from
         )
+
+    def feature_probabilities(self, docs: Iterable[Doc], *, least: float = 0.001) -> List[List[Dict[str, float]]]:
+        """Of each token of each Doc, the features that it may have, {"POS=NOUN": 0.99, "Case=Gen": 0.93, ...}: sums of
+        the probabilities of all labels with the feature, under the same constraints as `predict`. They mean what they
+        say with `objective = "log_likelihood"`, or after `hoseq calibrate`.
+
+        least (float): less probable ones are left out. White space has none. RAISES ValueError [E143].
+        """
+        self._require_labels()
+        table, result = FeatureTable(self.labels), []
+        for words in (words_of([doc]) for doc in docs):
+            marginals = np.zeros((0, len(self.labels)))
+            if len(words[0]):
+                marginals = posterior_of(self._potentials(words)).nodes
+            (of_tokens,) = on_tokens(marginals, words, 0.0)
+            result.append(table.of(of_tokens, least))
+        return result
 
     def _write(self, docs: Sequence[Doc], labels: Sequence[Labels]) -> None:
         settings = {name: bool(self.cfg[name]) for name in ("overwrite", "extend")}

@@ -31,7 +31,7 @@ from .weights.shim import WeightsShim, weights_of
 
 
 class Part(NamedTuple):
-    """kind: parts of one kind have weights for pairs, as Case=Gen beside Case=Nom."""
+    """kind: parts of one kind have weights for pairs, as Case=Gen beside Case=Nom; "" = of none."""
 
     name: str
     kind: str
@@ -53,7 +53,7 @@ class Level(NamedTuple):
 
 class LabelParts:
     """Which parts labels have: label y has parts[first[y] : first[y + 1]], first (L + 1,). names: of all parts. kinds
-    (P,): parts of one kind have weights for pairs."""
+    (P,): parts of one kind >= 0 have weights for pairs."""
 
     def __init__(self, names: List[str], kinds: Ints, parts: Ints, first: Ints) -> None:
         self.names, self.kinds, self.parts, self.first = names, kinds, parts, first
@@ -72,7 +72,8 @@ class LabelParts:
                 counts[part] = counts.get(part, 0) + 1
         names = sorted(counts, key=lambda part: (-counts[part], part))
         ids = {name: i for i, name in enumerate(names)}
-        _, kinds = np.unique([part.kind for part in names], return_inverse=True)
+        known, kinds = np.unique([part.kind for part in names], return_inverse=True)
+        kinds = np.where(known.take(kinds) == "", -1, kinds)
         rows = [sorted({ids[part] for part in of_label}) for of_label in parts_of]
         sizes = [len(row) for row in rows]
         return cls(
@@ -115,7 +116,7 @@ class LabelParts:
         pair, within = np.repeat(np.arange(len(before)), n_pairs), ranges(np.zeros(len(before), np.intp), n_pairs)
         i, j = np.divmod(within, sizes[after].take(pair))
         q, p = self.parts[self.first[before].take(pair) + i], self.parts[self.first[after].take(pair) + j]
-        of_one_kind = np.flatnonzero(self.kinds[q] == self.kinds[p])
+        of_one_kind = np.flatnonzero((self.kinds[q] == self.kinds[p]) & (self.kinds[q] >= 0))
         cells = (q * len(self.names) + p).take(of_one_kind)
         return added_cells(cells, d_pairs[before, after].astype(np.float64).take(pair.take(of_one_kind)))
 

@@ -11,30 +11,35 @@ POS, TAG = "POS", "TAG"
 SHORTEST = 4  # characters of a positional tag
 
 
-def morphological_parts(with_pos: bool = True, min_whole: int = 2) -> PartsOf:
+def morphological_parts(with_pos: bool = True, min_whole: int = 2, agreement: bool = True) -> PartsOf:
     """Registered as `spacy_hoseq.morphological_parts.v1`. The parts of "Case=Gen|Number=Sing|POS=NOUN":
 
         POS=NOUN, Case=Gen, Number=Sing     its features
         NOUN Case=Gen, NOUN Number=Sing     each with the part of speech, if `with_pos`
         the label as a whole                if it was seen at least `min_whole` times; 0 = never
 
-    Weights for pairs are between parts of speech, between values of one feature (agreement in case), between these with
-    parts of speech, and between whole labels.
+    Weights for pairs are between parts of speech, between whole labels, and if there is `agreement` between values of
+    one feature, alone and with their parts of speech.
     A tag, a label without "=" or the feature TAG, has those of its positions: if it consists of parts between "|", or
     if all tags are of one length, at least four.
     """
 
-    return partial(_parts_of, with_pos=with_pos, min_whole=min_whole)
+    return partial(_parts_of, with_pos=with_pos, min_whole=min_whole, agreement=agreement)
 
 
-def _parts_of(labels: Sequence[str], counts: Ints, *, with_pos: bool, min_whole: int) -> List[List[Part]]:
+def _parts_of(
+    labels: Sequence[str], counts: Ints, *, with_pos: bool, min_whole: int, agreement: bool
+) -> List[List[Part]]:
     rows = [_features(label) for label in labels]
     lengths = {len(value) for row in rows for name, value in row if name == TAG}
     is_positional = len(lengths) == 1 and min(lengths) >= SHORTEST
     result = []
     for label, features, count in zip(labels, rows, counts.tolist(), strict=True):
         whole = [Part(f"whole {label}", "whole")] if min_whole and count >= min_whole else []
-        result.append([*_parts(features, with_pos, is_positional), *whole])
+        parts = _parts(features, with_pos, is_positional)
+        if not agreement:
+            parts = [part if part.kind in (POS, TAG) else part._replace(kind="") for part in parts]
+        result.append([*parts, *whole])
     return result
 
 

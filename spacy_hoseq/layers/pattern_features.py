@@ -38,6 +38,7 @@ class Structure:
         self._weights: Any = None
         self._finished: Optional[InUse] = None
         self._prepared: Optional[Tuple[Optional[InUse], Weights]] = None
+        self._learning: Optional[Weights] = None
 
     def in_use(self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool) -> InUse:
         """definition: of all features, as saved. weights (W,): theirs; finished ones unless `is_train`."""
@@ -66,6 +67,14 @@ class Structure:
         if prepared is None or prepared[0] is not in_use or prepared[1].trans is not trans:
             prepared = self._prepared = in_use, weights_in_use(trans, in_use)
         return prepared[1]
+
+    def learning(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
+        """Weights while they are learnt, which follow those of the update before."""
+        weights = weights_in_use(trans, in_use)
+        if self._learning is not None and len(self._learning.trans) == len(trans):
+            weights.follow(self._learning)
+        self._learning = weights
+        return weights
 
     def __getstate__(self) -> Dict[str, Any]:
         return {"nonnegative": self.nonnegative, "max_states": self.max_states, "label_pairs": self.label_pairs}

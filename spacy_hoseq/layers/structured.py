@@ -18,7 +18,7 @@ from ..patterns.sources import PatternFeatures, PatternSource, check_features, c
 from .emissions.flat import Backprop, flat_scores, no_backprop
 from .label_parts import PartsOf, is_of_parts, label_parts, pairs_gradient, with_pairs
 from .listening.listener import replace_listener
-from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient, weights_in_use
+from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
 from .weights.shim import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -155,7 +155,7 @@ def forward(
         pairs = flat_scores(layer, docs, is_train, len(trans) ** 2, "transitions")
         edge_scores = _in_floats(pairs.scores).reshape(len(scores), len(trans), len(trans))
         backprop_pairs = pairs.backprop
-    prepared = (weights_in_use if is_train else structure.prepared)(trans, higher_order.in_use)
+    prepared = (structure.learning if is_train else structure.prepared)(trans, higher_order.in_use)
     fired, configurations = higher_order.fired, higher_order.configurations
     potentials = Potentials(scores, prepared, emissions.lengths, fired, configurations, edge_scores)
 

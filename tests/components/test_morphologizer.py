@@ -1,6 +1,8 @@
 """`hoseq_morphologizer`. First spaCy's own tests of its morphologizer (spacy/tests/pipeline/test_morphologizer.py), for
 our factory; left out is test_label_smoothing, a setting that ours has not. Then what ours says of itself."""
 
+import itertools
+
 import numpy as np
 import pytest
 import spacy
@@ -257,3 +259,32 @@ def test_every_decision_is_the_sum_of_its_reasons():
     (component,) = inspected(nlp, [doc])
     rows = component.strongest["Case=Acc|Number=Sing|POS=NOUN"]
     assert rows[0].weight > 0 > rows[-1].weight and np.any(component.transitions)
+
+
+def test_probabilities_of_features_are_those_of_enumeration():
+    nlp = tiny.trained(4, objective="log_likelihood")
+    pipe = nlp.get_pipe(NAME)
+    docs = [Doc(nlp.vocab, words=["urbes", "magnam", "new"]), Doc(nlp.vocab), Doc(nlp.vocab, words=["videt"])]
+    found = pipe.feature_probabilities(docs, least=0.0)
+    labels = pipe.labels
+    for doc, of_tokens in zip(docs, found, strict=True):
+        assert len(of_tokens) == len(doc)
+        if not len(doc):
+            continue
+        _, potentials = pipe.potentials([doc])
+        scores, trans = potentials.scores.astype(float), potentials.trans
+        every = list(itertools.product(range(len(labels)), repeat=len(doc)))
+        weights = np.exp(
+            [
+                sum(scores[t, k] for t, k in enumerate(y)) + sum(trans[a, b] for a, b in itertools.pairwise(y))
+                for y in every
+            ]
+        )
+        for t, probabilities in enumerate(of_tokens):
+            names = {feature for label in labels for feature in label.split("|")}
+            for name in names:
+                expected = sum(w for y, w in zip(every, weights, strict=True) if name in labels[y[t]].split("|"))
+                assert probabilities[name] == pytest.approx(expected / weights.sum(), abs=1e-6)
+    assert list(found[0][0].values()) == sorted(found[0][0].values(), reverse=True)
+    (few,), (white,) = pipe.feature_probabilities(docs[:1], least=0.5), pipe.feature_probabilities([nlp("\n")])
+    assert few[0] == {name: p for name, p in found[0][0].items() if p >= 0.5} and white == [{}]

@@ -22,6 +22,7 @@ class Tuning(NamedTuple):
     table_cells: (node, label) pairs up to which a trie's children are looked up in a table, beyond by search.
     key_cells: of a table of all keys (token, node) by which weights are added up, beyond they are sorted.
     limit_cells: (neighbour, label, label) triples compared at once for limits of pruning.
+    limit_drift: by how much limits of earlier weights may be too high, on average, before they are made anew.
     bound_cells: (token, label) pairs compared at once to exclude labels.
     bound_candidates: candidates compared at once to exclude more of them.
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
@@ -56,6 +57,7 @@ class Tuning(NamedTuple):
     table_cells: int = 8_000_000
     key_cells: int = 16_000_000
     limit_cells: int = 200_000
+    limit_drift: float = 0.5
     bound_cells: int = 180_000
     bound_candidates: int = 100_000
     pair_cells: int = 1_000_000

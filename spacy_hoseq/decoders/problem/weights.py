@@ -30,6 +30,7 @@ class Weights:
         self._trie, self._node_weights = trie, node_weights
         self._prepared: Dict[Callable[[Weights], Any], Any] = {}
         self._permitting: Optional[Tuple[Mask, Weights]] = None
+        self._earlier: Dict[Callable[[Weights], Any], Any] = {}
 
     @property
     def n_labels(self) -> int:
@@ -74,6 +75,16 @@ class Weights:
         if make not in self._prepared:
             self._prepared.setdefault(make, make(self))  # of two threads that make it, one wins
         return cast(Prepared, self._prepared[make])
+
+    def follow(self, earlier: "Weights") -> "Weights":
+        """Itself. earlier: weights that differ little, as those before an update: what was prepared for them can be
+        adjusted."""
+        self._earlier = dict(earlier._prepared)
+        return self
+
+    def before(self, make: Callable[["Weights"], Prepared]) -> Optional[Prepared]:
+        """What `make` has made of the weights that these follow, if it has."""
+        return cast(Optional[Prepared], self._earlier.pop(make, None))
 
     def permitting(self, pairs: Mask) -> "Weights":
         """The same with transitions between some pairs of labels only. pairs (L, L) bool: the last one asked for is

@@ -8,19 +8,27 @@ some token, each in O(L^2), and kept: with weights that stay, as in prediction, 
 With weights that change, as in learning, a batch of N tokens needs at most N rows, 2 L^2 steps each, where decoding it
 without pruning takes N L^2.
 
+Weights that follow others (`Weights.follow`), as after each update of learning, keep the rows of those: with D the
+change of trans since the rows were made, they are too low by at most
+
+    max_a D[a, k] - min_a D[a, j]  +  max_b D[k, b] - min_b D[j, b]
+
+which is added. It costs O(L^2) once. When it has grown too large, rows are made anew.
+
 Rows are single precision, rounded upwards: a limit that is too high excludes fewer labels, never a wrong one.
 
 Checked against the formulas in tests/decoders/pruning/test_bounds.py.
 """
 
 from functools import cached_property
-from typing import NamedTuple, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints, distinct
 from ..problem import TUNING, Tuning, Weights
 
+ROUNDED = 1e-6  # relative: what a sum in single precision is off, and more
 LARGE = 1e18  # numbers up to which single precision will do
 
 
@@ -31,6 +39,23 @@ class Side(NamedTuple):
     instead: Floats
 
 
+class Drift(NamedTuple):
+    """What the change of trans adds at most to row j, column k of a table: up[k] + down[j]. (L,) each."""
+
+    up: Floats
+    down: Floats
+
+    def plus(self, other: "Drift") -> "Drift":
+        return Drift(self.up + other.up, self.down + other.down)
+
+    def added(self, rows: AnyFloats, labels: Ints) -> AnyFloats:
+        """rows (n, L): of these labels j."""
+        with np.errstate(all="ignore"):  # rows that were not asked for hold anything
+            sums: AnyFloats = rows + self.up.astype(rows.dtype)
+            sums += self.down.take(labels).astype(rows.dtype)[:, None]
+        return sums
+
+
 class Limits:
     """Limits of one set of weights (`weights.prepared(Limits)`), filled while they are used, perhaps by several threads
     at once. Patterns that fire at positions have no part in it."""
@@ -39,6 +64,26 @@ class Limits:
         self._weights, self._tuning = weights, tuning
         self.trans = weights.precise_trans  # (L, L)
         self._known = np.zeros(len(self.trans), bool)
+        self._start: Limits = self  # whose rows these are
+        self._drifts: Optional[Tuple[Drift, Drift, Drift]] = None  # of each table
+        earlier = weights.before(Limits)
+        if earlier is not None:
+            self._follow(earlier._start)
+
+    def _follow(self, start: "Limits") -> None:
+        """Use the rows of limits of earlier weights, if they are near enough."""
+        if not (start.are_finite and self.are_finite) or start._weights.has_patterns or self._weights.has_patterns:
+            return
+        change = self.trans - start.trans
+        rounding = ROUNDED * (1 + 2 * start._largest + max(change.max(initial=0), -change.min(initial=0)))
+        sides = []
+        for axis in (1, 0):  # the token after, the token before
+            up = np.maximum(change.max(axis=axis, initial=0), 0) + rounding
+            sides.append(Drift(up, np.maximum(-change.min(axis=axis, initial=0), 0)))
+        after, before = sides
+        both = before.plus(after)
+        if both.up.mean() + both.down.mean() <= self._tuning.limit_drift:
+            self._start, self._drifts = start, (both, after, before)
 
     @property
     def after(self) -> Floats:
@@ -52,21 +97,26 @@ class Limits:
 
     def everywhere(self, labels: Ints) -> AnyFloats:
         """What other labels can have over these. labels (n,): j. RETURNS (n, L)."""
-        self._make_rows(labels)
-        rows: AnyFloats = self._tables[0].take(labels, axis=0)
-        return rows
+        start = self._start
+        start._make_rows(labels)
+        rows: AnyFloats = start._tables[0].take(labels, axis=0)
+        return rows if self._drifts is None else self._drifts[0].added(rows, labels)
 
     def beside(self, labels: Ints, others: Ints, step: int) -> AnyFloats:
         """The part of it that one neighbour has: the token before (step -1: the first term) or the one after (1).
         labels, others (n,): j, k. RETURNS (n,)."""
-        self._make_rows(labels)
-        limits: AnyFloats = self._tables[step].reshape(-1).take(labels * len(self.trans) + others)
+        start = self._start
+        start._make_rows(labels)
+        limits: AnyFloats = start._tables[step].reshape(-1).take(labels * len(self.trans) + others)
+        if self._drifts is not None:
+            drift = self._drifts[step]
+            limits = limits + (drift.up.take(others) + drift.down.take(labels)).astype(limits.dtype)
         return limits
 
     def terms(self, step: int) -> AnyFloats:
         """The table that `beside` reads (L, L), [j, k]: only rows of labels that were asked for are filled."""
-        table: AnyFloats = self._tables[step]
-        return table
+        table: AnyFloats = self._start._tables[step]
+        return table if self._drifts is None else self._drifts[step].added(table, np.arange(len(table)))
 
     @cached_property
     def _earned(self) -> Tuple[Floats, Floats]:

@@ -36,6 +36,7 @@ COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns
 WEIGHTS = ("<f2", "<f4")
 EXTRA = {"keys": ("<u8",), "values": ("<u8",), "sets": ("<u1",)}  # all other arrays: NUMBERS
 NUMBERS = ("<i4",)
+EMPTY = 1 << 24  # columns that an array without weights may have
 UNFIT = "the parts of an array do not fit together"
 
 
@@ -157,7 +158,8 @@ class SparseTable(NamedTuple):
         n_columns = int(np.prod(self.shape[1:]))
         if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(self.values):
             raise ValueError(UNFIT)
-        if n_columns - 1 > np.iinfo(self.columns.dtype).max:  # a damaged shape, which may need all memory
+        largest = np.iinfo(self.columns.dtype).max if len(self.columns) else EMPTY  # (no bytes tell no type)
+        if n_columns - 1 > largest:  # a damaged shape, which may need all memory
             raise ValueError(UNFIT)
         rows = np.flatnonzero(self.counts)
         table = np.zeros((len(rows) + 1, n_columns), np.float64 if self.double else np.float32)

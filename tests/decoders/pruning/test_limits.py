@@ -7,10 +7,13 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.chain import viterbi
+from spacy_hoseq.decoders.problem import Potentials
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import limits as module
 from spacy_hoseq.decoders.pruning.limits import Limits
+from spacy_hoseq.decoders.pruning.pruned import pruned_checked
 
 from ...cases import Case
 from ...oracle import all_labellings, score_of
@@ -158,3 +161,53 @@ def test_threads_may_fill_the_same_limits():
             found = list(pool.map(limits.everywhere, asked))
         for labels, rows in zip(asked, found, strict=True):
             assert rows.tolist() == whole[labels].tolist()
+
+
+def changed(trans, rng, size):
+    return trans + size * rng.normal(size=trans.shape) * (rng.random(trans.shape) < 0.3)
+
+
+@pytest.mark.parametrize("size", [0.01, 0.1, 10.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_limits_that_follow_others_are_not_too_low(seed, size):
+    """Against the formula; and they are the earlier ones as long as weights change little."""
+    rng, n = np.random.default_rng(seed), 6
+    weights = Weights(rng.normal(size=(n, n)))
+    first = weights.prepared(Limits)
+    first.everywhere(np.array([0, 3]))
+    for _ in range(5):
+        weights = Weights(changed(weights.trans, rng, size)).follow(weights)
+        limits, trans = weights.prepared(Limits), weights.trans
+        before = np.maximum((trans[:, None, :] - trans[:, :, None]).max(axis=0), 0)  # [j, k]
+        after = np.maximum((trans[None, :, :] - trans[:, None, :]).max(axis=2), 0)
+        rows = np.arange(n)
+        assert (limits.everywhere(rows) >= before + after).all()
+        assert (limits.beside(rows.repeat(n), np.tile(rows, n), -1) >= before.ravel()).all()
+        assert (limits.beside(rows.repeat(n), np.tile(rows, n), 1) >= after.ravel()).all()
+        assert (limits.terms(-1) >= before).all() and (limits.terms(1) >= after).all()
+    if size != 0.1:
+        assert (limits._start is first) == (size == 0.01)
+    if size == 10.0:
+        assert limits.everywhere(rows) == pytest.approx(before + after, abs=0.01)
+
+
+@pytest.mark.parametrize("n_tokens", [40, 400])
+def test_decoding_with_weights_that_follow_others(n_tokens):
+    rng, n = np.random.default_rng(1), 12
+    weights, lengths = Weights(rng.normal(size=(n, n))), np.array([n_tokens // 2, n_tokens // 2])
+    for step in range(8):
+        if step:
+            weights = Weights(changed(weights.trans, rng, 0.05)).follow(weights)
+        scores = 2 * rng.normal(size=(n_tokens, n)).astype(np.float32)
+        potentials = Potentials(scores, weights, lengths)
+        expected = viterbi(scores, weights.trans, lengths).labels
+        assert np.array_equal(pruned_checked(potentials, TUNING._replace(short_tokens=100)), expected)
+
+
+def test_forbidden_transitions_and_patterns_follow_nothing():
+    trans = np.zeros((3, 3))
+    trans[0, 1] = -np.inf
+    earlier, free = Weights(trans), Weights(np.zeros((3, 3)))
+    for first, second in ((earlier, Weights(trans)), (free, Weights(trans)), (earlier, Weights(np.zeros((3, 3))))):
+        known = first.prepared(Limits)
+        assert second.follow(first).prepared(Limits)._start is not known

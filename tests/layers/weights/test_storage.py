@@ -22,7 +22,7 @@ from spacy_hoseq.layers.weights.storage import (
     unpack_keys,
     write_layer,
 )
-from spacy_hoseq.learning.parameter import UsedRows
+from spacy_hoseq.learning.parameter import Parameter, UsedRows
 
 RNG = np.random.default_rng(5)
 ARRAYS = {  # with the types that there may be
@@ -285,3 +285,12 @@ def test_messages_without_a_number_are_of_the_first_format():
     for data in (b"hello", srsly.msgpack_dumps([1]), srsly.msgpack_dumps({"format": "new"}), written(tables=[])):
         with pytest.raises(ValueError, match=r"\[HS050\].*\"one\""):
             read_layer(data, "one", MADE_FOR)
+
+
+@pytest.mark.parametrize("n_columns", [1, 256, 257, 70_000])
+def test_tables_without_weights(n_columns):
+    table = Parameter("x", np.zeros((3, n_columns), np.float32)).finished_cells(averaged=False)
+    used = SparseTable.unpacked(SparseTable.of(table).packed()).used()
+    assert used.shape == (3, n_columns) and not len(used.rows)
+    with pytest.raises(ValueError):
+        SparseTable.unpacked({**SparseTable.of(table).packed(), "shape": [3, 1 << 40]}).used()
