@@ -13,7 +13,7 @@ best one has a chunk that reaches beyond it; its alternatives are the k best lab
 exact probability given the gold labels around.
 """
 
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -22,11 +22,14 @@ from thinc.api import Config
 from ..arrays import AnyInts
 from ..chunks import OUTSIDE, TagTable
 from ..decoders import k_best, posterior_of
+from ..inspection.accounts import Account
 from .folds import trained_without
 from .judgement import Judgement, continues, judged
+from .reasons import reasons
 from .variation import variants
 
 SPANS = "spans."  # begins the name of a span group where that of an attribute could stand
+EXPLAINED = 500  # findings
 Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
 
 
@@ -45,7 +48,8 @@ class Finding(NamedTuple):
     gold: what is annotated in the region, with its probability as of `Alternative`. alternatives: the k best others.
     doubt: of the unit by which it was found, in nats; p, p_given: of its gold label. gap: log of p(best labelling) /
     p(gold labelling) of the sentence. variants: labels of the same word between the same neighbours in the corpus, with
-    their counts, if there are several.
+    their counts, if there are several. why: what the model that has not seen the text says for another label, or
+    against the annotated chunk.
     """
 
     doc: int
@@ -61,6 +65,7 @@ class Finding(NamedTuple):
     p_given: float
     gap: float
     variants: Dict[str, int]
+    why: Optional[Account] = None
 
 
 class Judged(NamedTuple):
@@ -83,12 +88,12 @@ def find_errors(
         for fold in trained_without(config, docs, n_folds, seed=seed)
         for judgement in judged(fold.nlp, fold.examples)
     ]
-    return ranked(parts, n=n, k=k)
+    return ranked(parts, n=n, k=k, with_reasons=True)
 
 
-def ranked(parts: Sequence[Judged], *, n: int, k: int) -> List[Finding]:
+def ranked(parts: Sequence[Judged], *, n: int, k: int, with_reasons: bool = False) -> List[Finding]:
     """The n likeliest errors of judged parts of a corpus, of those that are likelier than not. Ties: in the order of
-    the parts."""
+    the parts. with_reasons: the first EXPLAINED with `why`, which takes some hundredths of a second each."""
     doubts = np.concatenate([np.zeros(0), *(part.judgement.doubts for part in parts)])
     sizes = [len(part.judgement.first) for part in parts]
     ends = np.cumsum(sizes)
@@ -103,7 +108,9 @@ def ranked(parts: Sequence[Judged], *, n: int, k: int) -> List[Finding]:
         region = region_of(parts[i].judgement, unit)
         if reported[i].isdisjoint(range(*region)):
             reported[i].update(range(*region))
-            findings.append(_finding(parts[i], unit, region, k, contexts[i]))
+            finding = _finding(parts[i], unit, region, k, contexts[i])
+            explained = with_reasons and len(findings) < EXPLAINED
+            findings.append(finding._replace(why=_reasons(parts[i].judgement, unit, region)) if explained else finding)
     return findings
 
 
@@ -151,6 +158,15 @@ def _finding(part: Judged, unit: int, region: Tuple[int, int], k: int, contexts:
         gap=float(judgement.gaps[sequence]),
         variants=varying[0] if varying else {},
     )
+
+
+def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Optional[Account]:
+    """Of the annotated chunk, or, outside of all, of the one that the model finds."""
+    word, size = int(judgement.first[unit]), int(judgement.sizes[unit])
+    best = judgement.reading.best[slice(*region)]
+    found = [*spans_in(judgement, word, judgement.gold[word : word + size]), *spans_in(judgement, region[0], best)]
+    placed = [(judgement.reading.token(a)[1], judgement.reading.token(b - 1)[1] + 1, name) for a, b, name in found]
+    return reasons(judgement, word, placed)
 
 
 def labellings(

@@ -1,6 +1,6 @@
 """Are probabilities right? Numbers that say so, of predictions with a probability each, and of whole distributions."""
 
-from typing import NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from ..arrays import AnyInts, Floats, Ints, Mask
 
 BINS = 15
+POINTS = 50  # of a curve
 
 
 class Reliability(NamedTuple):
@@ -43,7 +44,8 @@ class Quality(NamedTuple):
     """Of the probabilities of N labels. n: how many. ece, ece_equal_mass: of the predicted labels, with bins of equal
     width and of equal mass. brier: mean over labels of the summed squared differences to 0 and 1. log_loss: mean of
     -log p(gold label), in nats. area: under the risk-coverage curve, the mean share of errors among the surest
-    predictions (Geifman & El-Yaniv 2017). reliability: with bins of equal mass."""
+    predictions (Geifman & El-Yaniv 2017). reliability: with bins of equal mass. curve: that of risk and coverage, as
+    (share of the surest predictions, share of errors among them), POINTS of them."""
 
     n: int
     ece: float
@@ -52,6 +54,7 @@ class Quality(NamedTuple):
     log_loss: float
     area: float
     reliability: Reliability
+    curve: List[Tuple[float, float]]
 
 
 LEAST = 1e-12  # a probability that is smaller counts as this one
@@ -64,9 +67,17 @@ def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
     brier = float(((p**2).sum(axis=1) - 2 * of_gold + 1).mean()) if len(gold) else 0.0
     masses = reliability(of_predicted, right, equal_mass=True)
     log_loss = float(-np.log(np.maximum(of_gold, LEAST)).mean()) if len(gold) else 0.0
-    area = risk_coverage(of_predicted, right)
-    ece = reliability(of_predicted, right).error
-    return Quality(len(gold), ece, masses.error, brier, log_loss, 0.0 if not len(area) else float(area.mean()), masses)
+    risks = risk_coverage(of_predicted, right)
+    ece, area = reliability(of_predicted, right).error, float(risks.mean()) if len(risks) else 0.0
+    return Quality(len(gold), ece, masses.error, brier, log_loss, area, masses, curve_of(of_predicted, right))
+
+
+def curve_of(confidence: Floats, right: Mask) -> List[Tuple[float, float]]:
+    """As of `Quality`; nothing of no predictions."""
+    if not len(confidence):
+        return []
+    at = np.arange(1, POINTS + 1) / POINTS
+    return list(zip(at.tolist(), risk_coverage(confidence, right, at).tolist(), strict=True))
 
 
 def risk_coverage(confidence: Floats, right: Mask, at: Optional[Floats] = None) -> Floats:

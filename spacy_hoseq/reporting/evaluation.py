@@ -13,12 +13,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..arrays import Floats, Mask
 from ..components.structured import StructuredComponent
 from ..curation.findings import Judged, ranked
 from ..curation.judgement import Judgement, exact_components, judge
 from ..inspection import quality, reliability
-from ..inspection.measures import risk_coverage
+from ..inspection.measures import curve_of, risk_coverage
 from .findings import shown_finding
 from .places import Place, place_of
 from .scores import (
@@ -39,7 +38,6 @@ from .scores import (
 from .significance import Difference, Discordance, f_score, mcnemar, paired_bootstrap
 
 MOST = 20  # examples, texts of a list
-POINTS = 50  # of a curve
 
 
 class Calibration(NamedTuple):
@@ -164,7 +162,6 @@ def _of_tokens(judgement: Judgement) -> Calibration:
     known = np.flatnonzero(judgement.gold >= 0)
     nodes, best, gold = judgement.reading.posterior.nodes[known], judgement.reading.best[known], judgement.gold[known]
     values = quality(nodes, gold, best)
-    curve = _curve(nodes[np.arange(len(best)), best], gold == best)
     bins = values.reliability
     return Calibration(
         values.ece,
@@ -175,7 +172,7 @@ def _of_tokens(judgement: Judgement) -> Calibration:
         bins.expected.tolist(),
         bins.observed.tolist(),
         bins.counts.tolist(),
-        curve,
+        values.curve,
     )
 
 
@@ -201,15 +198,8 @@ def _of_spans(judgement: Judgement, docs: Sequence[Doc], gold: Sequence[Items]) 
         bins.expected.tolist(),
         bins.observed.tolist(),
         bins.counts.tolist(),
-        _curve(probabilities, hits),
+        curve_of(probabilities, hits),
     )
-
-
-def _curve(p: Floats, right: Mask) -> List[Tuple[float, float]]:
-    if not len(p):
-        return []
-    at = np.arange(1, POINTS + 1) / POINTS
-    return list(zip(at.tolist(), risk_coverage(p, right, at).tolist(), strict=True))
 
 
 def _uncertain(judgement: Judgement) -> List[Uncertain]:

@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterator, List, Sequence
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..curation.findings import Alternative, Finding
+from ..inspection.accounts import as_data
 from .pages import rendered
 from .sentence import shown
 
@@ -16,9 +17,9 @@ MOST = 700.0  # nats, of which exp is a number
 
 def findings_page(docs: Sequence[Doc], findings: Sequence[Finding], *, title: str = "Likely annotation errors") -> str:
     """RETURNS (str): a page of HTML that needs no network. docs: of the corpus."""
-    return rendered(
-        "findings.html.jinja", title=title, findings=[shown_finding(docs[one.doc], one) for one in findings]
-    )
+    rows = [shown_finding(docs[one.doc], one) for one in findings]
+    reasons = [_why(docs[one.doc], one) for one in findings]
+    return rendered("findings.html.jinja", title=title, findings=rows, reasons=reasons if any(reasons) else [])
 
 
 def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
@@ -26,7 +27,7 @@ def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
     words = [shown(token.text) for token in doc]
     start, end = finding.sentence
     return {
-        **finding._asdict(),
+        **{name: value for name, value in finding._asdict().items() if name != "why"},
         "before": words[start : finding.first],
         "words": words[finding.first : finding.end],
         "after": words[finding.end : end],
@@ -34,6 +35,15 @@ def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
         "alternatives": [{"text": text_of(doc, other), "p": other.p} for other in finding.alternatives],
         "ratio": math.exp(min(finding.gap, MOST)),
     }
+
+
+def _why(doc: Doc, finding: Finding) -> Any:
+    """What the page of reasons shows of a decision."""
+    if finding.why is None:
+        return None
+    data = as_data(finding.why)
+    at = {i: shown(doc[i].text) for i in range(*finding.sentence)}
+    return {**data, "component": finding.component, "text": doc[data["first"] : data["end"]].text, "at": at}
 
 
 def text_of(doc: Doc, alternative: Alternative) -> str:
@@ -71,7 +81,7 @@ def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterat
                 {"id": str(i), "text": f"{text_of(doc, choice)} {choice.p:.3f}"} for i, choice in enumerate(choices)
             ],
             "meta": {"doc": finding.doc, "first": finding.first, "doubt": round(finding.doubt, 2)},
-            "finding": finding._asdict(),
+            "finding": {name: value for name, value in finding._asdict().items() if name != "why"},
         }
 
 

@@ -1,9 +1,9 @@
 """Are probabilities right? Expected against observed, in bins of probability."""
 
 from html import escape
-from typing import List
+from typing import Any, Dict, List
 
-from ..inspection.measures import Reliability, reliability
+from ..inspection.measures import Quality, Reliability, reliability
 from .pages import rendered
 from .sentence import shown
 
@@ -49,14 +49,17 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
     )
 
 
-def draw_calibration(before: Reliability, after: Reliability, *, title: str) -> str:
-    """RETURNS (str): SVG. A dot for each bin: how probable its predictions are, and the share of them that is right; on
-    the diagonal both are the same."""
-    lines = []
-    for name, colour, of in (("before", "#c0392b", before), ("after", BLUE, after)):
+def draw_calibration(before: Quality, after: Quality, *, title: str) -> str:
+    """RETURNS (str): SVG. Left, a dot for each bin: how probable its predictions are, and the share of them that is
+    right; on the diagonal both are the same. Right, the share of errors among the surest predictions."""
+    lines: List[Dict[str, Any]] = []
+    for name, colour, quality in (("before", "#c0392b", before), ("after", BLUE, after)):
+        of = quality.reliability
         filled = of.counts > 0
         points = zip(
             of.expected[filled].tolist(), of.observed[filled].tolist(), of.counts[filled].tolist(), strict=True
         )
-        lines.append({"name": name, "colour": colour, "error": of.error, "points": list(points)})
-    return rendered("calibration.svg.jinja", title=title, lines=lines) + "\n"
+        known = {"name": name, "colour": colour, "error": of.error, "area": quality.area, "curve": quality.curve}
+        lines.append({**known, "points": list(points)})
+    top = max([risk for line in lines for _, risk in line["curve"]], default=0.0) or 1.0
+    return rendered("calibration.svg.jinja", title=title, lines=lines, top=top) + "\n"

@@ -1,13 +1,15 @@
 """Findings and reports in a real browser: opened, filtered, read by keys, on a phone, in large numbers."""
 
 import pytest
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 
-from spacy_hoseq.curation.findings import Alternative, Finding
+from spacy_hoseq.curation.findings import Alternative, Finding, Judged, ranked
+from spacy_hoseq.curation.judgement import judged
 from spacy_hoseq.reporting.findings import findings_page
 from spacy_hoseq.reporting.report import as_page, report
 
-from ..components import helpers
+from ..components import chunker_helpers, helpers
 from ..reporting.test_report import examples
 
 pytestmark = pytest.mark.long
@@ -38,6 +40,35 @@ def test_a_finding_opens_by_mouse_and_keys(browse):
     assert "A (annotated)" in first.text and "0.0100" in first.text and "nothing" in first.text
     second.find_element("css selector", "button").send_keys(Keys.ENTER)
     assert "0.0100" in second.text
+
+
+def test_a_finding_has_the_reasons_of_the_model(browse):
+    nlp = chunker_helpers.trained("marginals", 8)
+    examples = chunker_helpers.examples_of(nlp)
+    judgements = list(judged(nlp, [Example(eg.predicted, mistaken(eg.reference)) for eg in examples]))
+    numbers = list(range(len(examples)))
+    made = ranked([Judged(one, numbers) for one in judgements], n=20, k=2, with_reasons=True)
+    assert {one.component for one in made if one.why} == {"hoseq_tagger", "hoseq_chunker"}
+    for one in made:
+        if one.why is not None:
+            why = one.why.why
+            assert sum(term.value for term in why.terms) == pytest.approx(why.difference, abs=1e-3)
+    driver = browse(findings_page([eg.reference for eg in examples], made))
+    for row in rows(driver)[:3]:
+        row.find_element("css selector", "button").click()
+    panels = driver.find_elements("css selector", ".panel")
+    assert len(panels) == 3 and all("What it could be" in panel.text for panel in panels)
+    rows(driver)[0].find_element("css selector", "li > button").click()
+    assert len(driver.find_elements("css selector", ".panel")) == 2
+
+
+def mistaken(doc):
+    """With another tag at its first word, and chunks of the other type."""
+    copy = doc.copy()
+    copy[0].tag_ = "V" if copy[0].tag_ != "V" else "N"
+    spans = [Span(copy, s.start, s.end, "VP" if s.label_ == "NP" else "NP") for s in doc.spans["chunks"]]
+    copy.spans["chunks"] = spans
+    return copy
 
 
 def test_findings_are_filtered(browse):

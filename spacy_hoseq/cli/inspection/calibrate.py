@@ -52,7 +52,7 @@ def calibrate_cli(
         if picture:
             picture.mkdir(parents=True, exist_ok=True)
             for name, one in found.items():
-                svg = draw_calibration(one.before.reliability, one.after.reliability, title=f"Probabilities of {name}")
+                svg = draw_calibration(one.before, one.after, title=f"Probabilities of {name}")
                 (picture / f"{name}.svg").write_text(svg, encoding="utf8")
     except (OSError, ValueError) as error:
         msg.fail("Nothing written", str(error), exits=1)
