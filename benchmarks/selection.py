@@ -35,10 +35,10 @@ THRESHOLD = 0.05
 STRATEGIES: Dict[str, Dict[str, Any]] = {
     "random": {},
     "entropy": {"by": "entropy"},
-    "partial": {"by": "entropy", "partial": True},
-    "entropy, not diverse": {"by": "entropy", "diverse": False},
     "margin": {"by": "margin"},
     "confidence": {"by": "confidence"},
+    "entropy, not diverse": {"by": "entropy", "diverse": False},
+    "partial": {"by": "entropy", "partial": True},
 }
 ALWAYS = ("random", "entropy")  # the others: on the first corpus only
 FEWER = {"partial": 5}  # seeds, of others 3
@@ -59,7 +59,7 @@ def main(
     todo = [(name, seed, strategy) for seed in range(seeds) for name in parts for strategy in ALWAYS]
     others = [strategy for strategy in STRATEGIES if strategy not in ALWAYS]
     first = next(iter(parts))
-    todo += [(first, seed, name) for name in others for seed in range(min(FEWER.get(name, 3), seeds))]
+    todo += [(first, seed, name) for seed in range(seeds) for name in others if seed < FEWER.get(name, 3)]
     done = {(row["corpus"], row["seed"], row["strategy"]) for row in rows}
     for name, seed, strategy in [one for one in todo if one not in done]:
         train, test = map(Path, parts[name])
