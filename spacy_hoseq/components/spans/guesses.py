@@ -48,7 +48,8 @@ def found_chunks(
     begins[np.cumsum(lengths) - lengths] = True
     first, end, types = tags.chunks(found.labels, begins)
     nodes = found.nodes if with_marginals else None
-    return chunks_by_doc(docs, Chunks(first, end, types), found.segments(first, end - first), nodes)
+    sizes = end - first
+    return chunks_by_doc(docs, Chunks(first, end, types), found.factors(first, sizes).product(sizes), nodes)
 
 
 def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats, nodes: Optional[AnyFloats]) -> List[FoundChunks]:
