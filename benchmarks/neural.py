@@ -210,7 +210,7 @@ def publish(rows: List[Dict[str, Any]], page: Optional[Path]) -> None:
         for each in [each for each in systems_of(name) if each in found]:
             row, scores = found[each], found[each]["scores"]
             best = max(score for pair in scores for score in pair if score is not None)
-            last = [f"{score:.2f}" for score in scores[-1]]
+            last = ["-" if score is None else f"{score:.2f}" for score in scores[-1]]
             cells.append((f"{name}: {each}", *last, f"{best:.2f}", str(len(scores)), f"{row['seconds']:.0f} s"))
             if "speed" in row and theirs is not None:
                 spent = row["speed"]["seconds"]
