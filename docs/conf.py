@@ -65,6 +65,7 @@ CONTENTS = {
         "measurements/index",
         "measurements/performance",
         "measurements/sizes",
+        "measurements/morphology",
         "measurements/handwriting",
         "measurements/organisations",
         "measurements/chinese",

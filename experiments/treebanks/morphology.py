@@ -84,9 +84,9 @@ def trained(work: Path, changes: List[str], parts: Dict[str, List[Doc]], epochs:
         ),
         **srsly.read_json(work / "model" / "timings.json"),
     }
-    for part, docs in parts.items():
+    for part in parts:
         if part != "train":
-            result[part] = accuracy(nlp, docs)
+            result[part] = accuracy(nlp, list(DocBin().from_disk(work / f"{part}.spacy").get_docs(nlp.vocab)))
     return result
 
 
