@@ -71,6 +71,7 @@ CONTENTS = {
         "measurements/chinese",
         "measurements/chunking",
         "measurements/inference",
+        "measurements/pipelines",
         "measurements/settings",
         "measurements/neural",
         "measurements/clusters",

@@ -1,0 +1,49 @@
+"""Others beside the pipelines of the package: what of it needs none of them."""
+
+import sys
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc, DocBin, Span
+
+from ...repository import ROOT, script
+
+
+@pytest.fixture(scope="module")
+def peers():
+    """It imports its neighbour."""
+    folder = str(ROOT / "experiments" / "released")
+    had = "measure" in sys.modules
+    sys.path.insert(0, folder)
+    yield script("released/peers")
+    sys.path.remove(folder)
+    if not had:
+        sys.modules.pop("measure", None)
+
+
+def test_chunks_become_entities(peers, tmp_path):
+    doc = Doc(spacy.blank("en").vocab, words=["The", "dog", "barks"])
+    doc.spans["chunks"] = [Span(doc, 0, 2, "NP"), Span(doc, 2, 3, "VP")]
+    DocBin(docs=[doc]).to_disk(tmp_path / "chunks.spacy")
+    peers.entities(tmp_path / "chunks.spacy", tmp_path / "entities.spacy")
+    (made,) = DocBin().from_disk(tmp_path / "entities.spacy").get_docs(doc.vocab)
+    assert [(e.start, e.end, e.label_) for e in made.ents] == [(0, 2, "NP"), (2, 3, "VP")]
+
+
+def test_page(peers, tmp_path):
+    rows = [
+        peers.row("words, raw text", "dev", "ours", 0.95),
+        peers.row("seconds of new text", "dev", "ours", 1.234),
+        peers.row("words a second", "dev", "ours", 12345.6),
+    ]
+    srsly.write_json(tmp_path / "rows.json", rows)
+    page = tmp_path / "page.md"
+    page.write_text(f"# Before\n{peers.BEGIN}\nold\n{peers.END}\nAfter.\n")
+    peers.page(page, [tmp_path / "rows.json"])
+    text = page.read_text()
+    assert text.startswith("# Before\n") and text.endswith("After.\n") and "old" not in text
+    assert [line.split(" | ")[-1].strip(" |") for line in text.split("\n")[4:7]] == ["1.23 s", "12,346", "95.00"]
+    page.write_text("no marks")
+    with pytest.raises(SystemExit, match="there are no marks"):
+        peers.page(page, [tmp_path / "rows.json"])
