@@ -17,7 +17,7 @@ HEADER = ("text", "tokens", "sentences F", "words F", "tags", "tags, new words",
 def main(
     pipeline: Path,
     sources: Path,
-    measured: List[str] = typer.Argument(..., help="NAME=METRICS.json of measure.py, the first for meta.json"),
+    measured: List[str] = typer.Argument(..., help="NAME=METRICS.json of measure_text.py, the first for meta.json"),
 ) -> None:
     about, meta = srsly.read_json(sources), srsly.read_json(pipeline / "meta.json")
     texts = {name: srsly.read_json(path) for name, _, path in (part.partition("=") for part in measured)}

@@ -7,7 +7,7 @@
     python peers.py chinese MODEL PKUSEG UDPIPE DEV.spacy OUTPUT.json
     python peers.py page PAGE.md ENGLISH.json CHINESE.json
 
-Sentences and words are measured from raw text by measure.py; chunks on gold words. Needs spacy-pkuseg 1.0.2,
+Sentences and words are measured from raw text by measure_text.py; chunks on gold words. Needs spacy-pkuseg 1.0.2,
 ufal.udpipe 1.4.0.1 and jieba 0.42.1.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 import spacy
 import srsly
 import typer
-from measure import Text, copies, from_raw_text, raw_texts, scores_of
+from measure_text import Text, copies, from_raw_text, raw_texts, scores_of
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example

@@ -51,8 +51,11 @@ CALLS = [(folder, *called) for (folder, _), command in COMMANDS.items() for call
 @cache
 def command_of(name):
     """What reads the script's arguments."""
+    module = script(name)
+    if hasattr(module, "app"):
+        return get_command(module.app)
     app, settings = typer.Typer(), {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(context_settings=settings if name in MORE_ARGUMENTS else {})(script(name).main)
+    app.command(context_settings=settings if name in MORE_ARGUMENTS else {})(module.main)
     return get_command(app)
 
 
@@ -114,7 +117,10 @@ def test_what_a_command_depends_on_was_made_before(folder, name):
 @pytest.mark.parametrize("name", sorted({name for _, name, _ in CALLS} - set(NO_TYPER)))
 def test_arguments_are_those_of_the_script(name):
     for _, _, arguments in (called for called in CALLS if called[1] == name):
-        context = command_of(name).make_context(name, list(arguments))
+        command = command_of(name)
+        if commands := getattr(command, "commands", None):
+            command, arguments = commands[arguments[0]], arguments[1:]
+        context = command.make_context(name, list(arguments))
         assert name in MORE_ARGUMENTS or not context.args
 
 

@@ -14,12 +14,12 @@ from ...repository import ROOT, script
 def peers():
     """It imports its neighbour."""
     folder = str(ROOT / "experiments" / "released")
-    had = "measure" in sys.modules
+    had = "measure_text" in sys.modules
     sys.path.insert(0, folder)
     yield script("released/peers")
     sys.path.remove(folder)
     if not had:
-        sys.modules.pop("measure", None)
+        sys.modules.pop("measure_text", None)
 
 
 def test_chunks_become_entities(peers, tmp_path):

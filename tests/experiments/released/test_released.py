@@ -33,7 +33,7 @@ def cut(words):
 
 
 def test_raw_text():
-    measure = script("released/measure")
+    measure = script("released/measure_text")
     gold = docs(spacy.blank("zh").vocab)
     (text,) = measure.raw_texts(gold, 10, unspaced=True)
     assert text.text == "我们喝。iPhone X茶。"
@@ -44,7 +44,7 @@ def test_raw_text():
 
 def test_words_and_sentences_are_aligned_by_characters():
     """我们|喝|。 is right but for 喝。 in one, and one sentence of three is there if all is one."""
-    measure = script("released/measure")
+    measure = script("released/measure_text")
     texts = measure.raw_texts(docs(spacy.blank("zh").vocab)[:1], 1, unspaced=True)
     found = measure.from_raw_text(cut([2, 2, 6, 1, 1]), texts, {"我们", "喝", "。", "X"})
     assert found["words"] == pytest.approx({"p": 3 / 4, "r": 3 / 5, "f": 6 / 9})

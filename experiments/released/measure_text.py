@@ -1,6 +1,6 @@
 """Measure a pipeline from raw text as the CoNLL 2018 shared task does: sentences, words and tags, by their characters.
 
-    python experiments/released/measure.py MODEL TRAIN.spacy DEV.spacy OUTPUT.json [--unspaced] [--texts 10]
+    python experiments/released/measure_text.py MODEL TRAIN.spacy DEV.spacy OUTPUT.json [--unspaced] [--texts 10]
 
 Raw text is made of the words of the corpus, `--texts` Docs in one; `--unspaced` writes them without spaces, but for one
 between two of letters or digits. A word, or sentence, is right if both its ends are; a tag, if its word is, too. On
