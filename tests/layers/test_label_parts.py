@@ -84,6 +84,20 @@ def test_parts_of_tags():
     assert [part.name for part in of_label] == ["Case=Gen", "POS=ADJ", "whole Case=Gen|POS=ADJ"]
 
 
+def test_parts_of_no_kind_have_no_pairs():
+    """Their gradient is 0 whatever labels are beside one another: without agreement features have no pairs."""
+    of_labels = morphological_parts(agreement=False)(LABELS, np.full(L, 2))
+    parts = LabelParts.of(of_labels)
+    gradient = parts.pairs_back(np.ones((L, L)))
+    earlier, later = np.divmod(gradient.cells, len(parts.names))
+    kind_of = {part.name: part.kind for of_label in of_labels for part in of_label}
+    every = itertools.product(kind_of, repeat=2)
+    assert kind_of["Case=Gen"] == "" and kind_of["POS=NOUN"] != ""
+    assert {(parts.names[q], parts.names[p]) for q, p in zip(earlier, later, strict=True)} == {
+        (q, p) for q, p in every if kind_of[q] == kind_of[p] != ""
+    }
+
+
 def plain_scores(model, docs):
     """Emissions (N, L) and transitions (L, L), from the definition."""
     names, inner = names_in(model), np.concatenate(model.layers[0].layers[0].predict(docs)).astype(np.float64)
