@@ -49,7 +49,9 @@ def run(*arguments):
 def start(*arguments, **environment):
     command = [sys.executable, "-m", "spacy", "hoseq", "apply", *map(str, arguments)]
     pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
-    return subprocess.Popen(command, env={**os.environ, **environment}, **pipes)
+    # a shell that starts us in the background lets us, and what we start, ignore SIGINT
+    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    return subprocess.Popen(command, env={**os.environ, **environment}, preexec_fn=listen, **pipes)
 
 
 def files(folder):
