@@ -18,6 +18,7 @@ import numpy as np
 
 from ...arrays import Labels
 from ..problem import TUNING, NoPath, Potentials, Tuning, make_layout, packed_scores, ranges
+from .arrivals import Arrivals
 from .pieces import distances
 from .viterbi import unpack_paths, way_back, way_forward
 
@@ -26,7 +27,7 @@ def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional
     """The labels of one sequence of a chain. RETURNS (T,) int32, or None if pieces do not agree. Time O(T L^2), memory
     O(T)."""
     scores, allowed, precise = potentials.scores, potentials.allowed, potentials.weights.precise_trans
-    end = len(scores)
+    arriving, end = Arrivals(precise, tuning), len(scores)
     firsts = np.arange(0, end, tuning.piece_tokens)
     labels: List[Labels] = []
     agreed: List[Labels] = []  # the label of the first token of each next piece
@@ -39,7 +40,7 @@ def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional
         tokens, start = ranges(left, sizes), np.cumsum(sizes) - sizes
         layout = make_layout(sizes, len(tokens))
         packed = packed_scores(scores, allowed, layout, tokens)
-        history = way_forward(packed, precise, layout, 0, len(layout.size_at_t), None, tuning)
+        history = way_forward(packed, arriving, layout, 0, len(layout.size_at_t), None)
         best_packed, best = np.zeros(len(tokens), np.int32), np.zeros(len(sizes))
         way_back(history, precise, layout, 0, np.zeros(0, np.int32), best_packed, best)
         try:

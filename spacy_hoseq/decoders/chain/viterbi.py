@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Mask
 from ..problem import TUNING, Layout, NoPath, Paths, Tuning, check_scores, make_layout, packed_scores
+from .arrivals import Arrivals
 
 
 def viterbi(
@@ -46,15 +47,16 @@ def viterbi(
         return Paths(np.array(path.labels, np.int32), np.array([path.score]))
     emissions = packed_scores(scores, allowed, layout)  # (L, N)
     precise: Floats = trans.astype(np.float64)
+    arriving = Arrivals(precise, tuning)
     labels = np.zeros(len(scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     blocks = list(layout.blocks(scores.shape[1], tuning.history_cells))
     entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
-        entries.append(way_forward(emissions, precise, layout, first, last, entries[-1], tuning)[-1])
+        entries.append(way_forward(emissions, arriving, layout, first, last, entries[-1])[-1])
     following = np.zeros(0, np.int32)  # labels at t + 1
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
-        history = way_forward(emissions, precise, layout, first, last, entry, tuning)
+        history = way_forward(emissions, arriving, layout, first, last, entry)
         following = way_back(history, precise, layout, first, following, labels, best)
     return unpack_paths(labels, best, layout)
 
@@ -91,34 +93,15 @@ def best_path(emissions: Floats, turned: Floats) -> Optional[BestPath]:
     return None if score == -np.inf else BestPath(labels[::-1], score)
 
 
-def max_plus(v: Floats, trans: Floats, tuning: Tuning = TUNING) -> Floats:
-    """max_a (v[a, n] + trans[a, y]). v (L, n). RETURNS (L, n)."""
-    if trans.size * v.shape[1] <= tuning.step_cells:  # one call on a cube is then cheaper than 2 L calls
-        cube: Floats = (v[:, None, :] + trans[:, :, None]).max(axis=0)
-        return cube
-    result: Floats = v[0] + trans[0][:, None]  # (L, n)
-    candidate = np.empty_like(result)
-    for a in range(1, len(trans)):
-        np.add(v[a], trans[a][:, None], out=candidate)
-        np.maximum(result, candidate, out=result)
-    return result
-
-
 def way_forward(
-    emissions: Floats,
-    trans: Floats,
-    layout: Layout,
-    first: int,
-    last: int,
-    entry: Optional[Floats],
-    tuning: Tuning,
+    emissions: Floats, arriving: Arrivals, layout: Layout, first: int, last: int, entry: Optional[Floats]
 ) -> List[Floats]:
     """V_t (L, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
     history = []
     v = entry
     for t in range(first, last):
         here = emissions[:, layout.step(t)]  # (L, n)
-        v = here if v is None else max_plus(v[:, : here.shape[1]], trans, tuning) + here
+        v = here if v is None else arriving(v[:, : here.shape[1]]) + here
         history.append(v)
     return history
 

@@ -29,7 +29,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..chain import max_plus
+from ..chain import Arrivals
 from ..problem import (
     TUNING,
     Fired,
@@ -133,6 +133,7 @@ class _Walk:
         self.trie, self.layout, self.tuning = trie, layout, tuning
         self.emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self.trans, self.bonus = weights.precise_trans, tables.bonus
+        self.arriving = Arrivals(self.trans, tuning)
         self.gain, self.all_gain = tables.gain, tables.all_gain
         self.children, self.first_child, self.has_child = tables.children, tables.first_child, tables.has_child
         self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
@@ -159,7 +160,7 @@ class _Walk:
         levels: List[Seen] = []
         singles = emissions
         if before is not None:
-            singles = max_plus(before.singles[:, :n], self.trans, self.tuning) + emissions
+            singles = self.arriving(before.singles[:, :n]) + emissions
             levels = self._look_at(t, before, singles, emissions)
         self.value[single_keys] = singles
         self.longest[single_keys] = np.arange(n_labels)[:, None]

@@ -24,7 +24,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import Errors
-from ..chain import max_plus
+from ..chain import Arrivals
 from ..problem import (
     TUNING,
     Layout,
@@ -134,6 +134,7 @@ class _Lattice:
         self.layout, self.n_labels, self.tuning = layout, weights.n_labels, tuning
         self.emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self.trans, self.bonus = weights.precise_trans, rows.bonus
+        self.arriving = Arrivals(self.trans, tuning)
         self.row, self.label, self.parent = self.trie.preorder.row, rows.label, rows.parent
         self.ending, self.starts, self.first, self.end = rows.ending, rows.starts, rows.first, rows.end
         self.extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
@@ -155,7 +156,7 @@ class _Lattice:
                 previous = v
                 continue
             previous = previous[:, :n]
-            v[:n_labels] = max_plus(previous[:n_labels], self.trans, self.tuning) + emissions
+            v[:n_labels] = self.arriving(previous[:n_labels]) + emissions
             deep = v[n_labels:]
             np.take(previous, self.parent[n_labels:], axis=0, out=deep, mode="clip")
             deep += self.bonus

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from spacy_hoseq.decoders.chain.viterbi import max_plus, viterbi
+from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
@@ -51,19 +51,8 @@ def test_all_labels_equal_gives_label_zero(labels_of):
     assert labels_of(Case(np.zeros((7, 5)), np.zeros((5, 5)), np.array([3, 4])).potentials()).tolist() == [0] * 7
 
 
-@pytest.mark.parametrize("n_columns", [1, 32, 33, 200])
-@pytest.mark.parametrize("cells", [0, 10**9])
-def test_max_plus_is_its_formula(n_columns, cells):
-    """Few columns and many go different ways."""
-    rng = np.random.default_rng(n_columns)
-    v, trans = rng.normal(size=(6, n_columns)), rng.normal(size=(6, 6))
-    trans[2, 4] = -np.inf
-    expected = [[max(v[a, n] + trans[a, y] for a in range(6)) for n in range(n_columns)] for y in range(6)]
-    assert max_plus(v, trans, Tuning(step_cells=cells)).tolist() == expected
-
-
 def test_many_sequences_at_once_as_one_by_one():
-    """More than 32 sequences take the other way through `max_plus`."""
+    """More than 32 sequences take another way through `Arrivals`."""
     rng = np.random.default_rng(5)
     lengths = rng.integers(1, 9, 100)
     scores, trans = rng.integers(-2, 3, (lengths.sum(), 4)).astype(float), rng.integers(-1, 2, (4, 4)).astype(float)

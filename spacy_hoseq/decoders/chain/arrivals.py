@@ -1,0 +1,99 @@
+"""One step of a chain in the max-plus semiring:
+
+    arriving(y) = max_a (V(a) + trans[a, y])
+
+Hard constraints forbid most pairs of labels: after an inner label of a kind there is only that kind. Labels that the
+same labels may precede share a block of the table, and only what is permitted is added up: the same sums, so the same
+result to the last bit. Checked against all pairs in tests/decoders/chain/test_arrivals.py.
+"""
+
+from typing import List, NamedTuple, Optional
+
+import numpy as np
+
+from ...arrays import Floats, Ints, Mask
+from ..problem import TUNING, Tuning
+
+FEW = 4  # labels before a label, up to which each label is looked at by itself
+COLUMN_COST = 5  # of one column more, in labels
+MANY_BLOCKS = 8  # from which on the calls cost more than what they save
+
+
+class Table(NamedTuple):
+    """trans (A, B), and turned (B, A): the same."""
+
+    trans: Floats
+    turned: Floats
+
+    @classmethod
+    def of(cls, trans: Floats) -> "Table":
+        return cls(np.ascontiguousarray(trans), np.ascontiguousarray(trans.T))
+
+
+class Block(NamedTuple):
+    """earlier (A,), later (B,): label ids. table (A, B): all pairs of them."""
+
+    earlier: Ints
+    later: Ints
+    table: Table
+
+
+class Few(NamedTuple):
+    """later (M,): labels with few before them. earlier (K, M): those, the last ones with -inf in trans (K, M, 1)."""
+
+    later: Ints
+    earlier: Ints
+    trans: Floats
+
+
+class Arrivals:
+    """trans (L, L) float64, the earlier label first; -inf forbids. `tuning.step_cells` decides how it is computed."""
+
+    def __init__(self, trans: Floats, tuning: Tuning = TUNING) -> None:
+        self.table, self.tuning = Table.of(trans), tuning
+        self.blocks: List[Block] = []
+        self.few: Optional[Few] = None
+        permitted = trans > -np.inf
+        if permitted.mean() < 0.5:
+            self._group(trans, permitted)
+
+    def _group(self, trans: Floats, permitted: Mask) -> None:
+        before, kind = np.unique(permitted.T, axis=0, return_inverse=True)  # (G, L): sets of earlier labels
+        sizes, kind = before.sum(axis=1), kind.reshape(-1)
+        large = np.flatnonzero(sizes > FEW)
+        if len(large) > MANY_BLOCKS:
+            return
+        for group in large.tolist():
+            earlier, later = np.flatnonzero(before[group]), np.flatnonzero(kind == group)
+            self.blocks.append(Block(earlier, later, Table.of(trans[np.ix_(earlier, later)])))
+        later = np.flatnonzero(sizes[kind] <= FEW)
+        earlier = np.argsort(~permitted[:, later], axis=0, kind="stable")[:FEW]
+        self.few = Few(later, earlier, trans[earlier, later][:, :, None])
+
+    def __call__(self, v: Floats) -> Floats:
+        """v (L, n). RETURNS (L, n)."""
+        if self.few is None:
+            return max_plus(v, self.table, self.tuning)
+        result = np.empty(v.shape)
+        for earlier, later, table in self.blocks:
+            result[later] = max_plus(v.take(earlier, 0), table, self.tuning)
+        later, sources, trans = self.few
+        result[later] = np.maximum.reduce(v.take(sources, 0) + trans, axis=0)  # (K, M, n)
+        return result
+
+
+def max_plus(v: Floats, table: Table, tuning: Tuning = TUNING) -> Floats:
+    """max_a (v[a, n] + trans[a, y]). v (A, n), table of (A, B). RETURNS (B, n)."""
+    trans, turned = table
+    if v.shape[1] * COLUMN_COST <= len(trans):  # few columns: the labels are what lies side by side
+        largest: Floats = np.maximum.reduce(np.ascontiguousarray(v.T)[:, None, :] + turned, axis=2).T
+        return largest
+    if trans.size * v.shape[1] <= tuning.step_cells:  # one call on a cube is then cheaper than 2 A calls
+        cube: Floats = np.maximum.reduce(v[:, None, :] + trans[:, :, None], axis=0)
+        return cube
+    result: Floats = v[0] + trans[0][:, None]  # (B, n)
+    candidate = np.empty_like(result)
+    for a in range(1, len(trans)):
+        np.add(v[a], trans[a][:, None], out=candidate)
+        np.maximum(result, candidate, out=result)
+    return result

@@ -1,0 +1,51 @@
+"""One step of a chain, in blocks of labels that the same labels may precede, against all pairs."""
+
+import numpy as np
+import pytest
+
+from spacy_hoseq.decoders.chain import Arrivals
+from spacy_hoseq.decoders.problem import Tuning
+
+
+def words(n_kinds):
+    """Pairs of labels that may follow each other: B, I, E, S of each kind."""
+    labels = [(place, kind) for kind in range(n_kinds) for place in "BIES"]
+    follows = {"B": "IE", "I": "IE", "E": "BS", "S": "BS"}
+    return np.array([
+        [later in follows[place] and (later in "BS" or kind == other) for later, other in labels]
+        for place, kind in labels
+    ])  # fmt: skip
+
+
+def tables(rng):
+    yield "everything", np.ones((7, 7), bool)
+    yield "words of one kind", words(1)
+    yield "words of six kinds", words(6)
+    yield "nothing before some, nothing after others", words(6) & (np.arange(24) % 5 > 0) & (np.arange(24) > 3)[:, None]
+    yield "three sets apart", np.arange(24)[:, None] % 3 == np.arange(24) % 3
+    yield "each label its own", rng.random((40, 40)) < 0.3
+    yield "one pair less", np.arange(36).reshape(6, 6) != 16
+    yield "nothing", np.zeros((3, 3), bool)
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 2, 5, 40, 200])
+@pytest.mark.parametrize("step_cells", [1, 100, 500_000])
+def test_every_block_is_the_maximum_over_all_earlier_labels(n_columns, step_cells):
+    rng = np.random.default_rng(n_columns)
+    for name, permitted in tables(rng):
+        n_labels = len(permitted)
+        trans = np.where(permitted, rng.normal(size=permitted.shape), -np.inf)
+        v = rng.normal(size=(n_labels, n_columns))
+        v[rng.random(v.shape) < 0.2] = -np.inf
+        expected = np.array([
+            [max(v[a, n] + trans[a, y] for a in range(n_labels)) for n in range(n_columns)] for y in range(n_labels)
+        ]).reshape(n_labels, n_columns)  # fmt: skip
+        arriving = Arrivals(trans, Tuning(step_cells=step_cells))(v)
+        assert np.array_equal(arriving, expected), name
+
+
+def test_forbidden_pairs_are_not_computed():
+    trans = np.where(words(20), 0.0, -np.inf)  # 80 labels: 40 follow 40, and 40 follow 2
+    arrivals = Arrivals(trans)
+    assert sum(block.table.trans.size for block in arrivals.blocks) == 40 * 40
+    assert arrivals.few is not None and arrivals.few.trans.size <= 4 * 40
