@@ -18,6 +18,7 @@ from ..features.upstream_templates import UPSTREAM
 from ..layers.emissions.flat import flat_scores
 from ..layers.label_parts import is_of_parts, parts_in
 from ..layers.listening.listener import MarginalListener
+from ..layers.weights.row_sums import add_rows
 from ..layers.weights.shim import weights_of
 from .reading import Words
 
@@ -93,8 +94,9 @@ def _sparse(layer: Any, text: Words, words: Sequence[int]) -> Iterator[Feature]:
         keys = extractor.keys_between(columns, word, word + 1)[:, 0]
         rows = index.lookup(keys).tolist()
         for template, row, key in zip(extractor.templates, rows, keys.tolist(), strict=True):
-            if row < len(table) - 1 and table[row].any():
-                yield names.feature(template.parts, word, table[row].astype(np.float64))._replace(key=key)
+            (weights,) = add_rows(table, np.full((1, 1), row))
+            if row < len(table) - 1 and weights.any():
+                yield names.feature(template.parts, word, weights.astype(np.float64))._replace(key=key)
 
 
 def _marginal(layer: Any, text: Words, words: Sequence[int]) -> Iterator[Feature]:

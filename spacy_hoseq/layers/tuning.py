@@ -2,10 +2,13 @@
 
 from typing import NamedTuple
 
+from ..learning.parameter import MANY_COLUMNS
+
 
 class Tuning(NamedTuple):
     """Sizes that decide how fast layers are, and how much memory they take; none changes what comes out.
 
+    many_columns: of a table of features, from which on it is learnt cell by cell.
     part_tokens: whose scores of parts are added up together to those of labels.
     key_tokens: whose keys are made and looked up together.
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
@@ -23,6 +26,7 @@ class Tuning(NamedTuple):
         remembered (`listening/short_text.py`).
     """
 
+    many_columns: int = MANY_COLUMNS
     part_tokens: int = 128
     key_tokens: int = 32_768
     sum_tokens: int = 1_024

@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyFloats, AnyInts, Ints, Mask
 from ..errors import Errors
-from .gradients import CellGradient, Gradient, summed
+from .cell_table import CellTable
+from .gradients import CellGradient, Gradient, added_cells, summed
 from .sparse_state import TouchedCells, TouchedRows
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
+MANY_COLUMNS = 128  # of a table of features from which on it is learnt cell by cell
 
 
 @runtime_checkable
@@ -63,6 +65,18 @@ class UsedCells(NamedTuple):
     cells: Ints
     values: AnyFloats
 
+    def dense(self) -> AnyFloats:
+        """RETURNS (R, C) or (R,)."""
+        every = np.zeros(self.shape, self.values.dtype)
+        every.reshape(-1)[self.cells] = self.values
+        return every
+
+    def rounded(self) -> "UsedCells":
+        """To what half precision can hold."""
+        rounded = to_storage(self.values)
+        left = np.flatnonzero(rounded != 0)
+        return UsedCells(self.shape, self.cells.take(left), rounded.take(left).astype(self.values.dtype))
+
     def rows(self) -> UsedRows:
         n_columns = int(np.prod(self.shape[1:]))
         row, column = np.divmod(self.cells, max(1, n_columns))
@@ -71,6 +85,9 @@ class UsedCells(NamedTuple):
         room = np.zeros((len(used) + 1, *self.shape[1:]), self.values.dtype)
         room.reshape(-1)[(np.cumsum(begins) - 1) * n_columns + column] = self.values
         return UsedRows(self.shape, used, room[:-1], room)
+
+
+Used = Union[UsedRows, UsedCells]
 
 
 class Parameter:
@@ -86,26 +103,30 @@ class Parameter:
     m_i = (1 - 4 / (i + 3)) m_{i-1} + 4 / (i + 3) w_i: the polynomial-decay averaging (eta = 3) of Shamir & Zhang (2013,
     section 4), in which the first iterates are soon forgotten.
 
-    name (str): for messages. values (R, C) or (R,): starting weights, those that were loaded as the rows in use: an
-    array of all is made when something asks for it, as learning does and prediction with sparse features does not.
+    name (str): for messages. values (R, C) or (R,): starting weights, those that were loaded as the rows or cells in
+    use: an array of all is made when something asks for it, as learning does and prediction with sparse features does
+    not. A layer that learns by `summands` needs no such array for many columns.
     nonnegative (bool): project onto w >= 0 after every step (Qian & Liu, "Experiments").
     resumed (bool): the weights were learnt before, and the rule's memory is gone. block_rows (int): rows that are
-    averaged and rounded together.
+    averaged and rounded together. many_columns (int): from which on `summands` are cells.
     """
 
     def __init__(
         self,
         name: str,
-        values: Union[AnyFloats, UsedRows],
+        values: Union[AnyFloats, Used],
         *,
         nonnegative: bool = False,
         resumed: bool = False,
         block_rows: int = BLOCK_ROWS,
+        many_columns: int = MANY_COLUMNS,
     ) -> None:
         self.name, self.nonnegative, self.resumed = name, nonnegative, resumed
-        self._block_rows = block_rows
-        self._loaded = values if isinstance(values, UsedRows) else None
-        self._values = None if isinstance(values, UsedRows) else values
+        self._block_rows, self._many_columns = block_rows, many_columns
+        is_loaded = isinstance(values, (UsedRows, UsedCells))
+        self._loaded: Optional[Used] = values if is_loaded else None  # type: ignore[assignment]
+        self._values = None if is_loaded else values
+        self._table: Optional[CellTable] = None  # weights, sums and the rule's memory, in place of arrays of them
         self.shape = values.shape
         self.n_updates = 0
         self._weight = 0  # C_T
@@ -122,11 +143,14 @@ class Parameter:
         loaded = self._loaded  # (which another thread may be taking, too)
         if loaded is not None:
             self._values, self._loaded = loaded.dense(), None
+        table = self._table
+        if table is not None:
+            return self._cells_now(table).dense()
         return self._values  # type: ignore[return-value]  # one of both is there
 
     @values.setter
     def values(self, values: AnyFloats) -> None:
-        self._values, self._loaded = values, None
+        self._values, self._loaded, self._table = values, None, None
         self._used, self._cells = np.ones(self.shape[0], bool), None
         self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
 
@@ -135,14 +159,61 @@ class Parameter:
 
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
         """
+        if self._table is not None and all(isinstance(gradient, CellGradient) for gradient in gradients):
+            self._update_cells(rule, self._table, gradients)
+        else:
+            self._update_rows(rule, gradients)
+        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
+        self.n_updates += 1
+        self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
+
+    def summands(self, rule: Optional[UpdateRule]) -> "Union[AnyFloats, CellTable]":
+        """The weights as they are now, for layers that add up rows and whose gradients are of cells: those of many
+        columns cell by cell, if the rule permits it."""
+        begins = self._table is None and self._touched is None and len(self.shape) == 2
+        if begins and self.n_columns >= self._many_columns and rule is not None and getattr(rule, "is_sparse", False):
+            used = self._loaded
+            used = UsedRows(self.shape, np.arange(self.shape[0]), self.values) if used is None else used
+            cells = used if isinstance(used, UsedCells) else used.cells()
+            start = rule.start((1,), cells.values.dtype, resumed=self.resumed)
+            self._table = CellTable.of(self.shape, cells.cells, cells.values, (0.0, 0.0, float(start[0])))
+            self._values = self._loaded = None
+        return self.values if self._table is None else self._table
+
+    def _update_cells(self, rule: UpdateRule, table: CellTable, gradients: Sequence[Gradient]) -> None:
+        if len(gradients) != 1:
+            parts = [(np.zeros(0, np.intp), np.zeros(0, table.dtype)), *gradients]
+            cells, of_cells = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+            gradients = [added_cells(cells, of_cells)]
+        ((cells, gradient),) = gradients
+        self._check(gradient)
+        places = table.touch(np.asarray(cells, np.intp))
+        values, sums, memory = table.fields
+        values[places], sums[places], memory[places] = self._stepped(
+            rule, gradient, *(numbers.take(places) for numbers in table.fields)
+        )
+
+    def _check(self, gradient: AnyFloats) -> None:
+        if not np.isfinite(gradient).all():
+            raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
+
+    def _stepped(
+        self, rule: UpdateRule, gradient: AnyFloats, old: AnyFloats, sums: AnyFloats, memory: AnyFloats
+    ) -> Tuple[AnyFloats, AnyFloats, AnyFloats]:
+        """Some weights after an update, their sums, the rule's memory."""
+        new, memory = rule.step(old, gradient, memory)
+        if self.nonnegative:
+            new = np.maximum(new, 0)
+        new = new.astype(old.dtype)
+        return new, sums + float(self._weight) * (new - old), memory
+
+    def _update_rows(self, rule: UpdateRule, gradients: Sequence[Gradient]) -> None:
         if self._touched is None:
             self._touched = self._begin(rule)
         touched = self._touched
-        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
         change = summed(gradients, self.values, by_cells=getattr(rule, "is_sparse", False))
         at, gradient = change
-        if not np.isfinite(gradient).all():
-            raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
+        self._check(gradient)
         values, sums, memory = self.values, touched.sums, touched.memory
         if isinstance(change, CellGradient):
             row, column = np.divmod(change.cells, max(1, self.n_columns))
@@ -153,29 +224,29 @@ class Parameter:
             self._cells = None if len(at) else self._cells
         self._used[row] = True
         old, old_sums = values[at], sums[place]
-        new, memory[place] = rule.step(old, gradient, memory[place])
-        if self.nonnegative:
-            new = np.maximum(new, 0)
-        new = new.astype(values.dtype)
+        new, sums[place], memory[place] = self._stepped(rule, gradient, old, old_sums, memory[place])
         if self._cells is not None and isinstance(change, CellGradient):
             self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
-        sums[place] = old_sums + float(self._weight) * (new - old)
         values[at] = new
-        self.n_updates += 1
-        self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
     def _begin(self, rule: UpdateRule) -> TouchedRows:
-        loaded = self._loaded
+        loaded, table = self._loaded, self._table
         self.values = np.ascontiguousarray(self.values)
         if loaded is None:
             self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
             begun = np.flatnonzero(self.values)
         else:  # (all others are 0, and need not be looked at)
+            begun = (loaded if isinstance(loaded, UsedCells) else loaded.cells()).cells
             self._used = np.zeros(self.shape[0], bool)
-            self._used[loaded.rows] = True
-            begun = loaded.cells().cells
+            self._used[begun // max(1, self.n_columns)] = True
         self._cells = TouchedCells(begun)
-        return TouchedRows(self.values.shape, self.values.dtype, rule.start, resumed=self.resumed)
+        touched = TouchedRows(self.values.shape, self.values.dtype, rule.start, resumed=self.resumed)
+        if table is not None:
+            for cells, places in table.cells():
+                touched.begin_at(cells, *(numbers.take(places) for numbers in table.fields[1:]))
+                self._used[cells // self.n_columns] = True
+                self._cells.add(cells)
+        return touched
 
     @property
     def n_columns(self) -> int:
@@ -184,11 +255,23 @@ class Parameter:
 
     def average(self) -> AnyFloats:
         """Mean of the weights over all updates; the weights themselves before the first."""
+        if self._table is not None:
+            return self._cells_now(self._table, averaged=True).dense()
         return self._mean_of_rows(np.arange(self.shape[0]))
 
     def _mean_of_rows(self, rows: AnyInts) -> AnyFloats:
         values: AnyFloats = self.values.take(rows, axis=0)
         return values if self._touched is None else self._mean(values, self._touched.sums_of_rows(rows))
+
+    def _cells_now(self, table: CellTable, *, averaged: bool = False) -> UsedCells:
+        """Weights or their means that are not 0."""
+        parts = [(np.zeros(0, np.intp), np.zeros(0, table.dtype))]
+        for cells, places in table.cells():
+            values = table.fields[0].take(places)
+            values = self._mean(values, table.fields[1].take(places)) if averaged else values
+            used = np.flatnonzero(values)
+            parts.append((cells.take(used), values.take(used).astype(table.dtype, copy=False)))
+        return UsedCells(self.shape, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _mean(self, values: AnyFloats, sums: AnyFloats) -> AnyFloats:
         """Of some weights."""
@@ -214,7 +297,7 @@ class Parameter:
         """The same, less rows that are zero."""
         if averaged not in self._finished_rows:
             used = self._loaded
-            if used is None and self._cells is not None:
+            if isinstance(used, UsedCells) or (used is None and (self._cells or self._table) is not None):
                 used = self.finished_cells(averaged=averaged).rows()
             self._finished_rows[averaged] = self._rounded_rows(averaged) if used is None else used
         return self._finished_rows[averaged]
@@ -222,13 +305,23 @@ class Parameter:
     def finished_cells(self, *, averaged: bool) -> UsedCells:
         """The same, less cells that are zero."""
         if averaged not in self._finished_cells:
-            touched = self._cells
-            if touched is None:
+            touched, table = self._cells, self._table
+            if isinstance(self._loaded, UsedCells):
+                used = self._loaded
+            elif table is not None:
+                used = self._cells_now(table, averaged=averaged)
+                used = used if self.resumed and not self.n_updates else used.rounded()
+            elif touched is None:
                 used = self.finished_rows(averaged=averaged).cells()
             else:
                 used = self._rounded_cells(touched.all(), averaged)
             self._finished_cells[averaged] = used
         return self._finished_cells[averaged]
+
+    def finished_summands(self, *, averaged: bool) -> Used:
+        """The same as cells if it was learnt or loaded as such, else as rows: the same object until the next update."""
+        by_cells = self._table is not None or isinstance(self._loaded, UsedCells)
+        return self.finished_cells(averaged=averaged) if by_cells else self.finished_rows(averaged=averaged)
 
     def _rounded_rows(self, averaged: bool) -> UsedRows:
         as_read = self.resumed and not self.n_updates
@@ -253,9 +346,7 @@ class Parameter:
         values = self.values.reshape(-1).take(cells)
         if averaged and self._touched is not None:
             values = self._mean(values, self._touched.sums_of(*np.divmod(cells, max(1, self.n_columns))))
-        rounded = to_storage(values)
-        left = np.flatnonzero(rounded != 0)
-        return UsedCells(self.shape, cells.take(left), rounded.take(left).astype(self.values.dtype))
+        return UsedCells(self.shape, cells, values).rounded()
 
 
 def to_storage(weights: AnyFloats) -> NDArray[Any]:

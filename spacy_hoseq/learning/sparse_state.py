@@ -42,6 +42,13 @@ class TouchedRows:
             self._n_touched, places = last, self._place_of.take(rows)
         return places
 
+    def begin_at(self, cells: Ints, sums: AnyFloats, memory: AnyFloats) -> None:
+        """Cells that updates have touched before. cells, sums, memory (n,)."""
+        n_columns = int(np.prod(self.sums.shape[1:]))
+        row, column = np.divmod(cells, n_columns)
+        places = self.touch(row) * n_columns + column
+        self.sums.reshape(-1)[places], self.memory.reshape(-1)[places] = sums, memory
+
     def sums_of(self, rows: AnyInts, columns: AnyInts) -> AnyFloats:
         """Of some cells, 0 where nothing was touched. rows, columns (n,). RETURNS (n,)."""
         places = self._place_of.take(rows)

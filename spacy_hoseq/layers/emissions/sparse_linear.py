@@ -15,9 +15,9 @@ from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ...features.sequences import names_and_lengths
 from ...features.templates import Template, parse_templates
 from ...learning.gradients import Gradient, added_cells, are_few
-from ...learning.parameter import Parameter, UsedRows
+from ...learning.parameter import Parameter, Used, UsedRows
 from ..tuning import TUNING, Tuning
-from ..weights.row_sums import add_rows, sum_rows
+from ..weights.row_sums import Term, add_rows, sum_rows
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
 from .flat import Emissions, FlatScores, forward_by_doc, no_backprop
@@ -89,7 +89,7 @@ class Features:
             self._known, self._cache, self._cached_bytes = known, {}, 0
         return self._index
 
-    def used(self, known: Dict[str, Any], whole: UsedRows) -> UsedFeatures:
+    def used(self, known: Dict[str, Any], whole: Used) -> UsedFeatures:
         """What predicts. whole: finished weights, which never change."""
         used = self._used
         if used is None or used.known is not known or used.whole is not whole:
@@ -141,7 +141,8 @@ def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Float
         n_rows = model.attrs["features"].index(shim.extra).n_rows
         n_labels = model.get_dim("nO")  # the last row stands for "no feature"
         zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), np.zeros((0, n_labels), np.float32))
-        shim.set(Parameter("table", zeros))
+        many_columns = model.attrs["features"].tuning.many_columns
+        shim.set(Parameter("table", zeros, many_columns=many_columns))
 
 
 def prepare(model: Emissions) -> None:
@@ -192,7 +193,7 @@ def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
         raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
     if not is_train or not any(map(len, docs)):
         return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs)
-    table = shim.values("table", is_train=True)
+    table = shim.summands("table")
     index: Index = features.index(shim.extra)
     rows, lengths = features.training_rows(shim.extra, docs)
     drop = model.attrs["dropout_rate"]
@@ -254,7 +255,7 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     for start in range(0, columns.n_tokens, block_tokens):
         stop = min(start + block_tokens, columns.n_tokens)
         places = columns.positions[start:stop]
-        terms = [(of_words, rows.take(places + offset)) for offset, of_words in of_one_word.items()]
+        terms: List[Term] = [(of_words, rows.take(places + offset)) for offset, of_words in of_one_word.items()]
         if extractor.of_more:
             of_more = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
             terms += [(table, some) for some in of_more]

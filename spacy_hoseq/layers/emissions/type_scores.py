@@ -15,7 +15,7 @@ from ...features.extract import Columns, FeatureExtractor
 from ...features.growing_table import GrowingTable
 from ...features.index import Index
 from ..tuning import TUNING, Tuning
-from ..weights.row_sums import add_rows
+from ..weights.row_sums import Summands, add_rows
 
 
 class OfTypes(NamedTuple):
@@ -36,10 +36,10 @@ class TypeScores:
         """Word types."""
         return len(self._kept)
 
-    def of(self, extractor: FeatureExtractor, index: Index, table: Floats32, columns: Columns) -> OfTypes:
+    def of(self, extractor: FeatureExtractor, index: Index, table: Summands, columns: Columns) -> OfTypes:
         """Of the words of a batch. table (F + 1, L): finished weights, which never change."""
         places, n_labels = list(extractor.of_one_word), table.shape[1]
-        most = self._tuning.score_bytes // (table.itemsize * n_labels * max(1, len(places)))
+        most = self._tuning.score_bytes // (table.dtype.itemsize * n_labels * max(1, len(places)))
         kept, made_from = self._kept, (table, columns.numbering)
         if not kept.serves(made_from, most):
             nothing = np.zeros((0, len(places), n_labels), table.dtype)
@@ -57,7 +57,7 @@ class TypeScores:
 def _scores(
     extractor: FeatureExtractor,
     index: Index,
-    table: Floats32,
+    table: Summands,
     columns: Columns,
     types: Rows,
     of_one_word: List[List[int]],

@@ -1,29 +1,48 @@
 """The features that prediction needs: those with a weight that is not zero, which often are less than half."""
 
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ...arrays import AnyFloats
+from ...arrays import Ints
 from ...features.index import ExactIndex, HashedIndex, Index, SomeRows
-from ...learning.parameter import UsedRows
+from ...learning.cell_table import CellTable
+from ...learning.parameter import Used, UsedCells
+from ..weights.row_sums import Summands
 
 
 class UsedFeatures(NamedTuple):
     """rows: key -> row of `table` (U + 1, L), whose last row is that of no feature. known, whole: what they are of."""
 
     rows: Index
-    table: AnyFloats
+    table: Summands
     known: Dict[str, Any]
-    whole: UsedRows
+    whole: Used
 
     @classmethod
-    def of(cls, known: Dict[str, Any], whole: UsedRows, index: Optional[Index] = None) -> "UsedFeatures":
+    def of(cls, known: Dict[str, Any], whole: Used, index: Optional[Index] = None) -> "UsedFeatures":
         """known: what a layer saves of its features, "keys" (F,) or "hash_rows". whole: of a table (F + 1, L).
         index: of all features, if it is there: while weights change, that takes less than making another."""
         if "hash_rows" in known:
-            return cls(HashedIndex(known["hash_rows"]), whole.dense(), known, whole)
-        n_used = int(np.searchsorted(whole.rows, whole.shape[0] - 1))
-        rows = whole.rows[:n_used]
+            return cls(HashedIndex(known["hash_rows"]), _every(whole), known, whole)
+        rows, table = _some(whole)
         chosen = ExactIndex(known["keys"][rows]) if index is None else SomeRows(index, rows)
-        return cls(chosen, whole.ended() if n_used == len(whole.rows) else whole.values, known, whole)
+        return cls(chosen, table, known, whole)
+
+
+def _every(whole: Used) -> Summands:
+    return CellTable.of(*whole) if isinstance(whole, UsedCells) else whole.dense()
+
+
+def _some(whole: Used) -> Tuple[Ints, Summands]:
+    """RETURNS rows (U,) that are not zero, and a table of them (U + 1, L)."""
+    n_features = whole.shape[0] - 1
+    if isinstance(whole, UsedCells):
+        row, column = np.divmod(whole.cells, whole.shape[1])
+        begins = np.diff(row, prepend=-1) != 0
+        rows = row[begins]
+        rows = rows[: np.searchsorted(rows, n_features)]
+        cells = (np.cumsum(begins) - 1) * whole.shape[1] + column
+        return rows, CellTable.of((len(rows) + 1, whole.shape[1]), cells, whole.values)
+    rows = whole.rows[: np.searchsorted(whole.rows, n_features)]
+    return rows, whole.ended() if len(rows) == len(whole.rows) else whole.values

@@ -21,7 +21,7 @@ from ...features.keys import Keys
 from ...features.label_templates import label_values
 from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
-from ...learning.parameter import UsedRows
+from ...learning.parameter import UsedCells, UsedRows
 from ..weights.storage import pack_extra, read_layer, write_layer
 from .features import LocalFeatures
 from .scores import BatchScores, stack_weights
@@ -242,7 +242,7 @@ class ClassifiersShim(Shim):
             got, expected = f"{name} of order {order}", f"{name} of order {self._order}"
             raise ValueError(Errors.HS051.format(name=name, got=got, expected=expected))
         try:
-            tables = {int(visible): table for visible, table in saved.tables.items()}
+            tables = {int(v): used.rows() if isinstance(used, UsedCells) else used for v, used in saved.tables.items()}
             problem = classifiers_problem(tables, extra, self._groups, self._n_groups)
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error

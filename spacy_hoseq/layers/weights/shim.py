@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from thinc.api import Model
 from thinc.shims import Shim
 
 from ...errors import Errors
+from ...learning.cell_table import CellTable
 from ...learning.gradients import Gradient
-from ...learning.parameter import Parameter, UpdateRule, UsedRows
+from ...learning.parameter import Parameter, UpdateRule, Used
 from .storage import pack_extra, read_layer, write_layer
 
 Averaging = Literal[True, False, "late"]  # which mean of the weights predicts (learning/parameter.py); False = the last
@@ -65,9 +66,14 @@ class WeightsShim(Shim):
         parameter = self._known(name)
         return parameter.values if is_train else parameter.finished(averaged=bool(self._averaged))
 
-    def used_rows(self, name: str) -> UsedRows:
-        """Finished weights, less rows that are zero: the same object until they change. RAISES ValueError [HS052]."""
-        return self._known(name).finished_rows(averaged=bool(self._averaged))
+    def summands(self, name: str) -> Union[NDArray[Any], CellTable]:
+        """Raw weights to learn on, whose rows are added up (`Parameter.summands`). RAISES ValueError [HS052]."""
+        return self._known(name).summands(self._rule)
+
+    def used_rows(self, name: str) -> Used:
+        """Finished weights, less rows that are zero, or less all cells that are: the same object until they change.
+        RAISES ValueError [HS052]."""
+        return self._known(name).finished_summands(averaged=bool(self._averaged))
 
     def _known(self, name: str) -> Parameter:
         if name not in self.parameters:

@@ -29,13 +29,14 @@ from numpy.typing import NDArray
 
 from ...arrays import Keys
 from ...errors import Errors
-from ...learning.parameter import UsedCells, UsedRows, to_storage
+from ...learning.parameter import MANY_COLUMNS, Used, UsedCells, UsedRows, to_storage
 
 FORMAT = 3
 COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns
 WEIGHTS = ("<f2", "<f4")
 EXTRA = {"keys": ("<u8",), "values": ("<u8",), "sets": ("<u1",)}  # all other arrays: NUMBERS
 NUMBERS = ("<i4",)
+FEW = 4  # weights are read as cells if at most one in so many of a row is not zero
 EMPTY = 1 << 24  # columns that an array without weights may have
 UNFIT = "the parts of an array do not fit together"
 
@@ -45,7 +46,7 @@ class Saved(NamedTuple):
 
     made_for: Dict[str, Any]
     settings: Dict[str, Any]
-    tables: Dict[str, UsedRows]
+    tables: Dict[str, Used]
     extra: Dict[str, Any]
 
 
@@ -153,8 +154,8 @@ class SparseTable(NamedTuple):
         packed = {name: pack_array(part) for name, part in parts.items()}
         return {"shape": list(self.shape), "double": self.double, **packed}
 
-    def used(self) -> UsedRows:
-        """RAISES ValueError, IndexError: the parts do not fit together."""
+    def used(self) -> Used:
+        """As rows, or as cells if few are used. RAISES ValueError, IndexError: the parts do not fit together."""
         n_columns = int(np.prod(self.shape[1:]))
         if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(self.values):
             raise ValueError(UNFIT)
@@ -162,6 +163,13 @@ class SparseTable(NamedTuple):
         if n_columns - 1 > largest:  # a damaged shape, which may need all memory
             raise ValueError(UNFIT)
         rows = np.flatnonzero(self.counts)
+        if n_columns >= MANY_COLUMNS and 0 < FEW * len(self.values) <= len(rows) * n_columns and self.rows is None:
+            if self.columns.max(initial=0) >= n_columns:
+                raise ValueError(UNFIT)
+            cells = np.repeat(rows * n_columns, self.counts[rows]) + self.columns
+            order = np.argsort(cells, kind="stable")  # (they are in order already, if nothing is damaged)
+            values = self.values.take(order).astype(np.float64 if self.double else np.float32)
+            return UsedCells(self.shape, cells.take(order), values)
         table = np.zeros((len(rows) + 1, n_columns), np.float64 if self.double else np.float32)
         table[np.repeat(np.arange(len(rows)), self.counts[rows]), self.columns] = self.values
         room, shape = table.reshape(len(rows) + 1, *self.shape[1:]), self.shape
