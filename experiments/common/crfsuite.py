@@ -1,6 +1,6 @@
-"""Train and measure CRFsuite with the templates of a config, to compare with. Writes the JSON of measure.py.
+"""Train and measure CRFsuite with the templates of a config, to compare with. Writes what side_by_side.py reads.
 
-    python experiments/common/crfsuite.py CONFIG TRAIN.spacy TEST.spacy OUTPUT.json [--algorithm ap]
+    python experiments/common/crfsuite.py CONFIG TRAIN.spacy TEST.spacy FOLDER [--algorithm ap]
 
 Features are the keys that this package computes of the same templates, so both systems see the same. Needs
 python-crfsuite (`pip install spacy-hoseq[bench]`); without it nothing is written.
@@ -10,7 +10,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import List, Tuple
+from typing import Any, Dict, List, Tuple
 
 import spacy
 import srsly
@@ -52,23 +52,28 @@ def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "
             guessed = [tagger.tag(features) for features in features_of(extractor, testing)]
             times.append(time.perf_counter() - start)
     known = {token.text for doc, _ in training for token in doc}
-    pairs = [(g, t, w.text) for tags, (doc, gold) in zip(guessed, testing, strict=True)
-             for g, t, w in zip(tags, gold, doc, strict=True)]  # fmt: skip
-    right = [guess == tag for guess, tag, _ in pairs]
-    unknown = [guess == tag for guess, tag, word in pairs if word not in known]
-    result = {
-        "tokens": len(pairs),
-        "accuracy": sum(right) / len(right),
-        "unknown_words": len(unknown),
-        "unknown_accuracy": sum(unknown) / max(1, len(unknown)),
-        "correct": "".join("01"[ok] for ok in right),
-        "tokens_per_second": len(pairs) / statistics.median(times),
-        "training_seconds": seconds,
-        "model_bytes": model_bytes,
+    right = [[guess == tag for guess, tag in zip(*pair, strict=True)]
+             for pair in zip(guessed, (tags for _, tags in testing), strict=True)]  # fmt: skip
+    every = [ok for sentence in right for ok in sentence]
+    words = [token.text for doc, _ in testing for token in doc]
+    unknown = [ok for ok, word in zip(every, words, strict=True) if word not in known]
+    shares = {"accuracy": every, "unknown words": unknown}
+    layer: Dict[str, Any] = {
+        "attribute": "tag",
+        "scores": {name: {"value": sum(of) / max(1, len(of)), "n": len(of)} for name, of in shares.items()},
+        "right": "".join("01"[ok] for ok in every),
+        "counts": [[sum(sentence), len(sentence), len(sentence)] for sentence in right],
     }
-    output.parent.mkdir(parents=True, exist_ok=True)
-    srsly.write_json(output, result)
-    msg.good(f"CRFsuite: {result['accuracy']:.2%} of {len(pairs):,} tokens")
+    result = {
+        "model": "crfsuite",
+        "layers": [layer],
+        "tokens_per_second": len(every) / statistics.median(times),
+        "training_seconds": seconds,
+        "bytes": model_bytes,
+    }
+    output.mkdir(parents=True, exist_ok=True)
+    srsly.write_json(output / "report.json", result)
+    msg.good(f"CRFsuite: {layer['scores']['accuracy']['value']:.2%} of {len(every):,} tokens")
 
 
 def read(path: Path) -> Sentences:

@@ -17,10 +17,9 @@ import spacy
 import srsly
 import typer
 from bidirectional_report import PAPER_CHUNKS, PAPER_TAGS
-from chunking_report import significance
 from wasabi import MarkdownRenderer, msg, table
 
-from spacy_hoseq.reporting.significance import RESAMPLES
+from spacy_hoseq.reporting.significance import RESAMPLES, f_score, paired_bootstrap
 
 REFERENCE = "easiest_first"
 HEADER = ("Task", "Strategy", "Order", "Score", f"{REFERENCE} over it", "p", "Seeds", "paper")
@@ -59,15 +58,15 @@ def kind(values: Measured) -> Tuple[str, str, int]:
 def strategy_rows(models: Sequence[Measured]) -> Iterator[List[str]]:
     """Columns as in HEADER. models: of one task, representation and order."""
     task, representation, order = kind(models[0])
-    which = 1 if task == "tags" else 0  # `significance` has F of chunks first, and accuracy of tags
+    columns = [3, 4, 4] if task == "tags" else [0, 1, 2]  # of the counts: right, found and gold ones
     for strategy in models[0]["strategies"]:
         scores = [100 * score_of(one["strategies"][strategy]) for one in models]
         gains, p = [], []
         for one in models:
             other, reference = (np.array(one["strategies"][name]["sentences"], float) for name in (strategy, REFERENCE))
-            gain, chance = significance(other, reference)[which]
-            gains.append(100 * gain)
-            p.append(chance)
+            test = paired_bootstrap(other[:, columns], reference[:, columns], f_score)
+            gains.append(100 * test.gain)
+            p.append(test.p)
         compared = ["-", "-"] if strategy == REFERENCE else [spread(gains, "+.2f"), f"{max(p):.4f}"]
         name = f"{task} {representation}".strip()
         yield [

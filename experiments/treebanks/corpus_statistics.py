@@ -1,6 +1,6 @@
-"""Statistics of tagged corpora, as in Table 2 of Qian & Liu. Writes JSON.
+"""Statistics of tagged corpora, as in Table 2 of Qian & Liu. Writes a section in Markdown.
 
-    python corpus_statistics.py OUTPUT.json TRAIN.spacy NAME=OTHER.spacy...
+    python corpus_statistics.py OUTPUT.md TRAIN.spacy NAME=OTHER.spacy...
 
 tokens; word_types; tag_types; tags_per_word: different tags of a word type, averaged over word types; unknown: tokens
 whose word is not in the training part, and their share; ambiguous: tokens whose word has several tags in the training
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Set, Tuple
 
 import spacy
-import srsly
 import typer
 from spacy.tokens import DocBin
-from wasabi import table
+from wasabi import MarkdownRenderer, table
 
 COLUMNS = ("", "Tokens", "Word types", "Tag types", "Tags/word", "Unknown", "Share", "Ambiguous", "Share")
 
@@ -25,8 +24,13 @@ def main(output: Path, train: Path, others: List[str]) -> None:
     measured = {name: statistics(pairs, tags_of) for name, pairs in parts.items()}
     measured["train"]["unknown"] = 0
     output.parent.mkdir(parents=True, exist_ok=True)
-    srsly.write_json(output, measured)
-    print(table([row(name, values) for name, values in measured.items()], header=COLUMNS, divider=True))
+    rows = [row(name, values) for name, values in measured.items()]
+    page = MarkdownRenderer()
+    page.add(page.title(2, "The corpus"))
+    page.add(page.table(rows, COLUMNS, aligns=("l", *["r"] * (len(COLUMNS) - 1))))
+    page.add("Unknown: tokens of words that training has not seen. Ambiguous: tokens of words with several tags there.")
+    output.write_text(page.text + "\n", encoding="utf8")
+    print(table(rows, header=COLUMNS, divider=True))
 
 
 def read(path: Path) -> List[Tuple[str, str]]:

@@ -1,6 +1,8 @@
 """What `hoseq report` writes: the same object as a page, as Markdown and as JSON."""
 
 import platform
+import statistics
+import time
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -18,6 +20,7 @@ from .evaluation import Layer, Share, evaluated
 from .pages import rendered
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the training corpus, of a learning curve
+PASSES = 3  # of which the median time is taken
 
 
 class Point(NamedTuple):
@@ -28,7 +31,8 @@ class Point(NamedTuple):
 
 
 class Report(NamedTuple):
-    """model, data, against: names. tokens, sentences, docs: of the data. curve: if it was asked for."""
+    """model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second: by `nlp.pipe`, from ready
+    Docs to annotated ones. bytes: of the files of the pipeline, 0 if it has none. curve: if it was asked for."""
 
     title: str
     model: str
@@ -37,6 +41,8 @@ class Report(NamedTuple):
     docs: int
     sentences: int
     tokens: int
+    tokens_per_second: float
+    bytes: int
     versions: Dict[str, str]
     layers: List[Layer]
     curve: List[Point]
@@ -69,6 +75,8 @@ def report(
         docs=len(references),
         sentences=n_sentences,
         tokens=sum(map(len, references)),
+        tokens_per_second=sum(map(len, references)) / seconds(nlp, [eg.predicted for eg in examples]),
+        bytes=sum(path.stat().st_size for path in nlp.path.rglob("*") if path.is_file()) if nlp.path else 0,
         versions={
             "Python": platform.python_version(),
             "spaCy": spacy.__version__,
@@ -77,6 +85,18 @@ def report(
         layers=layers,
         curve=[] if curve is None else learning_curve(nlp.config, train or [], references, curve),
     )
+
+
+def seconds(nlp: Language, docs: Sequence[Doc]) -> float:
+    """From ready Docs to annotated ones, which do not stay, as in a stream."""
+    passes = []
+    for _ in range(PASSES):
+        copies = [doc.copy() for doc in docs]
+        start = time.perf_counter()
+        for _ in nlp.pipe(copies):
+            pass
+        passes.append(time.perf_counter() - start)
+    return statistics.median(passes)
 
 
 def learning_curve(config: Config, train: Sequence[Doc], test: Sequence[Doc], folder: Path) -> List[Point]:

@@ -1,4 +1,4 @@
-"""What is measured of taggers, and CRFsuite with the same templates, on made-up corpora."""
+"""CRFsuite with the same templates as a tagger, on made-up corpora."""
 
 import sys
 
@@ -10,7 +10,6 @@ from spacy.util import registry
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 
-from ...components import helpers
 from ...repository import call, config_of, script, tagged_file
 
 DEV = ["茶/NN 桥/NN 香/JJ | 香/VV 桥/VV 。/PU"]
@@ -48,34 +47,20 @@ def test_crfsuite_is_measured(tmp_path):
     train = tagged_file(tmp_path / "train.spacy", *["茶/NN 很/AD 香/VA 。/PU", "桥/NN 很/AD 长/VA 。/PU"] * 5)
     texts = ["茶/NN 很/AD 长/VA 。/PU | 桥/VV 很/AD 香/VA 。/PU", "海/NN 很/VV 长/VA"]
     test = tagged_file(tmp_path / "test.spacy", *texts)
-    output, config = tmp_path / "new" / "crfsuite.json", tmp_path / "config.cfg"
+    output, config = tmp_path / "new" / "crfsuite", tmp_path / "config.cfg"
     config_of("tagger/zh").to_disk(config)
     code, printed = call(script("common/crfsuite"), config, train, test, output)
     assert code == 0 and "CRFsuite: 81.82% of 11 tokens" in printed
-    found = srsly.read_json(output)
-    assert found["correct"] == "1111" + "0111" + "101" and found["tokens"] == 11
-    assert found["accuracy"] == pytest.approx(9 / 11)
-    assert (found["unknown_words"], found["unknown_accuracy"]) == (1, 1.0)
-    assert found["tokens_per_second"] > 0 and found["training_seconds"] > 0 and found["model_bytes"] > 1000
+    found = srsly.read_json(output / "report.json")
+    (layer,) = found["layers"]
+    assert layer["right"] == "1111" + "0111" + "101" and layer["counts"] == [[4, 4, 4], [3, 4, 4], [2, 3, 3]]
+    assert layer["scores"]["accuracy"] == {"value": pytest.approx(9 / 11), "n": 11}
+    assert layer["scores"]["unknown words"] == {"value": 1.0, "n": 1}
+    assert found["tokens_per_second"] > 0 and found["training_seconds"] > 0 and found["bytes"] > 1000
 
 
 def test_without_crfsuite_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pycrfsuite", None)
-    files = [tmp_path / name for name in ("no.cfg", "no.spacy", "no.spacy", "output.json")]
+    files = [tmp_path / name for name in ("no.cfg", "no.spacy", "no.spacy", "output")]
     code, printed = call(script("common/crfsuite"), *files)
     assert code == 0 and "python-crfsuite is not installed" in printed and not files[-1].exists()
-
-
-def test_a_tagger_is_measured(tmp_path):
-    helpers.ready("log_likelihood").to_disk(tmp_path / "model-best")
-    srsly.write_json(tmp_path / "timings.json", {"training_seconds": 1.5})
-    train = tagged_file(tmp_path / "train.spacy", "the/D cat/N runs/V")
-    test = tagged_file(tmp_path / "test.spacy", "the/D cat/V runs/V", "dogs/N run/V ./.")
-    output = tmp_path / "new" / "tagger.json"
-    code, _ = call(script("common/measure"), tmp_path / "model-best", train, test, output)
-    found = srsly.read_json(output)
-    assert code == 0 and found["correct"] == "101" + "111" and found["tokens"] == 6
-    assert found["accuracy"] == pytest.approx(5 / 6)
-    assert (found["unknown_words"], found["unknown_accuracy"]) == (3, 1.0)
-    assert 0 < found["calibration_error"] < 1 and found["tokens_per_second"] > 0
-    assert found["training_seconds"] == 1.5 and found["model_bytes"] > 1000
