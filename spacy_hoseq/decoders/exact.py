@@ -89,5 +89,6 @@ def _without_zeros(potentials: Potentials) -> Potentials:
 
 def check_chain(potentials: Potentials) -> None:
     """RAISES ValueError [HS099]: pairs of labels have scores at each token, and there are label patterns, too."""
-    if potentials.weights.has_patterns or potentials.configurations is not None:
+    has_patterns = potentials.weights.has_patterns or potentials.configurations is not None
+    if potentials.edge_scores is not None and has_patterns:
         raise ValueError(Errors.HS099.format(decoder="label patterns"))

@@ -25,7 +25,7 @@ class Step(NamedTuple):
     label (S,): of each state. gain (S, n): score of being in a state, -inf if it cannot be entered.
     source (E,): state before of each arc, arcs sorted by target. first (S + 1,): the arcs into state v are
         first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their scores, or (E, n) if they differ
-        from sequence to sequence, for sums only. Empty at the first token.
+        from sequence to sequence, not for `best_paths`. Empty at the first token.
     """
 
     label: Ints
@@ -131,7 +131,7 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     back: List[Tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
     for t in range(1, len(lattice.size_at_t)):
         step = lattice.step(t)
-        candidates = best[step.source] + step.arc[:, None]  # (E, k)
+        candidates = best[step.source] + step.arc.reshape(-1, 1)  # (E, k)
         best, arc, rank = _top_k(candidates, step.first)
         best += step.gain
         back.append((step.source[arc], rank))

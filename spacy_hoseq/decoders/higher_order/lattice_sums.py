@@ -255,10 +255,10 @@ def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> 
     for t in range(len(alphas) - 1, 0, -1):
         step = lattice.step(t)
         distinct, which = np.unique(state, return_inverse=True)  # samples in one state share its distribution
-        counts = step.first[distinct + 1] - step.first[distinct]
+        arc, counts = step.arc.reshape(-1), step.first[distinct + 1] - step.first[distinct]
         terms = np.full((counts.max(), len(distinct)), -np.inf)
         for column, (begin, end) in enumerate(zip(step.first[distinct], step.first[distinct + 1], strict=True)):
-            terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + step.arc[begin:end]
+            terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + arc[begin:end]
         state = step.source[step.first[state] + _draw(terms[:, which], rng)]
         labels.append(lattice.step(t - 1).label[state])
     return np.stack(labels[::-1], axis=1).astype(np.int32)

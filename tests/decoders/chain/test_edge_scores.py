@@ -1,6 +1,8 @@
 """Scores of label pairs that differ from token to token, against enumeration."""
 
+from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -290,9 +292,31 @@ WITH = {
 @pytest.mark.parametrize("kind", WITH)
 def test_not_together_with_patterns(kind):
     case = replace(small(), **WITH[kind])
-    for function in (decode, posterior):
+    others = [
+        lambda one: k_best(one.potentials(), 2),
+        lambda one: sample(one.potentials(), 2, np.random.default_rng(0)),
+    ]
+    for function in (decode, posterior, *others):
         with pytest.raises(ValueError, match=r"\[HS099\].*cannot be used with label patterns"):
             function(case)
+
+
+@given(case=cases_with_edge_scores(max_tokens=5, max_sequences=1), k=st.sampled_from([2, 3, 40]))
+def test_k_best_are_the_enumerated_ones(case, k):
+    labels, scores = oracle.joint_table(fit(case)).k_best(k)
+    got = k_best(case.potentials(), k)
+    np.testing.assert_allclose(got.scores, scores, atol=1e-9)
+    np.testing.assert_allclose(oracle.score_of(case, got.labels), got.scores, atol=1e-9)
+    assert got.labels.shape == labels.shape and len(set(map(tuple, got.labels.tolist()))) == len(got.labels)
+
+
+def test_samples_are_as_frequent_as_probable():
+    case = small(n_tokens=3, n_labels=2)
+    log_z, n = oracle.joint_table(case).log_z, 20_000
+    drawn = Counter(map(tuple, sample(case.potentials(), n, np.random.default_rng(0)).tolist()))
+    for labels in product(range(2), repeat=3):
+        p = float(np.exp(oracle.score_of_one(case, np.array(labels)) - log_z))
+        assert drawn[labels] / n == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / n))
 
 
 OTHERS = {
@@ -300,8 +324,6 @@ OTHERS = {
     "algorithm_1_decoder": algorithm_1_decoder(),
     "beam_decoder": BeamSearch(),
     "dual_decomposition_decoder": DualDecomposition(),
-    "one sequence at a time": lambda potentials: k_best(potentials, 2),
-    "one sequence": lambda potentials: sample(potentials, 2, np.random.default_rng(0)),
 }
 
 
