@@ -78,9 +78,9 @@ def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     """Entropies and best labellings alone, which cost a third of what all there is to know does."""
     for batch in minibatch(docs, BATCH):
         reading = Reading(pipe, batch)
-        h, best = reading.conditional_entropies, reading.best
+        h, best = reading.shares, reading.best
         unsure = 1.0 - reading.posterior.nodes[np.arange(len(best)), best]
-        of_sentence = np.bincount(reading.sentence_of, h, minlength=len(reading.ends))
+        of_sentence = reading.sentence_entropies
         if by == "confidence":
             of_sentence = np.maximum(reading.posterior.log_z - path_score(reading.potentials, best), 0.0)
         doc_of = np.searchsorted(reading.starts, reading.ends - reading.lengths, side="right") - 1

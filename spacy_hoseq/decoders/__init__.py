@@ -11,8 +11,9 @@ scores of label pairs, and the `Weights` that are the same for all texts: trans,
 
 What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`, `max_marginal`,
 `best_with` each label, `path_score` of given labels, `posterior_of` (`Posterior`: log Z, marginals, counts, gradients),
-`conditional_entropies` and `event_probabilities` of it. A chain as plain arrays: `viterbi`, `forward_backward`. Where
-nothing is permitted `NoPath` is raised. `Decoder` is what to write for one of your own; `Tuning` says how work is cut.
+`sequence_entropies`, `conditional_entropies`, `event_probabilities` of it. A chain as plain arrays: `viterbi`,
+`forward_backward`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one of your own;
+`Tuning` says how work is cut.
 Rooms, from the ground up: problem, chain, higher_order, pruning, posterior; beside them bidirectional and baselines.
 """
 
@@ -21,7 +22,14 @@ from .choice import Decoder
 from .exact import decode_exact
 from .kbest import k_best
 from .max_marginal import max_marginal
-from .posterior import best_with, conditional_entropies, event_probabilities, forward_backward, posterior_of
+from .posterior import (
+    best_with,
+    conditional_entropies,
+    event_probabilities,
+    forward_backward,
+    posterior_of,
+    sequence_entropies,
+)
 from .problem import (
     Configurations,
     Fired,
@@ -61,5 +69,6 @@ __all__ = [
     "path_score",
     "posterior_of",
     "sample",
+    "sequence_entropies",
     "viterbi",
 ]

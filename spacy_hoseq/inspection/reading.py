@@ -9,8 +9,9 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Labels
 from ..components.structured import StructuredComponent
+from ..decoders.chain import ChainPosterior
 from ..decoders.exact import exact_labels
-from ..decoders.posterior import best_with, conditional_entropies, posterior_of
+from ..decoders.posterior import best_with, conditional_entropies, posterior_of, sequence_entropies
 from ..decoders.problem import Posterior
 from ..errors import Errors
 from ..features.sequences import WordDocs, on_tokens, sequence_lengths
@@ -111,8 +112,24 @@ class Reading(Words):
 
     @cached_property
     def conditional_entropies(self) -> Floats:
-        """H(y_t | y_1..y_{t-1}, x) of each word in nats (N,); those of a sentence add up to its entropy."""
+        """H(y_t | y_1..y_{t-1}, x) of each word in nats (N,); those of a sentence add up to its entropy. Slow where
+        there are label patterns."""
         return conditional_entropies(self.potentials, self.posterior)
+
+    @cached_property
+    def sentence_entropies(self) -> Floats:
+        """H(y | x) of each sentence in nats (S,)."""
+        return sequence_entropies(self.potentials, self.posterior)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a chain; with label
+        patterns in the proportions of H(y_t | x)."""
+        if isinstance(self.posterior, ChainPosterior):
+            return self.conditional_entropies
+        sums = np.bincount(self.sentence_of, self.entropies, minlength=len(self.ends))
+        factor = self.sentence_entropies / np.where(sums > 0, sums, 1.0)
+        return np.asarray(self.entropies * factor[self.sentence_of])
 
 
 def _bare(doc: Doc) -> Doc:

@@ -121,11 +121,10 @@ def span_entropies(reading: Reading, places: Places, limit: int = MAX_STRINGS) -
         return np.asarray(reading.entropies[places.first] + np.maximum(later, 0.0))
     starts = reading.ends - reading.lengths
     whole = {(int(first), int(size)): i for i, (first, size) in enumerate(zip(starts, reading.lengths, strict=True))}
-    of_sentences = np.bincount(reading.sentence_of, reading.conditional_entropies, minlength=len(starts))
     entropies = np.zeros(len(places.first))
     for i, (first, size) in enumerate(zip(places.first.tolist(), places.sizes.tolist(), strict=True)):
         if (first, size) in whole:
-            entropies[i] = of_sentences[whole[first, size]]
+            entropies[i] = reading.sentence_entropies[whole[first, size]]
         else:
             entropies[i] = _enumerated_entropy(reading, first, size, limit)
     return entropies

@@ -207,7 +207,7 @@ def _uncertain(judgement: Judgement) -> List[Uncertain]:
     reading = judgement.reading
     if not len(reading.ends):
         return []
-    entropies = np.bincount(reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends))
+    entropies = reading.sentence_entropies
     p = np.exp(np.minimum(reading.best_scores - reading.posterior.log_z, 0.0))
     rows = []
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():

@@ -1,6 +1,7 @@
 """How sure p(y | x) is: entropies, the best labelling with each label at each token, and the probability of events.
 
     conditional_entropies   h_t = H(y_t | y_1..y_{t-1}, x); those of a sequence add up to H(y | x)
+    sequence_entropies      H(y | x) = log Z - E[score(x, y)], without a walk over states
     best_with               max of score(x, y) over all y with y_t = a, for every token and label
     event_probabilities     p(y_t in A_t for all t | x) = Z of what is permitted / Z
 
@@ -15,7 +16,7 @@ import numpy as np
 from ...arrays import Floats, Ints, Mask
 from ..chain import ChainPosterior
 from ..higher_order import ConfigurationLattice, Lattice, LongestMatch, lattice_entropies, max_marginals
-from ..problem import TUNING, NoPath, Posterior, Potentials, Tuning, make_layout, ranges
+from ..problem import TUNING, NoPath, Posterior, Potentials, PotentialsGradient, Tuning, make_layout, ranges
 from .features import spanned_sequences
 from .posterior_of import posterior_of
 
@@ -39,6 +40,34 @@ def conditional_entropies(potentials: Potentials, posterior: Posterior, *, tunin
     for lattice, tokens in _lattices(potentials, tuning):
         entropies[tokens] = np.concatenate(lattice_entropies(lattice))
     return entropies
+
+
+def sequence_entropies(potentials: Potentials, posterior: Posterior) -> Floats:
+    """H(y | x) of each sequence in nats, from -log p(y | x) = log Z - score(x, y) and the expected counts of all
+    features. posterior: of these potentials. RETURNS (S,). RAISES ValueError [HS038, HS097].
+
+    Time of a posterior of each sequence: with patterns a small part of that of `conditional_entropies`.
+    """
+    if isinstance(posterior, ChainPosterior):
+        sequence = np.repeat(np.arange(len(potentials.lengths)), potentials.lengths)
+        sums = np.bincount(sequence, posterior.conditional_entropies(), minlength=len(potentials.lengths))
+        return np.asarray(sums, np.float64)
+    entropies = np.zeros(len(potentials.lengths))
+    for i, part in enumerate(potentials.one_by_one()):
+        with part.numbered() as one:
+            of_one = posterior_of(one)
+            entropies[i] = of_one.log_z[0] - _expected_score(one, of_one.expected)
+    return np.maximum(entropies, 0.0)
+
+
+def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float:
+    """E[score(x, y)]."""
+    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    terms = [(counts.scores, potentials.scores), (counts.trans, weights.trans)]
+    terms += [(counts.node_weights, weights.node_weights)] if weights.has_patterns else []
+    terms += [(counts.fired_weights, fired.weights)] if fired is not None else []
+    terms += [(counts.configuration_weights, configurations.weights)] if configurations is not None else []
+    return float(sum((n[n != 0] * x[n != 0].astype(np.float64)).sum() for n, x in terms))  # not of forbidden pairs
 
 
 def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders import NoPath, best_with, conditional_entropies, event_probabilities, posterior_of
+from spacy_hoseq.decoders import (
+    NoPath,
+    best_with,
+    conditional_entropies,
+    event_probabilities,
+    posterior_of,
+    sequence_entropies,
+)
 from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ... import oracle
@@ -43,6 +50,8 @@ def test_entropies_are_the_enumerated_ones(kind, data):
     expected = np.concatenate([prefix_entropies(oracle.joint_table(single)) for single in case.singles()])
     assert h == pytest.approx(expected, abs=1e-7)
     assert (h >= 0).all()
+    whole = [prefix_entropies(oracle.joint_table(single)).sum() for single in case.singles()]
+    assert sequence_entropies(potentials, posterior_of(potentials)) == pytest.approx(whole, abs=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,5 +112,6 @@ def test_sequence_without_a_path_is_named():
 def test_empty_batch():
     potentials = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64)).potentials()
     posterior = posterior_of(potentials)
-    assert conditional_entropies(potentials, posterior).shape == (0,) and best_with(potentials).shape == (0, 2)
+    assert conditional_entropies(potentials, posterior).shape == sequence_entropies(potentials, posterior).shape == (0,)
+    assert best_with(potentials).shape == (0, 2)
     assert event_probabilities(potentials, posterior, np.zeros(0, np.intp), np.zeros((0, 2), bool)).shape == (0,)
