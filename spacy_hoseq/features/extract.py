@@ -13,7 +13,7 @@ from .index import Index
 from .keys import AFTER, BEFORE, TemplateKeys
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
 from .sequences import vocab_of, words_and_lengths
-from .templates import Part, Template
+from .templates import Template
 from .word_types import MAX_WORD_TYPES
 
 
@@ -22,8 +22,8 @@ class Columns(NamedTuple):
     that lay sentences apart.
 
     types (P,): the word type at each place, those before and after sentences among them. numbering: another object as
-    soon as a type stands for another word. lexical: attribute -> its value for each type. padded: attribute -> its
-    value at each place (P,), for attributes that are not lexical and those that templates about several words read.
+    soon as a type stands for another word. table (W, A): values of all lexical attributes for each type. padded (B, P):
+    values at each place, of attributes that templates about several words read, and of those that are not lexical.
     """
 
     n_tokens: int
@@ -31,8 +31,19 @@ class Columns(NamedTuple):
     positions: Ints
     types: Rows
     numbering: object
-    lexical: Dict[str, Keys]
-    padded: Dict[str, Keys]
+    table: Keys
+    padded: Keys
+
+
+class Maker(NamedTuple):
+    """What makes keys of some templates, and where it finds the values of their parts. columns, padded, offsets (P, 1):
+    of each part, its columns in `Columns.table` and `Columns.padded`, -1 = not there. others: parts not in the last."""
+
+    keys: TemplateKeys
+    columns: Ints
+    padded: Ints
+    offsets: Ints
+    others: List[int]
 
 
 class FeatureExtractor:
@@ -62,8 +73,11 @@ class FeatureExtractor:
             else:
                 self.of_more.append(k)
         read = {part.attribute for k in self.of_more for part in self.templates[k].parts}
-        self._paired = [name for name in self._lexical if name in read]
-        self._makers: Dict[Tuple[int, ...], TemplateKeys] = {}
+        paired = [name for name in self._lexical if name in read]
+        self._column = {name: column for column, name in enumerate(self._lexical)}
+        self._paired = np.array([[self._column[name]] for name in paired], np.intp).reshape(-1, 1)
+        self._padded = {name: row for row, name in enumerate([*paired, *self._contextual])}
+        self._makers: Dict[Tuple[int, ...], Maker] = {}
 
     @property
     def is_lexical(self) -> bool:
@@ -78,17 +92,18 @@ class FeatureExtractor:
     def columns(self, docs: Sequence[Doc]) -> Columns:
         """Attribute values of all tokens, from which keys are made block by block."""
         orths, lengths = words_and_lengths(docs)
-        positions = _positions(lengths, self._margin)
+        positions = positions_of(lengths, self._margin)
         if not len(orths):
-            return Columns(0, lengths, positions, np.zeros(0, np.int32), object(), {}, {})
+            nothing = np.zeros((0, 0), np.uint64)
+            return Columns(0, lengths, positions, np.zeros(0, np.int32), object(), nothing, nothing)
         rows, table, numbering = self._lexicon.of(vocab_of(docs), orths)
         types = self._pad(rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
-        lexical = dict(zip(self._lexical, table.T, strict=True))
-        padded = {name: lexical[name].take(types) for name in self._paired}
-        contextual = values_of_docs(docs, self._contextual)
-        for name in self._contextual:
-            padded[name] = self._pad(contextual[name], positions, lengths, (BEFORE, AFTER))
-        return Columns(len(orths), lengths, positions, types, numbering, lexical, padded)
+        padded = _cells(table, types, self._paired)
+        if self._contextual:
+            values = values_of_docs(docs, self._contextual)
+            others = [self._pad(values[name], positions, lengths, (BEFORE, AFTER)) for name in self._contextual]
+            padded = np.concatenate([padded, others])
+        return Columns(len(orths), lengths, positions, types, numbering, table, padded)
 
     def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
@@ -96,26 +111,28 @@ class FeatureExtractor:
         if not len(places):
             return np.zeros((len(self.templates if templates is None else templates), 0), np.uint64)
         maker = self._maker(range(len(self.templates)) if templates is None else templates)
-
-        def value(part: Part) -> Keys:
-            at = places + part.offset
-            if part.attribute in columns.padded:
-                return columns.padded[part.attribute].take(at)
-            return columns.lexical[part.attribute].take(columns.types.take(at))
-
-        return maker.keys([value(part) for part in maker.parts], len(places))
+        at = places + maker.offsets  # (P, n)
+        flat = columns.padded.reshape(-1) if self._padded else np.zeros(1, np.uint64)
+        values = flat.take(maker.padded * len(columns.types) + at, mode="clip")
+        for part in maker.others:
+            values[part] = _cells(columns.table, columns.types.take(at[part]), maker.columns[part])
+        return maker.keys.keys(values)
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n) uint64."""
         maker = self._maker(templates)
-        if not len(types):
-            return np.zeros((len(templates), 0), np.uint64)
-        return maker.keys([columns.lexical[part.attribute].take(types) for part in maker.parts], len(types))
+        return maker.keys.keys(_cells(columns.table, types, maker.columns))
 
-    def _maker(self, templates: Sequence[int]) -> TemplateKeys:
+    def _maker(self, templates: Sequence[int]) -> Maker:
         chosen = tuple(templates)
         if chosen not in self._makers:
-            self._makers[chosen] = TemplateKeys([self.templates[k] for k in chosen])
+            keys = TemplateKeys([self.templates[k] for k in chosen])
+            names = [part.attribute for part in keys.parts]
+            places = [[column.get(name, -1) for name in names] for column in (self._column, self._padded)]
+            offsets = [part.offset for part in keys.parts]
+            columns, padded, at = np.array([*places, offsets], np.intp)[:, :, None]
+            others = [part for part, row in enumerate(places[1]) if row < 0]
+            self._makers[chosen] = Maker(keys, columns, padded, at, others)
         return self._makers[chosen]
 
     def contextual_values(self, doc: Doc) -> List[Keys]:
@@ -141,7 +158,13 @@ class FeatureExtractor:
         return padded
 
 
-def _positions(lengths: Lengths, margin: int) -> Ints:
+def _cells(table: Keys, rows: Rows, columns: Any) -> Keys:
+    """table[rows, columns], in one call that reads these cells alone. table (W, A), contiguous."""
+    cells: Keys = table.reshape(-1).take(rows * np.intp(table.shape[1]) + columns)
+    return cells
+
+
+def positions_of(lengths: Lengths, margin: int) -> Ints:
     """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,) intp."""
     if len(lengths) == 1:
         return np.arange(margin, margin + int(lengths[0]))

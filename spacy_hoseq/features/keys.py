@@ -4,12 +4,12 @@ A key names one (template, values) pair: mix(mix(seed(template), value_1), value
 it stands for "this template does not fire at this token". Checked in tests/features/test_extract.py.
 """
 
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, Sequence
 
 import numpy as np
 from spacy.strings import get_string_id
 
-from ..arrays import Ints, Keys
+from ..arrays import Keys
 from .templates import Part, Template
 
 ABSENT = np.uint64(0)
@@ -34,7 +34,7 @@ def mix(state: Keys, values: Keys) -> Keys:
 
 class TemplateKeys:
     """How to make the keys of several templates at once: a text of a few words takes a few calls, however many they
-    are. Templates with as many parts are made together, as long as what is made stays in the processor's cache.
+    are. They are made together, as long as what is made stays in the processor's cache.
 
     parts: whose values are asked for, each once; "bias" is none of them.
     """
@@ -42,29 +42,30 @@ class TemplateKeys:
     def __init__(self, templates: Sequence[Template]) -> None:
         self.parts = list(dict.fromkeys(p for t in templates for p in t.parts if p.attribute != "bias"))
         place: Dict[Part, int] = {part: i for i, part in enumerate(self.parts)}
-        seeds = np.array([get_string_id(str(template)) for template in templates], np.uint64)
-        self._n_templates = len(templates)
         self._has_bias = any(part.attribute == "bias" for template in templates for part in template.parts)
-        self._alike: List[Tuple[Ints, Keys, Ints]] = []  # templates with as many parts, their seeds and parts (k, size)
-        for size in sorted({len(template.parts) for template in templates}):
-            numbers = [k for k, template in enumerate(templates) if len(template.parts) == size]
-            parts = [[place.get(part, len(place)) for part in templates[k].parts] for k in numbers]
-            self._alike.append((np.array(numbers, np.intp), seeds[numbers, None], np.array(parts, np.intp)))
+        order = sorted(range(len(templates)), key=lambda k: -len(templates[k].parts))  # those of most parts first
+        self._order = np.array(order, np.intp)
+        self._seeds = np.array([get_string_id(str(templates[k])) for k in order], np.uint64)[:, None]
+        parts = [[place.get(part, len(place)) for part in templates[k].parts] for k in order]
+        n_parts = max(map(len, parts), default=0)
+        # the first part of all templates, the second of those that have two, and so on
+        self._parts = [np.array([of[i] for of in parts if len(of) > i], np.intp) for i in range(n_parts)]
 
-    def keys(self, values: List[Keys], n: int) -> Keys:
-        """values: of `parts`, (n,) uint64 each. RETURNS (K, n) uint64, 0 where a part has no value."""
-        if self._has_bias:
-            values = [*values, np.ones(n, np.uint64)]
-        keys = np.empty((self._n_templates, n), np.uint64)
-        rows = np.array(values)
+    def keys(self, values: Keys) -> Keys:
+        """values (P, n): of `parts`. RETURNS (K, n) uint64, 0 where a part has no value."""
+        n = values.shape[1]
+        rows = np.concatenate([values, np.ones((1, n), np.uint64)]) if self._has_bias else values
+        has_value = None if rows.all() else rows != ABSENT
+        keys = np.empty((len(self._order), n), np.uint64)
         together = max(1, CELLS // max(1, n))
-        for templates, seeds, parts in self._alike:
-            for start in range(0, len(templates), together):
-                some = slice(start, start + together)
-                state, fires = seeds[some], np.ones((len(seeds[some]), n), bool)
-                for part in parts[some].T:
-                    here = rows.take(part, axis=0)  # (k, n)
-                    fires &= here != ABSENT
-                    state = mix(state, here)
-                keys[templates[some]] = state * fires  # 0 is ABSENT
+        for start in range(0, len(keys), together):
+            some = slice(start, start + together)
+            first, *others = (parts[some] for parts in self._parts if start < len(parts))
+            state = mix(self._seeds[some], rows.take(first, axis=0))
+            for parts in others:
+                state[: len(parts)] = mix(state[: len(parts)], rows.take(parts, axis=0))
+            if has_value is not None:
+                for parts in (first, *others):
+                    state[: len(parts)] *= has_value.take(parts, axis=0)  # 0 is ABSENT
+            keys[self._order[some]] = state
         return keys

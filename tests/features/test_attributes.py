@@ -113,9 +113,9 @@ def test_columns_hold_the_values_of_the_tokens(lang):
     docs = docs_of(lang)
     columns = FeatureExtractor(parse_templates([f"{name}[-1..0]" for name in fields])).columns(docs)
     assert columns.n_tokens == len(docs[0]) + 1
-    for name in fields:
-        expected = [int(getattr(token, name)) for doc in docs for token in doc]
-        assert columns.lexical[name][columns.types[columns.positions]].tolist() == expected, name
+    of_tokens = columns.table[columns.types[columns.positions]]
+    for name, values in zip(fields, of_tokens.T, strict=True):
+        assert values.tolist() == [int(getattr(token, name)) for doc in docs for token in doc], name
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -125,7 +125,8 @@ def test_columns_hold_computed_values(lang):
     columns = extractor.columns(docs)
     texts = [token.text for doc in docs for token in doc]
     types = columns.types[columns.positions]
-    found = {name: values[types].tolist() for name, values in columns.lexical.items()}
+    names = ("length", "suffix2", "has_digit")
+    found = dict(zip(names, columns.table[types].T.tolist(), strict=True))
     assert found["length"] == [len(text) for text in texts]
     assert found["suffix2"] == [hash_string(text[-2:]) if len(text) > 1 else 0 for text in texts]
     assert found["has_digit"] == [int(any(c.isdigit() for c in text)) for text in texts]

@@ -250,16 +250,16 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
-    block_tokens, sum_tokens = features.tuning.key_tokens, features.tuning.sum_tokens
-    of_one_word, rows = features.type_scores.of(extractor, index, table, columns)
-    for start in range(0, columns.n_tokens, block_tokens):
-        stop = min(start + block_tokens, columns.n_tokens)
-        places = columns.positions[start:stop]
-        terms: List[Term] = [(of_words, rows.take(places + offset)) for offset, of_words in of_one_word.items()]
+    of_words, rows = features.type_scores.of(extractor, index, table, columns)
+    offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
+    for start in range(0, columns.n_tokens, features.tuning.key_tokens):
+        stop = min(start + features.tuning.key_tokens, columns.n_tokens)
+        of_places = rows.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
+        terms: List[Term] = [(of_words, of_places)]
         if extractor.of_more:
             of_more = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
-            terms += [(table, some) for some in of_more]
-        sum_rows(terms, scores[start:stop], sum_tokens)
+            terms.append((table, of_more))
+        sum_rows(terms, scores[start:stop], features.tuning)
     return FlatScores(scores, columns.lengths, no_backprop)
 
 

@@ -6,7 +6,7 @@ The sum is made once for a word type, template by template, so it is the same nu
 and results do not depend on what was tagged before. Checked in tests/layers/emissions/test_type_scores.py.
 """
 
-from typing import Dict, List, NamedTuple
+from typing import List, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from ..weights.row_sums import Summands, add_rows
 
 
 class OfTypes(NamedTuple):
-    """scores: offset -> (W, L), of the words at this place. rows (P,): of the word at each place of the batch."""
+    """scores (W * O, L): of each word at each of O offsets. rows (P,): of the word at each place of the batch, at the
+    first offset."""
 
-    scores: Dict[int, Floats32]
+    scores: Floats32
     rows: Ints
 
 
@@ -49,9 +50,7 @@ class TypeScores:
             return _scores(extractor, index, table, columns, types, list(extractor.of_one_word.values()))
 
         rows, scores = kept.of(columns.types, make)  # scores (W, places, L)
-        flat = scores.reshape(-1, n_labels)
-        at_offsets = {offset: flat[place:] for place, offset in enumerate(places)}
-        return OfTypes(at_offsets, rows * np.intp(len(places)))
+        return OfTypes(scores.reshape(-1, n_labels), rows * np.intp(len(places)))
 
 
 def _scores(

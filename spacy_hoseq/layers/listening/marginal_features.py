@@ -148,8 +148,9 @@ class MarginalFeatures:
         self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]  # templates without words
         self._pair_of = {k: pair for pair, k in enumerate(paired)}  # templates of one word and one label
         self._pairs = PairRows(len(paired), tuning)
-        of_short = Templates(self.templates.labels, self._pair_of, self._word_at)
-        self._short = ShortFeatures(of_short, [at.shape for _, at in self._placed], self.templates.margin, tuning)
+        shapes = [at.shape for _, at in self._placed]
+        of_short = Templates(self.templates.labels, shapes, self._pair_of, self._word_at)
+        self._short = ShortFeatures(of_short, self.templates.margin, tuning)
         self._known: Dict[str, Any] = {}
         self._index: Optional[ExactIndex] = None
 

@@ -9,73 +9,62 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Lengths, Mask, Rows
-from ...features.extract import Columns, FeatureExtractor
+from ...arrays import Floats, Ints, Lengths, Rows
+from ...features.extract import Columns, FeatureExtractor, positions_of
 from ...features.index import Index
 from ...features.keys import ABSENT, mix
-from ...features.label_templates import LabelTemplate, label_keys
+from ...features.label_templates import LabelTemplate
 from ..tuning import TUNING, Tuning
 from .pair_rows import PairRows
 from .upstream import UpstreamLabels
 
-NO_WORDS = np.zeros((0, 0), np.uint64)
-
 Shape = Tuple[int, ...]
 String = Tuple[int, ...]  # what stands for each of its labels in keys
 NGram = Tuple[String, float, int]  # with its probability, and the cell of its last label
+NOTHING: NGram = ((), 0.0, -1)
 
 
 class ShortLattice:
-    """As `LabelLattice`, place by place.
+    """As `LabelLattice`, place by place. Each sequence has `margin` places on both sides.
 
-    Each sequence has `margin` places on both sides. token_at: the token at each place, -1 outside; with `margin` more
-    of these before and after all.
+    cells: numbers of those at each place. ids, p: of each cell, the label, as a number of `labels.keys`, and q.
     """
 
     def __init__(self, labels: UpstreamLabels, lengths: Lengths, margin: int) -> None:
-        before, after = labels.keys[-2:].tolist()
-        self._cells: List[List[int]] = []  # numbers of the cells at each place
-        self._keys: List[int] = []
-        self._p: List[float] = []
-        self._links: Dict[int, List[Tuple[int, float]]] = {}  # cell -> cells after it, and p of both
-        self._threshold = labels.threshold
-        self._known: Dict[Shape, List[List[NGram]]] = {}
-        probable, token_at = labels.probable, []
-        of_entry = [0] * len(probable.tokens)
+        probable, self._threshold = labels.probable, labels.threshold
+        self.ids: List[int] = probable.labels.tolist()
+        self.p: List[float] = probable.probabilities.tolist()
         entries: List[List[int]] = [[] for _ in range(int(lengths.sum()))]
         for entry, token in enumerate(probable.tokens.tolist()):
             entries[token].append(entry)
-        keys, p = labels.keys.take(probable.labels).tolist(), probable.probabilities.tolist()
+        self._links: List[List[Tuple[int, float]]] = [[] for _ in self.p]  # cells after each, and p of them given it
+        pairs = zip(probable.earlier.tolist(), probable.later.tolist(), probable.pairs.tolist(), strict=True)
+        for earlier, later, of_both in pairs:
+            if self.p[earlier]:
+                self._links[earlier].append((later, of_both / self.p[earlier]))
+        before, after = len(labels.keys) - 2, len(labels.keys) - 1
+        self.cells: List[List[int]] = []
         first = 0
         for length in lengths.tolist():
-            token_at += [*[-1] * margin, *range(first, first + length), *[-1] * margin]
-            for _ in range(margin):
-                self._add(before, 1.0)
-            for token in range(first, first + length):
-                here: List[int] = []
-                for entry in entries[token]:
-                    of_entry[entry] = len(self._keys)
-                    here.append(len(self._keys))
-                    self._keys.append(keys[entry])
-                    self._p.append(p[entry])
-                self._cells.append(here)
-            for _ in range(margin):
-                self._add(after, 1.0)
+            here = [*self._outside(before, margin), *entries[first : first + length], *self._outside(after, margin)]
+            for place in range(margin):  # what is beside a cell outside is as probable as the cell within
+                self._links[here[place][0]] = [(cell, self.p[cell]) for cell in here[place + 1]]
+            for place in range(margin + length - 1, len(here) - 1):
+                for cell in here[place]:
+                    self._links[cell] = [(here[place + 1][0], 1.0)]
+            self.cells += here
             first += length
-        self.token_at: Ints = np.array([*[-1] * margin, *token_at, *[-1] * margin], np.intp)
-        pairs = zip(probable.earlier.tolist(), probable.later.tolist(), probable.pairs.tolist(), strict=True)
-        for earlier, later, q in pairs:
-            self._links.setdefault(of_entry[earlier], []).append((of_entry[later], q))
-        for place, (here, there) in enumerate(zip(self._cells, self._cells[1:], strict=False)):
-            if token_at[place] < 0 or token_at[place + 1] < 0:  # as probable as the cell within
-                inner_first = token_at[place] >= 0
-                for a in here:
-                    self._links[a] = [(b, self._p[a if inner_first else b]) for b in there]
+        keys = labels.keys.tolist()
+        self._keys: List[int] = [keys[label] for label in self.ids]
+        self.ids.append(-1)  # of no cell at all, -1
+        self._known: Dict[Shape, List[List[NGram]]] = {}
 
-    def _add(self, key: int, p: float) -> None:
-        self._cells.append([len(self._keys)])
-        self._keys.append(key)
-        self._p.append(p)
+    def _outside(self, label: int, margin: int) -> List[List[int]]:
+        first = len(self.p)
+        self.ids += [label] * margin
+        self.p += [1.0] * margin
+        self._links += [[] for _ in range(margin)]
+        return [[cell] for cell in range(first, first + margin)]
 
     def ngrams(self, shape: Shape) -> List[List[NGram]]:
         """At each place, as `LabelLattice.ngrams` orders them."""
@@ -84,77 +73,69 @@ class ShortLattice:
         return self._known[shape]
 
     def _ngrams(self, shape: Shape) -> List[List[NGram]]:
-        keys, p, least = self._keys, self._p, self._threshold
+        keys, p, links, least = self._keys, self.p, self._links, self._threshold
         if len(shape) == 1:
-            return [[((keys[cell],), p[cell], cell) for cell in here if p[cell] >= least] for here in self._cells]
-        shorter, step, result = self.ngrams(shape[:-1]), shape[-1] - shape[-2], []
-        for place, here in enumerate(shorter):
-            at = min(place + shape[-1], len(self._cells) - 1)
+            return [[((keys[cell],), p[cell], cell) for cell in here if p[cell] >= least] for here in self.cells]
+        result: List[List[NGram]] = []
+        follows, last_place = shape[-1] == shape[-2] + 1, len(self.cells) - 1
+        for place, here in enumerate(self.ngrams(shape[:-1])):
             longer: List[NGram] = []
+            apart = [] if follows else [(cell, p[cell]) for cell in self.cells[min(place + shape[-1], last_place)]]
             for string, q, last in here:
-                if step == 1:
-                    links = [(cell, of_both / p[last]) for cell, of_both in self._links.get(last, ())]
-                else:
-                    links = [(cell, p[cell]) for cell in self._cells[at]]
-                longer += [((*string, keys[cell]), q * more, cell) for cell, more in links if q * more >= least]
+                for cell, more in links[last] if follows else apart:
+                    of_all = q * more
+                    if of_all >= least:
+                        longer.append(((*string, keys[cell]), of_all, cell))
             result.append(longer)
         return result
 
 
-class OfShape:
-    """Templates whose labels have one shape: first those without words, then those of one word (`n_pairs`). Rows of the
-    first are remembered by string."""
-
-    def __init__(self, shape: Shape, plain: Sequence[LabelTemplate], n_pairs: int, most: int) -> None:
-        self.shape, self.n_templates = shape, len(plain) + n_pairs
-        self._plain, self._n_pairs, self._most = plain, n_pairs, most
-        self._rows: Dict[String, Rows] = {}
-        self._index: object = None
-
-    def rows(self, index: Index, strings: Sequence[String]) -> Dict[String, Rows]:
-        """Of these strings, among others: rows (K,) of all templates, those of one word to be filled in."""
-        if self._index is not index or len(self._rows) > self._most:
-            self._rows, self._index = {}, index
-        known = self._rows
-        new = [string for string in dict.fromkeys(strings) if string not in known]
-        if new:
-            labels = list(np.array(new, np.uint64).T)
-            keys = [label_keys(template, NO_WORDS, labels) for template in self._plain]
-            rows = np.full((len(new), self.n_templates), index.n_rows, np.int32)
-            rows[:, : len(keys)] = index.lookup(np.array(keys, np.uint64).reshape(len(keys), len(new))).T
-            known.update(zip(new, rows, strict=True))
-        return known
-
-
 class Templates(NamedTuple):
-    """labels: all templates. pairs: of those of one word and one label, by number, which of these. word_at: the offset
-    of each word part."""
+    """labels, shapes: of all templates. pairs: of those of one word and one label, by number, which of these. word_at:
+    the offset of each word part."""
 
     labels: List[LabelTemplate]
+    shapes: List[Shape]
     pairs: Dict[int, int]
     word_at: Dict[int, int]
 
 
+class OfShape:
+    """Rows of strings of one shape under its templates without words, remembered by string.
+
+    width (int): of all rows, more than there are templates; the rest is that of no feature.
+    """
+
+    def __init__(self, shape: Shape, templates: Sequence[LabelTemplate], width: int, most: int) -> None:
+        self.shape, self._width, self._most = shape, width, most
+        self._seeds = np.array([template.seed for template in templates], np.uint64)
+        self._rows: Dict[String, bytes] = {}
+        self._index: object = None
+
+    def rows(self, index: Index, strings: List[String]) -> Dict[String, bytes]:
+        """Of these strings, among others; () has no feature. (W,) each."""
+        if self._index is not index or len(self._rows) > self._most:
+            self._rows, self._index = {(): np.full(self._width, index.n_rows, np.int32).tobytes()}, index
+        known = self._rows
+        new = list({string: None for string in strings if string not in known})
+        if new:
+            keys = self._seeds[:, None]
+            for labels in np.array(new, np.uint64).T:
+                keys = mix(keys, labels)
+            rows = np.full((len(new), self._width), index.n_rows, np.int32)
+            rows[:, : len(keys)] = index.lookup(keys).T
+            known.update(zip(new, map(bytes, rows), strict=True))
+        return known
+
+
 class WrittenDown(NamedTuple):
-    """All n-grams, shape by shape: rows of each under the templates of its shape; its place; q; whether it is the first
-    at its place; its last label, as in keys; the number of its shape."""
+    """N-grams (M of them): first that of each cell, shape after shape, place by place, or none, and then all others.
+    rows (M * W,). q, ids (M,): the probability of each, and the label at its end. others: the cell of each other."""
 
-    rows: List[Rows]
-    places: List[int]
-    q: List[float]
-    are_first: List[bool]
-    last_labels: List[int]
-    shapes: List[int]
-
-
-class Laid(NamedTuple):
-    """All n-grams under all templates of their shape (C,): cells, of a table of templates and tokens; rows, values; and
-    whether it is the first at its place."""
-
-    cells: Ints
     rows: Rows
-    values: Floats
-    are_first: Mask
+    q: Floats
+    ids: Ints
+    others: List[int]
 
 
 class FirstAndOthers(NamedTuple):
@@ -171,34 +152,32 @@ class FirstAndOthers(NamedTuple):
 class ShortFeatures:
     """serves (bool): whether no template has a word and several labels, or several words: such ones are rare.
 
-    Slots are templates by shape. numbers, firsts, pairs, word_at (K,): of each, its number; the offset of its first
-    label; which of all templates of one word and one label it is, -1 = none; and the offset of its word.
+    shape_of, columns, firsts, pairs, word_at (K,): of each template, its shape; its place in the rows of a string; the
+    offset of its first label; which of those of one word and one label it is, -1 = none; and the offset of its word.
+    paired (P,): those.
     """
 
-    def __init__(self, templates: Templates, shapes: Sequence[Shape], margin: int, tuning: Tuning = TUNING) -> None:
+    def __init__(self, templates: Templates, margin: int, tuning: Tuning = TUNING) -> None:
+        labels, shapes, pairs, word_at = templates
         self._margin = margin
-        self.serves = all(template.word < 0 or k in templates.pairs for k, template in enumerate(templates.labels))
-        self._shapes: List[OfShape] = []
-        slots: List[int] = []
-        for shape in dict.fromkeys(shapes) if self.serves else ():
-            numbers = [k for k, other in enumerate(shapes) if other == shape]
-            plain, paired = (
-                [k for k in numbers if k not in templates.pairs],
-                [k for k in numbers if k in templates.pairs],
-            )
-            of_plain = [templates.labels[k] for k in plain]
-            self._shapes.append(OfShape(shape, of_plain, len(paired), tuning.short_strings))
-            slots += [*plain, *paired]
-        self._sizes = np.array([of.n_templates for of in self._shapes], np.intp)
-        self._starts = np.cumsum(self._sizes) - self._sizes
-        chosen = [templates.labels[k] for k in slots]
-        self._numbers = np.array(slots, np.intp)
-        self._firsts = np.array([template.offsets[0] for template in chosen], np.intp)
-        self._pairs = np.array([templates.pairs.get(k, -1) for k in slots], np.intp)
-        self._word_at = np.array([templates.word_at.get(template.word, 0) for template in chosen], np.intp)
-        paired = sorted(templates.pairs, key=lambda k: templates.pairs[k])
-        self._seeds = np.array([templates.labels[k].seed for k in paired], np.uint64)
-        self._words = [templates.labels[k].word for k in paired]
+        self.serves = all(template.word < 0 or k in pairs for k, template in enumerate(labels))
+        plain: Dict[Shape, List[int]] = {shape: [] for shape in shapes}
+        for k, shape in enumerate(shapes):
+            plain[shape] += [] if k in pairs else [k]
+        self._width = width = 1 + max(map(len, plain.values()), default=0)
+        of_shapes = plain.items() if self.serves else ()
+        self._shapes = [OfShape(s, [labels[k] for k in of], width, tuning.short_strings) for s, of in of_shapes]
+        numbers = {shape: i for i, shape in enumerate(plain)}
+        self._shape_of = np.array([numbers[shape] for shape in shapes], np.intp)
+        self._columns = np.full(len(labels), width - 1)
+        for of in plain.values():
+            self._columns[of] = np.arange(len(of))
+        self._firsts = np.array([template.offsets[0] for template in labels], np.intp)
+        self._pairs = np.array([pairs.get(k, -1) for k in range(len(labels))], np.intp)
+        self._word_at = np.array([word_at.get(template.word, 0) for template in labels], np.intp)
+        self._paired = np.array(sorted(pairs, key=lambda k: pairs[k]), np.intp)
+        self._seeds = np.array([labels[k].seed for k in self._paired], np.uint64)
+        self._words = [labels[k].word for k in self._paired]
 
     def of(
         self,
@@ -208,65 +187,69 @@ class ShortFeatures:
         words: Optional[Tuple[FeatureExtractor, Columns, PairRows]],
     ) -> FirstAndOthers:
         """words: what knows those of the text, and remembers rows of pairs; None = no template has any."""
-        n_tokens, lattice = int(lengths.sum()), ShortLattice(labels, lengths, self._margin)
-        rows, places, q, are_first, last_labels, shapes = self._written_down(lattice, index)
-        counts = self._sizes.take(shapes)
-        ngram = np.repeat(np.arange(len(places)), counts)
-        slots = np.arange(len(ngram)) - np.repeat(np.cumsum(counts) - counts - self._starts.take(shapes), counts)
-        tokens = lattice.token_at.take(np.array(places, np.intp).take(ngram) - self._firsts.take(slots))
-        all_rows = np.concatenate(rows)
+        lattice, places = ShortLattice(labels, lengths, self._margin), positions_of(lengths, self._margin)
+        (all_rows, q, ids, others), n_places = self._written_down(lattice, index), len(lattice.cells)
+        width = self._width
+        cells = self._shape_of * n_places + self._firsts + places[:, None]  # (n, K)
+        rows = all_rows.take(cells * width + self._columns)
+        ngrams, templates, tokens = self._around(others, places, n_places)
+        ngrams += len(ids) - len(others)
+        other_rows = all_rows.take(ngrams * width + self._columns.take(templates))
         if words is not None:
-            paired = np.flatnonzero((self._pairs.take(slots) >= 0) & (tokens >= 0))
-            of_pairs = slots.take(paired)
-            at = words[1].positions.take(tokens.take(paired)) + self._word_at.take(of_pairs)
-            number = {key: i for i, key in enumerate(labels.keys.tolist())}
-            ids = np.array([number[key] for key in last_labels], np.intp).take(ngram.take(paired))
-            all_rows[paired] = self._pair_rows(self._pairs.take(of_pairs), at, ids, labels, index, words)
-        all_rows[tokens < 0] = index.n_rows
-        cells = self._numbers.take(slots) * n_tokens + np.maximum(tokens, 0)
-        laid = Laid(cells, all_rows, np.array(q, float).take(ngram), np.array(are_first, bool).take(ngram))
-        return self._active(laid, n_tokens, index.n_rows)
+            some = self._paired
+            paired = (self._pairs.take(templates) >= 0).nonzero()[0]
+            every = np.concatenate([cells.take(some, axis=1).reshape(-1), ngrams.take(paired)])
+            of = np.concatenate([np.tile(some, len(places)), templates.take(paired)])
+            at = np.concatenate([np.arange(len(places)).repeat(len(some)), tokens.take(paired)])
+            of_pairs = self._pair_rows(of, at, ids.take(every), labels, index, words)
+            rows[:, some] = of_pairs[: len(places) * len(some)].reshape(-1, len(some))
+            other_rows[paired] = of_pairs[len(places) * len(some) :]
+        order = (templates * len(places) + tokens).argsort(kind="stable")
+        kept = order.compress(other_rows.take(order) < index.n_rows)
+        beside = tokens.take(kept), templates.take(kept), other_rows.take(kept), q.take(ngrams.take(kept))
+        return FirstAndOthers(rows.T, q.take(cells).T, *beside)
 
     def _written_down(self, lattice: ShortLattice, index: Index) -> WrittenDown:
-        all_ngrams = WrittenDown([np.zeros(0, np.int32)], [], [], [], [], [])
-        rows, places, q, are_first, last_labels, shapes = all_ngrams
-        for shape, of in enumerate(self._shapes):
-            ngrams = lattice.ngrams(of.shape)
-            known = of.rows(index, [string for here in ngrams for string, _, _ in here])
-            for place, here in enumerate(ngrams, self._margin):
-                is_first = True
-                for string, value, _ in here:
-                    rows.append(known[string])
-                    places.append(place)
-                    q.append(value)
-                    are_first.append(is_first)
-                    last_labels.append(string[-1])
-                    shapes.append(shape)
-                    is_first = False
-        return all_ngrams
+        firsts: List[NGram] = []
+        rows: List[bytes] = []
+        others: List[Tuple[int, NGram, bytes]] = []  # with its cell and row
+        for of_shape in self._shapes:
+            ngrams = lattice.ngrams(of_shape.shape)
+            here = [at_place[0] if at_place else NOTHING for at_place in ngrams]
+            beside = [(cell, ngram) for cell, at_place in enumerate(ngrams, len(firsts)) for ngram in at_place[1:]]
+            strings = [string for string, _, _ in here]
+            known = of_shape.rows(index, [*strings, *(ngram[0] for _, ngram in beside)])
+            firsts += here
+            rows += [known[string] for string in strings]
+            others += [(cell, ngram, known[ngram[0]]) for cell, ngram in beside]
+        _, q, cells = zip(*firsts, *(ngram for _, ngram, _ in others), strict=True)
+        rows += [row for _, _, row in others]
+        all_rows = np.frombuffer(b"".join(rows), np.int32)
+        return WrittenDown(all_rows, np.array(q), np.array(lattice.ids, np.intp).take(cells), [c for c, _, _ in others])
 
-    def _active(self, every: Laid, n_tokens: int, nothing: int) -> FirstAndOthers:
-        shape, has_weight = (len(self._numbers), n_tokens), every.rows < nothing
-        first = np.flatnonzero(every.are_first & has_weight)
-        others = np.flatnonzero(has_weight > every.are_first)
-        others = others[every.cells.take(others).argsort(kind="stable")]
-        rows, values = np.full(shape, nothing, np.int32), np.zeros(shape)
-        rows.reshape(-1)[every.cells.take(first)] = every.rows.take(first)
-        values.reshape(-1)[every.cells.take(first)] = every.values.take(first)
-        templates, tokens = np.divmod(every.cells.take(others), n_tokens)
-        return FirstAndOthers(rows, values, tokens, templates, every.rows.take(others), every.values.take(others))
+    def _around(self, cells: List[int], places: Ints, n_places: int) -> Tuple[Ints, Ints, Ints]:
+        """All templates at tokens that look at these cells (M,). RETURNS which of the M, template and token (m,)."""
+        shape, place = np.divmod(np.array(cells, np.intp), n_places)
+        which, templates = (shape[:, None] == self._shape_of).nonzero()
+        token_at = np.full(n_places + 2 * self._margin, -1)
+        token_at[places + self._margin] = np.arange(len(places))
+        tokens = token_at.take(place.take(which) - self._firsts.take(templates) + self._margin)
+        there = (tokens >= 0).nonzero()[0]
+        return which.take(there), templates.take(there), tokens.take(there)
 
     def _pair_rows(
         self,
-        pairs: Ints,
-        places: Ints,
+        templates: Ints,
+        tokens: Ints,
         ids: Ints,
         labels: UpstreamLabels,
         index: Index,
         words: Tuple[FeatureExtractor, Columns, PairRows],
     ) -> Rows:
-        """Of words with a label: templates, places of words, and numbers of labels. All (m,)."""
+        """Of words with a label: templates of both, tokens, and numbers of labels, -1 = none. All (m,)."""
         extractor, columns, kept = words
+        pairs = self._pairs.take(templates)
+        places = columns.positions.take(tokens) + self._word_at.take(templates)
 
         def find(some: Ints) -> Rows:
             which = pairs.take(some)
@@ -275,4 +258,6 @@ class ShortFeatures:
             state = mix(mix(self._seeds.take(which), of_words), labels.keys.take(ids.take(some)))
             return index.lookup(np.where(of_words != ABSENT, state, ABSENT))
 
-        return kept.of(index, columns, labels.keys).of(pairs, places, ids, find)
+        rows = kept.of(index, columns, labels.keys).of(pairs, places, ids, find)
+        rows[ids < 0] = index.n_rows
+        return rows

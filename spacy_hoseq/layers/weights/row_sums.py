@@ -8,45 +8,50 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats32, Rows
 from ...learning.cell_table import CellTable
-from ..tuning import TUNING
+from ..tuning import TUNING, Tuning
 
 Summands = Union[Floats32, CellTable]  # (F, L)
 Term = Tuple[Summands, NDArray[Any]]
 
 
-def sum_rows(terms: Sequence[Term], sums: Floats32, block_tokens: int = TUNING.sum_tokens) -> None:
-    """sums[n] = sum over (table, rows) of table[rows[n]], one after the other, whatever the block.
+def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> None:
+    """sums[n] = sum over (table, rows) and k of table[rows[k, n]], one after the other, whatever the block.
 
-    terms: table (F, L), rows (n,). sums (n, L): what is written, 0 without terms.
+    terms: table (F, L), rows (K, n). sums (n, L): what is written, 0 without terms.
     """
-    if not terms:
+    n_rows = sum(len(rows) for _, rows in terms)
+    if not n_rows:
         sums[:] = 0
         return
-    buffer = np.empty_like(sums[:block_tokens])
-    for start in range(0, len(sums), block_tokens):
-        block, some = sums[start : start + block_tokens], slice(start, start + block_tokens)
-        for i, (table, rows) in enumerate(terms):
+    is_few = 1 < sums.size <= tuning.few_cells // n_rows  # (of a single cell NumPy adds in another order)
+    arrays = [(table, rows) for table, rows in terms if not isinstance(table, CellTable)]
+    if is_few and len(arrays) == len(terms):
+        gathered, first = np.empty((n_rows, *sums.shape), sums.dtype), 0
+        for array, rows in arrays:
+            array.take(rows, axis=0, out=gathered[first : first + len(rows)], mode="clip")
+            first += len(rows)
+        np.add.reduce(gathered, axis=0, out=sums)
+        return
+    buffer = np.empty_like(sums[: tuning.sum_tokens])
+    for start in range(0, len(sums), tuning.sum_tokens):
+        block, some = sums[start : start + tuning.sum_tokens], slice(start, start + tuning.sum_tokens)
+        is_first = True
+        for table, rows in terms:
             if isinstance(table, CellTable):
-                if not i:
+                if is_first:
                     block[:] = 0
-                table.add_to(block, rows[None, some])
+                table.add_to(block, rows[:, some])
+                is_first = False
                 continue
-            np.take(table, rows[some], axis=0, out=buffer[: len(block)] if i else block, mode="clip")
-            if i:
-                block += buffer[: len(block)]
+            for row in rows[:, some]:
+                np.take(table, row, axis=0, out=block if is_first else buffer[: len(block)], mode="clip")
+                if not is_first:
+                    block += buffer[: len(block)]
+                is_first = False
 
 
-def add_rows(table: Summands, rows: Rows, most_cells: int = TUNING.few_cells) -> Floats32:
+def add_rows(table: Summands, rows: Rows) -> Floats32:
     """scores[n] = sum_k table[rows[k, n]], one after the other. rows (K, n). RETURNS (n, L)."""
-    n_templates, n = rows.shape
-    if isinstance(table, CellTable):
-        sums: Floats32 = np.zeros((n, table.shape[1]), table.dtype)
-        table.add_to(sums, rows)
-        return sums
-    n_cells = n * table.shape[1]
-    if n_templates and 1 < n_cells <= most_cells // n_templates:  # (of a single cell NumPy adds in another order)
-        few: Floats32 = np.add.reduce(table.take(rows, axis=0, mode="clip"), axis=0)
-        return few
-    scores = np.empty((n, table.shape[1]), table.dtype)
-    sum_rows([(table, row) for row in rows], scores)
+    scores: Floats32 = np.empty((rows.shape[1], table.shape[1]), table.dtype)
+    sum_rows([(table, rows)], scores)
     return scores

@@ -119,8 +119,9 @@ def test_scores_do_not_depend_on_batch_or_block():
     model, docs = layer(), docs_of()
     whole = model.predict(docs)
     assert all(np.array_equal(model.predict([doc])[0], part) for doc, part in zip(docs, whole, strict=True))
-    model.attrs["features"].tuning = Tuning(key_tokens=5, sum_tokens=2)
-    assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
+    for few_cells in (Tuning().few_cells, 0):
+        model.attrs["features"].tuning = Tuning(key_tokens=5, sum_tokens=2, few_cells=few_cells)
+        assert all(np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True))
 
 
 @pytest.mark.parametrize("docs", [[], [Doc(VOCAB)], [Doc(VOCAB), Doc(VOCAB)]])
