@@ -74,6 +74,7 @@ CONTENTS = {
         "measurements/pipelines",
         "measurements/settings",
         "measurements/neural",
+        "measurements/ablations",
         "measurements/clusters",
         "measurements/compaction",
         "measurements/curation",

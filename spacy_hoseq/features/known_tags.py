@@ -1,46 +1,66 @@
-"""Words and the tags that they had in the training data: a table of the vocabulary, and the attribute that reads it.
+"""Tags that words had in the training data: a table of the vocabulary, with the attributes and templates that read it.
 
 The table is made in initialization and saved with the vocabulary:
 
     [initialize.lookups]
     @misc = "spacy_hoseq.known_tags.v1"
     path = ${paths.train}
+
+`known_tagN` asks for one tag, `known_tags` for all of them together: the ambiguity class of the word (Cutting et al.
+1992, "A practical part-of-speech tagger"; Gimenez & Marquez 2004, "SVMTool").
 """
 
+from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Optional, Set, Union
+from typing import Any, Dict, List, Optional, Union
 
 from spacy.errors import Errors as SpacyErrors
 from spacy.lookups import Lookups
 from spacy.tokens import DocBin
+from spacy.training.corpus import walk_corpus
+from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from ..errors import Errors
 from .attributes import register_attribute
+from .template_sets import chinese_pos_templates, english_pos_templates
 
 TABLE = "hoseq_known_tags"  # word -> numbers of its tags
+KNOWN_TAGS = [
+    "known_tags[-2..2]",
+    "known_tags[-1]+known_tags[0]+known_tags[1]",
+    "known_tags[-1]+lower[0]",
+    "lower[0]+known_tags[1]",
+]
 MAX_TAGS = 128  # as many as templates can name
 
 
-def known_tags(path: Optional[Union[str, Path]]) -> Lookups:
-    """Registered as `spacy_hoseq.known_tags.v1`: the tags of every word in a .spacy file, numbered in sorted order.
+def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: float = 0.0) -> Lookups:
+    """Registered as `spacy_hoseq.known_tags.v1`: the tags of every word in a .spacy file, or a folder of
+    them, numbered in sorted order.
 
+    min_count (int): words with a tag fewer times are left out. min_share (float): so are tags that a smaller share of
+        the word's occurrences have. Both make what is known of a word in training depend less on its tag there.
     RAISES ValueError [E913]: no path; [HS009]: more than MAX_TAGS tags.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
     vocab = Vocab()
-    tags_of: Dict[str, Set[str]] = {}
-    for doc in DocBin().from_disk(path).get_docs(vocab):
-        for token in doc:
-            if token.tag:
-                tags_of.setdefault(token.text, set()).add(token.tag_)
-    names = sorted(set().union(*tags_of.values())) if tags_of else []
+    counts_of: Dict[str, Counter[str]] = {}
+    for file in walk_corpus(ensure_path(path), ".spacy"):
+        for token in (token for doc in DocBin().from_disk(file).get_docs(vocab) for token in doc if token.tag):
+            counts_of.setdefault(token.text, Counter())[token.tag_] += 1
+    names = sorted(set().union(*counts_of.values())) if counts_of else []
     if len(names) > MAX_TAGS:
         raise ValueError(Errors.HS009.format(n=len(names), limit=MAX_TAGS))
     numbers = {name: i for i, name in enumerate(names)}
+    table = {}
+    for word, counts in sorted(counts_of.items()):
+        n = sum(counts.values())
+        if n >= min_count:
+            table[word] = sorted(numbers[tag] for tag, count in counts.items() if count >= min_share * n)
     lookups = Lookups()
-    lookups.add_table(TABLE, {word: sorted(numbers[tag] for tag in tags) for word, tags in sorted(tags_of.items())})
+    lookups.add_table(TABLE, table)
     return lookups
 
 
@@ -49,3 +69,47 @@ def known_tag(number: int, word: Any) -> bool:
     """Whether the word was seen with the tag of this number; not so if there is no table."""
     lookups = word.vocab.lookups
     return lookups.has_table(TABLE) and number in lookups.get_table(TABLE).get(word.orth, ())
+
+
+@register_attribute("known_tags", word="lexeme", table=TABLE)
+def all_known_tags(word: Any) -> str:
+    """The numbers of all tags of the word, or else of its lower-case form; "" if neither is in the table."""
+    lookups = word.vocab.lookups
+    table = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
+    return " ".join(map(str, table.get(word.orth) or table.get(word.lower) or ()))
+
+
+def accurate_pos_templates() -> List[str]:
+    """`english_pos_templates`, more of the words around, and which tags each word had in training, from the table
+    of `spacy_hoseq.known_tags.v1`. Most of them look at one word, which costs no time in tagging."""
+    return [
+        *english_pos_templates(),
+        "orth[-1]",
+        "orth[1]",
+        "lower[-3]",
+        "lower[3]",
+        "prefix6..8[0]",
+        "suffix8..10[0]",
+        "suffix1..2[-1]",
+        "suffix4[-1]",
+        "suffix1..2[1]",
+        "suffix4[1]",
+        "suffix3[-2]",
+        "suffix3[2]",
+        "short_shape[-1]",
+        "short_shape[1]",
+        "suffix2[0]+short_shape[0]",
+        "suffix3[0]+short_shape[0]",
+        "lower[-2]+lower[-1]",
+        "lower[1]+lower[2]",
+        "suffix3[-1]+suffix3[0]",
+        "suffix3[0]+suffix3[1]",
+        "edge[-1]+short_shape[0]",
+        "short_shape[-1]+short_shape[0]+short_shape[1]",
+        *KNOWN_TAGS,
+    ]
+
+
+def accurate_chinese_pos_templates() -> List[str]:
+    """`chinese_pos_templates`, and which tags each word had in training, from the same table."""
+    return [*chinese_pos_templates(), *KNOWN_TAGS]

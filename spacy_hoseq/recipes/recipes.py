@@ -24,6 +24,7 @@ class Recipe(NamedTuple):
 RECIPES: Dict[str, Recipe] = {
     "tagger": Recipe("tags, first order", ("tagger",)),
     "higher-order": Recipe("tags, with frequent label sequences as patterns", ("tagger", "higher-order")),
+    "accurate": Recipe("tags, with more features, and what training knows of words", ("tagger", "accurate")),
     "crf": Recipe("tags with probabilities that mean what they say", ("tagger", "crf")),
     "bidirectional": Recipe("tags, the easiest word first", ("bidirectional",)),
     "chunker": Recipe("chunks from words and given tags", ("chunker",)),
@@ -39,6 +40,7 @@ RECIPES: Dict[str, Recipe] = {
 }
 CHARACTERS = {  # what is asked of words in letters -> of words in Chinese characters
     "english_pos_templates": "chinese_pos_templates",
+    "accurate_pos_templates": "accurate_chinese_pos_templates",
     "chunk_word_templates": "word_entity_templates",
     "entity_templates": "character_entity_templates",
 }

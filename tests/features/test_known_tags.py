@@ -182,3 +182,33 @@ def test_another_table_is_used_at_once(pipeline, tmp_path):
     before = tags(nlp.pipe(TEXTS))
     nlp.from_disk(tmp_path / "nlp")
     assert tags(nlp.pipe(TEXTS)) == tags(pipeline.pipe(TEXTS)) != before
+
+
+def test_words_and_tags_that_are_rare_are_left_out(tmp_path):
+    """a: 3 X, 1 Y; b: 2 X; c: 1 Y."""
+    path = file_of(tmp_path / "some.spacy", docs_of(Vocab(), [("a a a a", "X X X Y"), ("b b c", "X X Y")]))
+
+    def table(**settings):
+        found = known_tags(path, **settings).get_table(TABLE)
+        return {word: found[word] for word in "abc" if word in found}
+
+    assert table() == table(min_count=1, min_share=0.25) == {"a": [0, 1], "b": [0], "c": [1]}
+    assert table(min_share=0.26) == {"a": [0], "b": [0], "c": [1]}
+    assert table(min_count=2) == {"a": [0, 1], "b": [0]}
+    assert table(min_count=3, min_share=0.5) == {"a": [0]}
+    assert table(min_count=5) == {}
+
+
+def test_a_folder_is_read_as_its_files(tmp_path):
+    for i, sentences in enumerate((SENTENCES[:2], SENTENCES[2:])):
+        file_of(tmp_path / f"{i}.spacy", docs_of(Vocab(), sentences))
+    assert {word: known_tags(tmp_path).get_table(TABLE)[word] for word in NUMBERS} == NUMBERS
+
+
+def test_all_tags_of_a_word_are_one_value(corpus):
+    vocab = spacy.blank("xx").vocab
+    vocab.lookups = known_tags(corpus)
+    classes = {word: value_of("known_tags", vocab[word]) for word in (*NUMBERS, "RUN", "Was", "cat", "")}
+    assert classes["the"] == classes["The"] and classes["run"] == classes["RUN"] and classes["was"] == classes["Was"]
+    assert classes["cat"] == classes[""] == 0 and len(set(classes.values())) == 6, "D, NV, V, A, N, nothing"
+    assert value_of("known_tags", Vocab()["run"]) == 0

@@ -1,0 +1,229 @@
+"""What gains in tagging English: one change of the recipe `tagger` at a time, on tenths of CoNLL-2000 and on EWT.
+
+    python -m benchmarks.ablations metrics/ablations.jsonl --data CORPORA [--task TASK] [--system SYSTEM] [--seeds 1]
+        [--page docs/measurements/ablations.md]
+
+Every training is a line of the output, and is not done again. All systems see the same Docs of ten sentences in 100
+batches an epoch, in an order that the seed gives, and are measured after the last epoch, on text that they were not
+trained on. p: McNemar's test on all tasks of a corpus together.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+import spacy
+import srsly
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import fix_random_seed, load_model_from_config
+from thinc.api import Config
+from wasabi import msg
+
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.learning.parameter import Parameter
+from spacy_hoseq.readers.batches import shares
+from spacy_hoseq.recipes import recipe
+from spacy_hoseq.reporting.significance import mcnemar
+
+from .page import show, write_table
+from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
+
+NEWS = Task("tagger", "en", ("conll2000/train.txt", ""), 0, (1,))
+WEB = Task("tagger", "en", ("en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz"), 1, (4,))
+TENTHS = (9, 6, 3, 0)  # each is measured on once, the other nine tenths train
+TASKS = [*(f"CoNLL-2000, tenth {i + 1}" for i in TENTHS), "English web"]
+N_BATCHES, PASSES = 100, 3
+BASE = "recipe"
+HEADER = ("Corpus, system", "accuracy", "errors", "", "gained/lost", "p", "unknown words", "training", "tagging")
+
+
+class System(NamedTuple):
+    """more, less: templates beside those of the recipe, and left out. settings: of the component, by their paths.
+    text: further corpora for training. models: as many trainings, of which the mean of the weights is taken."""
+
+    recipe: str = "tagger"
+    more: Tuple[str, ...] = ()
+    less: Tuple[str, ...] = ()
+    settings: Dict[str, Any] = {}
+    drop: float = 0.2
+    epochs: int = 8
+    models: int = 1
+    text: Tuple[str, ...] = ()
+
+
+KNOWN = (
+    *(f"known_tags[{i}]" for i in range(-2, 3)),
+    "known_tags[-1]+known_tags[0]+known_tags[1]",
+    "known_tags[-1]+lower[0]",
+    "lower[0]+known_tags[1]",
+)
+FREQUENT = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 2, "min_count": 100}
+WORDS = {"@misc": "spacy_hoseq.word_patterns.v1", "most": 1000}
+GUM = ("en_gum/train.conllu.gz",)
+SYSTEMS: Dict[str, System] = {
+    BASE: System(),
+    "accurate": System("accurate"),
+    "accurate, no known tags": System("accurate", less=KNOWN),
+    "dropout 0.3": System(drop=0.3),
+    "dropout 0.4": System(drop=0.4),
+    "mean of 3 models": System(models=3),
+    "accurate, mean of 3 models": System("accurate", models=3),
+    "accurate, dropout 0.4": System("accurate", drop=0.4),
+    "accurate, frequent patterns": System("accurate", settings={"model.patterns": FREQUENT}),
+    "accurate, patterns of words": System("accurate", settings={"model.patterns": WORDS}),
+    "GUM, too": System(text=GUM),
+    "accurate, GUM, too": System("accurate", text=GUM),
+}
+
+
+def main(
+    output: Path,
+    data: Path = typer.Option(..., help="The folder of corpora"),
+    task: Optional[List[str]] = None,
+    system: Optional[List[str]] = None,
+    seeds: int = 1,
+    page: Optional[Path] = None,
+) -> None:
+    rows = list(srsly.read_jsonl(output)) if output.exists() else []
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for name in task or TASKS:
+        done = {(row["system"], row["seed"]) for row in rows if row["task"] == name}
+        wanted = [(each, seed) for each in system or SYSTEMS for seed in range(seeds) if (each, seed) not in done]
+        parts = corpora(name, data) if wanted else ([], [])
+        for each, seed in wanted:
+            result = run(SYSTEMS[each], name, data, *parts, seed)
+            rows.append({"task": name, "system": each, "seed": seed, **result})
+            srsly.write_jsonl(output, rows)
+            msg.text(f"{name}, {each}, {seed}: {result['right'].count('0')} errors, {result['training']:.0f} s")
+    cells = list(table(rows))
+    show(HEADER, cells)
+    if page is not None:
+        write_table(page, "ablations", HEADER, cells)
+
+
+def corpora(name: str, data: Path) -> Tuple[List[Rows], List[Rows]]:
+    """Sentences to train on, and to measure on."""
+    task = task_of(name)
+    training = list(sentences(data / task.files[0]))
+    if task.files[1]:
+        return training, list(sentences(data / task.files[1]))
+    tenth = int(name.split()[-1]) - 1
+    first, end = (i * len(training) // 10 for i in (tenth, tenth + 1))
+    return training[:first] + training[end:], training[first:end]
+
+
+def task_of(name: str) -> Task:
+    return NEWS if name.startswith("CoNLL") else WEB
+
+
+def config_of(system: System, corpus: str) -> Config:
+    settings = {"paths.train": corpus}
+    config = Config().from_str(recipe(system.recipe), interpolate=False, overrides=settings).interpolate()
+    component = config["components"]["hoseq_tagger"]
+    templates = spacy.registry.resolve({"set": component["model"]["emissions"]["templates"]})["set"]
+    every = [str(template) for template in parse_templates([*templates, *system.more])]
+    templates = [each for each in every if each not in system.less]
+    component["model"]["emissions"]["templates"] = templates
+    for key, value in system.settings.items():
+        *above, last = key.split(".")
+        section = component
+        for part in above:
+            section = section[part]
+        section[last] = value
+    return config
+
+
+def run(system: System, name: str, data: Path, training: List[Rows], held_out: List[Rows], seed: int) -> Dict[str, Any]:
+    """Whether each word is right, and whether it is in the training text, as strings of 0 and 1."""
+    training = [*training, *(rows for path in system.text for rows in sentences(data / path))]
+    start = time.process_time()
+    models = [trained(system, task_of(name), training, seed * system.models + i) for i in range(system.models)]
+    seconds, nlp = time.process_time() - start, average(models)
+    gold = docs_of(nlp, task_of(name), held_out)
+    times = []
+    for _ in range(PASSES):
+        docs = [blank_of(doc) for doc in gold]
+        start = time.process_time()
+        docs = list(nlp.pipe(docs))
+        times.append(time.process_time() - start)
+    known = {token.text for doc in docs_of(nlp, task_of(name), training) for token in doc}
+    pairs = [(a, b) for doc, guess in zip(gold, docs, strict=True) for a, b in zip(doc, guess, strict=True)]
+    right = "".join(str(int(a.tag_ == b.tag_)) for a, b in pairs)
+    is_known = "".join(str(int(a.text in known)) for a, _ in pairs)
+    return {"right": right, "known": is_known, "training": seconds, "tagging": min(times)}
+
+
+def trained(system: System, task: Task, training: List[Rows], seed: int) -> Language:
+    fix_random_seed(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.spacy"
+        DocBin(docs=docs_of(spacy.blank(task.lang), task, training)).to_disk(path)
+        config = config_of(system, str(path))
+        config["components"]["hoseq_tagger"]["seed"] = seed
+        nlp = load_model_from_config(config, auto_fill=True)
+        golds = docs_of(nlp, task, training)
+        texts = [Example(blank_of(gold), gold) for gold in golds]
+        nlp.initialize(lambda: texts)
+    rng = np.random.default_rng(seed)
+    for _ in range(system.epochs):
+        for batch in shares([texts[i] for i in rng.permutation(len(texts))], N_BATCHES):
+            nlp.update(batch, drop=system.drop)
+    return nlp
+
+
+def average(models: List[Language]) -> Language:
+    """The first one, with the mean of the weights of all, which have the same features."""
+    if len(models) == 1:
+        return models[0]
+    shims = [weights_in(nlp.get_pipe("hoseq_tagger").model) for nlp in models]
+    for same in zip(*shims, strict=True):
+        for name, parameter in same[0].parameters.items():
+            mean = np.mean([shim.values(name, is_train=False) for shim in same], axis=0)
+            same[0].set(Parameter(name, mean, nonnegative=parameter.nonnegative, resumed=True))
+    return models[0]
+
+
+def docs_of(nlp: Language, task: Task, part: List[Rows]) -> List[Doc]:
+    return [doc_of(nlp.vocab, task, part[i : i + PER_DOC]) for i in range(0, len(part), PER_DOC)]
+
+
+def blank_of(gold: Doc) -> Doc:
+    starts = [token.is_sent_start for token in gold]
+    return Doc(gold.vocab, words=[token.text for token in gold], sent_starts=starts)
+
+
+def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
+    """All tenths and seeds of a system as one."""
+    for corpus in ("CoNLL-2000", "English web"):
+        mine = [row for row in rows if row["task"].startswith(corpus)]
+        base = {(row["task"], row["seed"]): row for row in mine if row["system"] == BASE}
+        for system in dict.fromkeys(row["system"] for row in mine):
+            runs = [row for row in mine if row["system"] == system and (row["task"], row["seed"]) in base]
+            if not runs:
+                continue
+            before = [base[row["task"], row["seed"]] for row in runs]
+            a, b, known = (
+                np.array([c == "1" for row in part for c in row[key]])
+                for part, key in ((before, "right"), (runs, "right"), (runs, "known"))
+            )
+            test = mcnemar(a, b)
+            change = [f"{(~b).sum() / (~a).sum() - 1:+.1%}", f"+{test.gained} -{test.lost}", f"{test.p:.2g}"]
+            ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
+            yield [
+                f"{corpus}: {system}",
+                f"{b.mean():.2%}",
+                f"{(~b).sum():,}",
+                *(change if system != BASE else [""] * 3),
+                f"{b[~known].mean():.1%}",
+                *(f"{ratio:.2f}x" for ratio in ratios),
+            ]
+
+
+if __name__ == "__main__":
+    typer.run(main)
