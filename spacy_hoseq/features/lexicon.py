@@ -25,6 +25,7 @@ class Lexicon:
         chosen = {a: known for a, known in enumerate(map(lexical_attribute, attributes)) if known is not None}
         self._of_text = {a: known.function for a, known in chosen.items() if known.word == "text"}
         self._of_lexeme = {a: known.function for a, known in chosen.items() if known.word == "lexeme"}
+        self._of_lexemes = {a: known.function for a, known in chosen.items() if known.word == "lexemes"}
         self._reads = sorted({known.table for known in chosen.values() if known.table is not None})
         outside = np.array([[BEFORE], [AFTER]], np.uint64).repeat(len(attributes), axis=1)
         self._types = WordTypes(self._values_of, outside, most)
@@ -38,11 +39,13 @@ class Lexicon:
 
     def _values_of(self, vocab: Vocab, orths: List[int]) -> Keys:
         lexemes = [vocab[orth] for orth in orths]
-        values = np.zeros((len(orths), len(self._of_text) + len(self._of_lexeme)), np.uint64)
+        values = np.zeros((len(orths), len(self._of_text) + len(self._of_lexeme) + len(self._of_lexemes)), np.uint64)
         texts = [lexeme.text for lexeme in lexemes] if self._of_text else []
         for functions, words in ((self._of_text, texts), (self._of_lexeme, lexemes)):
             # word by word: some make all that is asked of one word at once
             answers = [function(word) for word in words for function in functions.values()]
             for first, a in enumerate(functions):
                 values[:, a] = as_keys(answers[first :: len(functions)])
+        for a, function in self._of_lexemes.items():
+            values[:, a] = as_keys(function(lexemes))
         return values

@@ -19,7 +19,7 @@ The table holds 32 bits of each word's hash: of 100,000 unknown words two or thr
 import zlib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,35 +89,32 @@ def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
     return {form: sorted(tags) for form, tags in tags_of.items()}
 
 
-@register_attribute("cluster", word="lexeme", table=TABLE)
-def cluster(word: Any) -> Union[int, str]:
+@register_attribute("cluster", word="lexemes", table=TABLE)
+def cluster(words: Sequence[Any]) -> List[Union[int, str]]:
     """The cluster that spaCy's tables have for the word; else its first class in the table, if there is one."""
-    known: int = word.cluster
-    return known or (word_class(1, word) if word.vocab.lookups.has_table(TABLE) else 0)
+    clusters: List[Union[int, str]] = [word.cluster for word in words]
+    if all(clusters) or not words[0].vocab.lookups.has_table(TABLE):
+        return clusters
+    return [known or first for known, first in zip(clusters, word_class(1, words), strict=True)]
 
 
-@register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexeme", table=TABLE)
-def word_class(number: int, word: Any) -> str:
-    """The class in this column of the table, of the word or of its lower-case form. RAISES ValueError [HS007]: the
+@register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexemes", table=TABLE)
+def word_class(number: int, words: Sequence[Any]) -> List[str]:
+    """The class in this column of the table, of each word or of its lower-case form. RAISES ValueError [HS007]: the
     vocabulary has no such table, or no such column."""
-    lookups = word.vocab.lookups
+    lookups = words[0].vocab.lookups
     table: Dict[str, Any] = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
     names = table.get("columns", ())
     if number > len(names):
         raise ValueError(Errors.HS007.format(number=number, n=len(names)))
-    return str(names[number - 1][_classes(table["words"], len(names), word.orth_, word.lower_)[number - 1]])
-
-
-@lru_cache(maxsize=64)  # all columns of one word are asked for together
-def _classes(packed: bytes, n_columns: int, word: str, lower: str) -> List[int]:
-    """Number of the word's class in each column; 0 = none."""
-    keys, classes = _unpacked(packed, n_columns)
-    for name in (word, lower):
-        key = np.uint32(int(get_string_id(name)) & KEY)
-        at = int(np.searchsorted(keys, key))
-        if at < len(keys) and keys[at] == key:
-            return [int(number) for number in classes[:, at]]
-    return [0] * n_columns
+    keys, classes = _unpacked(table["words"], len(names))
+    numbers = np.zeros(len(words), np.uint16)  # 0 = none
+    for forms in ([word.lower for word in words], [word.orth for word in words]):  # the word itself has the last say
+        wanted = (np.array(forms, np.uint64) & np.uint64(KEY)).astype(np.uint32)
+        first, last = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, "right")
+        known = first < last
+        numbers[known] = classes[number - 1, first[known]]
+    return [names[number - 1][i] for i in numbers.tolist()]
 
 
 @lru_cache(maxsize=8)

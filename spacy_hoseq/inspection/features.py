@@ -180,9 +180,9 @@ class Names:
 
 def _lexical(attribute: Attribute, doc: Doc, token: int) -> Any:
     word, strings = doc[token], doc.vocab.strings
-    value = attribute.function(word.text if attribute.word == "text" else doc.vocab[word.orth])
+    value = attribute.value(doc.vocab[word.orth])
     is_hash = isinstance(value, int) and value > SMALL and value in strings  # type: ignore[operator]
-    return strings[value] if is_hash else value  # type: ignore[index]
+    return strings[value] if is_hash else value
 
 
 def shown(value: Any) -> str:

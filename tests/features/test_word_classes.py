@@ -19,7 +19,7 @@ def path(tmp_path):
 
 
 def value(vocab, word, number):
-    return lexical_attribute(f"word_class{number}").function(vocab[word])
+    return lexical_attribute(f"word_class{number}").value(vocab[word])
 
 
 def test_classes(path):
@@ -33,6 +33,17 @@ def test_classes(path):
         "dog": ("0110", "NN"), "Dog": ("0110", "NN"), "RUN": ("011", "VB|NN"), "Paris": ("1", ""), "paris": ("", ""),
         "us": ("10", "PRP"), "US": ("1", "NNP"), "Us": ("10", "PRP"), "cat": ("", ""),
     }  # fmt: skip
+    lexemes = [vocab[word] for word in classes]
+    for number in (1, 2):
+        together = lexical_attribute(f"word_class{number}").function(lexemes)
+        assert together == [of_word[number - 1] for of_word in classes.values()]
+
+
+def test_an_empty_lexicon_knows_no_word(tmp_path):
+    (tmp_path / "forms.tsv").touch()
+    vocab = spacy.blank("en").vocab
+    vocab.lookups = word_classes(lexicon=tmp_path / "forms.tsv")
+    assert value(vocab, "dog", 1) == ""
 
 
 def test_same_bytes_whatever_the_order(path, tmp_path):

@@ -6,5 +6,5 @@ from spacy_hoseq.features.attributes import as_keys, lexical_attribute
 def value_of(name, lexeme):
     """As a number, 0 = no value."""
     attribute = lexical_attribute(name)
-    value = attribute.function(lexeme.text if attribute.word == "text" else lexeme)
+    value = attribute.value(lexeme)
     return as_keys([value]).tolist()[0]

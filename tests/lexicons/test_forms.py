@@ -58,12 +58,12 @@ def test_column_after_clusters(path, tmp_path):
     vocab = spacy.blank("en").vocab
     vocab.lookups = word_classes(clusters, path)
     values = {
-        word: [lexical_attribute(f"word_class{i}").function(vocab[word]) for i in (1, 2)]
+        word: [lexical_attribute(f"word_class{i}").value(vocab[word]) for i in (1, 2)]
         for word in ("flies", "cat", "Sleeps", "dog")
     }
     assert values == {"flies": ["7", "NNS VBZ"], "cat": ["8", ""], "Sleeps": ["", "VBZ"], "dog": ["", ""]}
     vocab.lookups = word_classes(lexicon=path)
-    assert lexical_attribute("word_class1").function(vocab["flies"]) == "NNS VBZ"
+    assert lexical_attribute("word_class1").value(vocab["flies"]) == "NNS VBZ"
 
 
 def test_too_many_columns_with_a_lexicon(path, tmp_path):
