@@ -16,13 +16,15 @@ from thinc.api import Config, Model
 from ..arrays import Labels, Mask
 from ..decoders.choice import Decoder
 from ..decoders.posterior import posterior_of
+from ..decoders.problem import Potentials
 from ..features.sequences import on_tokens, words_of
 from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
 from .morphology.annotation import MorphologyLabels
-from .morphology.labels import analysis_of, normalized
+from .morphology.labels import analysis_of, label_of, normalized
 from .morphology.probabilities import FeatureTable
+from .morphology.unseen import unseen_labels
 from .tagger import HoseqTagger
 
 DEFAULT_MODEL = """
@@ -56,11 +58,12 @@ MORPH, POS = "morph", "pos"  # what `spacy init labels` writes
         "model": Config().from_str(DEFAULT_MODEL)["model"],
         "objective": "max_margin",
         "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
-        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
+        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.01, "l1": 0.0, "l2": 0.0},
         "average": "late",
         "with_tag": False,
         "overwrite": True,
         "extend": False,
+        "unseen_labels": 0,
         "save_marginals": False,
         "seed": 0,
         "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
@@ -78,6 +81,7 @@ def make_hoseq_morphologizer(
     with_tag: bool,
     overwrite: bool,
     extend: bool,
+    unseen_labels: int,
     save_marginals: bool,
     seed: int,
     scorer: Optional[Callable],
@@ -89,6 +93,7 @@ def make_hoseq_morphologizer(
         name,
         with_tag=with_tag,
         extend=extend,
+        unseen_labels=unseen_labels,
         objective=objective,
         decoder=decoder,
         update_rule=update_rule,
@@ -103,8 +108,9 @@ def make_hoseq_morphologizer(
 class HoseqMorphologizer(HoseqTagger):
     """Labels every token with part of speech and features. All settings: docs/reference/morphologizer.md.
 
-    with_tag (bool): `token.tag` is a part of the label, too. extend (bool): as spaCy's Morphologizer has it. settings:
-    those of `HoseqTagger`.
+    with_tag (bool): `token.tag` is a part of the label, too. extend (bool): as spaCy's Morphologizer has it.
+    unseen_labels (int): at most so many labels that training never saw can be predicted, too (morphology/unseen.py).
+    settings: those of `HoseqTagger`.
     """
 
     _annotation: MorphologyLabels
@@ -117,12 +123,14 @@ class HoseqMorphologizer(HoseqTagger):
         *,
         with_tag: bool = False,
         extend: bool = False,
+        unseen_labels: int = 0,
         overwrite: bool = True,
         **settings: Any,
     ) -> None:
         annotation = MorphologyLabels(with_tag)
         super().__init__(vocab, model, name, annotation=annotation, overwrite=overwrite, **settings)
         self.cfg.update({"attribute": annotation.attribute, "neg_prefix": "", "with_tag": with_tag, "extend": extend})
+        self.cfg.update({"unseen_labels": unseen_labels, "n_seen": None})
 
     @property
     def label_data(self) -> Dict[str, Dict[str, Any]]:  # type: ignore[override]
@@ -147,11 +155,11 @@ class HoseqMorphologizer(HoseqTagger):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        """As `HoseqTagger.initialize`. labels: from `spacy init labels`, of this component or spaCy's."""
+        """As `HoseqTagger.initialize`. labels: from `spacy init labels`, of this component or spaCy's. tag_dictionary:
+        labels, also as "NOUN|Case=Nom|Number=Sing"."""
         names: Optional[Sequence[str]] = list(labels[MORPH]) if isinstance(labels, Mapping) else labels
-        super().initialize(
-            get_examples, nlp=nlp, labels=names, tag_dictionary=tag_dictionary, weights_from=weights_from
-        )
+        entries = {word: [_label(name) for name in of_word] for word, of_word in (tag_dictionary or {}).items()}
+        super().initialize(get_examples, nlp=nlp, labels=names, tag_dictionary=entries, weights_from=weights_from)
 
     def feature_probabilities(self, docs: Iterable[Doc], *, least: float = 0.001) -> List[List[Dict[str, float]]]:
         """Of each token of each Doc, the features that it may have, {"POS=NOUN": 0.99, "Case=Gen": 0.93, ...}: sums of
@@ -170,6 +178,22 @@ class HoseqMorphologizer(HoseqTagger):
             result.append(table.of(of_tokens, least))
         return result
 
+    def _labels_in(self, examples: List[Example]) -> List[str]:
+        labels = super()._labels_in(examples)
+        if not self.cfg["unseen_labels"] or self.model.has_dim("nO"):
+            return labels
+        seen = list(dict.fromkeys([*self.labels, *labels]))
+        self.cfg["n_seen"] = len(seen)
+        return [*seen, *unseen_labels(seen, self.cfg["unseen_labels"])]
+
+    def _possible(self, potentials: Potentials) -> Potentials:
+        """Without labels that training does not have: it would learn that they are wrong."""
+        n_seen = self.cfg["n_seen"]
+        if n_seen is None or n_seen == len(self.labels):
+            return potentials
+        seen = np.arange(len(self.labels)) < n_seen
+        return potentials.permitting(np.broadcast_to(seen, potentials.scores.shape))
+
     def _write(self, docs: Sequence[Doc], labels: Sequence[Labels]) -> None:
         settings = {name: bool(self.cfg[name]) for name in ("overwrite", "extend")}
         self._annotation.write_all(docs, labels, self._label_table, **settings)
@@ -181,3 +205,9 @@ class HoseqMorphologizer(HoseqTagger):
             return fitting if allowed is None else allowed
         both: Mask = allowed & fitting
         return both
+
+
+def _label(name: str) -> str:
+    """The label of "NOUN|Case=Nom|Number=Sing", or of "NOUN"; other names as they are."""
+    pos, _, morph = name.partition("|")
+    return label_of(pos, morph) if pos in PARTS_OF_SPEECH else name

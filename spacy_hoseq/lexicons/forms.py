@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Dict, List, Optional, Set, Union
 
 from spacy.errors import Errors as SpacyErrors
+from spacy.morphology import Morphology
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
@@ -20,18 +21,29 @@ def tag_lexicon(path: Optional[Union[str, Path]], train: Optional[Union[str, Pat
     """Registered as `spacy_hoseq.tag_lexicon.v1`: the tags that each form in a file can have.
 
     train: a .spacy file. Forms have the tags that they have there, too, and only tags that it has are kept; a form of
-    which none is left can have any. RAISES ValueError [E913]: no path; [HS004]: a line of another kind.
+    which none is left can have any. "NOUN|Case=Nom", with the features in spaCy's order, is a tag beside the others.
+    RAISES ValueError [E913]: no path; [HS004]: a line of another kind.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
-    tags_of = read_forms(path)
+    tags_of = {form: sorted(map(_in_order, tags)) for form, tags in read_forms(path).items()}
     if train is None:
         return tags_of
     seen: Dict[str, Set[str]] = {}
     for doc in DocBin().from_disk(train).get_docs(Vocab()):
         for token in doc:
-            if token.tag:
-                seen.setdefault(token.text, set()).add(token.tag_)
+            tags = [token.tag_] if token.tag else []
+            if token.pos:
+                tags.append("|".join(filter(None, [token.pos_, str(token.morph)])))
+            seen.setdefault(token.text, set()).update(tags)
     known = set().union(*seen.values())
     joined = {form: seen.get(form, set()) | (known & set(tags)) for form, tags in tags_of.items()}
     return {form: sorted(tags) for form, tags in joined.items() if tags}
+
+
+def _in_order(tag: str) -> str:
+    """The features of "NOUN|Number=Plur|Case=Nom" in spaCy's order."""
+    pos, _, features = tag.partition("|")
+    if not all("=" in feature for feature in features.split("|")):
+        return tag
+    return f"{pos}|{Morphology.dict_to_feats(Morphology.feats_to_dict(features))}"

@@ -29,6 +29,7 @@ OBJECTS = {  # defaults that tables name by a word
     "below": lambda name: Language.get_factory_meta(name).default_config["model"],
     "exact": lambda name: {"@misc": "spacy_hoseq.exact_decoder.v1"},
     "AdaGrad": lambda name: {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
+    "AdaGrad 0.01": lambda name: {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.01, "l1": 0.0, "l2": 0.0},
     "label scorer": lambda name: {"@scorers": "spacy_hoseq.label_scorer.v1"},
     "chunk scorer": lambda name: {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
     "morphologizer scorer": lambda name: {"@scorers": "spacy.morphologizer_scorer.v1"},

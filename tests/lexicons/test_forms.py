@@ -86,3 +86,28 @@ def test_known_words_get_the_tags_of_the_lexicon(path, train):
             for token, label in zip(doc, scored.labels, strict=True):
                 assert label in {"flies": ("JJ", "NNS", "VBZ"), "sleeps": ("VBZ",)}.get(token.text, tagger.labels)
     assert {s.labels[0] for s in tagger.top_k([nlp.make_doc("flies")], 100)[0]} == {"JJ", "NNS", "VBZ"}
+
+
+def test_parts_of_speech_and_features_of_the_lexicon(tmp_path):
+    """In any order, for a morphologizer; a form that training saw has what it was there, too."""
+    nlp = spacy.blank("la")
+    gold = [
+        Doc(nlp.vocab, words=["urbs", "magna"], pos=["NOUN", "ADJ"], morphs=["Case=Nom|Number=Sing"] * 2),
+        Doc(nlp.vocab, words=["ibi", "urbes"], pos=["ADV", "NOUN"], morphs=["", "Case=Acc|Number=Plur"]),
+    ]
+    DocBin(docs=gold).to_disk(tmp_path / "train.spacy")
+    lines = "urbes\tNOUN\tNumber=Sing|Case=Nom\nmagna\tADV\nmagna\tNOUN\tCase=Abl\nxxx\tNOUN\tCase=Abl\n"
+    (tmp_path / "forms.tsv").write_text(lines, encoding="utf8")
+    dictionary = tag_lexicon(tmp_path / "forms.tsv", tmp_path / "train.spacy")
+    assert dictionary == {
+        "urbes": ["NOUN|Case=Acc|Number=Plur", "NOUN|Case=Nom|Number=Sing"],
+        "magna": ["ADJ|Case=Nom|Number=Sing", "ADV"],
+    }
+    pipe = nlp.add_pipe("hoseq_morphologizer")
+    pipe.initialize(lambda: [Example(doc.copy(), doc) for doc in gold], tag_dictionary=dictionary)
+    best = pipe.top_k([Doc(nlp.vocab, words=["urbes", "magna"])], 100)[0]
+    assert {tuple(scored.labels) for scored in best} == {
+        (f"{features}|POS=NOUN", other)
+        for features in ("Case=Acc|Number=Plur", "Case=Nom|Number=Sing")
+        for other in ("Case=Nom|Number=Sing|POS=ADJ", "POS=ADV")
+    }
