@@ -1,11 +1,12 @@
 """Train morphologizers on UD treebanks, and measure them: gold words and sentences.
 
     python experiments/treebanks/morphology.py OUTPUT [--folders "FOLDER FOLDER"] [--environment FOLDER]
-        [--systems parts] [--epochs 10]
+        [--systems parts,spaCy] [--epochs 10]
 
 Writes OUTPUT/TREEBANK.json. A folder has *train.conllu and, if there are, *dev.conllu and *test.conllu, plain or
 gzipped. Without a dev part every fifth block of ten sentences of the training part stands for it, and is not trained
-on. All settings are those of the recipe `morphologizer` for all treebanks, but for what a system is to show.
+on. All settings are those of the recipe `morphologizer` for all treebanks, but for what a system is to show. "spaCy" is
+spaCy's own morphologizer, with the settings of `spacy init config --pipeline morphologizer`.
 """
 
 import gzip
@@ -18,6 +19,7 @@ from typing import Any, Dict, List, Optional
 import spacy
 import srsly
 import typer
+from spacy.cli.init_config import init_config
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.converters import conllu_to_docs
@@ -27,10 +29,12 @@ from spacy_hoseq.layers.weights.shim import weights_in
 BELOW = "ud_hu_szeged ud_fi_tdt en_ewt zh_ud_gsd"
 NAME = "hoseq_morphologizer"
 MODEL = f"--components.{NAME}.model"
-SYSTEMS = {  # what each changes
+SPACY = "spaCy"
+SYSTEMS: Dict[str, List[str]] = {  # what each changes
     "parts": [],
     "parts without agreement": [f"{MODEL}.parts.agreement", "false"],
     "whole labels": [f"{MODEL}.parts", "null", f"{MODEL}.label_pairs", "true"],
+    SPACY: [],
 }
 TRAIN = Path(__file__).parents[1] / "common" / "train.py"
 
@@ -45,7 +49,7 @@ def main(output: Path, folders: str = "", environment: str = "", systems: str = 
         known: Dict[str, Any] = srsly.read_json(path) if path.exists() else {"systems": {}}
         known["sizes"] = {part: sum(map(len, docs)) for part, docs in parts.items()}
         for name in chosen:
-            known["systems"][name] = trained(work, SYSTEMS[name], parts, epochs)
+            known["systems"][name] = trained(work, name, parts, epochs)
             srsly.write_json(path, known)
 
 
@@ -70,27 +74,32 @@ def read(folder: Path, ending: str) -> Optional[List[Doc]]:
     return list(conllu_to_docs(text, n_sents=10, no_print=True))
 
 
-def trained(work: Path, changes: List[str], parts: Dict[str, List[Doc]], epochs: int) -> Dict[str, Any]:
+def trained(work: Path, system: str, parts: Dict[str, List[Doc]], epochs: int) -> Dict[str, Any]:
     """Accuracy of the best model of a training, seconds and bytes."""
     files = [str(work / "train.spacy"), str(work / "dev.spacy"), str(work / "model")]
-    settings = ["--training.max_epochs", str(epochs), "--training.dropout", "0.3", *changes]
-    subprocess.run([sys.executable, str(TRAIN), "morphologizer/xx", *files, *settings], check=True)
+    config, settings, name = "morphologizer/xx", ["--training.max_epochs", str(epochs), *SYSTEMS[system]], NAME
+    if system == SPACY:
+        config, settings, name = str(work / "spacy.cfg"), [], "morphologizer"
+        init_config(lang="xx", pipeline=[name], optimize="efficiency").to_disk(config)
+    subprocess.run([sys.executable, str(TRAIN), config, *files, *settings], check=True)
     nlp = spacy.load(work / "model" / "model-best")
-    component = nlp.get_pipe(NAME)
+    component = nlp.get_pipe(name)
+    arrays = [p.values for s in weights_in(component.model) for p in s.parameters.values()]
+    networks = [node for _, pipe in nlp.pipeline if not arrays for node in pipe.model.walk()]
+    arrays += [node.get_param(key) for node in networks for key in node.param_names if node.has_param(key)]
     result: Dict[str, Any] = {
         "labels": len(component.labels),
-        "weights": sum(
-            sum(int((p.values != 0).sum()) for p in s.parameters.values()) for s in weights_in(component.model)
-        ),
+        "weights": sum(int((values != 0).sum()) for values in arrays),
         **srsly.read_json(work / "model" / "timings.json"),
     }
     for part in parts:
         if part != "train":
-            result[part] = accuracy(nlp, list(DocBin().from_disk(work / f"{part}.spacy").get_docs(nlp.vocab)))
+            docs = list(DocBin().from_disk(work / f"{part}.spacy").get_docs(nlp.vocab))
+            result[part] = accuracy(nlp, component, docs)
     return result
 
 
-def accuracy(nlp: spacy.Language, docs: List[Doc]) -> Dict[str, float]:
+def accuracy(nlp: spacy.Language, component: Any, docs: List[Doc]) -> Dict[str, float]:
     """Shares of words with the right part of speech, features, and both; and tokens a second, of one call."""
     words = [Doc(nlp.vocab, words=[t.text for t in d], sent_starts=[t.is_sent_start for t in d]) for d in docs]
     copies = [doc.copy() for doc in words]
@@ -101,7 +110,7 @@ def accuracy(nlp: spacy.Language, docs: List[Doc]) -> Dict[str, float]:
     pairs = [(t, g) for doc, gold in zip(tagged, docs, strict=True) for t, g in zip(doc, gold, strict=True)]
     pos = [t.pos_ == g.pos_ for t, g in pairs]
     morph = [str(t.morph) == str(g.morph) for t, g in pairs]
-    scores = nlp.get_pipe(NAME).score([Example(doc, gold) for doc, gold in zip(tagged, docs, strict=True)])
+    scores = component.score([Example(doc, gold) for doc, gold in zip(tagged, docs, strict=True)])
     both = sum(a and b for a, b in zip(pos, morph, strict=True))
     per_feature = {name: values["f"] for name, values in (scores["morph_per_feat"] or {}).items()}
     return {
