@@ -22,7 +22,7 @@ from ..errors import Errors
 from ..words import line_breaks
 
 Value = Union[str, int, bool, None]  # "", 0, False and None: there is none
-Word = Literal["text", "lexeme", "lexemes"]
+Word = Literal["text", "lexeme", "texts", "lexemes"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
@@ -32,10 +32,10 @@ _RESERVED = ("bias", "label", "upstream", "_", LINE_BREAK)
 
 
 class Attribute(NamedTuple):
-    """A lexical attribute. function: (word) -> value, or (number, word) -> value if it takes a number. word: whether it
-    is given the text of the word, or spaCy's Lexeme; or "lexemes", one or more at once, and gives a list of as many
-    values. numbers: those that a template may name; None = it takes none. table: of the vocabulary's lookups, on which
-    values depend; None = on no table."""
+    """A lexical attribute. function: (word) -> value, or (number, word) -> value if it takes a number. word:
+    whether it is given the text of the word, or spaCy's Lexeme; or "texts" or "lexemes", those of one or more words
+    at once, and gives a list of as many values. numbers: those that a template may name; None = it takes none.
+    table: of the vocabulary's lookups, on which values depend; None = on no table."""
 
     function: Callable[..., Any]
     word: Word = "text"
@@ -44,9 +44,8 @@ class Attribute(NamedTuple):
 
     def value(self, lexeme: Any) -> Any:
         """Of one word. lexeme: spaCy's."""
-        if self.word == "lexemes":
-            return self.function([lexeme])[0]
-        return self.function(lexeme.text if self.word == "text" else lexeme)
+        word = lexeme.text if self.word in ("text", "texts") else lexeme
+        return self.function([word])[0] if self.word in ("texts", "lexemes") else self.function(word)
 
 
 # by name: a function that gives it, perhaps with others, for some Docs: values (N,) of all tokens, end to end

@@ -1,12 +1,13 @@
 """Lexical attribute values, computed once per word type."""
 
-from typing import List, Sequence
+from collections import defaultdict
+from typing import Any, Callable, Dict, List, Sequence
 
 import numpy as np
 from spacy.vocab import Vocab
 
 from ..arrays import Keys
-from .attributes import as_keys, lexical_attribute
+from .attributes import Word, as_keys, lexical_attribute
 from .keys import AFTER, BEFORE
 from .word_types import MAX_WORD_TYPES, TypesOf, WordTypes
 
@@ -23,9 +24,9 @@ class Lexicon:
 
     def __init__(self, attributes: Sequence[str], most: int = MAX_WORD_TYPES) -> None:
         chosen = {a: known for a, known in enumerate(map(lexical_attribute, attributes)) if known is not None}
-        self._of_text = {a: known.function for a, known in chosen.items() if known.word == "text"}
-        self._of_lexeme = {a: known.function for a, known in chosen.items() if known.word == "lexeme"}
-        self._of_lexemes = {a: known.function for a, known in chosen.items() if known.word == "lexemes"}
+        self._functions: Dict[Word, Dict[int, Callable[..., Any]]] = defaultdict(dict)  # by what they are given
+        for a, known in chosen.items():
+            self._functions[known.word][a] = known.function
         self._reads = sorted({known.table for known in chosen.values() if known.table is not None})
         outside = np.array([[BEFORE], [AFTER]], np.uint64).repeat(len(attributes), axis=1)
         self._types = WordTypes(self._values_of, outside, most)
@@ -39,13 +40,15 @@ class Lexicon:
 
     def _values_of(self, vocab: Vocab, orths: List[int]) -> Keys:
         lexemes = [vocab[orth] for orth in orths]
-        values = np.zeros((len(orths), len(self._of_text) + len(self._of_lexeme) + len(self._of_lexemes)), np.uint64)
-        texts = [lexeme.text for lexeme in lexemes] if self._of_text else []
-        for functions, words in ((self._of_text, texts), (self._of_lexeme, lexemes)):
-            # word by word: some make all that is asked of one word at once
-            answers = [function(word) for word in words for function in functions.values()]
-            for first, a in enumerate(functions):
-                values[:, a] = as_keys(answers[first :: len(functions)])
-        for a, function in self._of_lexemes.items():
-            values[:, a] = as_keys(function(lexemes))
+        texts = [lexeme.text for lexeme in lexemes]
+        values = np.zeros((len(orths), sum(map(len, self._functions.values()))), np.uint64)
+        for kind, functions in self._functions.items():
+            words = texts if kind in ("text", "texts") else lexemes
+            if kind in ("texts", "lexemes"):
+                for a, function in functions.items():
+                    values[:, a] = as_keys(function(words))
+            else:  # word by word: some make all that is asked of one word at once
+                answers = [function(word) for word in words for function in functions.values()]
+                for first, a in enumerate(functions):
+                    values[:, a] = as_keys(answers[first :: len(functions)])
         return values

@@ -3,6 +3,7 @@
 import unicodedata
 from functools import lru_cache
 from operator import attrgetter
+from typing import List, Sequence
 
 from spacy.lexeme import Lexeme
 
@@ -21,27 +22,27 @@ for name in FIELDS:
 register_attribute("length")(len)
 
 
-@register_attribute("prefix", numbers=range(1, MAX_LENGTH + 1))
-def prefix(length: int, word: str) -> str:
-    return word[:length] if len(word) >= length else ""
+@register_attribute("prefix", numbers=range(1, MAX_LENGTH + 1), word="texts")
+def prefix(length: int, words: Sequence[str]) -> List[str]:
+    return [word[:length] if len(word) >= length else "" for word in words]
 
 
-@register_attribute("suffix", numbers=range(1, MAX_LENGTH + 1))
-def suffix(length: int, word: str) -> str:
-    return word[-length:] if len(word) >= length else ""
+@register_attribute("suffix", numbers=range(1, MAX_LENGTH + 1), word="texts")
+def suffix(length: int, words: Sequence[str]) -> List[str]:
+    return [word[-length:] if len(word) >= length else "" for word in words]
 
 
-@register_attribute("infix", numbers=range(1, MAX_LENGTH + 1))
-def infix(place: int, word: str) -> str:
+@register_attribute("infix", numbers=range(1, MAX_LENGTH + 1), word="texts")
+def infix(place: int, words: Sequence[str]) -> List[str]:
     """The three characters before the last `place`: signs of number, mood and possession stand before those of case
     ("ház|ak|ban", "ír|hat|ott")."""
-    return word[-place - 3 : -place] if len(word) >= place + 3 else ""
+    return [word[-place - 3 : -place] if len(word) >= place + 3 else "" for word in words]
 
 
-@register_attribute("short_infix", numbers=range(1, MAX_LENGTH + 1))
-def short_infix(place: int, word: str) -> str:
+@register_attribute("short_infix", numbers=range(1, MAX_LENGTH + 1), word="texts")
+def short_infix(place: int, words: Sequence[str]) -> List[str]:
     """The two characters before the last `place`."""
-    return word[-place - 2 : -place] if len(word) >= place + 2 else ""
+    return [word[-place - 2 : -place] if len(word) >= place + 2 else "" for word in words]
 
 
 @register_attribute("has_digit")
