@@ -19,7 +19,7 @@ from ..decoders.problem import ranges
 
 WHOLE = 4  # a row has all columns from where one in so many is used
 BLOCK_CELLS = 1 << 20  # read together
-SUM_CELLS = 1 << 18  # of sums, that stay in the processor's cache until all is added
+SUM_CELLS = 1 << 20  # of sums, that stay in the processor's cache until all is added
 GROWTH = 1.25  # of the shared arrays
 
 Numbers = TypeVar("Numbers", bound=np.generic)

@@ -22,6 +22,8 @@ class Tuning(NamedTuple):
     table_cells: (node, label) pairs up to which a trie's children are looked up in a table, beyond by search.
     key_cells: of a table of all keys (token, node) by which weights are added up, beyond they are sorted.
     limit_cells: (neighbour, label, label) triples compared at once for limits of pruning.
+    ranked_labels: from which on limits are bounds of what a label can lose, and `limit_ranks`: neighbours of each label
+        that are looked at for them.
     limit_drift: by how much limits of earlier weights may be too high, on average, before they are made anew.
     bound_cells: (token, label) pairs compared at once to exclude labels.
     bound_candidates: candidates compared at once to exclude more of them.
@@ -57,6 +59,8 @@ class Tuning(NamedTuple):
     table_cells: int = 8_000_000
     key_cells: int = 16_000_000
     limit_cells: int = 200_000
+    ranked_labels: int = 256
+    limit_ranks: int = 24
     limit_drift: float = 0.5
     bound_cells: int = 180_000
     bound_candidates: int = 100_000

@@ -15,6 +15,11 @@ change of trans since the rows were made, they are too low by at most
 
 which is added. It costs O(L^2) once. When it has grown too large, rows are made anew.
 
+Of many labels a row is not the maximum itself but a bound of it, in O(R L): with E[r, k] the R-th largest of E[a, k]
+over a, and t[r, j] the R-th smallest of trans[a, j], any a is one of the first R by one of both, or has at most
+E[r, k] - t[r, j] (the threshold of Fagin, Lotem & Naor 2003, "Optimal aggregation algorithms for middleware"). Where
+most pairs have no weight, or weights near that of others, the first R hold the maximum.
+
 Rows are single precision, rounded upwards: a limit that is too high excludes fewer labels, never a wrong one.
 
 Checked against the formulas in tests/decoders/pruning/test_bounds.py.
@@ -142,7 +147,8 @@ class Limits:
     @cached_property
     def sides(self) -> Tuple[Side, Side]:
         """What k earns and what j earns instead beside a label before, and beside one after."""
-        after, trans = np.ascontiguousarray(self.after.T), np.ascontiguousarray(self.trans.T)
+        trans = np.ascontiguousarray(self.trans.T)
+        after = trans if self.after is self.trans else np.ascontiguousarray(self.after.T)
         return Side(after, trans), Side(self.before, self.trans)
 
     @cached_property
@@ -151,24 +157,65 @@ class Limits:
         return np.empty((3, *self.trans.shape), np.float32 if self._largest < LARGE else np.float64)
 
     @cached_property
-    def _rounded(self) -> "Tuple[Tuple[AnyFloats, AnyFloats], ...]":
-        dtype = self._tables.dtype
-        return tuple((earned.T.astype(dtype, "C"), instead.T.astype(dtype, "C")) for earned, instead in self.sides)
+    def _rounded(self) -> "Tuple[Tuple[AnyFloats, AnyFloats, Optional[Ranked]], ...]":
+        dtype, result = self._tables.dtype, []
+        for earned, instead in self.sides:
+            rounded = instead.T.astype(dtype, "C")
+            of_earned = rounded if earned is instead else earned.T.astype(dtype, "C")
+            result.append((of_earned, rounded, Ranked.of(of_earned, rounded, self._tuning)))
+        return tuple(result)
 
     def _make_rows(self, labels: Ints) -> None:
         known = self._known.take(labels)
         if known.all():
             return
         missing = distinct(labels[~known])
-        before, after = (most_lost(earned, instead, missing, self._tuning) for earned, instead in self._rounded)
+        before, after = (
+            most_lost(earned, instead, missing, self._tuning, ranked) for earned, instead, ranked in self._rounded
+        )
         margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
         for table, rows in zip(self._tables, (before + after, after, before), strict=True):
             table[missing] = rows + margin
         self._known[missing] = True  # after the rows: other threads may be reading
 
 
-def most_lost(earned: AnyFloats, instead: AnyFloats, labels: Ints, tuning: Tuning = TUNING) -> AnyFloats:
-    """max(0, max_a (earned[a, k] - instead[a, j])) for j in `labels`. Tables [neighbour, label]. RETURNS (n, L)."""
+class Ranked(NamedTuple):
+    """The R neighbours beside which each label k earns most. neighbours, earned (R, L); least (L,): of `earned`."""
+
+    neighbours: Ints
+    earned: AnyFloats
+    least: AnyFloats
+
+    @classmethod
+    def of(cls, earned: AnyFloats, instead: AnyFloats, tuning: Tuning) -> "Optional[Ranked]":
+        """None where the maximum itself costs little, or some transition is forbidden. Tables [neighbour, label]."""
+        n_ranks = min(tuning.limit_ranks, len(earned))
+        if len(earned) < tuning.ranked_labels or not (np.isfinite(earned).all() and np.isfinite(instead).all()):
+            return None
+        neighbours = np.argpartition(earned, len(earned) - n_ranks, axis=0)[-n_ranks:]
+        of_ranks = np.take_along_axis(earned, neighbours, axis=0)
+        return cls(neighbours, of_ranks, of_ranks.min(axis=0))
+
+    def most_lost(self, earned: AnyFloats, instead: AnyFloats, labels: Ints) -> AnyFloats:
+        """As the function of that name, or more."""
+        n_ranks = len(self.earned)
+        result = np.empty((len(labels), earned.shape[1]), earned.dtype)
+        for row, label in zip(result, labels.tolist(), strict=True):
+            lost = np.ascontiguousarray(instead[:, label])
+            nearest = np.argpartition(lost, n_ranks - 1)[:n_ranks]
+            np.subtract(self.least, lost.take(nearest[-1]), out=row)  # (the largest of them, by how they are parted)
+            for gained in (self.earned - lost.take(self.neighbours), earned[nearest] - lost.take(nearest)[:, None]):
+                np.maximum(row, gained.max(axis=0), out=row)
+        return np.maximum(result, 0, out=result)
+
+
+def most_lost(
+    earned: AnyFloats, instead: AnyFloats, labels: Ints, tuning: Tuning = TUNING, ranked: Optional[Ranked] = None
+) -> AnyFloats:
+    """max(0, max_a (earned[a, k] - instead[a, j])) for j in `labels`; if they are `ranked` perhaps more. Tables
+    [neighbour, label]. RETURNS (n, L)."""
+    if ranked is not None:
+        return ranked.most_lost(earned, instead, labels)
     n_labels = len(earned)
     result = np.zeros((len(labels), n_labels), earned.dtype)
     together = max(1, tuning.limit_cells // max(1, n_labels**2))

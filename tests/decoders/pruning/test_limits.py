@@ -89,6 +89,26 @@ def test_limits_are_their_formulas(seed, cells):
     assert trans.tolist() == given_trans.tolist()
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_limits_by_ranks_are_not_below_the_formulas(seed, ranks):
+    """And they are the formulas where most pairs weigh nothing, or all neighbours are ranked."""
+    rng, n = np.random.default_rng(seed), 8
+    trans = np.round(rng.normal(size=(n, n)), 1) * (rng.random((n, n)) < (1.0 if seed % 2 else 0.15))
+    got = table_of(Limits(Weights(trans), tuning=Tuning(ranked_labels=1, limit_ranks=ranks)))
+    exact = plain_everywhere(trans, trans, trans)
+    assert (got >= exact).all()
+    if seed % 2 == 0 and ranks == 5:
+        assert_just_above(got, exact)
+    highest = np.max(trans, 0) - np.min(trans, 0)[:, None], np.max(trans, 1) - np.min(trans, 1)[:, None]
+    assert (got <= sum(np.maximum(0, side) for side in highest) + 1e-4).all()
+    every = table_of(Limits(Weights(trans), tuning=Tuning(ranked_labels=1, limit_ranks=n)))
+    assert_just_above(every, exact)
+    trans[2, 5] = -np.inf
+    forbidden = table_of(Limits(Weights(trans), tuning=Tuning(ranked_labels=1, limit_ranks=ranks)))
+    assert_just_above(forbidden, plain_everywhere(trans, trans, trans))
+
+
 def test_limits_of_a_chain():
     trans = np.array([[0.0, -1.0], [1.0, 0.5]], np.float32)
     got = Limits(Weights(trans))
