@@ -101,8 +101,10 @@ class PatternFeatures(NamedTuple):
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
         """From fired rules to fired label patterns. RETURNS features (M,), their last tokens (M,)."""
         order = np.argsort(self.rule_of, kind="stable")
-        first = np.searchsorted(self.rule_of[order], fired.rules, side="left")
-        counts = np.searchsorted(self.rule_of[order], fired.rules, side="right") - first
+        rules = np.append(self.rule_of[order], np.iinfo(np.intp).max)  # (no rule has this number)
+        sizes = np.searchsorted(rules, rules, side="right") - np.arange(len(rules))
+        first = np.searchsorted(rules, fired.rules, side="left")
+        counts = np.where(rules.take(first) == fired.rules, sizes.take(first), 0)
         counts[fired.sizes > 0] = 0
         return order[ranges(first, counts)], np.repeat(fired.tokens, counts)
 

@@ -24,14 +24,13 @@ def matching(
     result = np.zeros(len(fired.tokens), bool)
     entry, token, node = np.arange(len(result)), fired.tokens, fired.nodes
     while len(entry):
-        kept = possible(token, trie.label[node])
-        entry, token, node = entry[kept], token[kept], trie.parent[node[kept]]
-        done = node < 0
-        result[entry[done]] = True
-        going_on = ~done & (token > 0)
-        entry, token, node = entry[going_on], token[going_on] - 1, node[going_on]
-        together = sequence[token] == sequence[token + 1]
-        entry, token, node = entry[together], token[together], node[together]
+        kept = np.flatnonzero(possible(token, trie.label.take(node)))
+        entry, token, node = entry.take(kept), token.take(kept), trie.parent.take(node.take(kept))
+        result[entry[node < 0]] = True
+        going_on = np.flatnonzero((node >= 0) & (token > 0))
+        entry, token, node = entry.take(going_on), token.take(going_on) - 1, node.take(going_on)
+        together = np.flatnonzero(sequence.take(token) == sequence.take(token + 1))
+        entry, token, node = entry.take(together), token.take(together), node.take(together)
     return result
 
 

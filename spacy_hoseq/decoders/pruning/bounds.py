@@ -207,11 +207,11 @@ def fired_loss_of(fired: Optional[Fired], weights: Weights, shape: Tuple[int, ..
     cells, lost, trie = [], [], weights.trie
     token, node, weight = fired.tokens, fired.nodes, fired.weights
     while len(token):
-        cells.append(token * shape[1] + trie.label[node])
+        cells.append(token * shape[1] + trie.label.take(node))
         lost.append(weight)
-        token, node = token - 1, trie.parent[node]
-        going_on = (node >= 0) & (token >= 0)
-        token, node, weight = token[going_on], node[going_on], weight[going_on]
+        token, node = token - 1, trie.parent.take(node)
+        going_on = np.flatnonzero((node >= 0) & (token >= 0))
+        token, node, weight = token.take(going_on), node.take(going_on), weight.take(going_on)
     return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(lost), shape[0] * shape[1]))
 
 

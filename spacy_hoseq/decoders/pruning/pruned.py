@@ -88,10 +88,13 @@ def _possible(potentials: Potentials, candidates: Candidates) -> Potentials:
     if potentials.fired is None or not len(potentials.fired.tokens):
         return potentials
     trie, lengths = potentials.weights.trie, potentials.lengths
-    mask = np.zeros((len(candidates.counts), trie.n_labels), bool)
-    mask[candidates.tokens, candidates.labels] = True
+    n_labels = trie.n_labels
+    is_candidate = np.zeros(len(candidates.counts) * n_labels, bool)
+    is_candidate[candidates.tokens * n_labels + candidates.labels] = True
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    matched = matching(potentials.fired, trie, sequence, lambda token, label: mask[token, label])
+    matched = matching(
+        potentials.fired, trie, sequence, lambda token, label: is_candidate.take(token * n_labels + label)
+    )
     return potentials._replace(fired=potentials.fired.where(matched))
 
 
