@@ -307,7 +307,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         'The component "{name}" ({kind}) is none whose decisions can be looked into. Expected a hoseq_tagger, a '
         "hoseq_chunker or, where it decides token by token, a hoseq_bidirectional_tagger."
     )
-    HS141 = "Token {token} is no word of this text of {n} tokens: it is white space, or there is no such token."
+    HS141 = "Token {token} is no word of this text of {n} tokens, counted from 0: it is white space, or there is none."
     HS142 = (
         'The component "{name}" has the strategy "{strategy}", which makes no decisions one by one. Expected '
         '"easiest_first" or "easiest_last".'
@@ -341,7 +341,10 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
-    HS152 = "The pipeline has no component with exact probabilities of these names ({names}). It has: {known}."
+    HS152 = (
+        "The pipeline has no component of this package that has probabilities and this name: {names}. It has: {known}."
+    )
+    HS159 = "There is no {what} in {source}. Give {expected}."
     HS154 = 'There is no measure "{measure}" of doubt. Known are {known}.'
     HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."
     HS156 = "A learning curve needs the training corpus: --train."

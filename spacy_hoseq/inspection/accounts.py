@@ -10,6 +10,7 @@ from ..arrays import Floats
 from ..components.bidirectional_tagger import HoseqBidirectionalTagger
 from ..components.chunker import HoseqChunker
 from ..components.structured import StructuredComponent
+from ..errors import Errors
 from .chunk_explanation import explain_chunk
 from .decision_explanation import explain_decision
 from .decisions import Decisions
@@ -37,21 +38,27 @@ class Account(NamedTuple):
 
 
 def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
-    """Components of a pipeline whose decisions can be explained: those of these names, or all."""
-    return [name for name, pipe in nlp.pipeline if can_tell(pipe) and (names is None or name in names)]
+    """Components of a pipeline whose decisions can be explained: those of these names, or all. RAISES ValueError
+    [HS152]: there are none, or not of these names."""
+    known = [name for name, pipe in nlp.pipeline if can_tell(pipe)]
+    if not known or not set(names or ()) <= set(known):
+        raise ValueError(Errors.HS152.format(names=", ".join(names or ["any"]), known=", ".join(known) or "none"))
+    return [name for name in known if names is None or name in names]
 
 
-def accounts(pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None, *, reasons: bool = True) -> List[Account]:
+def accounts(
+    pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None, *, reasons: bool = True, against: Optional[str] = None
+) -> List[Account]:
     """Of each word (of some tokens), or of each chunk that was found (and has one of the tokens).
 
     pipe: of the pipeline that has annotated the doc. reasons (bool): False = `why` is None everywhere.
-    RAISES ValueError [HS141] as `explain`.
+    against: a label to compare with. RAISES ValueError [HS141, HS146] as `explain`.
     """
     if isinstance(pipe, HoseqBidirectionalTagger):
-        return list(_of_decisions(pipe, doc, tokens, reasons))
+        return list(_of_decisions(pipe, doc, tokens, reasons, against))
     if isinstance(pipe, HoseqChunker):
-        return list(_of_chunks(pipe, doc, tokens, reasons))
-    return list(_of_words(pipe, doc, tokens, reasons))
+        return list(_of_chunks(pipe, doc, tokens, reasons, against))
+    return list(_of_words(pipe, doc, tokens, reasons, against))
 
 
 def as_data(account: Account) -> Dict[str, Any]:
@@ -77,20 +84,24 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def _of_words(pipe: StructuredComponent, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool) -> Iterator[Account]:
+def _of_words(
+    pipe: StructuredComponent, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
+) -> Iterator[Account]:
     reading = Reading(pipe, [doc])
     for token in words_among(doc) if tokens is None else tokens:
         word = reading.word(0, token)
         p, best = reading.posterior.nodes[word], int(reading.best[word])
         why = None
         if reasons and np.isfinite(reading.best_with[word]).sum() > 1:
-            why = explain_word(reading, token)
+            why = explain_word(reading, token, against)
         yield Account(
             token, token + 1, reading.labels[best], float(p[best]), _alternatives(p, best, reading.labels), why
         )
 
 
-def _of_chunks(pipe: HoseqChunker, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool) -> Iterator[Account]:
+def _of_chunks(
+    pipe: HoseqChunker, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
+) -> Iterator[Account]:
     names, reading = [*pipe.labels, NO_CHUNK], Reading(pipe, [doc])
     for span in doc.spans.get(pipe.cfg["spans_key"], ()):
         if tokens is None or any(span.start <= token < span.end for token in tokens):
@@ -100,12 +111,12 @@ def _of_chunks(pipe: HoseqChunker, doc: Doc, tokens: Optional[Sequence[int]], re
             p = np.append(chunk_probabilities(reading, places)[:, 0], 0.0)
             p[-1] = max(0.0, 1.0 - p.sum())
             best = names.index(span.label_)
-            why = explain_chunk(reading, span) if reasons else None
+            why = explain_chunk(reading, span, against) if reasons else None
             yield Account(span.start, span.end, span.label_, float(p[best]), _alternatives(p, best, names), why)
 
 
 def _of_decisions(
-    pipe: HoseqBidirectionalTagger, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool
+    pipe: HoseqBidirectionalTagger, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
 ) -> Iterator[Account]:
     decisions = Decisions(pipe, [doc])
     for token in words_among(doc) if tokens is None else tokens:
@@ -113,7 +124,7 @@ def _of_decisions(
         p, best = np.exp(decisions.log_probabilities[word]), int(decisions.labels[word])
         turn, why = int(decisions.turns[word]), None
         if reasons and (p > 0).sum() > 1:
-            turn, why = explain_decision(pipe, doc, token)
+            turn, why = explain_decision(pipe, doc, token, against)
         alternatives = _alternatives(p, best, decisions.names)
         yield Account(token, token + 1, decisions.names[best], float(p[best]), alternatives, why, turn)
 

@@ -58,14 +58,16 @@ def calibrate(
     examples: text that they were not trained on. Components before them annotate the predicted docs.
     names: of taggers and chunkers; None = all whose probabilities no later component reads: what that one has learnt
     holds for the probabilities as they are.
-    RAISES ValueError [HS140]: a component of another kind; [HS144]: emissions of a foreign layer; [HS145]: too few
+    RAISES ValueError [HS152]: there are no such components; [HS144]: emissions of a foreign layer; [HS145]: too few
     examples.
     """
     found = {}
-    for name in calibratable(nlp) if names is None else names:
+    known = [name for name, pipe in nlp.pipeline if isinstance(pipe, StructuredComponent)]
+    wanted = calibratable(nlp) if names is None else list(names)
+    if not wanted or not set(wanted) <= set(known):
+        raise ValueError(Errors.HS152.format(names=", ".join(wanted) or "any", known=", ".join(known) or "none"))
+    for name in wanted:
         pipe: Any = nlp.get_pipe(name)
-        if not isinstance(pipe, StructuredComponent):
-            raise ValueError(Errors.HS140.format(name=name, kind=type(pipe).__name__))
         annotated = annotated_before(nlp, name, examples)
         found[name] = calibrate_one(pipe, annotated)
         Conformal(pipe, annotated).keep()

@@ -49,9 +49,12 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
     names = reading.labels
     labels = [span.label_, against or OUTSIDE]
     size = np.array([n, n])
-    p, p_against = chunk_probabilities(reading, Places(np.array([first, first]), size, labels))[:, 0].tolist()
+    rows = chunk_probabilities(reading, Places(np.array([first, first]), size, labels))
+    p, p_against = rows[:, 0].tolist()
     if against is None:
         p_against = 1.0 - p
+    elif against == OUTSIDE:
+        p_against = 1.0 - float(rows[1, 2])  # no chunk overlaps it
     difference = float((path_score(one, found) - path_score(one, others))[0])
     return Explanation(
         component=pipe.name,
@@ -67,7 +70,7 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
         start=reading.token(words.start)[1],
         labels=[names[y] for y in found.tolist()],
         others=[names[y] for y in others.tolist()],
-        changes=_changes(reading, first, n, found, others),
+        changes=_changes(reading, first, n, found, others, against),
         fewest=[],
         instead="",
         turns=[],
@@ -115,9 +118,11 @@ def _without_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, best: L
     return candidates[int(np.argmax(scores))]
 
 
-def _changes(reading: Reading, first: int, n: int, found: Labels, others: Labels) -> List[Change]:
-    """The log-odds of the chunk, log p - log(1 - p), without each feature that tells the two labellings apart, and
-    without each word of the chunk and beside it."""
+def _changes(
+    reading: Reading, first: int, n: int, found: Labels, others: Labels, against: Optional[str]
+) -> List[Change]:
+    """The log-odds of the chunk, log p - log(1 - p), or against another one there, without each feature that tells
+    the two labellings apart, and without each word of the chunk and beside it."""
     pipe, layer = reading.pipe, reading.pipe.model.layers[0]
     one, words, _ = sentence_at(reading, first)
     at = first - words.start
@@ -137,9 +142,13 @@ def _changes(reading: Reading, first: int, n: int, found: Labels, others: Labels
             row[feature.word - words.start] -= feature.weights
     m, rules = len(scores), grammar(pipe.tags, pipe.cfg["representation"])
     places = at + np.arange(m) * len(one.scores)
-    labels = np.tile(found[at : at + n], m)
-    p = posterior_of(copies(one, scores)).segments(places, np.full(m, n), labels, rules.pairs & ~rules.first)
+    posterior, sizes, goes_on = posterior_of(copies(one, scores)), np.full(m, n), rules.pairs & ~rules.first
+    p = posterior.segments(places, sizes, np.tile(found[at : at + n], m), goes_on)
+    p_against = 1.0 - np.minimum(p, 1.0)
+    if against is not None:
+        of_other = None if against == OUTSIDE else goes_on
+        p_against = posterior.segments(places, sizes, np.tile(others[at : at + n], m), of_other)
     with np.errstate(divide="ignore"):
-        odds = (np.log(p) - np.log1p(-np.minimum(p, 1.0))).tolist()
+        odds = (np.log(p) - np.log(p_against)).tolist()
     changes = [Change(kind, name, x, odds[0] - x) for (kind, name, _), x in zip(variants, odds[1:], strict=True)]
     return sorted(changes, key=lambda change: -abs(change.difference))

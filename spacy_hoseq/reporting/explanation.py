@@ -15,10 +15,11 @@ REASONS, WITHOUT = 12, 6  # rows of the text
 
 def account_text(account: Account, component: str, doc: Doc) -> str:
     """RETURNS (str): what was decided, how probable the alternatives are, and what the decision is made of."""
-    said = shown(doc[account.first : account.end].text)
+    said = " ".join(shown(token.text) for token in doc[account.first : account.end])
     alternatives = ", ".join(f"{label} {p:.3f}" for label, p in account.alternatives)
     turn = f" (turn {account.turn})" if account.turn else ""
-    lines = [f"{component}, {account.first}: {said}{turn}", f"  {alternatives}"]
+    places = f"{account.first}-{account.end - 1}" if account.end - account.first > 1 else f"{account.first}"
+    lines = [f"{component}, {places}: {said}{turn}", f"  {alternatives}"]
     why = account.why
     if why is None:
         return "\n".join([*lines, "  no other label is permitted here"])
@@ -32,9 +33,11 @@ def account_text(account: Account, component: str, doc: Doc) -> str:
     without = [(f"{change.log_odds:.3f}", "without", change.kind, change.name) for change in why.changes[:WITHOUT]]
     lines.append(_indented(table(without, aligns=("r", "l", "l", "l"))))
     if why.fewest:
-        lines.append(f"  {why.instead} without {len(why.fewest)} of its features: {'; '.join(why.fewest)}")
+        names = "; ".join(why.fewest)
+        lines.append(f"  it would be {why.instead} without {len(why.fewest)} of its features: {names}")
     lines += [
-        f"  {turn.instead} if {shown(turn.text)} were {turn.label} (which has {turn.p:.3f})" for turn in why.turns[:2]
+        f"  it would be {turn.instead} if {shown(turn.text)} were {turn.label}, which has probability {turn.p:.3f}"
+        for turn in why.turns[:2]
     ]
     return "\n".join(lines)
 

@@ -35,7 +35,8 @@ def inspection_text(one: Component) -> str:
     for label in by_count[:LABELS]:
         best = [f"{shown_name(s.name) or s.key} {s.weight:+.2f}" for s in one.strongest.get(label, []) if s.weight > 0]
         rows.append((label, f"{one.counts[label]:,}" if one.counts[label] else "", "; ".join(best[:3])))
-    lines.append(table(rows, header=("label", "in corpus", "strongest features"), aligns=("l", "r", "l")))
+    if any(one.strongest.values()):
+        lines.append(table(rows, header=("label", "in corpus", "strongest features"), aligns=("l", "r", "l")))
     if one.transitions is not None:
         names = one.labels
         pairs = sorted(

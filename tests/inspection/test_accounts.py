@@ -81,7 +81,8 @@ def test_components(nlp):
     assert explained(nlp, ["hoseq_chunker"]) == ["hoseq_chunker"]
     other = spacy.blank("xx")
     other.add_pipe("sentencizer")
-    assert explained(other) == []
+    with pytest.raises(ValueError, match=r"\[HS152\] .* this name: any. It has: none"):
+        explained(other)
 
 
 def test_text_says_what_adds_up(nlp, doc):
@@ -127,5 +128,22 @@ def test_command(folder):
     assert found[0]["why"]["terms"][0]["kind"] in ("feature", "transition")
     code, output = run(folder / "model", TEXT, "--html", folder / "page.html")
     assert code == 0 and "sees" in (folder / "page.html").read_text(encoding="utf8")
-    code, output = run(folder / "model", TEXT, "-t", 99)
-    assert code == 1 and "[HS141]" in output
+    assert run(folder / "model", TEXT, "--html", folder / "new" / "page.html")[0] == 0
+    code, output = run(folder / "model", TEXT, "-t", 1, "--against", "V")
+    assert code == 0 and "hoseq_tagger, 1: old\n" in output and ", not V: " in output and "hoseq_chunker" not in output
+    code, output = run(folder / "model", TEXT, "-t", 1, "--against", "VP")
+    assert code == 0 and output.startswith("hoseq_chunker, 0-2: the old dog\n"), output
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ([TEXT, "-t", 99], "[HS141] Token 99 is no word of this text of 7 tokens"),
+    ([TEXT, "-t", -1], "[HS141]"),
+    ([TEXT, "-t", 1, "--against", "XYZ"], '[HS146] There is nothing to compare with the label "XYZ"'),
+    ([TEXT, "-t", 6, "--component", "hoseq_chunker"], "[HS159] There is no chunk in what hoseq_chunker found"),
+    ([TEXT, "--component", "tagger"], "and this name: tagger. It has: hoseq_tagger, hoseq_chunker."),
+    ([""], "[HS159] There is no word in the text"),
+    ([" \n "], "[HS159]"),
+])  # fmt: skip
+def test_command_says_what_is_wrong(arguments, said, folder):
+    code, output = run(folder / "model", *arguments)
+    assert code == 1 and said in " ".join(output.split()), output

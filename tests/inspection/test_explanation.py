@@ -235,7 +235,15 @@ def test_chunk_against_another_label(chunks):
     a, b = explain_span(pipe, one, "VP"), explain_span(pipe, two, "NP")
     assert a.difference == pytest.approx(-b.difference) and a.labels == b.others
     assert (a.p, a.p_against) == (b.p_against, b.p)
-    assert explain_span(pipe, one, "O").others[:2] == ["O", "O"]
+    none = explain_span(pipe, one, "O")
+    table = table_of(pipe, doc)
+    outside = (table.labellings[:, :2] == pipe.tags.index("O")).all(axis=1)
+    assert none.others[:2] == ["O", "O"]
+    assert none.p_against == pytest.approx(np.exp(table.scores[outside] - table.log_z).sum(), abs=1e-6)
+    for found in (a, b, none):
+        assert found.changes and np.isfinite(found.log_odds)
+        before = [change.log_odds + change.difference for change in found.changes]
+        assert before == pytest.approx([found.log_odds] * len(before), abs=1e-5), "of the same two as the log-odds"
     with pytest.raises(ValueError, match=r'\[HS146\] .* the label "XX"\. Expected: NP, VP'):
         explain_span(pipe, one, "XX")
 

@@ -148,6 +148,10 @@ def test_command(tmp_path):
     saved = srsly.read_json(tmp_path / "r" / "report.json")
     assert saved["docs"] == 5 and saved["layers"][0]["comparison"]["tokens"] == {"gained": 0, "lost": 0, "p": 1.0}
     assert (tmp_path / "r" / "report.md").exists() and (tmp_path / "r" / "report.html").exists()
+    assert saved["bytes"] > 1000 and saved["tokens_per_second"] > 0
+    DocBin().to_disk(tmp_path / "empty.spacy")
+    code, output = run(tmp_path / "model", tmp_path / "empty.spacy", "-o", tmp_path / "none")
+    assert code == 1 and "[HS159] There is no annotated text in" in output
     code, output = run(tmp_path / "model", data, "--curve", "-o", tmp_path / "none")
     assert code == 1 and "[HS156]" in output and not (tmp_path / "none").exists()
 

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import typer
 from spacy.cli._util import import_code
@@ -10,7 +10,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
 
-from ...inspection.accounts import Account, accounts, as_data, explained
+from ...errors import Errors
+from ...inspection.accounts import Account, accounts, as_data, explained, words_among
 from ...reporting.explanation import account_text, explanation_page
 from ..app import hoseq_cli
 from ..tag import pipeline_of, texts_of
@@ -22,6 +23,9 @@ def explain_cli(
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
     token: Optional[List[int]] = typer.Option(None, "--token", "-t", help="Number of a token; default: the least sure"),
+    against: Optional[str] = typer.Option(
+        None, "--against", "-a", help="Why not this label? (not the one that comes next)"
+    ),
     component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all taggers and chunkers"),
     html: Optional[Path] = typer.Option(None, "--html", help="Write a page on which each word opens its reasons"),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
@@ -36,23 +40,45 @@ def explain_cli(
     import_code(code)
     try:
         nlp = pipeline_of(model)
-        docs = [nlp(part) for part in texts_of(text)]
         names = explained(nlp, component or None)
+        if against is not None:
+            names = having(nlp, names, against)
+        docs = [nlp(part) for part in texts_of(text)]
+        if not any(words_among(doc) for doc in docs):
+            raise ValueError(Errors.HS159.format(what="word", source="the text", expected="one with words"))
         if html:
+            html.parent.mkdir(parents=True, exist_ok=True)
             page = explanation_page(nlp, docs, names, title=f"{nlp.meta['lang']}_{nlp.meta['name']}")
             html.write_text(page, encoding="utf8")
             msg.good(str(html))
             return
-        for doc in docs:
-            for name in names:
-                for account in chosen(nlp, name, doc, token or None):
-                    data = {"component": name, **as_data(account)}
-                    print(json.dumps(data, ensure_ascii=False) if as_json else account_text(account, name, doc))
+        every = [(name, doc, one) for doc in docs for name in names for one in chosen(nlp, name, doc, token, against)]
+        if not every:
+            source = f"what {', '.join(names)} found"
+            raise ValueError(Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk"))
+        for name, doc, account in every:
+            data = {"component": name, **as_data(account)}
+            print(json.dumps(data, ensure_ascii=False) if as_json else account_text(account, name, doc))
     except (OSError, ValueError) as error:
         msg.fail("Nothing explained", str(error), exits=1)
 
 
-def chosen(nlp: Language, name: str, doc: Doc, tokens: Optional[List[int]]) -> List[Account]:
+def having(nlp: Language, names: Sequence[str], label: str) -> List[str]:
+    """Components that have a label. RAISES ValueError [HS146]: none has."""
+    labels: Dict[str, Any] = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
+    found = [name for name in names if label in labels[name]]
+    if not found:
+        known = "; ".join(f"{', '.join(of)} ({name})" for name, of in labels.items())
+        raise ValueError(Errors.HS146.format(label=label, known=known))
+    return found
+
+
+def chosen(
+    nlp: Language, name: str, doc: Doc, tokens: Optional[List[int]], against: Optional[str] = None
+) -> List[Account]:
     """Accounts of some tokens, or of the least probable label."""
-    found = accounts(nlp.get_pipe(name), doc, tokens)
-    return found if tokens is not None else sorted(found, key=lambda account: account.p)[:1]
+    pipe = nlp.get_pipe(name)
+    if tokens:
+        return accounts(pipe, doc, tokens, against=against)
+    least = sorted(accounts(pipe, doc, reasons=False), key=lambda account: account.p)[:1]
+    return [one for found in least for one in accounts(pipe, doc, [found.first], against=against)]

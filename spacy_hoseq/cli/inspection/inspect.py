@@ -45,11 +45,13 @@ def inspect_cli(
             docs = list(nlp.pipe(islice(plain, limit)))
         names = names_beside(model)
         components = inspected(nlp, docs, top=top, names=names)
+        merged: Table = {}
         if keep_names:
             known = names_in(components)
             merged = {one.name: {**names.get(one.name, {}), **known[one.name]} for one in components}
             srsly.write_json(Path(found_at(model)) / NAMES, merged)
         if html:
+            html.parent.mkdir(parents=True, exist_ok=True)
             html.write_text(inspection_page(components, title=f"Inside {model}"), encoding="utf8")
     except (OSError, ValueError) as error:
         msg.fail("Nothing inspected", str(error), exits=1)
@@ -59,6 +61,10 @@ def inspect_cli(
         msg.good(str(html))
     else:
         print("\n".join(map(inspection_text, components)))
+        if any(not strong.name for one in components for rows in one.strongest.values() for strong in rows):
+            msg.text("Features in hexadecimals have no name here: give a corpus in which they fire.")
+    if keep_names and not as_json:
+        msg.good(f"{sum(map(len, merged.values())):,} names: {Path(found_at(model)) / NAMES}")
 
 
 def names_beside(model: str) -> Table:

@@ -42,11 +42,14 @@ def report_cli(
         if curve and train is None:
             raise ValueError(Errors.HS156)
         nlp = spacy.load(found_at(model))
+        examples = examples_in(nlp, data)
+        if not any(len(eg.reference) for eg in examples):
+            raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected="a .spacy file of some"))
         docs = None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
         with tempfile.TemporaryDirectory() as folder:
             found = report(
                 nlp,
-                examples_in(nlp, data),
+                examples,
                 model=name_of(model),
                 data=data.name,
                 against=None if against is None else (name_of(against), spacy.load(found_at(against))),
