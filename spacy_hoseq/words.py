@@ -76,19 +76,18 @@ def white_space(orths: Keys, docs: Sequence[Doc]) -> Optional[Mask]:
     unsure = np.flatnonzero(_NO_SPACE.take(slots) != orths)
     if not len(unsure):
         return None
-    types, type_of = np.unique(orths[unsure], return_inverse=True)
     stores = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())  # one, but for odd batches
-    spaces = np.array([_text(orth, stores).isspace() for orth in types.tolist()], bool)
-    words = types[~spaces]
+    types = set(orths.take(unsure).tolist())
+    spaces = [orth for orth in types if _text(orth, stores).isspace()]
+    words = np.array([*types.difference(spaces)], np.uint64)
     _NO_SPACE[(words & np.uint64(SLOTS - 1)).astype(np.intp)] = words
-    if not spaces.any():
-        return None
-    mask = np.zeros(len(orths), bool)
-    mask[unsure] = spaces[type_of]
-    return mask
+    return np.isin(orths, np.array(spaces, np.uint64)) if spaces else None
 
 
 def _text(orth: int, stores: Sequence[StringStore]) -> str:
+    if len(stores) == 1:
+        text: str = stores[0][orth]
+        return text
     return next(store[orth] for store in stores if orth in store)  # type: ignore[operator]
 
 

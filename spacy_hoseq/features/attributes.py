@@ -159,16 +159,13 @@ def token_values(doc: Doc, name: str) -> Keys:
 
 def as_keys(values: Sequence[Any]) -> Keys:
     """RETURNS (n,) uint64. RAISES ValueError [HS015]: what is no `Value`."""
-    types = set(map(type, values))
-    numbers: List[int] = list(map(get_string_id, values)) if types == {str} else list(values)
-    if not types <= {int, bool, str} or len(types) > 1:
-        numbers = [_as_key(value) for value in values]
-    elif types == {int}:
-        numbers = [number & ALL_BITS for number in numbers]
+    numbers = [get_string_id(value) if type(value) is str else _as_key(value) for value in values]
     return np.array(numbers, np.uint64)
 
 
 def _as_key(value: Any) -> int:
+    if value is True or value is False:
+        return int(value)
     if isinstance(value, str):
         return int(get_string_id(value))  # 0 for the empty string
     if value is None or isinstance(value, (bool, int, np.integer)):

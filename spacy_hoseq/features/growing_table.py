@@ -66,9 +66,9 @@ class GrowingTable:
     def _rows_of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
         rows: Rows = self._index.lookup(keys)
         if rows.max(initial=-1) >= self._n_rows:
-            new = distinct(keys[rows >= self._n_rows])
-            self._add(new, make(new))
-            rows = self._index.lookup(keys)
+            is_new = rows >= self._n_rows
+            new = distinct(keys[is_new])
+            rows[is_new] = self._add(new, make(new)).take(np.searchsorted(new, keys[is_new]))
         return rows
 
     def _rows_of_few(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
@@ -82,7 +82,8 @@ class GrowingTable:
             known.update(zip(new, self._rows_of(np.array(new, keys.dtype), make).tolist(), strict=True))
         return np.array([known[name] for name in names], np.int32).reshape(keys.shape)
 
-    def _add(self, keys: AnyInts, fresh: Table) -> None:
+    def _add(self, keys: AnyInts, fresh: Table) -> Rows:
+        """RETURNS the row of each."""
         first = self._n_rows
         rows = np.arange(first, first + len(fresh), dtype=np.int32)
         if self._merged_zeros:
@@ -96,6 +97,7 @@ class GrowingTable:
         self._table[first:last] = fresh
         self._index.add(keys, rows)
         self._n_rows = self._index.n_rows = last
+        return rows
 
     def __reduce__(self) -> Any:
         return _empty, (self.first, self._hashed, self._merged_zeros)

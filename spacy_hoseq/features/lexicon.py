@@ -49,6 +49,5 @@ class Lexicon:
                     values[:, a] = as_keys(function(words))
             else:  # word by word: some make all that is asked of one word at once
                 answers = [function(word) for word in words for function in functions.values()]
-                for first, a in enumerate(functions):
-                    values[:, a] = as_keys(answers[first :: len(functions)])
+                values[:, [*functions]] = as_keys(answers).reshape(len(words), len(functions))
         return values

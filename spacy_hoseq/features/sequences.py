@@ -24,7 +24,7 @@ class WordDocs(List[Doc]):
     def __init__(self, docs: Sequence[Doc]) -> None:
         super().__init__(docs)
         self.seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]  # (len(doc), 2) each
-        columns = np.concatenate([np.zeros((0, 2), np.uint64), *self.seen])
+        columns: Any = self.seen[0] if len(docs) == 1 else np.concatenate([np.zeros((0, 2), np.uint64), *self.seen])
         spaces = white_space(columns[:, 0], docs)
         if spaces is not None:
             for i, of_doc in enumerate(by_doc(spaces, docs)):
@@ -85,6 +85,8 @@ def sentence_starts(doc: Doc) -> Mask:
 
 def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
     """What belongs to each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three times as long.)"""
+    if len(docs) == 1:
+        return [array]
     ends = np.cumsum([len(doc) for doc in docs]).tolist()
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 

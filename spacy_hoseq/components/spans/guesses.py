@@ -57,14 +57,17 @@ def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats, nodes: Optiona
     asked for."""
     first, end, types = chunks
     p32 = p.astype(np.float32)
-    starts = np.cumsum([0, *(len(doc) for doc in docs)])
-    cuts = np.searchsorted(first, starts)
-    shift = np.repeat(starts[:-1], np.diff(cuts))
-    firsts, ends = (first - shift).tolist(), (end - shift).tolist()
+    cuts = [0, len(first)]
+    if len(docs) > 1:
+        starts = np.cumsum([0, *(len(doc) for doc in docs)])
+        cuts = np.searchsorted(first, starts).tolist()
+        shift = np.repeat(starts[:-1], np.diff(cuts))
+        first, end = first - shift, end - shift
+    firsts, ends = first.tolist(), end.tolist()
     rows = [None] * len(docs) if nodes is None else on_tokens(nodes.astype(np.float32), docs, 0)
     return [
         FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), types[a:b], p32[a:b], of_doc)
-        for doc, (a, b), of_doc in zip(docs, pairwise(cuts.tolist()), rows, strict=True)
+        for doc, (a, b), of_doc in zip(docs, pairwise(cuts), rows, strict=True)
     ]
 
 

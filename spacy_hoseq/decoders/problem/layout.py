@@ -43,7 +43,7 @@ class Layout(NamedTuple):
 def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
     """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
     sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
-    if (sizes < 1).any() or sizes.sum() != n_tokens:
+    if sizes.min(initial=1) < 1 or sizes.sum() != n_tokens:
         raise ValueError(Errors.HS025.format(expected=n_tokens, got=sizes.tolist()[:10]))
     return sizes
 

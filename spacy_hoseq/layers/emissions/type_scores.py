@@ -64,7 +64,8 @@ def _scores(
     """Of some word types, made anew. of_one_word: templates, by place. RETURNS (len(types), places, L)."""
     scores = np.empty((len(types), len(of_one_word), table.shape[1]), table.dtype)
     rows = index.lookup(extractor.type_keys(columns, [k for templates in of_one_word for k in templates], types))
-    ends = np.cumsum([len(templates) for templates in of_one_word]).tolist()
-    for place, (start, stop) in enumerate(zip([0, *ends], ends, strict=False)):
+    stop = 0
+    for place, templates in enumerate(of_one_word):
+        start, stop = stop, stop + len(templates)
         scores[:, place] = add_rows(table, rows[start:stop])
     return scores

@@ -4,7 +4,7 @@ In training they come with the way back into the tagger's weights; at prediction
 """
 
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterator, List, Literal, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,22 +78,24 @@ def write_upstream(
     """Leave the labels of the component `name` on its docs. sizes: words of each Doc, which alone are counted in what
     lies there, and when it is read; None = all tokens are words."""
     tokens, ids, probabilities, earlier, later, pair_probabilities = labels.probable
-    sizes = [len(doc) for doc in docs] if sizes is None else sizes
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    entry_ends = np.searchsorted(tokens, ends)
-    entry_starts = np.searchsorted(tokens, starts)
-    doc_of = np.repeat(np.arange(len(docs)), entry_ends - entry_starts)
     entries, pairs = np.empty(len(tokens), ENTRY), np.empty(len(earlier), PAIR)
-    entries["token"], entries["key"] = tokens - starts[doc_of], labels.keys[ids]
-    entries["probability"] = probabilities
-    first_entry = entry_starts[doc_of[later]]
-    pairs["earlier"], pairs["later"] = earlier - first_entry, later - first_entry
-    pairs["probability"] = pair_probabilities
-    pair_ends, pair_starts = np.searchsorted(later, entry_ends), np.searchsorted(later, entry_starts)
+    entries["token"], entries["key"], entries["probability"] = tokens, labels.keys.take(ids), probabilities
+    pairs["earlier"], pairs["later"], pairs["probability"] = earlier, later, pair_probabilities
     if not Doc.has_extension(EXTENSION):
         Doc.set_extension(EXTENSION, default=None)
-    parts = zip(_split(entries, entry_starts, entry_ends), _split(pairs, pair_starts, pair_ends), strict=True)
+    parts: Iterable[Tuple[NDArray[Any], NDArray[Any]]] = [(entries, pairs)]
+    if len(docs) != 1:
+        ends = np.cumsum([len(doc) for doc in docs] if sizes is None else sizes, dtype=np.intp)
+        starts = np.append(0, ends)[:-1]
+        entry_ends = np.searchsorted(tokens, ends)
+        entry_starts = np.searchsorted(tokens, starts)
+        doc_of = np.repeat(np.arange(len(docs)), entry_ends - entry_starts)
+        entries["token"] -= starts[doc_of]
+        first_entry = entry_starts[doc_of[later]]
+        pairs["earlier"] -= first_entry
+        pairs["later"] -= first_entry
+        pair_ends, pair_starts = np.searchsorted(later, entry_ends), np.searchsorted(later, entry_starts)
+        parts = zip(_split(entries, entry_starts, entry_ends), _split(pairs, pair_starts, pair_ends), strict=True)
     for doc, (entries_here, pairs_here) in zip(docs, parts, strict=True):
         data: Dict[Any, Any] = doc.user_data
         known = data.get(DATA)
