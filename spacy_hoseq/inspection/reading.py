@@ -12,7 +12,7 @@ from ..components.structured import StructuredComponent
 from ..decoders.chain import ChainPosterior
 from ..decoders.exact import exact_labels
 from ..decoders.posterior import best_with, conditional_entropies, posterior_of, sequence_entropies
-from ..decoders.problem import Posterior
+from ..decoders.problem import Posterior, path_score
 from ..errors import Errors
 from ..features.sequences import WordDocs, on_tokens, sequence_lengths
 from ..words import Words as WithoutSpace
@@ -102,7 +102,7 @@ class Reading(Words):
     @cached_property
     def best_scores(self) -> Floats:
         """The score of the best labelling of each sentence (S,)."""
-        return np.asarray(self.best_with[self.ends - self.lengths].max(axis=1, initial=-np.inf))
+        return path_score(self.potentials, self.best)
 
     @cached_property
     def entropies(self) -> Floats:
