@@ -3,6 +3,7 @@
 A tagger whose labels are a part of speech with features, learnt by their parts (layers/label_parts.py).
 """
 
+from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -13,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import Labels, Mask
+from ..arrays import Floats32, Labels, Mask
 from ..decoders.choice import Decoder
 from ..decoders.posterior import posterior_of
 from ..decoders.problem import Potentials
@@ -22,6 +23,7 @@ from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
 from .morphology.annotation import MorphologyLabels
+from .morphology.costs import costs_of
 from .morphology.labels import analysis_of, label_of, normalized
 from .morphology.probabilities import FeatureTable
 from .morphology.unseen import unseen_labels
@@ -113,6 +115,7 @@ class HoseqMorphologizer(HoseqTagger):
     settings: those of `HoseqTagger`.
     """
 
+    made_of_labels = (*HoseqTagger.made_of_labels, "_cost_table")
     _annotation: MorphologyLabels
 
     def __init__(
@@ -185,6 +188,13 @@ class HoseqMorphologizer(HoseqTagger):
         seen = list(dict.fromkeys([*self.labels, *labels]))
         self.cfg["n_seen"] = len(seen)
         return [*seen, *unseen_labels(seen, self.cfg["unseen_labels"])]
+
+    def _costs(self) -> Floats32:
+        return self._cost_table
+
+    @cached_property
+    def _cost_table(self) -> Floats32:
+        return costs_of(self.labels)
 
     def _possible(self, potentials: Potentials) -> Potentials:
         """Without labels that training does not have: it would learn that they are wrong."""

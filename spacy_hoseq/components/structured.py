@@ -9,7 +9,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
-from ..arrays import Labels
+from ..arrays import Floats32, Labels
 from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient
@@ -108,7 +108,7 @@ class StructuredComponent(SequenceComponent):
     def _loss(self, examples: List[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
         potentials, gold = self._possible(scores), self._gold_mask(examples)
         gold = gold if potentials.allowed is None else gold & potentials.allowed
-        loss, gradient = self.objective(potentials, gold, self.decoder)
+        loss, gradient = self.objective(potentials, gold, self.decoder, self._costs())
         return self._finite(loss), gradient
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
@@ -135,6 +135,10 @@ class StructuredComponent(SequenceComponent):
         sample = [eg.predicted for eg in examples[:10]]
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]
         self.model.initialize(X=sample, Y=shapes)
+
+    def _costs(self) -> Optional[Floats32]:
+        """What a wrong label costs in learning, [right, wrong] (L, L); None = all the same."""
+        return None
 
     def _possible(self, potentials: Potentials) -> Potentials:
         """Without labellings that cannot be at all, whatever is known of the texts."""

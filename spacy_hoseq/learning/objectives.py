@@ -5,7 +5,7 @@ nothing is known. Some: partly known ("not a verb"). With y* = the best labellin
 of all:
 
     perceptron      score(g*) - score(y*)                                       Collins (2002)
-    max_margin      max_y [score(y) + MARGIN * wrong labels of y] - score(y*)   Taskar et al. (2003)
+    max_margin      max_y [score(y) + costs of wrong labels of y] - score(y*)   Taskar et al. (2003)
     log_likelihood  log Z - log Z(labellings that the mask permits)             Lafferty et al. (2001)
 
 Each is zero for a sequence without annotation. Where the mask leaves a choice, the first two are latent-variable
@@ -24,7 +24,7 @@ from ..decoders.posterior import posterior_of
 from ..decoders.problem import NoPath, Potentials, PotentialsGradient, matching, path_score
 from ..errors import Errors
 
-MARGIN = 1.0  # score by which a wrong label has to lose; AdaGrad's step adapts to its scale, so it is no setting
+MARGIN = 1.0  # cost of a wrong label: the score by which it has to lose; AdaGrad's step adapts to its scale
 
 
 class Loss(NamedTuple):
@@ -35,23 +35,37 @@ class Loss(NamedTuple):
 
 
 class Objective(Protocol):
-    """gold (N, L) bool: labels that the annotation permits, among those that the potentials allow. RAISES ValueError
+    """gold (N, L) bool: labels that the annotation permits, among those that the potentials allow. costs (L, L)
+    float32, [right, wrong]: by how much wrong labels have to lose with a margin; None = MARGIN. RAISES ValueError
     [HS023]: no gold labelling is possible, since the potentials forbid a transition."""
 
-    def __call__(self, potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss: ...
+    def __call__(
+        self, potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+    ) -> Loss: ...
 
 
-def perceptron(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
+def perceptron(
+    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+) -> Loss:
     """score(best) - score(gold). Zero, with no update, where the best labelling is right."""
-    return _difference(potentials, gold, decode, margin=0.0)
+    return _difference(potentials, gold, decode, potentials)
 
 
-def max_margin(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
-    """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong labels + MARGIN."""
-    return _difference(potentials, gold, decode, margin=MARGIN)
+def max_margin(
+    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+) -> Loss:
+    """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong labels + their cost,
+    which is MARGIN without `costs`, and where the annotation leaves a choice."""
+    margins = np.float32(MARGIN) * ~gold  # (N, L)
+    if costs is not None:
+        decided = np.flatnonzero(gold.sum(axis=1) == 1)
+        margins[decided] = costs[gold[decided].argmax(axis=1)]
+    return _difference(potentials, gold, decode, potentials._replace(scores=potentials.scores + margins))
 
 
-def log_likelihood(potentials: Potentials, gold: Mask, decode: Decoder = decode_exact) -> Loss:
+def log_likelihood(
+    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+) -> Loss:
     """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009).
 
     Sums over all labellings, exactly: `decode` is not used.
@@ -74,15 +88,12 @@ OBJECTIVES: Dict[str, Objective] = {
 }
 
 
-def _difference(potentials: Potentials, gold: Mask, decode: Decoder, *, margin: float) -> Loss:
-    """max_y [score(y) + margin * cost(y)] - score(best permitted y), with its subgradient.
+def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: Potentials) -> Loss:
+    """max_y [score(y) + cost(y)] - score(best permitted y), with its subgradient. augmented: with the costs.
 
     A decoder that is not exact may find a guess below the reference; such a sequence teaches nothing and is left out
     (Huang, Fayong & Guo 2012: updates must be violations).
     """
-    augmented = potentials
-    if margin:
-        augmented = potentials._replace(scores=potentials.scores + np.float32(margin) * ~gold)
     reference = gold_labels(potentials, gold)
     if decode is decode_exact:
         guess = exact_labels(augmented)

@@ -14,6 +14,7 @@ from spacy.morphology import Morphology
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_hoseq.components.morphology.costs import costs_of
 from spacy_hoseq.components.morphology.labels import analysis_of, label_of, normalized
 from spacy_hoseq.inspection.explanation import explain
 from spacy_hoseq.inspection.weights import inspected
@@ -288,3 +289,24 @@ def test_probabilities_of_features_are_those_of_enumeration():
     assert list(found[0][0].values()) == sorted(found[0][0].values(), reverse=True)
     (few,), (white,) = pipe.feature_probabilities(docs[:1], least=0.5), pipe.feature_probabilities([nlp("\n")])
     assert few[0] == {name: p for name, p in found[0][0].items() if p >= 0.5} and white == [{}]
+
+
+def test_costs_worked_out_by_hand():
+    labels = ["Case=Nom|Number=Sing|POS=NOUN", "Case=Gen|Number=Sing|POS=NOUN", "Number=Sing|POS=NOUN", "POS=VERB", "_"]
+    expected = [
+        [0, 1, 0.75, 1.5, 1.25],
+        [1, 0, 0.75, 1.5, 1.25],
+        [0.75, 0.75, 0, 1.25, 1],
+        [1.5, 1.5, 1.25, 0, 0.75],
+        [1.25, 1.25, 1, 0.75, 0],
+    ]
+    assert costs_of(labels).tolist() == expected
+    far = ["A=a|B=b|C=c|D=d|POS=VERB", "E=e|F=f|G=g|POS=NOUN"]
+    assert costs_of(far).tolist() == [[0, 2], [2, 0]]
+
+
+def test_a_far_label_has_to_lose_by_more():
+    """At weights of zero, the loss of a word is what its most expensive wrong label costs."""
+    nlp = tiny.trained(0)
+    losses = nlp.update(tiny.examples_of(nlp, ["urbs|N.nom|NOUN|Case=Nom|Number=Sing"]), sgd=False)
+    assert losses[NAME] == pytest.approx(1.75)  # Number=Plur|POS=VERB

@@ -40,6 +40,26 @@ def test_value_is_the_enumerated_one(objective, margin, kind, case, seed):
     assert got == pytest.approx(expected, abs=1e-5) and got >= 0  # float32 scores + margin
 
 
+@given(case=cases(masks=False, forbidden=False), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+def test_costs_of_wrong_labels_are_those_of_the_right_one(case, kind, seed):
+    """Where one label is right; elsewhere they are 1, as without costs."""
+    gold = gold_mask(case, kind, seed)
+    costs = np.random.default_rng(seed).random((case.n_labels, case.n_labels)).astype(np.float32)
+    costs[np.diag_indices(case.n_labels)] = 0
+    expected = 0.0
+    parts = np.split(gold, case.starts[1:])
+    for (free, permitted), part in zip(tables(case, gold), parts, strict=True):
+        added = np.zeros(len(free.scores))
+        for t, right in enumerate(part):
+            one = np.flatnonzero(right)
+            added += [costs[one[0], y[t]] if len(one) == 1 else 1.0 - right[y[t]] for y in free.labellings]
+        expected += (free.scores + added).max(initial=-np.inf) - permitted.best
+    got = max_margin(case.potentials(), gold, costs=costs)
+    assert got.value == pytest.approx(expected, abs=1e-4)
+    ones = 1 - np.eye(case.n_labels, dtype=np.float32)
+    assert max_margin(case.potentials(), gold, costs=ones).value == max_margin(case.potentials(), gold).value
+
+
 @pytest.mark.parametrize("objective, margin", [(perceptron, 0.0), (max_margin, 1.0)])
 @given(
     case=cases(masks=False, forbidden=False, configurations=3), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6)
