@@ -4,6 +4,7 @@ Texts of the same words are in the same part: a model that has seen a sentence k
 """
 
 import tempfile
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
@@ -21,6 +22,7 @@ from thinc.api import Config
 from ..arrays import Ints
 from ..components.base import SequenceComponent
 from ..errors import Errors
+from ..inspection.calibration import annotated_before, calibratable, calibrate_one
 
 DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
 QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
@@ -48,7 +50,19 @@ def trained_without(config: Config, docs: Sequence[Doc], n_folds: int, *, seed: 
         with tempfile.TemporaryDirectory() as folder:
             nlp = trained(config, [docs[i] for i in seen.tolist()], Path(folder), seed=seed)
             numbers = np.flatnonzero(parts == held_out).tolist()
-            yield Fold(nlp, numbers, examples_of(nlp, [docs[i] for i in numbers], Path(folder)))
+            examples = examples_of(nlp, [docs[i] for i in numbers], Path(folder))
+            calibrate_margins(nlp, examples)
+            yield Fold(nlp, numbers, examples)
+
+
+def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
+    """A temperature for each component whose objective is no probability: else all labels would be about as probable.
+    It is one number, which a few wrong labels among the examples hardly move. What cannot be calibrated stays."""
+    for name in calibratable(nlp):
+        pipe: Any = nlp.get_pipe(name)
+        if not pipe.is_calibrated:
+            with suppress(ValueError):
+                calibrate_one(pipe, annotated_before(nlp, name, examples))
 
 
 def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:

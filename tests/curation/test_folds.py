@@ -6,9 +6,11 @@ import spacy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_hoseq.curation.folds import divided, trained_without, with_labels, with_paths
+from spacy_hoseq.curation.folds import calibrate_margins, divided, trained_without, with_labels, with_paths
+from spacy_hoseq.inspection import Reading
 
 from ..chunk_corpus import QUICK, doc_of, sentences
+from ..components import helpers
 from ..repository import config_of, tagged_docs
 
 
@@ -58,3 +60,20 @@ def test_every_text_is_judged_once_by_a_model_that_has_not_seen_it():
         assert not any(token.tag for eg in examples for token in eg.predicted)
         assert "ODD" in nlp.get_pipe("hoseq_tagger").labels
         assert nlp.evaluate(examples)["tag_acc"] > 0.9, "these sentences are easy"
+
+
+@pytest.mark.parametrize("objective", ["max_margin", "perceptron", "log_likelihood"])
+def test_probabilities_of_margins_are_calibrated(objective):
+    """Labels stay; right ones become probable. Those of a likelihood are left alone."""
+    nlp = helpers.trained(objective, n_updates=8)
+    pipe, examples = nlp.get_pipe("hoseq_tagger"), helpers.examples_of(nlp)
+
+    def found():
+        reading = Reading(pipe, [eg.predicted for eg in examples])
+        return reading.best.tolist(), reading.posterior.nodes.max(axis=1).mean()
+
+    labels, before = found()
+    calibrate_margins(nlp, examples)
+    assert found()[0] == labels
+    assert found()[1] == before if objective == "log_likelihood" else found()[1] > max(0.9, before)
+    calibrate_margins(nlp, examples[:1])  # too few to learn from
