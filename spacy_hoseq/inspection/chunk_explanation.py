@@ -25,8 +25,10 @@ def explain_span(pipe: HoseqChunker, span: Span, against: Optional[str] = None) 
     best labelling. `p` is the probability that exactly this chunk is there, `p_against` that the other one is (or that
     this one is not).
 
-    RAISES ValueError [HS140, HS141]; [HS146]: no label of the component, or one that cannot be there.
+    RAISES ValueError [HS140]: no chunker; [HS141]; [HS146]: no label of the component, or one that cannot be there.
     """
+    if not isinstance(pipe, HoseqChunker):
+        raise ValueError(Errors.HS140.format(name=getattr(pipe, "name", pipe), kind=type(pipe).__name__))
     return explain_chunk(Reading(pipe, [span.doc]), span, against)
 
 

@@ -98,8 +98,9 @@ def test_sets_of_a_calibrated_component(nlp, tmp_path):
     assert conformal.threshold(0.1) <= Conformal.of(pipe).threshold(0.1) <= conformal.threshold(0.1) + 2e-7
     assert list(pipe.prediction_sets([doc], 0.1)) == list(conformal.labels([doc], 0.1))
     assert list(pipe.prediction_sets([doc], 0.2, "labellings")) == list(conformal.labellings([doc], 0.2))
-    with pytest.raises(ValueError, match=r"\[HS027\] .*kind"):
-        pipe.prediction_sets([doc], 0.1, "words")
+    for kind in ("words", "chunks"):  # of a tagger
+        with pytest.raises(ValueError, match=rf"\[HS027\] .*kind.* {kind}. Expected labels, labellings"):
+            pipe.prediction_sets([doc], 0.1, kind)
     nlp.to_disk(tmp_path / "model")
     loaded = spacy.load(tmp_path / "model")
     again = tagger_of(loaded)

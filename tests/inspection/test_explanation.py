@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import spacy
 
 from spacy_hoseq.inspection import Reading, explain, explain_decision, explain_span
 from spacy_hoseq.inspection.features import features_at
@@ -244,6 +245,8 @@ def test_chunk_against_another_label(chunks):
         assert found.changes and np.isfinite(found.log_odds)
         before = [change.log_odds + change.difference for change in found.changes]
         assert before == pytest.approx([found.log_odds] * len(before), abs=1e-5), "of the same two as the log-odds"
+    with pytest.raises(ValueError, match=r"\[HS140\] .*hoseq_tagger"):
+        explain_span(spacy.blank("xx").add_pipe("hoseq_tagger"), one)
     with pytest.raises(ValueError, match=r'\[HS146\] .* the label "XX"\. Expected: NP, VP'):
         explain_span(pipe, one, "XX")
 
