@@ -40,8 +40,8 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
     "entropy, not diverse": {"by": "entropy", "diverse": False},
     "partial": {"by": "entropy", "partial": True},
 }
-ALWAYS = ("random", "entropy")  # the others: on the first corpus only
-FEWER = {"partial": 5}  # seeds, of others 3
+ALWAYS = ("random", "entropy")  # the others: on the first corpus, with fewer seeds
+FEWER = 3
 HEADER = ("", "random, 1,000", f"with {ENOUGH}", "reached", "with how many", "share of the labels")
 Row = Dict[str, Any]
 
@@ -59,7 +59,7 @@ def main(
     todo = [(name, seed, strategy) for seed in range(seeds) for name in parts for strategy in ALWAYS]
     others = [strategy for strategy in STRATEGIES if strategy not in ALWAYS]
     first = next(iter(parts))
-    todo += [(first, seed, name) for seed in range(seeds) for name in others if seed < FEWER.get(name, 3)]
+    todo += [(first, seed, name) for seed in range(min(seeds, FEWER)) for name in others]
     done = {(row["corpus"], row["seed"], row["strategy"]) for row in rows}
     for name, seed, strategy in [one for one in todo if one not in done]:
         train, test = map(Path, parts[name])
@@ -71,7 +71,8 @@ def main(
     table = summary(rows)
     show(HEADER, table)
     if page is not None:
-        note = f"{seeds} seeds; {POOL:,} sentences to choose from, {len(ROUNDS)} rounds: {', '.join(map(str, ROUNDS))}"
+        rounds = ", ".join(str(n) for n in ROUNDS if n <= ENOUGH)
+        note = f"{POOL:,} sentences to choose from, {TEST} test sentences, {EPOCHS} epochs, rounds of {rounds}"
         write_table(page, "selection", HEADER, table, note)
 
 
