@@ -33,8 +33,8 @@ class Errors(JobErrors, metaclass=WithCodes):
         "(`nlp.make_doc(text)`, `Doc(nlp.vocab, ...)`, `DocBin.get_docs(nlp.vocab)`)."
     )
     HS009 = (
-        "The words of the training data have {n} different tags; templates can ask for at most {limit}. Use a smaller "
-        "tag set, or do without `known_tag`."
+        "The words of the training data have {n} different tags or more; templates with `known_tag0` and so on can ask "
+        "for at most {limit}. Use `known_tags` (all tags of a word as one feature), or a smaller tag set."
     )
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"

@@ -41,7 +41,7 @@ def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: 
 
     min_count (int): words with a tag fewer times are left out. min_share (float): so are tags that a smaller share of
         the word's occurrences have. Both make what is known of a word in training depend less on its tag there.
-    RAISES ValueError [E913]: no path; [HS009]: more than MAX_TAGS tags.
+    RAISES ValueError [E913]: no path.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
@@ -51,8 +51,6 @@ def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: 
         for token in (token for doc in DocBin().from_disk(file).get_docs(vocab) for token in doc if token.tag):
             counts_of.setdefault(token.text, Counter())[token.tag_] += 1
     names = sorted(set().union(*counts_of.values())) if counts_of else []
-    if len(names) > MAX_TAGS:
-        raise ValueError(Errors.HS009.format(n=len(names), limit=MAX_TAGS))
     numbers = {name: i for i, name in enumerate(names)}
     table = {}
     for word, counts in sorted(counts_of.items()):
@@ -66,9 +64,13 @@ def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: 
 
 @register_attribute("known_tag", numbers=range(MAX_TAGS), word="lexeme", table=TABLE)
 def known_tag(number: int, word: Any) -> bool:
-    """Whether the word was seen with the tag of this number; not so if there is no table."""
+    """Whether the word was seen with the tag of this number; not so if there is no table. RAISES ValueError [HS009]: it
+    was seen with a tag that no template can ask for."""
     lookups = word.vocab.lookups
-    return lookups.has_table(TABLE) and number in lookups.get_table(TABLE).get(word.orth, ())
+    numbers = lookups.get_table(TABLE).get(word.orth, ()) if lookups.has_table(TABLE) else ()
+    if numbers and numbers[-1] >= MAX_TAGS:
+        raise ValueError(Errors.HS009.format(n=numbers[-1] + 1, limit=MAX_TAGS))
+    return number in numbers
 
 
 @register_attribute("known_tags", word="lexeme", table=TABLE)

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 
-from spacy_hoseq.features.attributes import numbers_of
+from spacy_hoseq.features.attributes import lexical_attribute, numbers_of
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.known_tags import MAX_TAGS, TABLE, known_tags
 from spacy_hoseq.features.templates import parse_templates
@@ -95,11 +95,15 @@ def test_limit_on_the_number_of_tags(tmp_path):
     for n in (MAX_TAGS, MAX_TAGS + 1):
         doc = Doc(Vocab(), words=["a"] * n, tags=[f"T{i:03}" for i in range(n)])
         path = file_of(tmp_path / f"{n}.spacy", [doc])
+        vocab = Vocab()
+        vocab.lookups = known_tags(path)
+        assert vocab.lookups.get_table(TABLE)["a"] == list(range(n))
+        assert lexical_attribute("known_tags").value(vocab["a"]) == " ".join(map(str, range(n)))
         if n == MAX_TAGS:
-            assert known_tags(path).get_table(TABLE)["a"] == list(range(n))
+            assert lexical_attribute("known_tag127").value(vocab["a"])
         else:
-            with pytest.raises(ValueError, match=r"\[HS009\].* 129 different tags.* 128"):
-                known_tags(path)
+            with pytest.raises(ValueError, match=r"\[HS009\].* 129 different tags or more.* 128"):
+                lexical_attribute("known_tag127").value(vocab["a"])
 
 
 def test_templates_fire_at_words_around(corpus):
