@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from spacy_hoseq.features.growing_table import GrowingTable
+from spacy_hoseq.features.growing_table import FEW, MOST_OF_FEW, GrowingTable
 
 NOTHING = np.zeros((0, 2), np.int64)
 
@@ -46,6 +46,18 @@ def test_keys_of_any_size_and_shape():
     keys = np.array([[2**64 - 1, 5], [2**63, 5]], np.uint64)
     rows, kept = table.of(keys, lambda new: np.stack([new, new], axis=1).view(np.int64))
     assert kept[rows].view(np.uint64)[..., 0].tolist() == keys.tolist() and len(table) == 3
+
+
+def test_few_keys_and_many_have_the_same_rows():
+    """A few are found by a dictionary, which forgets, all others in the index."""
+    table, keys = GrowingTable((), NOTHING, hashed=True), np.arange(1, MOST_OF_FEW + 2 * FEW, dtype=np.uint64)
+    rows, _ = table.of(keys[:1_000], rows_of)
+    for part in np.split(keys, range(FEW, len(keys), FEW)):
+        assert np.array_equal(asked(table, part), rows_of(part))
+    assert len(table._few) < MOST_OF_FEW
+    for some in (keys[:1_000], keys[:7]):
+        assert np.array_equal(table.of(some, rows_of)[0], rows[: len(some)]), "those that they had"
+    assert len(table) == len(keys)
 
 
 def test_each_row_is_made_once():
