@@ -185,8 +185,9 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
     for i, labels in enumerate(labellings):
         scores = np.zeros((n_tokens, n_labels), potentials.scores.dtype)
         scores[np.arange(n_tokens), labels] = 1
-        pairs = labels[later - 1].astype(np.intp) * n_labels + labels[later]
-        trans = np.bincount(pairs, minlength=n_labels * n_labels).reshape(n_labels, n_labels).astype(np.float64)
+        trans = np.zeros((n_labels, n_labels))  # (what is not written on takes no memory: of many labels, most)
+        cells, n_times = np.unique(labels[later - 1].astype(np.intp) * n_labels + labels[later], return_counts=True)
+        trans.reshape(-1)[cells] = n_times
         edge_scores = None
         if potentials.edge_scores is not None:
             edge_scores = np.zeros(potentials.edge_scores.shape, potentials.edge_scores.dtype)

@@ -222,3 +222,12 @@ def test_damaged(change):
     data = weights_of(model.layers[0]).to_bytes()
     with pytest.raises(ValueError, match=r"\[HS050\].*parts of labels"):
         weights_of(made().layers[0]).from_bytes(data)
+
+
+def test_pairs_are_kept_as_long_as_both_weights_are_the_same():
+    parts = LabelParts.of(morphological_parts()(LABELS, np.full(L, 2)))
+    trans, pairs = np.zeros((L, L)), np.ones((len(parts.names),) * 2)
+    together = parts.kept_pairs(trans, pairs)
+    assert parts.kept_pairs(trans, pairs) is together and together == pytest.approx(parts.pairs(pairs))
+    for other in ((trans + 1, pairs), (trans, 2 * pairs)):
+        assert parts.kept_pairs(*other) == pytest.approx(other[0] + parts.pairs(other[1]))

@@ -86,8 +86,15 @@ def max_plus(v: Floats, table: Table, tuning: Tuning = TUNING) -> Floats:
     """max_a (v[a, n] + trans[a, y]). v (A, n), table of (A, B). RETURNS (B, n)."""
     trans, turned = table
     if v.shape[1] * COLUMN_COST <= len(trans):  # few columns: the labels are what lies side by side
-        largest: Floats = np.maximum.reduce(np.ascontiguousarray(v.T)[:, None, :] + turned, axis=2).T
-        return largest
+        columns, largest = np.ascontiguousarray(v.T)[:, None, :], np.empty((v.shape[1], len(turned)))
+        together = max(1, tuning.step_cells // max(1, trans.size))  # of many labels a cube would need all memory
+        at_once = max(1, tuning.step_cells // max(1, len(trans) * together))
+        for i in range(0, len(columns), together):
+            for y in range(0, len(turned), at_once):
+                some = slice(i, i + together), slice(y, y + at_once)
+                np.maximum.reduce(columns[some[0]] + turned[some[1]], axis=2, out=largest[some])
+        arriving: Floats = largest.T
+        return arriving
     if trans.size * v.shape[1] <= tuning.step_cells:  # one call on a cube is then cheaper than 2 A calls
         cube: Floats = np.maximum.reduce(v[:, None, :] + trans[:, :, None], axis=0)
         return cube

@@ -34,6 +34,7 @@ from ...arrays import AnyFloats, Floats, Ints, distinct
 from ..problem import TUNING, Tuning, Weights
 
 ROUNDED = 1e-6  # relative: what a sum in single precision is off, and more
+LABELS_TOGETHER = 256  # ranked
 LARGE = 1e18  # numbers up to which single precision will do
 
 
@@ -66,10 +67,12 @@ class Limits:
     at once. Patterns that fire at positions have no part in it."""
 
     def __init__(self, weights: Weights, *, tuning: Tuning = TUNING) -> None:
-        self._weights, self._tuning = weights, tuning
+        self._tuning = tuning  # (weights hold their limits: a way back would keep both until the next collection)
         self.trans = weights.precise_trans  # (L, L)
+        self.are_finite, self._has_patterns = weights.permit_all, weights.has_patterns
+        self._earned = _earned(weights)
         self._known = np.zeros(len(self.trans), bool)
-        self._start: Limits = self  # whose rows these are
+        self._earlier: Optional[Limits] = None  # whose rows these are, if they follow
         self._drifts: Optional[Tuple[Drift, Drift, Drift]] = None  # of each table
         earlier = weights.before(Limits)
         if earlier is not None:
@@ -77,7 +80,7 @@ class Limits:
 
     def _follow(self, start: "Limits") -> None:
         """Use the rows of limits of earlier weights, if they are near enough."""
-        if not (start.are_finite and self.are_finite) or start._weights.has_patterns or self._weights.has_patterns:
+        if not (start.are_finite and self.are_finite) or start._has_patterns or self._has_patterns:
             return
         change = self.trans - start.trans
         rounding = ROUNDED * (1 + 2 * start._largest + max(change.max(initial=0), -change.min(initial=0)))
@@ -88,7 +91,11 @@ class Limits:
         after, before = sides
         both = before.plus(after)
         if both.up.mean() + both.down.mean() <= self._tuning.limit_drift:
-            self._start, self._drifts = start, (both, after, before)
+            self._earlier, self._drifts = start, (both, after, before)
+
+    @property
+    def _start(self) -> "Limits":
+        return self if self._earlier is None else self._earlier
 
     @property
     def after(self) -> Floats:
@@ -124,25 +131,8 @@ class Limits:
         return table if self._drifts is None else self._drifts[step].added(table, np.arange(len(table)))
 
     @cached_property
-    def _earned(self) -> Tuple[Floats, Floats]:
-        if not self._weights.has_patterns:
-            return self.trans, self.trans
-        after, before = self.trans.copy(), self.trans.copy()
-        psi = self._weights.psi
-        for j, (nodes, shorter, pairs, starts) in enumerate(self._weights.trie.covers):
-            if len(nodes):
-                covered = psi[nodes] - np.where(shorter >= 0, psi[shorter], 0.0)  # patterns in u longer than j labels
-                (before if j else after).reshape(-1)[pairs] += np.maximum.reduceat(covered, starts)
-        return after, before
-
-    @cached_property
     def _largest(self) -> float:
         return max((float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._earned)), default=0.0)
-
-    @property
-    def are_finite(self) -> bool:
-        """Whether no transition is forbidden."""
-        return self._weights.permit_all
 
     @cached_property
     def sides(self) -> Tuple[Side, Side]:
@@ -179,6 +169,20 @@ class Limits:
         self._known[missing] = True  # after the rows: other threads may be reading
 
 
+def _earned(weights: Weights) -> Tuple[Floats, Floats]:
+    """E[a, k] and G[k, b]."""
+    trans = weights.precise_trans
+    if not weights.has_patterns:
+        return trans, trans
+    after, before = trans.copy(), trans.copy()
+    psi = weights.psi
+    for j, (nodes, shorter, pairs, starts) in enumerate(weights.trie.covers):
+        if len(nodes):
+            covered = psi[nodes] - np.where(shorter >= 0, psi[shorter], 0.0)  # patterns in u longer than j labels
+            (before if j else after).reshape(-1)[pairs] += np.maximum.reduceat(covered, starts)
+    return after, before
+
+
 class Ranked(NamedTuple):
     """The R neighbours beside which each label k earns most. neighbours, earned (R, L); least (L,): of `earned`."""
 
@@ -192,7 +196,9 @@ class Ranked(NamedTuple):
         n_ranks = min(tuning.limit_ranks, len(earned))
         if len(earned) < tuning.ranked_labels or not (np.isfinite(earned).all() and np.isfinite(instead).all()):
             return None
-        neighbours = np.argpartition(earned, len(earned) - n_ranks, axis=0)[-n_ranks:]
+        blocks = np.array_split(earned, range(LABELS_TOGETHER, len(earned), LABELS_TOGETHER), axis=1)
+        ranked = [np.argpartition(block, len(earned) - n_ranks, axis=0)[-n_ranks:] for block in blocks]
+        neighbours = np.concatenate(ranked, axis=1)
         of_ranks = np.take_along_axis(earned, neighbours, axis=0)
         return cls(neighbours, of_ranks, of_ranks.min(axis=0))
 

@@ -1,6 +1,8 @@
 """The tables that pruning rests on, against the formulas of the module, over all strings of labels and not a trie."""
 
+import gc
 import itertools
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
@@ -231,3 +233,20 @@ def test_forbidden_transitions_and_patterns_follow_nothing():
     for first, second in ((earlier, Weights(trans)), (free, Weights(trans)), (earlier, Weights(np.zeros((3, 3))))):
         known = first.prepared(Limits)
         assert second.follow(first).prepared(Limits)._start is not known
+
+
+def test_weights_that_are_no_longer_used_take_no_memory():
+    """Not until the next collection of garbage, which may be far: of each update of learning."""
+    rng = np.random.default_rng(0)
+    trans = rng.normal(size=(8, 8))
+    weights = Weights(trans)
+    gone = []
+    gc.disable()
+    try:
+        for _ in range(5):
+            table_of(weights.prepared(Limits))
+            gone.append(weakref.ref(weights))
+            weights = Weights(changed(trans, rng, 0.01)).follow(weights)
+        assert all(one() is None for one in gone)
+    finally:
+        gc.enable()
