@@ -263,3 +263,48 @@ def test_networks_are_trained_and_timed(benchmarks, tmp_path):
         assert len(row["scores"]) == 3 and row["scores"][-1][0] > 30 and row["seconds"] > 0
     models = {name: tmp_path / name for name in ("sum", "spaCy")}
     assert all(0 < seconds < 1 for seconds in neural.times(models, task, [sentence] * 3).values())
+
+
+def test_table_of_ablations(benchmarks):
+    """A system beside the recipe on the same tasks."""
+    ablations = benchmarks("ablations")
+    seconds = {"seed": 0, "known": "0011", "training": 4.0, "tagging": 2.0}
+    rows = [{"task": name, "system": "recipe", "right": "0011", **seconds} for name in ablations.TASKS[-3:]]
+    rows += [{"task": ablations.TASKS[-2], "system": "accurate", "right": "1110", **seconds, "tagging": 3.0}]
+    assert list(ablations.table(rows)) == [
+        ["CoNLL-2000, 2 of 4 tenths: recipe", "50.00%", "4", "", "", "", "0.0%", "1.00x", "1.00x"],
+        ["CoNLL-2000, 1 of 4 tenths: accurate", "75.00%", "1", "-50.0%", "+2 -1", "1", "100.0%", "1.00x", "1.50x"],
+        ["English web: recipe", "50.00%", "2", "", "", "", "0.0%", "1.00x", "1.00x"],
+    ]
+
+
+def test_systems_of_ablations_differ_in_what_they_say(benchmarks):
+    ablations = benchmarks("ablations")
+    configs = {name: ablations.config_of(system, "train.spacy") for name, system in ablations.SYSTEMS.items()}
+    components = {name: config["components"]["hoseq_tagger"] for name, config in configs.items()}
+    of = {name: set(each["model"]["emissions"]["templates"]) for name, each in components.items()}
+    assert of["recipe"] < of["accurate"]
+    assert of["accurate"] - of["accurate, no known tags"] == set(ablations.KNOWN)
+    assert not any("known" in template for template in of["accurate, no known tags"])
+    assert configs["accurate"]["initialize"]["lookups"]["path"] == "train.spacy"
+    assert components["accurate, patterns of words"]["model"]["patterns"] == ablations.WORDS
+
+
+@pytest.mark.long
+def test_mean_of_models(benchmarks):
+    """Weights are the mean of those that were learnt, which differ; the mean of one is itself."""
+    ablations = benchmarks("ablations")
+    weights_in = ablations.weights_in
+    sentence = [["a", "D"], ["dog", "N"], ["runs", "V"]]
+
+    def tables(nlp):
+        shims = weights_in(nlp.get_pipe("hoseq_tagger").model)
+        return [shim.values(name, is_train=False).copy() for shim in shims for name in shim.parameters]
+
+    models = [
+        ablations.trained(ablations.System("accurate", epochs=1), ablations.NEWS, [sentence] * 20, i) for i in (0, 1)
+    ]
+    first, second = map(tables, models)
+    assert any((a != b).any() for a, b in zip(first, second, strict=True))
+    mean = tables(ablations.average(models))
+    assert all((c == (a + b) / 2).all() for a, b, c in zip(first, second, mean, strict=True))
