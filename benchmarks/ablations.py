@@ -199,7 +199,7 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
     for corpus in ("CoNLL-2000", "English web"):
         mine = [row for row in rows if row["task"].startswith(corpus)]
         base = {(row["task"], row["seed"]): row for row in mine if row["system"] == BASE}
-        for system in dict.fromkeys(row["system"] for row in mine):
+        for system in SYSTEMS:
             runs = [row for row in mine if row["system"] == system and (row["task"], row["seed"]) in base]
             if not runs:
                 continue
