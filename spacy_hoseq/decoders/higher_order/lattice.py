@@ -131,10 +131,9 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     back: List[Tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
     for t in range(1, len(lattice.size_at_t)):
         step = lattice.step(t)
-        candidates = best[step.source] + step.arc.reshape(-1, 1)  # (E, k)
-        best, arc, rank = _top_k(candidates, step.first)
+        best, source, rank = _top_k(best, step)
         best += step.gain
-        back.append((step.source[arc], rank))
+        back.append((source, rank))
     order = np.argsort(-best.reshape(-1), kind="stable")[:k]
     order = order[np.isfinite(best.reshape(-1)[order])]
     if not len(order):
@@ -149,11 +148,18 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     return KBest(np.stack(labels[::-1], axis=1).astype(np.int32), scores)
 
 
-def _top_k(candidates: Floats, first: Ints) -> Tuple[Floats, Ints, Ints]:
-    """The k best candidates of each target. RETURNS scores, arcs, ranks, (S, k) each; -inf where there are fewer."""
-    k = candidates.shape[1]
-    flat = candidates.reshape(-1)
-    target = np.repeat(np.arange(len(first) - 1), np.diff(first) * k)
-    order = np.lexsort((-flat, target))
-    chosen = order[first[:-1, None] * k + np.arange(k)]  # (S, k): every state has an arc, so k candidates
-    return flat[chosen], chosen // k, chosen % k
+def _top_k(best: Floats, step: Step) -> Tuple[Floats, Ints, Ints]:
+    """The k best paths to each state, without its gain. best (S', k): to the states before. RETURNS scores, states
+    before and their ranks, (S, k) each; -inf where there are fewer. Arcs that no path takes are left out: where labels
+    are known, nearly all."""
+    n, k = len(step.label), best.shape[1]
+    open_before, open_now = np.isfinite(best[:, 0]), np.isfinite(step.gain[:, 0])
+    target = np.repeat(np.arange(n), np.diff(step.first))
+    arcs = np.flatnonzero(open_before[step.source] & open_now[target])
+    states, first = np.unique(target[arcs], return_index=True)
+    flat = (best[step.source[arcs]] + step.arc.reshape(-1, 1)[arcs]).reshape(-1)
+    order = np.lexsort((-flat, np.repeat(target[arcs], k)))
+    chosen = order[first[:, None] * k + np.arange(k)]  # an arc has k candidates
+    scores, source, rank = np.full((n, k), -np.inf), np.zeros((n, k), np.intp), np.zeros((n, k), np.intp)
+    scores[states], source[states], rank[states] = flat[chosen], step.source[arcs[chosen // k]], chosen % k
+    return scores, source, rank
