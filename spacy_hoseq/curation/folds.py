@@ -3,6 +3,7 @@
 Texts of the same words are in the same part: a model that has seen a sentence knows its labels, wrong ones too.
 """
 
+import re
 import tempfile
 from contextlib import suppress
 from io import StringIO
@@ -25,6 +26,7 @@ from ..errors import Errors
 from ..inspection.calibration import annotated_before, calibratable, calibrate_one
 
 DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
+VARIABLE = re.compile(r"\$\{(\w+)\.(\w+)\}")
 QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
 
 
@@ -110,7 +112,8 @@ def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0)
 
 
 def with_paths(config: Config, paths: Dict[str, Path]) -> Config:
-    """A copy whose corpora read other files. paths: of "train_corpus" and "dev_corpus". RAISES ValueError [HS151]."""
+    """A copy whose corpora read other files, by the variable that names them ("${paths.train}") if there is one, and so
+    does all else that reads that variable. paths: of "train_corpus" and "dev_corpus". RAISES ValueError [HS151]."""
     config = config.copy()
     for name, path in paths.items():
         block: Any = config
@@ -119,7 +122,12 @@ def with_paths(config: Config, paths: Dict[str, Path]) -> Config:
             block = block[key]
         if "path" not in block:
             raise ValueError(Errors.HS151.format(corpus=place))
-        block["path"] = str(path)
+        variable = VARIABLE.fullmatch(str(block["path"]))
+        if variable:  # what else is made from that file must not know the rest of the texts, either
+            section, key = variable.groups()
+            config[section][key] = str(path)
+        else:
+            block["path"] = str(path)
     return config
 
 

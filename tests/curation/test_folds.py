@@ -5,9 +5,11 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
+from thinc.api import Config
 
 from spacy_hoseq.curation.folds import calibrate_margins, divided, trained_without, with_labels, with_paths
 from spacy_hoseq.inspection import Reading
+from spacy_hoseq.recipes import recipe
 
 from ..chunk_corpus import QUICK, doc_of, sentences
 from ..components import helpers
@@ -40,6 +42,15 @@ def test_a_corpus_without_a_path_is_refused(tmp_path):
     config["corpora"]["train"] = {"@readers": "mine.v1"}
     with pytest.raises(ValueError, match=r"HS151.*corpora\.train"):
         with_paths(config, {"train_corpus": tmp_path})
+
+
+def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
+    config = Config().from_str(recipe("accurate"), interpolate=False)
+    changed = with_paths(config, {"train_corpus": tmp_path / "t.spacy", "dev_corpus": tmp_path / "d.spacy"})
+    changed = changed.interpolate()
+    assert changed["initialize"]["lookups"]["path"] == changed["corpora"]["train"]["path"] == str(tmp_path / "t.spacy")
+    assert changed["corpora"]["dev"]["path"] == str(tmp_path / "d.spacy")
+    assert config["paths"]["train"] is None
 
 
 def test_components_know_labels_that_stand_in_one_place_only():
