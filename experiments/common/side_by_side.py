@@ -93,7 +93,7 @@ def measures(report: Report, training: Path) -> Dict[str, float]:
     for layer in report["layers"]:
         scores = layer["scores"]
         found |= {SHARES[name]: 100 * scores[name]["value"] for name in SHARES if scores.get(name, {}).get("n")}
-        found |= {ERROR: layer["calibration"]["ece"]} if "calibration" in layer else {}
+        found |= {ERROR: layer["calibration"]["ece"]} if layer.get("calibration") else {}
     timings = training / Path(report["model"]).parent / "timings.json"
     costs = {**report, **(srsly.read_json(timings) if timings.exists() else {})}
     return {**found, **{column: costs[key] / unit for key, (column, unit, _) in COSTS.items() if costs.get(key)}}

@@ -14,8 +14,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..components.structured import StructuredComponent
-from ..curation.findings import Judged, ranked
-from ..curation.judgement import Judgement, exact_components, judge
+from ..curation.findings import Finding, Judged, ranked
+from ..curation.judgement import Judgement, judge, label_components
 from ..inspection import quality, reliability
 from ..inspection.measures import curve_of, risk_coverage
 from .findings import shown_finding
@@ -78,16 +78,18 @@ class Comparison(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What a component writes. scores: "accuracy", or "precision", "recall" and "f"; "sentences" without any error;
-    "known words" and "unknown words". errors: likely errors of the annotation. right: "1" or "0" of each gold item, in
-    order; counts: right, found and gold items of each sentence: what other tests of significance need."""
+    """What a component writes. calibration: None, and no uncertain sentences and likely errors, of a bidirectional
+    tagger, whose p(y | x) is not that of a labelling. scores: "accuracy", or "precision", "recall" and "f";
+    "sentences" without any error; "known words" and "unknown words". errors: likely errors of the annotation.
+    right: "1" or "0" of each gold item, in order; counts: right, found and gold items of each sentence: what other
+    tests of significance need."""
 
     component: str
     attribute: str
     scores: Dict[str, Share]
     labels: List[LabelScore]
     confusions: List[Confusion]
-    calibration: Calibration
+    calibration: Optional[Calibration]
     uncertain: List[Uncertain]
     errors: List[Dict[str, Any]]
     comparison: Optional[Comparison]
@@ -98,7 +100,7 @@ class Layer(NamedTuple):
 def evaluated(
     nlp: Language, examples: Sequence[Example], known: Optional[Set[str]] = None, other: Optional[Sequence[Doc]] = None
 ) -> List[Layer]:
-    """All layers that the exact components of a pipeline write and that are annotated. Not sentences, which are given.
+    """All layers that taggers and chunkers of a pipeline write and that are annotated. Not sentences, which are given.
 
     examples: predicted docs have the tokens of the references, and what the pipeline is given. known: words of the
     training corpus. other: the same Docs, annotated by another pipeline. RAISES ValueError [HS152].
@@ -112,40 +114,52 @@ def _layers(
     nlp: Language, examples: Sequence[Example], known: Optional[Set[str]], other: Optional[Sequence[Doc]]
 ) -> List[Layer]:
     docs, gold_docs = [eg.predicted.copy() for eg in examples], [eg.reference for eg in examples]
-    wanted, layers = exact_components(nlp), []
+    wanted, layers = label_components(nlp), []
     for name, pipe in nlp.pipeline:
         judgement = None
-        if name in wanted:
+        if isinstance(wanted.get(name), StructuredComponent):
             judgement = judge(wanted[name], [Example(doc, gold) for doc, gold in zip(docs, gold_docs, strict=True)])
         docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
-        if judgement is not None and judgement.attribute != "sent_start" and len(judgement.first):
-            layers.append(_layer(wanted[name], judgement, docs, gold_docs, known, other))
+        attribute = _attribute_of(wanted[name], judgement) if name in wanted else ""
+        if attribute and any(label for gold in gold_docs for _, _, label in items_of(gold, attribute)):
+            layers.append(_layer(name, attribute, judgement, docs, gold_docs, known, other))
     return layers
 
 
+def _attribute_of(component: Any, judgement: Optional[Judgement]) -> str:
+    if judgement is not None:
+        return judgement.attribute
+    settings = component.cfg
+    return f"spans.{settings['spans_key']}" if settings["representation"] else str(settings["attribute"])
+
+
 def _layer(
-    component: StructuredComponent,
-    judgement: Judgement,
+    name: str,
+    attribute: str,
+    judgement: Optional[Judgement],
     docs: Sequence[Doc],
     gold_docs: Sequence[Doc],
     known: Optional[Set[str]],
     other_docs: Optional[Sequence[Doc]],
 ) -> Layer:
-    attribute = judgement.attribute
     gold, guess = ([items_of(doc, attribute) for doc in some] for some in (gold_docs, docs))
     of_sentence, is_span = counts(gold_docs, gold, guess), attribute.startswith("spans.")
     scores = scores_of(of_sentence, is_span)
     if known is not None and not is_span:
         scores |= by_knowledge(gold_docs, gold, guess, known)
-    findings = ranked([Judged(judgement, list(range(len(docs))))], n=MOST, k=3)
+    calibration: Optional[Calibration] = None
+    findings: List[Finding] = []
+    if judgement is not None:
+        calibration = _of_spans(judgement, docs, gold) if is_span else _of_tokens(judgement)
+        findings = list(ranked([Judged(judgement, list(range(len(docs))))], n=MOST, k=3))
     return Layer(
-        component=component.name,
+        component=name,
         attribute=attribute,
         scores=scores,
         labels=label_scores(gold, guess),
         confusions=confusions_of(gold_docs, gold, guess),
-        calibration=_of_spans(judgement, docs, gold) if is_span else _of_tokens(judgement),
-        uncertain=_uncertain(judgement),
+        calibration=calibration,
+        uncertain=[] if judgement is None else _uncertain(judgement),
         errors=[shown_finding(gold_docs[one.doc], one) for one in findings],
         comparison=None if other_docs is None else _comparison(gold_docs, gold, guess, other_docs, attribute),
         right="".join(map(_hits, gold, guess)),

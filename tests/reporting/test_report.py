@@ -17,7 +17,7 @@ from spacy_hoseq.reporting.report import as_json, as_markdown, as_page, examples
 from spacy_hoseq.reporting.significance import f_score, interval
 
 from ..chunk_corpus import QUICK, doc_of, sentences
-from ..components import chunker_helpers, helpers
+from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..repository import config_of
 
 WORDS = [("the <script> dog runs .", "D A N V ."), ("she runs & sleeps .", "N V N V ."), *helpers.CORPUS[:3]]
@@ -89,6 +89,26 @@ def test_layers_of_a_pipeline_with_chunks():
         nlp, chunker_helpers.examples_of(nlp), other=[eg.predicted for eg in chunker_helpers.examples_of(nlp)]
     )
     assert other.comparison is None, "it writes no chunks"
+
+
+def test_a_bidirectional_tagger_has_all_but_probabilities():
+    nlp = bidirectional_helpers.ready()
+    found = report(nlp, helpers.examples_of(nlp, WORDS), model="m", data="d", train=[])
+    (layer,) = found.layers
+    assert layer.scores["accuracy"].value == pytest.approx(nlp.evaluate(helpers.examples_of(nlp, WORDS))["tag_acc"])
+    assert layer.attribute == "tag" and layer.labels and layer.scores["unknown words"].n == 24
+    assert layer.calibration is None and not layer.uncertain and not layer.errors
+    assert "calibration" not in as_markdown(found) and "| accuracy |" in as_markdown(found)
+    page = Reader(as_page(found))
+    assert not page.open and "Confusions" in page.words and "probabilities" not in page.words
+
+
+def test_chunks_of_a_bidirectional_tagger_are_spans():
+    nlp = bidirectional_helpers.chunker()
+    chunked = bidirectional_helpers.chunked_examples(nlp)
+    (layer,) = evaluated(nlp, chunked)
+    assert layer.attribute == "spans.chunks" and layer.calibration is None
+    assert layer.scores["f"].value == pytest.approx(nlp.evaluate(chunked)["spans_chunks_f"]) and layer.scores["f"].n
 
 
 def test_another_pipeline_is_compared():
