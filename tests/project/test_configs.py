@@ -129,7 +129,7 @@ def test_what_the_chunker_listens_to(file):
         assert model["transitions"]["templates"] == ["upstream[-1]+upstream[0]"], "arc feature of the paper's Table 1"
         assert model["emissions"]["second"]["templates"] == ["upstream[0]"], "node feature"
         assert config["initialize"]["lookups"] == {
-            "@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}",
+            "@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}", "min_count": 1, "min_share": 0.0,
         }  # fmt: skip
     for listener in listeners:
         assert (listener["output"], listener["grad_factor"]) == LISTENS[file]
