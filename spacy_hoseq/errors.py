@@ -341,9 +341,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
     HS151 = "The corpus [{corpus}] of the config has no path. Give it a reader of .spacy files, with a `path`."
-    HS152 = (
-        "The pipeline has no component of this package that has probabilities and this name: {names}. It has: {known}."
-    )
+    HS152 = "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
     HS159 = "There is no {what} in {source}. Give {expected}."
     HS154 = 'There is no measure "{measure}" of doubt. Known are {known}.'
     HS155 = "Selected texts are written to a .jsonl or a .spacy file; got {path}."

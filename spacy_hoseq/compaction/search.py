@@ -10,7 +10,7 @@ from typing import Callable, List, NamedTuple, Optional, Sequence
 import numpy as np
 
 from ..arrays import AnyFloats
-from ..learning.parameter import to_storage
+from ..learning.used_weights import to_storage
 
 N_STEPS = 6  # steps of rounding that are tried, each half of the one before
 N_HALVINGS = 6  # a threshold is found up to 1/64 of the features

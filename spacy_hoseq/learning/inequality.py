@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats32, Ints
 from ..errors import Errors
-from .parameter import UsedCells
+from .used_weights import UsedCells
 
 BLOCK_ROWS = 512  # worked on together: they stay in the processor's cache through all steps
 START = 1.0  # of G: as if one count had been missing

@@ -1,15 +1,15 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, Union, runtime_checkable
+from typing import Dict, Optional, Protocol, Sequence, Tuple, Union, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import AnyFloats, AnyInts, Ints, Mask
 from ..errors import Errors
 from .cell_table import CellTable
 from .gradients import CellGradient, Gradient, added_cells, summed
 from .sparse_state import TouchedCells, TouchedRows
+from .used_weights import Used, UsedCells, UsedRows, to_storage
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
 MANY_COLUMNS = 128  # of a table of features from which on it is learnt cell by cell
@@ -27,67 +27,6 @@ class UpdateRule(Protocol):
     def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> AnyFloats: ...
 
     def step(self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats) -> Tuple[AnyFloats, AnyFloats]: ...
-
-
-class UsedRows(NamedTuple):
-    """An array (R, C) or (R,) of which most rows are zero. shape: of all. rows (U,): ascending; all others are zero.
-    values (U, C) or (U,). room (U + 1, ...): the array of which they are the first rows, if its last one is zero."""
-
-    shape: Tuple[int, ...]
-    rows: Ints
-    values: AnyFloats
-    room: Optional[AnyFloats] = None
-
-    def dense(self) -> AnyFloats:
-        """RETURNS (R, C) or (R,)."""
-        every = np.zeros(self.shape, self.values.dtype)
-        every[self.rows] = self.values
-        return every
-
-    def ended(self) -> AnyFloats:
-        """The values, and a row of zeros. RETURNS (U + 1, C) or (U + 1,)."""
-        if self.room is not None:
-            return self.room
-        return np.concatenate([self.values, np.zeros((1, *self.shape[1:]), self.values.dtype)])
-
-    def cells(self) -> "UsedCells":
-        n_columns = max(1, int(np.prod(self.shape[1:])))
-        nonzero = np.flatnonzero(self.values != 0)
-        row, column = np.divmod(nonzero, n_columns)
-        return UsedCells(self.shape, self.rows.take(row) * n_columns + column, self.values.reshape(-1).take(nonzero))
-
-
-class UsedCells(NamedTuple):
-    """An array (R, C) or (R,), shape, of which most cells are zero. cells (n,): of the flat array, ascending; all
-    others are zero. values (n,): not zero."""
-
-    shape: Tuple[int, ...]
-    cells: Ints
-    values: AnyFloats
-
-    def dense(self) -> AnyFloats:
-        """RETURNS (R, C) or (R,)."""
-        every = np.zeros(self.shape, self.values.dtype)
-        every.reshape(-1)[self.cells] = self.values
-        return every
-
-    def rounded(self) -> "UsedCells":
-        """To what half precision can hold."""
-        rounded = to_storage(self.values)
-        left = np.flatnonzero(rounded != 0)
-        return UsedCells(self.shape, self.cells.take(left), rounded.take(left).astype(self.values.dtype))
-
-    def rows(self) -> UsedRows:
-        n_columns = int(np.prod(self.shape[1:]))
-        row, column = np.divmod(self.cells, max(1, n_columns))
-        begins = np.diff(row, prepend=-1) != 0
-        used = row[begins]
-        room = np.zeros((len(used) + 1, *self.shape[1:]), self.values.dtype)
-        room.reshape(-1)[(np.cumsum(begins) - 1) * n_columns + column] = self.values
-        return UsedRows(self.shape, used, room[:-1], room)
-
-
-Used = Union[UsedRows, UsedCells]
 
 
 class Parameter:
@@ -347,9 +286,3 @@ class Parameter:
         if averaged and self._touched is not None:
             values = self._mean(values, self._touched.sums_of(*np.divmod(cells, max(1, self.n_columns))))
         return UsedCells(self.shape, cells, values).rounded()
-
-
-def to_storage(weights: AnyFloats) -> NDArray[Any]:
-    """Half precision (11 bits) where the weights fit, else single. Idempotent, so saving again changes nothing."""
-    fits = np.abs(weights).max(initial=0) < np.finfo(np.float16).max
-    return weights.astype(np.float16 if fits else np.float32)

@@ -9,7 +9,8 @@ from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.cell_table import CellTable
 from spacy_hoseq.learning.gradients import CellGradient
-from spacy_hoseq.learning.parameter import Parameter, UsedCells, UsedRows
+from spacy_hoseq.learning.parameter import Parameter
+from spacy_hoseq.learning.used_weights import UsedCells, UsedRows
 
 R, C = 12, 150
 RATES = (0.0, 0.02, 0.6)  # of rows that are empty, hold a few cells, are whole

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.gradients import CellGradient
-from spacy_hoseq.learning.parameter import Parameter, UpdateRule, UsedRows, to_storage
+from spacy_hoseq.learning.parameter import Parameter, UpdateRule
+from spacy_hoseq.learning.used_weights import UsedRows, to_storage
 
 RULES = [Additive(1.0), Additive(0.3), AdaGrad(0.1), AdaGrad(0.5, l1=0.2), AdaGrad(0.5, l2=0.1)]
 

@@ -15,7 +15,8 @@ from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ...features.sequences import names_and_lengths
 from ...features.templates import Template, parse_templates
 from ...learning.gradients import Gradient, added_cells, are_few
-from ...learning.parameter import Parameter, Used, UsedRows
+from ...learning.parameter import Parameter
+from ...learning.used_weights import Used, UsedRows
 from ..tuning import TUNING, Tuning
 from ..weights.row_sums import Term, add_rows, sum_rows
 from ..weights.shim import WeightsShim, weights_of

@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays import Ints
 from ...features.index import ExactIndex, HashedIndex, Index, SomeRows
 from ...learning.cell_table import CellTable
-from ...learning.parameter import Used, UsedCells
+from ...learning.used_weights import Used, UsedCells
 from ..weights.row_sums import Summands
 
 

@@ -21,7 +21,7 @@ from ...features.keys import Keys
 from ...features.label_templates import label_values
 from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
-from ...learning.parameter import UsedCells, UsedRows
+from ...learning.used_weights import UsedCells, UsedRows
 from ..weights.storage import pack_extra, read_layer, write_layer
 from .features import LocalFeatures
 from .scores import BatchScores, stack_weights

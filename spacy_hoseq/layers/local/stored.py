@@ -5,7 +5,7 @@ from typing import Any, Dict, List, NamedTuple
 import numpy as np
 
 from ...arrays import Keys
-from ...learning.parameter import UsedRows
+from ...learning.used_weights import UsedRows
 from ..weights.storage import keys_problem
 from .training import SparseRows, group_starts
 

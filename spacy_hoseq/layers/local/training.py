@@ -22,7 +22,7 @@ from ...arrays import Floats32, Ints
 from ...errors import Errors
 from ...learning.gradients import RowGradient, merge_gradients
 from ...learning.inequality import InequalityWeights
-from ...learning.parameter import UsedCells, to_storage
+from ...learning.used_weights import UsedCells, to_storage
 from ..weights.row_sums import add_rows
 from .features import TrainingRows
 

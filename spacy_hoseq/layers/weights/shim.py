@@ -16,7 +16,8 @@ from thinc.shims import Shim
 from ...errors import Errors
 from ...learning.cell_table import CellTable
 from ...learning.gradients import Gradient
-from ...learning.parameter import Parameter, UpdateRule, Used
+from ...learning.parameter import Parameter, UpdateRule
+from ...learning.used_weights import Used
 from .storage import pack_extra, read_layer, write_layer
 
 Averaging = Literal[True, False, "late"]  # which mean of the weights predicts (learning/parameter.py); False = the last

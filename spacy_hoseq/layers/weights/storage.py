@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from ...arrays import Keys
 from ...errors import Errors
-from ...learning.parameter import MANY_COLUMNS, Used, UsedCells, UsedRows, to_storage
+from ...learning.parameter import MANY_COLUMNS
+from ...learning.used_weights import Used, UsedCells, UsedRows, to_storage
 
 FORMAT = 3
 COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns

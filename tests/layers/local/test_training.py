@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.layers.local.training import LocalClassifier, LocalTraining, SparseRows, log_loss, sparse_rows
-from spacy_hoseq.learning.parameter import UsedCells
+from spacy_hoseq.learning.used_weights import UsedCells
 
 from ..helpers import doc_of
 from .models import OFFSETS, L, Problem, Text, ready

@@ -22,7 +22,8 @@ from spacy_hoseq.layers.weights.storage import (
     unpack_keys,
     write_layer,
 )
-from spacy_hoseq.learning.parameter import Parameter, UsedRows
+from spacy_hoseq.learning.parameter import Parameter
+from spacy_hoseq.learning.used_weights import UsedRows
 
 RNG = np.random.default_rng(5)
 ARRAYS = {  # with the types that there may be
