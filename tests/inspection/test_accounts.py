@@ -81,7 +81,7 @@ def test_components(nlp):
     assert explained(nlp, ["hoseq_chunker"]) == ["hoseq_chunker"]
     other = spacy.blank("xx")
     other.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"\[HS152\] .* this name: any. It has: none"):
+    with pytest.raises(ValueError, match=r"\[HS152\] .* is asked for: any. It has: none"):
         explained(other)
 
 
@@ -140,7 +140,7 @@ def test_command(folder):
     ([TEXT, "-t", -1], "[HS141]"),
     ([TEXT, "-t", 1, "--against", "XYZ"], '[HS146] There is nothing to compare with the label "XYZ"'),
     ([TEXT, "-t", 6, "--component", "hoseq_chunker"], "[HS159] There is no chunk in what hoseq_chunker found"),
-    ([TEXT, "--component", "tagger"], "and this name: tagger. It has: hoseq_tagger, hoseq_chunker."),
+    ([TEXT, "--component", "tagger"], "asked for: tagger. It has: hoseq_tagger, hoseq_chunker."),
     ([""], "[HS159] There is no word in the text"),
     ([" \n "], "[HS159]"),
 ])  # fmt: skip

@@ -131,7 +131,7 @@ def test_messages(trained):
         calibrate(trained, examples(trained, 1, 0))
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"\[HS152\] .*this name: sentencizer"):
+    with pytest.raises(ValueError, match=r"\[HS152\] .* asked for: sentencizer"):
         calibrate(nlp, examples(nlp, 3, 0), ["sentencizer"])
 
 
