@@ -24,6 +24,8 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
+from spacy_hoseq.features.known_tags import accurate_pos_templates
+from spacy_hoseq.features.template_sets import english_pos_templates
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
@@ -57,18 +59,20 @@ class System(NamedTuple):
     text: Tuple[str, ...] = ()
 
 
-KNOWN = (
-    *(f"known_tags[{i}]" for i in range(-2, 3)),
-    "known_tags[-1]+known_tags[0]+known_tags[1]",
-    "known_tags[-1]+lower[0]",
-    "lower[0]+known_tags[1]",
-)
+BEFORE, AFTER = ([str(each) for each in parse_templates(f())] for f in (english_pos_templates, accurate_pos_templates))
+ADDED = [each for each in AFTER if each not in BEFORE]
+KNOWN = tuple(each for each in ADDED if "known_tags" in each)
+SEVERAL = tuple(each for each in ADDED if "+" in each)  # words: these cost time in tagging
+WIDER = tuple(each for each in ADDED if each not in (*KNOWN, *SEVERAL))
 WORDS = {"@misc": "spacy_hoseq.word_patterns.v1", "most": 1000}
 GUM = ("en_gum/train.conllu.gz",)
 SYSTEMS: Dict[str, System] = {
     BASE: System(),
     "dropout 0.3": System(drop=0.3),
     "dropout 0.4": System(drop=0.4),
+    "known tags of single words": System("accurate", less=(*SEVERAL, *WIDER)),
+    "more of single words": System("accurate", less=(*SEVERAL, *KNOWN)),
+    "both": System("accurate", less=SEVERAL),
     "accurate": System("accurate"),
     "accurate, no known tags": System("accurate", less=KNOWN),
     "accurate, mean of 3 models": System("accurate", models=3),

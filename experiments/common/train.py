@@ -1,4 +1,5 @@
-"""`spacy train` with a stopwatch: writes seconds and peak memory (with that of a second process) beside the model.
+"""`spacy train` with a stopwatch: writes seconds, of the clock and of processors, and peak memory (with that of a second
+process) beside the model.
 
 python experiments/common/train.py CONFIG TRAIN.spacy DEV.spacy OUTPUT [--training.max_epochs 5 and other overrides]
 
@@ -6,6 +7,7 @@ CONFIG: a file, or a recipe of `python -m spacy hoseq init`: "tagger"; for Chine
 """
 
 import gc
+import os
 import resource
 import sys
 import tempfile
@@ -32,7 +34,8 @@ def main(context: typer.Context, config: str, train_path: Path, dev_path: Path, 
     gc.collect()  # ends the processes that trained, so that their memory is known
     used = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     peak = sum(used) * (1 if sys.platform == "darwin" else 1024)  # of this process and the largest other one
-    timings = {"training_seconds": time.perf_counter() - start, "peak_bytes": peak}
+    seconds = {"training_seconds": time.perf_counter() - start, "processor_seconds": sum(os.times()[:4])}
+    timings = {**seconds, "peak_bytes": peak}
     srsly.write_json(output / "timings.json", timings)
 
 

@@ -1,4 +1,4 @@
-"""Tables of what morphology.py measured.
+"""Tables of what morphology.py measured: shares in per cent, times in processor seconds.
 
 python experiments/treebanks/morphology_report.py METRICS OUTPUT.md
 """
@@ -9,7 +9,9 @@ from typing import Any, Dict
 import srsly
 import typer
 
-COLUMNS = "| System | Labels | Weights | UPOS | Features | Both | F of features | F of case | Training | Tokens/s |"
+COLUMNS = (
+    "| System | Labels | Weights | UPOS | Features | Both | F of features | F of case | Training | Memory | Tokens/s |"
+)
 
 
 def main(metrics: Path, output: Path) -> None:
@@ -23,7 +25,7 @@ def table(name: str, measured: Dict[str, Any]) -> str:
     lines = [f"### {name}", "", f"{sizes}.", ""]
     for part in ("dev", "test"):
         if part in measured["sizes"]:
-            lines += [COLUMNS.replace("System", f"System, on {part}"), "| --- |" + " ---: |" * 9]
+            lines += [COLUMNS.replace("System", f"System, on {part}"), "| --- |" + " ---: |" * 10]
             lines += [row(system, values, values[part]) for system, values in measured["systems"].items()]
             lines.append("")
     return "\n".join(lines) + "\n"
@@ -32,8 +34,9 @@ def table(name: str, measured: Dict[str, Any]) -> str:
 def row(system: str, values: Dict[str, Any], scores: Dict[str, Any]) -> str:
     shares = [scores[key] for key in ("pos", "morph", "both", "feature_f", "case_f")]
     cells = [f"{100 * share:.2f}" if share is not None else "" for share in shares]
-    seconds, speed = f"{values['training_seconds']:.0f} s", f"{scores['tokens_per_second']:,.0f}"
-    return f"| {system} | {values['labels']} | {values['weights']:,} | {' | '.join(cells)} | {seconds} | {speed} |"
+    cells += [f"{values['processor_seconds']:.0f} s", f"{values['peak_bytes'] / 1e9:.2f} GB"]
+    cells += [f"{scores['tokens_per_second']:,.0f}"]
+    return f"| {system} | {values['labels']} | {values['weights']:,} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
