@@ -1,5 +1,5 @@
-"""`spacy train` with a stopwatch: writes seconds, of the clock and of processors, and peak memory (with that of a second
-process) beside the model.
+"""`spacy train` with a stopwatch: writes seconds, of the clock and of processors, and peak memory (with that of
+a second process) beside the model.
 
 python experiments/common/train.py CONFIG TRAIN.spacy DEV.spacy OUTPUT [--training.max_epochs 5 and other overrides]
 
