@@ -23,7 +23,7 @@ from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, words_of
 from ..layers.listening.listener import MarginalListener
 from ..layers.listening.upstream import Upstream, write_upstream
-from ..layers.structured import TaggerModel
+from ..layers.structured import TaggerModel, best_labels
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
 from .annotation import TokenLabels, write_marginals
@@ -235,12 +235,22 @@ class HoseqTagger(StructuredComponent):
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
     def _guesses(self, docs: WordDocs) -> Guesses:
+        best = self._best_labels(docs)
+        if best is not None:
+            return Guesses(on_tokens(best, docs, -1), None, [])
         potentials = self._potentials(docs)
         labels, handed = decode_for(self.listeners, potentials, self.decoder, self.labels)
         if not self.cfg["save_marginals"]:
             return Guesses(on_tokens(labels, docs, -1), None, handed)
         marginals = posterior_of(potentials).nodes.astype(np.float32)
         return Guesses(on_tokens(labels, docs, -1), on_tokens(marginals, docs, 0), handed)
+
+    def _best_labels(self, docs: WordDocs) -> Optional[Labels]:
+        """All that is asked for, if there is a way to them without potentials."""
+        if self.decoder is not decode_exact or self.listeners or self.cfg["save_marginals"]:
+            return None
+        is_free = self._permitted(docs, preset=not self.cfg["overwrite"]) is None
+        return best_labels(self.model, docs) if is_free else None
 
     def _no_guesses(self, docs: WordDocs) -> Guesses:
         marginals = np.zeros((0, len(self.labels)), np.float32)

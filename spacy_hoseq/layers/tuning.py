@@ -10,6 +10,8 @@ class Tuning(NamedTuple):
 
     many_columns: of a table of features, from which on it is learnt cell by cell.
     part_tokens: whose scores of parts are added up together to those of labels.
+    group_cells: scores of parts, of the labels of one group, that are added up together.
+    group_tokens: of a text from which on labels are looked at in groups (`best_parts.py`).
     key_tokens: whose keys are made and looked up together.
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
     few_cells: of weights that are gathered at once to be added up, instead of row by row.
@@ -28,6 +30,8 @@ class Tuning(NamedTuple):
 
     many_columns: int = MANY_COLUMNS
     part_tokens: int = 128
+    group_cells: int = 65_536
+    group_tokens: int = 500
     key_tokens: int = 32_768
     sum_tokens: int = 1_024
     few_cells: int = 65_536

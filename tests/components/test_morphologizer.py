@@ -18,6 +18,7 @@ from spacy_hoseq.components.morphology.costs import costs_of
 from spacy_hoseq.components.morphology.labels import analysis_of, label_of, normalized
 from spacy_hoseq.inspection.explanation import explain
 from spacy_hoseq.inspection.weights import inspected
+from spacy_hoseq.layers.tuning import TUNING
 
 from . import morphology_helpers as tiny
 from .morphology_helpers import NAME
@@ -310,3 +311,14 @@ def test_a_far_label_has_to_lose_by_more():
     nlp = tiny.trained(0)
     losses = nlp.update(tiny.examples_of(nlp, ["urbs|N.nom|NOUN|Case=Nom|Number=Sing"]), sgd=False)
     assert losses[NAME] == pytest.approx(1.75)  # Number=Plur|POS=VERB
+
+
+def test_many_words_together_are_those_of_single_texts():
+    """Of a long batch labels are found in groups (layers/best_parts.py), also beside white space and empty texts."""
+    nlp = tiny.trained(5)
+    rng, words = np.random.default_rng(0), " ".join(tiny.rows_of(line)[0][0] for line in tiny.CORPUS).split()
+    words += ["urbem", "videt", ".", " ", "new", "magnum"]
+    texts = [[str(word) for word in rng.choice(words, n)] for n in rng.integers(0, 12, 200)]
+    together = list(nlp.pipe([Doc(nlp.vocab, words=text) for text in texts]))
+    assert sum(map(len, texts)) > 2 * TUNING.group_tokens
+    assert [said(doc) for doc in together] == [said(nlp(Doc(nlp.vocab, words=text))) for text in texts]
