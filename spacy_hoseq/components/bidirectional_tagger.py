@@ -17,8 +17,8 @@ from ..arrays import Ints, Mask
 from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
+from ..layers.local.learner import Batch
 from ..layers.local.scores import BatchScores, mean_loss
-from ..layers.local.training import Batch
 from .annotation import Annotation, TokenLabels, write_decisions
 from .base import SequenceComponent, inspection
 from .constraints import allowed_labels

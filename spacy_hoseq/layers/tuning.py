@@ -14,6 +14,7 @@ class Tuning(NamedTuple):
     group_tokens: of a text from which on labels are looked at in groups (`best_parts.py`).
     key_tokens: whose keys are made and looked up together.
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
+    side_tokens: whose scores under all local classifiers in training are made together.
     few_cells: of weights that are gathered at once to be added up, instead of row by row.
     product_tokens: whose rows are gathered together to be multiplied by their values.
     added_rows: gathered together to be added one by one.
@@ -34,6 +35,7 @@ class Tuning(NamedTuple):
     group_tokens: int = 500
     key_tokens: int = 32_768
     sum_tokens: int = 1_024
+    side_tokens: int = 256
     few_cells: int = 65_536
     product_tokens: int = 128
     added_rows: int = 1_024

@@ -24,27 +24,29 @@ gradient is: such weights are far from where they will be, and penalties bring t
 learned before would be lost at the first penalty.
 """
 
-from typing import Any, Tuple
+from typing import Any, Iterator, List, Optional, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats32, Ints
+from ..arrays import Floats32, Ints, Mask
 from ..errors import Errors
 from .used_weights import UsedCells
 
 BLOCK_ROWS = 512  # worked on together: they stay in the processor's cache through all steps
 START = 1.0  # of G: as if one count had been missing
 PAYMENTS = 10  # of all weights, in an epoch
+PAID_ROWS = 1024  # whose payments are made together
 
 
 class InequalityWeights:
-    """The weights of one classifier in training.
+    """The weights of a classifier in training, or of several that learn at the same time.
 
     n_rows, n_labels (int): features and labels. learn_rate (float): > 0, the size of the first step.
     width (float): >= 0, in counts of the training data; 0 is maximum likelihood.
     n_tokens (int): tokens that an epoch has. start (float): > 0, of G. block_rows (int): rows that are worked on
-    together. values (R, L): the weights, but for penalties that are due.
+    together. models (R,): which of several classifiers, 0, 1, ..., each row belongs to; None = all to one.
+    values (R, L): the weights, but for penalties that are due.
     RAISES ValueError [HS040].
     """
 
@@ -58,6 +60,7 @@ class InequalityWeights:
         n_tokens: int,
         start: float = START,
         block_rows: int = BLOCK_ROWS,
+        models: Optional[NDArray[np.uint8]] = None,
     ) -> None:
         check_inequality_settings(learn_rate, width)
         self.values: Floats32 = np.zeros((n_rows, n_labels), np.float32)
@@ -66,26 +69,34 @@ class InequalityWeights:
         self._penalty = width / max(1, n_tokens)  # a token
         self._payment = width / PAYMENTS
         self._block_rows = block_rows
-        self._due = self._all_paid = 0.0  # penalty of all steps so far, and at the last payment of all
+        self._models = np.zeros(n_rows, np.uint8) if models is None else models
+        n_models = int(self._models.max(initial=0)) + 1
+        self._due = np.zeros(n_models)  # penalty of all steps so far
+        self._all_paid = np.zeros(n_models)  # and at the last payment of all
         self._paid = np.zeros(n_rows)
+        self._used = np.zeros(n_rows, bool)  # rows that may have a weight that is not zero
 
     def resume(self, rows: NDArray[Any], values: NDArray[Any]) -> None:
         """Start from weights learned before. rows (n,), values (n, L)."""
         self.values[rows] = values
+        self._used[rows] = True
 
-    def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: int) -> None:
-        """Learn from a batch of `n_tokens`. rows (n,) distinct; gradient (n, L): of the negative log-likelihood.
+    def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: Union[int, Ints]) -> None:
+        """Learn from a batch of `n_tokens`, of each model. rows (n,) distinct; gradient (n, L): of the negative
+        log-likelihood.
 
         RAISES ValueError [HS041]: NaN or infinite gradient.
         """
         if not np.isfinite(gradient).all():
             raise ValueError(Errors.HS041.format(name="a local classifier", n=(~np.isfinite(gradient)).sum()))
-        penalty = self._penalty * n_tokens
+        penalties = np.broadcast_to(self._penalty * np.asarray(n_tokens), self._due.shape)
+        models = self._models.take(rows)
+        due, penalty = self._due.take(models), penalties.astype(np.float32).take(models)[:, None]
         for start in range(0, len(rows), self._block_rows):
             at, change = rows[start : start + self._block_rows], gradient[start : start + self._block_rows]
-            rate = self._rates[at]
-            owed = (self._due - self._paid[at]).astype(np.float32)
-            weights = shrink(self.values[at], owed[:, None] * rate)
+            rate = self._rates.take(at, axis=0)
+            owed = (due[start : start + self._block_rows] - self._paid[at]).astype(np.float32)
+            weights = shrink(self.values.take(at, axis=0), owed[:, None] * rate)
             growth = rate * change  # G becomes (learn_rate / rate)^2 + change^2
             growth /= self._learn_rate
             growth *= growth
@@ -94,29 +105,52 @@ class InequalityWeights:
             rate /= growth
             self._rates[at] = rate
             weights -= rate * change
-            rate *= np.float32(penalty)
+            rate *= penalty[start : start + self._block_rows]
             self.values[at] = shrink(weights, rate)
-        self._due += penalty
-        self._paid[rows] = self._due
-        if self._due - self._all_paid > self._payment:
-            cells, values = self._all_weights()
-            self.values.reshape(-1)[cells] = values
-            self._paid[:] = self._all_paid = self._due
+        self._due += penalties
+        self._used[rows] = True
+        self._paid[rows] = self._due.take(models)
+        late = self._due - self._all_paid > self._payment
+        if late.any():
+            self._pay(late)
 
-    def finish(self) -> UsedCells:
-        """The weights once everything is paid; training can go on."""
-        cells, values = self._all_weights()
-        used = np.flatnonzero(values)
-        return UsedCells(self.values.shape, cells.take(used), values.take(used))
+    def finish(self) -> List[UsedCells]:
+        """The weights of each model once everything is paid; training can go on."""
+        used = np.flatnonzero(self._used)
+        models = self._models.take(used)
+        return [self._finished(used[models == model]) for model in range(len(self._due))]
 
-    def _all_weights(self) -> Tuple[Ints, Floats32]:
-        """Weights that are not zero, and what is left of them once everything is paid. RETURNS cells (n,) of the flat
-        array, ascending; values (n,)."""
-        flat = self.values.reshape(-1)
-        cells = np.flatnonzero(flat != 0)
-        by = (self._due - self._paid).astype(np.float32).take(cells // self.values.shape[1])
-        by *= self._rates.reshape(-1).take(cells)
-        return cells, shrink(flat.take(cells), by)
+    def _finished(self, rows: Ints) -> UsedCells:
+        parts = list(self._all_weights(rows))
+        cells = np.concatenate([np.zeros(0, np.intp), *(cells for _, cells, _ in parts)])
+        values = np.concatenate([np.zeros(0, np.float32), *(values for _, _, values in parts)])
+        left = np.flatnonzero(values)
+        return UsedCells(self.values.shape, cells.take(left), values.take(left))
+
+    def _pay(self, late: Mask) -> None:
+        """All that is due of these models (M,)."""
+        flat, n_columns = self.values.reshape(-1), self.values.shape[1]
+        for rows, cells, values in self._all_weights(np.flatnonzero(self._used & late.take(self._models))):
+            flat[cells] = values
+            self._used[rows] = False
+            self._used[cells[values != 0] // n_columns] = True
+        self._all_paid[late] = self._due[late]
+        np.copyto(self._paid, self._due.take(self._models), where=late.take(self._models))
+
+    def _all_weights(self, rows: Ints) -> Iterator[Tuple[Ints, Ints, Floats32]]:
+        """Weights of some rows that are not zero, and what is left of them once everything is paid. YIELDS rows,
+        cells (n,) of the flat array, ascending, values (n,)."""
+        n_columns = self.values.shape[1]
+        for start in range(0, len(rows), PAID_ROWS):
+            some = rows[start : start + PAID_ROWS]
+            weights = self.values.take(some, axis=0).reshape(-1)
+            used = np.flatnonzero(weights != 0)
+            row = used // n_columns
+            cells = (some * n_columns).take(row) + (used - row * n_columns)
+            owed = self._due.take(self._models.take(some)) - self._paid.take(some)
+            by = owed.astype(np.float32).take(row)
+            by *= self._rates.take(some, axis=0).reshape(-1).take(used)
+            yield some, cells, shrink(weights.take(used), by)
 
 
 def shrink(weights: Floats32, by: Floats32) -> Floats32:

@@ -24,9 +24,10 @@ from ...learning.inequality import check_inequality_settings
 from ...learning.used_weights import UsedCells, UsedRows
 from ..weights.storage import pack_extra, read_layer, write_layer
 from .features import LocalFeatures
+from .learner import Batch, ClassifierSetup, SparseRows, group_starts
 from .scores import BatchScores, stack_weights
 from .stored import classifiers_problem, nonzero_rows, without_unused
-from .training import Batch, ClassifierSetup, LocalTraining, SparseRows, group_starts
+from .training import LocalTraining
 from .type_scores import StackedWeights
 
 Strategy = Literal[
@@ -133,7 +134,8 @@ class ClassifiersShim(Shim):
         self._weights: Dict[int, SparseRows] = {}
         self._stacked: Optional[StackedWeights] = None
         self._training: Optional[LocalTraining] = None
-        self._has_update = False
+        self._has_update = False  # a gradient that waits for `finish_update`
+        self._has_learnt = False  # something that `_weights` do not know
 
     def configure(self, *, learn_rate: float, width: float, n_process: int, seed: int) -> None:
         """How to learn from now on. RAISES ValueError [HS040]."""
@@ -213,10 +215,16 @@ class ClassifiersShim(Shim):
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
         if self._has_update and self._training is not None:
             self._training.step()
-            self._stacked, self._has_update = None, False
+            self._stacked, self._has_update, self._has_learnt = None, False, True
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_weights": self._finished(), "_training": None, "_has_update": False}
+        return {
+            **self.__dict__,
+            "_weights": self._finished(),
+            "_training": None,
+            "_has_update": False,
+            "_has_learnt": False,
+        }
 
     def to_device(self, device_type: str, device_id: int) -> None:
         """Linear models stay on the CPU."""
@@ -254,8 +262,8 @@ class ClassifiersShim(Shim):
         return self
 
     def _finished(self) -> Dict[int, SparseRows]:
-        if self._training is not None:
-            self._weights = self._training.finish()
+        if self._training is not None and self._has_learnt:
+            self._weights, self._has_learnt = self._training.finish(), False
         return self._weights
 
     def _setups(self) -> List[ClassifierSetup]:
@@ -273,7 +281,7 @@ class ClassifiersShim(Shim):
     def _end_training(self) -> None:
         if self._training is not None:
             self._training.close()
-        self._training, self._has_update = None, False
+        self._training, self._has_update, self._has_learnt = None, False, False
 
 
 def _no_backprop(d_scores: Any) -> NoReturn:

@@ -11,7 +11,7 @@ from ...decoders.bidirectional.local import LocalScores, known_slots, log_probab
 from ...errors import Errors
 from ...features.index import ExactIndex
 from .features import LabelGroup, WordFeatures
-from .training import SparseRows
+from .learner import SparseRows
 from .type_scores import StackedWeights, sum_rows
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays import Keys
 from ...learning.used_weights import UsedRows
 from ..weights.storage import keys_problem
-from .training import SparseRows, group_starts
+from .learner import SparseRows, group_starts
 
 
 class Used(NamedTuple):

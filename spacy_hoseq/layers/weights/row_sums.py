@@ -6,7 +6,7 @@ from typing import Any, Sequence, Tuple, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats32, Rows
+from ...arrays import AnyInts, Floats32
 from ...learning.cell_table import CellTable
 from ..tuning import TUNING, Tuning
 
@@ -50,7 +50,7 @@ def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> 
                 is_first = False
 
 
-def add_rows(table: Summands, rows: Rows) -> Floats32:
+def add_rows(table: Summands, rows: AnyInts) -> Floats32:
     """scores[n] = sum_k table[rows[k, n]], one after the other. rows (K, n). RETURNS (n, L)."""
     scores: Floats32 = np.empty((rows.shape[1], table.shape[1]), table.dtype)
     sum_rows([(table, rows)], scores)

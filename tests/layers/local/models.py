@@ -7,7 +7,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
-from spacy_hoseq.layers.local.training import Batch, ClassifierSetup, SparseRows, group_starts
+from spacy_hoseq.layers.local.learner import SURE, Batch, ClassifierSetup, Learner, SparseRows, group_starts
 
 from ..helpers import VOCAB
 
@@ -93,6 +93,21 @@ class Text:
     def labels_around(self, n):
         """Known gold labels by offset."""
         return {o: y for o, y in zip(OFFSETS[self.order], self.contexts[n].tolist(), strict=True) if y >= 0}
+
+
+class Single(Learner):
+    """A classifier that learns by itself."""
+
+    def __init__(self, setup, sure=SURE):
+        super().__init__([setup], sure=sure)
+
+    def gradient(self, batch, drop):
+        ((_, loss),) = super().gradient(batch, drop)
+        return loss
+
+    def finish(self):
+        ((_, weights),) = super().finish()
+        return weights
 
 
 class Problem:

@@ -9,8 +9,8 @@ import pytest
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.label_templates import label_keys, label_values
 from spacy_hoseq.layers.local.features import LocalFeatures
+from spacy_hoseq.layers.local.learner import SparseRows
 from spacy_hoseq.layers.local.scores import stack_weights
-from spacy_hoseq.layers.local.training import SparseRows
 from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import doc_of

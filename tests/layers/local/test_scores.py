@@ -3,17 +3,15 @@
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers.local.training import LocalClassifier
-
 from ..helpers import VOCAB, Doc, doc_of
-from .models import OFFSETS, L, Problem, Text, all_scores, random_docs, trained
+from .models import OFFSETS, L, Problem, Single, Text, all_scores, random_docs, trained
 
 both_orders = pytest.mark.parametrize("order", [1, 2])
 
 
 def weights_of(problem, visible):
     """Weights of a classifier of `trained`, learned by itself."""
-    classifier = LocalClassifier(problem.setup(visible, learn_rate=0.5, width=0.3))
+    classifier = Single(problem.setup(visible, learn_rate=0.5, width=0.3))
     for _ in range(3):
         classifier.gradient(problem.batch, 0.0)
         classifier.step()
@@ -62,7 +60,7 @@ def test_scores_in_gold_contexts_are_those_of_training(order):
         found = scores(at, np.full(len(at), visible), np.arange(len(at)), text.contexts[at]).astype(np.float64)
         gold = found[np.arange(len(at)), text.gold[at]]
         W = weights_of(problem, visible)
-        loss = LocalClassifier(problem.setup(visible, W)).gradient(problem.batch, 0.0)
+        loss = Single(problem.setup(visible, W)).gradient(problem.batch, 0.0)
         assert (np.log(np.exp(found).sum(axis=1)) - gold).sum() == pytest.approx(loss, rel=1e-5)
 
 
