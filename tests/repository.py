@@ -52,6 +52,11 @@ def quicker(project: Path, settings: str, start: str) -> None:
     srsly.write_yaml(path, content)
 
 
+def run_workflow(name: str, *arguments: Any, folder: Path) -> subprocess.CompletedProcess[str]:
+    """`spacy project run NAME ARGUMENTS` in a folder, quicker."""
+    return run(ROOT / "tests" / "workflow.py", name, *arguments, folder=folder)
+
+
 def copy_of_project(folder: Path) -> Path:
     """The files that the workflows need."""
     made = shutil.ignore_patterns("corpus", "training", "metrics", "reports", "__pycache__")

@@ -1,42 +1,58 @@
 """spaCy's own tests of its tagger, with each of ours in its place. They are in spaCy's wheel.
 
-Each run is a process of its own, with the plugin hoseq_as_tagger.py. Modules that never make a tagger are left out:
-test_initialize, test_annotates_on_update, test_analysis, test_language, test_new_example have components of their own.
+Each run is a process of its own, with the plugin hoseq_as_tagger.py, and has all tests of spaCy's that make a tagger.
 """
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 from xml.etree import ElementTree
 
 import pytest
 import spacy
 import srsly
 
-MODULES = [
-    "pipeline.test_tagger",
-    "pipeline.test_pipe_methods",
-    "pipeline.test_pipe_factories",
-    "pipeline.test_tok2vec",
-    "serialize.test_serialize_pipeline",
-    "serialize.test_serialize_config",
-    "serialize.test_serialize_language",
-    "serialize.test_serialize_doc",
-    "serialize.test_resource_warning",
-    "test_scorer",
-    "test_ty",
-    "test_cli::test_init_labels",
-    "test_cli::test_issue7055",
-    "training.test_rehearse",
-    "training.test_training::test_issue7029",
-    "training.test_training::test_training_before_update",
-    "training.test_pretraining::test_pretraining_training",
-    "training.test_pretraining::test_pretraining_tagger_tok2vec",
-]
-LEARNING = ["pipeline.test_tagger", "pipeline.test_tok2vec", "serialize.test_serialize_pipeline"]
+TESTS = """\
+pipeline.test_tagger
+pipeline.test_pipe_methods: test_issue3880 test_pipe_base_class_add_label[tagger] test_add_pipe_before_after
+    test_pipe_label_data_exports_labels[tagger] test_pipe_methods_initialize test_enable_disable_conflict_with_config
+    test_load_disable_enable
+pipeline.test_pipe_factories: test_pipe_factories_from_source test_pipe_factories_from_source_language_subclass
+    test_pipe_factories_from_source_custom test_pipe_factories_from_source_config
+pipeline.test_tok2vec: test_tok2vec_listener test_tok2vec_listener_callback test_tok2vec_listener_overfitting
+    test_tok2vec_frozen_not_annotating test_tok2vec_frozen_overfitting test_replace_listeners
+    test_replace_listeners_from_config test_tok2vec_listeners_textcat test_tok2vec_listener_source_link_name
+    test_tok2vec_listener_source_replace_listeners
+serialize.test_serialize_pipeline: test_issue3456 test_serialize_tagger_roundtrip_bytes
+    test_serialize_tagger_roundtrip_disk test_serialize_tagger_strings test_serialize_pipeline_disable_enable
+serialize.test_serialize_config: test_create_nlp_from_config test_create_nlp_from_config_multiple_instances
+    test_serialize_nlp test_config_overrides test_config_interpolation
+serialize.test_serialize_language: test_issue6950
+serialize.test_serialize_doc: test_issue1727 test_issue2564
+serialize.test_resource_warning: test_to_disk_resource_warning[tagger] TestToDiskResourceWarningUnittest
+test_scorer: test_tokenization test_sents test_las_per_type test_ner_per_type test_tag_score test_partial_annotation
+test_ty: test_component_types
+test_cli: test_init_labels[tagger] test_issue7055
+training.test_rehearse: test_rehearse[tagger]
+training.test_training: test_issue7029 test_training_before_update
+training.test_pretraining: test_pretraining_training test_pretraining_tagger_tok2vec
+"""
+LEARNING = ("pipeline.test_tagger", "pipeline.test_tok2vec", "serialize.test_serialize_pipeline")
+
+
+def node_ids(listing: str, modules: Sequence[str] = ()) -> List[str]:
+    """What pytest is asked for: "MODULE: TEST TEST" or "MODULE" for all of it; of these modules, or of all."""
+    asked = []
+    for line in re.sub(r"\n +", " ", listing).splitlines():
+        module, _, tests = line.partition(":")
+        if not modules or module in modules:
+            asked += [f"spacy.tests.{module}::{test}" for test in tests.split()] or [f"spacy.tests.{module}"]
+    return asked
+
 
 # Deselected tests, and why. Paths below spacy/tests.
 ALWAYS = {
@@ -82,7 +98,7 @@ BIDIRECTIONAL = {
 class Run:
     """n_passed: of the tests that make a tagger, how many must pass at least."""
 
-    modules: List[str]
+    tests: List[str]
     n_passed: int
     settings: Dict[str, Any] = field(default_factory=dict)
     deselected: Dict[str, str] = field(default_factory=dict)
@@ -92,13 +108,13 @@ class Run:
 QUICK = "spaCy's tests of its tagger"
 RUNS = {
     QUICK: Run(
-        ["pipeline.test_tagger"],
+        ["spacy.tests.pipeline.test_tagger"],
         5,
         deselected={test: why for test, why in ALWAYS.items() if "test_tagger" in test} | AVERAGING,
     ),
-    "defaults": Run(MODULES, 59, deselected={**ALWAYS, **QUICKSTART, **LISTENED_TO, **AVERAGING}),
+    "defaults": Run(node_ids(TESTS), 59, deselected={**ALWAYS, **QUICKSTART, **LISTENED_TO, **AVERAGING}),
     "higher order, not averaged": Run(
-        LEARNING,
+        node_ids(TESTS, LEARNING),
         26,
         {
             "average": False,
@@ -109,10 +125,13 @@ RUNS = {
         deselected=ALWAYS,
     ),
     "log-likelihood with marginals": Run(
-        LEARNING, 22, {"objective": "log_likelihood", "save_marginals": True}, deselected={**ALWAYS, **LIKELIHOOD}
+        node_ids(TESTS, LEARNING),
+        22,
+        {"objective": "log_likelihood", "save_marginals": True},
+        deselected={**ALWAYS, **LIKELIHOOD},
     ),
     "hashed perceptron, not averaged": Run(
-        LEARNING,
+        node_ids(TESTS, LEARNING),
         26,
         {
             "objective": "perceptron",
@@ -123,7 +142,7 @@ RUNS = {
         deselected=ALWAYS,
     ),
     "bidirectional": Run(
-        [module for module in MODULES if not any(name in module for name in ("tok2vec", "pretraining", "cli"))],
+        [test for test in node_ids(TESTS) if not any(name in test for name in ("test_tok2vec:", "pretraining", "cli"))],
         45,
         {"width": 0.0, "learn_rate": 2.0},
         deselected=BIDIRECTIONAL,
@@ -151,9 +170,8 @@ def test_spacys_tests_pass_with_our_tagger(name: str, tmp_path: Path):
     (tmp_path / "pytest.ini").write_text(PYTEST_INI, encoding="utf8")
     site_packages = str(Path(spacy.__file__).parents[1])
     options = ["-q", "-p", "hoseq_as_tagger", "-p", "no:cacheprovider", "-c", "pytest.ini", "--rootdir", site_packages]
-    modules = [f"spacy.tests.{module}" for module in run.modules]
     process = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "--junitxml", "report.xml", "--pyargs", *modules],
+        [sys.executable, "-m", "pytest", *options, "--junitxml", "report.xml", "--pyargs", *run.tests],
         cwd=tmp_path,
         env={**os.environ, "HOSEQ_CONFORMANCE": str(tmp_path / "asked.json"), "PYTHONPATH": str(Path(__file__).parent)},
         capture_output=True,

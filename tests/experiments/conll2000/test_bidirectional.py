@@ -12,7 +12,7 @@ import srsly
 from spacy.tokens import Doc, DocBin
 
 from ...chunk_corpus import sentences
-from ...repository import ROOT, copy_of_project, quicker, run, script
+from ...repository import ROOT, copy_of_project, quicker, run, run_workflow, script
 
 STRATEGIES = [
     "left_to_right", "right_to_left", "dependency_network", "easiest_last", "easiest_first", "full_bidirectional",
@@ -50,7 +50,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Path:
 
 def workflow(project: Path, corpora: Path) -> Any:
     variables = ["--vars.conll2000", corpora, "--vars.processes", "1"]
-    return run("-m", "spacy", "project", "run", "bidirectional", ".", *variables, folder=project)
+    return run_workflow("bidirectional", ".", *variables, folder=project)
 
 
 def metrics(project: Path, system: str) -> Dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 import srsly
 
 from ...chunk_corpus import sentences
-from ...repository import ROOT, copy_of_project, quicker, run
+from ...repository import ROOT, copy_of_project, quicker, run_workflow
 
 SYSTEMS = {
     "multilayer_1best": "paper: best tags",
@@ -51,7 +51,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Path:
 
 
 def workflow(project: Path, corpora: Path) -> Any:
-    return run("-m", "spacy", "project", "run", "chunking", ".", "--vars.conll2000", corpora, folder=project)
+    return run_workflow("chunking", ".", "--vars.conll2000", corpora, folder=project)
 
 
 def report_of(project: Path, system: str) -> Dict[str, Any]:
