@@ -43,7 +43,7 @@ def test_a_version_agrees_with_itself(tmp_path):
         command = [sys.executable, "-m", "spacy", "convert", str(source), str(tmp_path)]
         subprocess.run([*command, "--converter", "conll"], check=True, capture_output=True)
     config_of("crf").to_disk(tmp_path / "crf.cfg")
-    options = ["--config", str(tmp_path / "crf.cfg"), "--turns", "3"]
+    options = ["--config", str(tmp_path / "crf.cfg"), "--turns", "1"]
     options += ["--option", "training.max_steps=3", "--option", "training.eval_frequency=3"]
     options += ["--option", "components.hoseq_tagger.save_marginals=true"]
     files = [str(tmp_path / "train.spacy"), str(tmp_path / "dev.spacy")]

@@ -198,10 +198,10 @@ def test_processes_write_the_same_bytes(tmp_path):
 
 @pytest.fixture
 def slow(tmp_path):
-    """Texts of 6 seconds for two processes, and the arguments to annotate them."""
+    """Texts of 3 seconds for two processes, and the arguments to annotate them."""
     model = picky_pipeline(tmp_path)
     (tmp_path / "code.py").write_text(SLOW)
-    path = texts_file(tmp_path / "in.jsonl", [f"text {i}" for i in range(120)])
+    path = texts_file(tmp_path / "in.jsonl", [f"text {i}" for i in range(60)])
     return model, path, "-o", tmp_path / "out", "-n", 2, "--part-size", 3, "--code", tmp_path / "code.py", "-f", "jsonl"
 
 
@@ -245,7 +245,7 @@ def test_workers_end_with_the_run_and_it_can_be_gone_on_with(slow, tmp_path, nam
         assert again.wait(90) == 0
         again.communicate()
         rows = [row for path in sorted((tmp_path / "out" / "parts").iterdir()) for row in srsly.read_jsonl(path)]
-        assert [row["id"] for row in rows] == [f"t{i}" for i in range(120)]
+        assert [row["id"] for row in rows] == [f"t{i}" for i in range(60)]
 
 
 @pytest.mark.long

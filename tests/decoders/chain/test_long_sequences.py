@@ -1,4 +1,4 @@
-"""One sequence of 100,000 tokens: in bounded time, in blocks, and with the values that short ones have."""
+"""One long sequence: in bounded time, in blocks, and with the values that short ones have."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def long_case(n_tokens, patterns=()):
 @pytest.fixture
 def n_slow(request):
     """For the decoders that take 100 microseconds a step."""
-    return 100_000 if request.config.getoption("--slow") else 20_000
+    return 100_000 if request.config.getoption("--slow") else 10_000
 
 
 @pytest.mark.long
@@ -71,8 +71,8 @@ def test_patterns(n_slow):
 
 
 @pytest.mark.long
-def test_pruned_patterns():
-    check_patterns(test_pruning.decode, 100_000)
+def test_pruned_patterns(n_slow):
+    check_patterns(test_pruning.decode, n_slow)
 
 
 def check_patterns(decoder, n_tokens, tuning=TUNING):

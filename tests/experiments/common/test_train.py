@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Dict, Iterable, List, Tuple
+from typing import Iterable, List
 
 import pytest
 import spacy
@@ -13,30 +13,25 @@ from spacy.vocab import Vocab
 from ...repository import ROOT, run
 
 CORPUS = Path(os.environ.get("HOSEQ_CORPORA") or "/nowhere") / "conll2000" / "train.txt"
-QUICK = ["--training.max_epochs", "5", "--training.eval_frequency", "20", "--training.logger.progress_bar", "null"]
-CASES: Dict[str, Tuple[List[str], float]] = {  # overrides, floor
-    "tagger": ([], 0.945),  # measured 0.955
-    "higher-order": ([], 0.945),  # measured 0.955
-    "bidirectional": (QUICK, 0.93),  # measured 0.943
-}
+QUICK = ["--training.max_epochs", "5", "--training.eval_frequency", "100", "--training.logger.progress_bar", "null"]
+FLOORS = {"tagger": 0.92, "higher-order": 0.92, "bidirectional": 0.905}  # measured 0.930, 0.929, 0.916
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not CORPUS.exists(), reason="HOSEQ_CORPORA names no folder with conll2000/train.txt")
-@pytest.mark.parametrize("config", CASES)
-def test_accuracy_after_training_on_every_tenth_sentence(config: str, tmp_path: Path):
-    overrides, floor = CASES[config]
+@pytest.mark.parametrize("config", FLOORS)
+def test_accuracy_after_training_on_every_thirtieth_sentence(config: str, tmp_path: Path):
     sentences = CORPUS.read_text(encoding="utf8").strip().split("\n\n")
-    train, dev, test = sentences[::10], sentences[1:2000:10], sentences[5::10]
+    train, dev, test = sentences[::30], sentences[1:2000:20], sentences[5::20]
     save(train, tmp_path / "train.spacy")
     save(dev, tmp_path / "dev.spacy")
     files = [tmp_path / "train.spacy", tmp_path / "dev.spacy", tmp_path / "output"]
-    process = run(ROOT / "experiments" / "common" / "train.py", config, *files, *overrides)
+    process = run(ROOT / "experiments" / "common" / "train.py", config, *files, *QUICK)
     assert process.returncode == 0, process.stdout
     nlp = spacy.load(tmp_path / "output" / "model-best")
     gold = read(test, nlp.vocab)
     examples = [Example(Doc(nlp.vocab, [token.text for token in doc]), doc) for doc in gold]
-    assert nlp.evaluate(examples)["tag_acc"] > floor
+    assert nlp.evaluate(examples)["tag_acc"] > FLOORS[config]
 
 
 def read(sentences: Iterable[str], vocab: Vocab) -> List[Doc]:
