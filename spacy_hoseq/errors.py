@@ -24,9 +24,10 @@ class Errors(JobErrors, metaclass=WithCodes):
         "{limit}, of at most 65,535 names), found {actual!r}."
     )
     HS007 = (
-        "A feature template reads word_class{number}, but the vocabulary has a table of {n} columns. In training give "
-        "it in [initialize.lookups]; a component taken from another pipeline needs the table of its vocabulary: "
-        '`nlp.vocab.lookups.set_table("hoseq_word_classes", source.vocab.lookups.get_table("hoseq_word_classes"))`.'
+        "A feature template reads {name}, which the vocabulary does not have: its table {table} has {n} columns. In "
+        "training give the table in [initialize.lookups]; a component that was taken from another pipeline, and saved "
+        "before it was used, needs that of its vocabulary: "
+        '`nlp.vocab.lookups.set_table("{table}", source.vocab.lookups.get_table("{table}"))`.'
     )
     HS008 = (
         "The Doc {text} has another vocabulary than the first Doc of its batch. Make all Docs with the pipeline's "

@@ -13,6 +13,7 @@ from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Opti
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
+from spacy.lookups import Lookups, Table
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
@@ -21,12 +22,13 @@ from thinc.api import Model, Optimizer
 from ..arrays import Ints, Mask
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
+from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, words_of
 from ..front_door import names_of
 from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
-from .initialization import batches
+from .initialization import batches, known_tags_in, reads_known_tags
 from .saving import SavedComponent
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
@@ -57,6 +59,7 @@ class SequenceComponent(SavedComponent):
         self.cfg: Dict[str, Any] = {"labels": [], **cfg}
         self._annotation = annotation
         self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
+        self._known_tags: Optional[Table] = None  # that this component has made
         self._n_updates, self._n_evaluated = 0, 0  # in this process, and how many of them had been at the last `score`
 
     def add_label(self, label: str) -> int:
@@ -195,7 +198,18 @@ class SequenceComponent(SavedComponent):
             TagDictionary(self.cfg["tag_dictionary"], self.labels)  # RAISES HS063 now, not at the first text
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
+        if reads_known_tags(self.model):
+            self._count_known_tags(examples)
         self._define(examples, nlp)
+
+    def _count_known_tags(self, examples: List[Example]) -> None:
+        """A table that was given, or that an earlier component has made, stays."""
+        lookups = self.vocab.lookups
+        if lookups.has_table(TABLE):
+            if lookups.get_table(TABLE) is not self._known_tags:
+                return
+            lookups.remove_table(TABLE)
+        self._known_tags = lookups.add_table(TABLE, known_tags_in(self._gold_batches(examples), self.tags))
 
     def _checked(self, examples: Iterable[Example], method: str) -> List[Example]:
         examples = list(examples)
@@ -249,3 +263,6 @@ class SequenceComponent(SavedComponent):
         if not folder.is_dir():
             raise ValueError(Errors.HS068.format(name=self.name, path=path))
         self.from_disk(folder, exclude=["vocab"])
+        if reads_known_tags(self.model) and not self.vocab.lookups.has_table(TABLE):
+            saved = Lookups().from_disk(Path(path) / "vocab")
+            self.vocab.lookups.set_table(TABLE, saved.get_table(TABLE, Table(TABLE)))

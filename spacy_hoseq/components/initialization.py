@@ -1,17 +1,35 @@
 """What a component finds in the training examples before its weights are set to zero."""
 
-from typing import Any, Iterator, List, Optional, TypeVar
+from collections import Counter
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
+from ..arrays import Ints
+from ..features.known_tags import MIN_COUNT, MIN_SHARE, TABLE, numbered
 from ..features.sequences import words_of
 from ..words import original_of
 
 Item = TypeVar("Item")
 BATCH = 1000  # docs whose features are counted together
+
+
+def known_tags_in(gold: Iterable[Tuple[List[Doc], Ints]], labels: Sequence[str]) -> Dict[str, List[int]]:
+    """The table that features of known tags read. gold: predicted docs with labels (N,) by id, -1 where not known."""
+    counts: Dict[str, Counter[str]] = {}
+    for docs, ids in gold:
+        words = (token.text for doc in docs for token in doc)
+        for word, label in zip(words, ids.tolist(), strict=True):
+            if label >= 0:
+                counts.setdefault(word, Counter())[labels[label]] += 1
+    return numbered(counts, MIN_COUNT, MIN_SHARE)
+
+
+def reads_known_tags(model: Model[Any, Any]) -> bool:
+    return any(TABLE in node.attrs.get("tables", ()) for node in model.walk())
 
 
 def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optional[Language], component: Any) -> None:

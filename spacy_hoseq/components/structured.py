@@ -41,6 +41,7 @@ nO = null
 
 [model.emissions.templates]
 @misc = "spacy_hoseq.english_pos_templates.v1"
+known_tags = true
 """
 
 

@@ -84,6 +84,11 @@ class FeatureExtractor:
         """Whether the features depend on the words and sentence boundaries alone (then they may be cached)."""
         return not self._contextual
 
+    @property
+    def tables(self) -> List[str]:
+        """Names of the vocabulary's tables on which the features depend."""
+        return self._lexicon.tables
+
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where it does not fire."""
         columns = self.columns(docs)

@@ -1,6 +1,7 @@
 """Tags that words had in the training data: a table of the vocabulary, with the attributes and templates that read it.
 
-The table is made in initialization and saved with the vocabulary:
+A component whose templates ask for it makes the table in its initialization, of its own labels in the training
+examples, and it is saved with the vocabulary. A table of other tags, or with other limits, is given beforehand:
 
     [initialize.lookups]
     @misc = "spacy_hoseq.known_tags.v1"
@@ -26,13 +27,13 @@ from .attributes import register_attribute
 from .template_sets import chinese_pos_templates, english_pos_templates
 
 TABLE = "hoseq_known_tags"  # word -> numbers of its tags
-KNOWN_TAGS = [
-    "known_tags[-2..2]",
+KNOWN_TAGS_OF_SEVERAL = [
     "known_tags[-1]+known_tags[0]+known_tags[1]",
     "known_tags[-1]+lower[0]",
     "lower[0]+known_tags[1]",
 ]
 MAX_TAGS = 128  # as many as templates can name
+MIN_COUNT, MIN_SHARE = 5, 0.02  # of what components count: words of new text are unknown, so rare ones are, too
 
 
 def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: float = 0.0) -> Lookups:
@@ -50,6 +51,13 @@ def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: 
     for file in walk_corpus(ensure_path(path), ".spacy"):
         for token in (token for doc in DocBin().from_disk(file).get_docs(vocab) for token in doc if token.tag):
             counts_of.setdefault(token.text, Counter())[token.tag_] += 1
+    lookups = Lookups()
+    lookups.add_table(TABLE, numbered(counts_of, min_count, min_share))
+    return lookups
+
+
+def numbered(counts_of: Dict[str, Counter[str]], min_count: int, min_share: float) -> Dict[str, List[int]]:
+    """The table of words whose tags were counted. Arguments as `known_tags` has them."""
     names = sorted(set().union(*counts_of.values())) if counts_of else []
     numbers = {name: i for i, name in enumerate(names)}
     table = {}
@@ -57,9 +65,7 @@ def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: 
         n = sum(counts.values())
         if n >= min_count:
             table[word] = sorted(numbers[tag] for tag, count in counts.items() if count >= min_share * n)
-    lookups = Lookups()
-    lookups.add_table(TABLE, table)
-    return lookups
+    return table
 
 
 @register_attribute("known_tag", numbers=range(MAX_TAGS), word="lexeme", table=TABLE)
@@ -75,9 +81,12 @@ def known_tag(number: int, word: Any) -> bool:
 
 @register_attribute("known_tags", word="lexeme", table=TABLE)
 def all_known_tags(word: Any) -> str:
-    """The numbers of all tags of the word, or else of its lower-case form; "" if neither is in the table."""
+    """The numbers of all tags of the word, or else of its lower-case form; "" if neither is in the table. RAISES
+    ValueError [HS007]: there is no table."""
     lookups = word.vocab.lookups
-    table = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
+    if not lookups.has_table(TABLE):
+        raise ValueError(Errors.HS007.format(name="known_tags", table=TABLE, n=0))
+    table = lookups.get_table(TABLE)
     return " ".join(map(str, table.get(word.orth) or table.get(word.lower) or ()))
 
 
@@ -85,7 +94,7 @@ def accurate_pos_templates() -> List[str]:
     """`english_pos_templates`, more of the words around, and which tags each word had in training, from the table
     of `spacy_hoseq.known_tags.v1`. Most of them look at one word, which costs no time in tagging."""
     return [
-        *english_pos_templates(),
+        *english_pos_templates(known_tags=True),
         "orth[-1]",
         "orth[1]",
         "lower[-3]",
@@ -108,10 +117,10 @@ def accurate_pos_templates() -> List[str]:
         "suffix3[0]+suffix3[1]",
         "edge[-1]+short_shape[0]",
         "short_shape[-1]+short_shape[0]+short_shape[1]",
-        *KNOWN_TAGS,
+        *KNOWN_TAGS_OF_SEVERAL,
     ]
 
 
 def accurate_chinese_pos_templates() -> List[str]:
     """`chinese_pos_templates`, and which tags each word had in training, from the same table."""
-    return [*chinese_pos_templates(), *KNOWN_TAGS]
+    return [*chinese_pos_templates(known_tags=True), *KNOWN_TAGS_OF_SEVERAL]

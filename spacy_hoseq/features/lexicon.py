@@ -19,7 +19,7 @@ class Lexicon:
     vocabulary's lookups.
 
     attributes: names of lexical attributes; column a of every result belongs to attributes[a]. most (int): word types
-    that are remembered.
+    that are remembered. tables (List[str]): names of the tables that they depend on.
     """
 
     def __init__(self, attributes: Sequence[str], most: int = MAX_WORD_TYPES) -> None:
@@ -27,13 +27,13 @@ class Lexicon:
         self._functions: Dict[Word, Dict[int, Callable[..., Any]]] = defaultdict(dict)  # by what they are given
         for a, known in chosen.items():
             self._functions[known.word][a] = known.function
-        self._reads = sorted({known.table for known in chosen.values() if known.table is not None})
+        self.tables = sorted({known.table for known in chosen.values() if known.table is not None})
         outside = np.array([[BEFORE], [AFTER]], np.uint64).repeat(len(attributes), axis=1)
         self._types = WordTypes(self._values_of, outside, most)
 
     def of(self, vocab: Vocab, orths: Keys) -> TypesOf:
         """Where the attribute values of each token are. orths (N,) uint64."""
-        return self._types.of(vocab, orths, *(vocab.lookups.get_table(name, None) for name in self._reads))
+        return self._types.of(vocab, orths, *(vocab.lookups.get_table(name, None) for name in self.tables))
 
     def clear(self) -> None:
         self._types.clear()

@@ -106,7 +106,7 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     table: Dict[str, Any] = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
     names = table.get("columns", ())
     if number > len(names):
-        raise ValueError(Errors.HS007.format(number=number, n=len(names)))
+        raise ValueError(Errors.HS007.format(name=f"word_class{number}", table=TABLE, n=len(names)))
     keys, classes = _unpacked(table["words"], len(names))
     numbers = np.zeros(len(words), np.uint16)  # 0 = none
     for forms in ([word.lower for word in words], [word.orth for word in words]):  # the word itself has the last say

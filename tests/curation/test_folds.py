@@ -45,7 +45,8 @@ def test_a_corpus_without_a_path_is_refused(tmp_path):
 
 
 def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
-    config = Config().from_str(recipe("accurate"), interpolate=False)
+    config = Config().from_str(recipe("tagger"), interpolate=False)
+    config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}"}
     changed = with_paths(config, {"train_corpus": tmp_path / "t.spacy", "dev_corpus": tmp_path / "d.spacy"})
     changed = changed.interpolate()
     assert changed["initialize"]["lookups"]["path"] == changed["corpora"]["train"]["path"] == str(tmp_path / "t.spacy")

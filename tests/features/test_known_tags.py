@@ -215,4 +215,8 @@ def test_all_tags_of_a_word_are_one_value(corpus):
     classes = {word: value_of("known_tags", vocab[word]) for word in (*NUMBERS, "RUN", "Was", "cat", "")}
     assert classes["the"] == classes["The"] and classes["run"] == classes["RUN"] and classes["was"] == classes["Was"]
     assert classes["cat"] == classes[""] == 0 and len(set(classes.values())) == 6, "D, NV, V, A, N, nothing"
-    assert value_of("known_tags", Vocab()["run"]) == 0
+
+
+def test_missing_table_is_refused():
+    with pytest.raises(ValueError, match=r"\[HS007\] .* known_tags.* hoseq_known_tags has 0 columns"):
+        value_of("known_tags", Vocab()["run"])

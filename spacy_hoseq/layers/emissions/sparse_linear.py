@@ -58,6 +58,7 @@ def SparseLinear(
             "hash_rows": hash_rows,
             "dropout_rate": 0.0,
             "index_features": index_features,
+            "tables": features.extractor.tables,
             "reads_annotation": not features.extractor.is_lexical,
             "forget_words": forget_words,
             "kept_rows": kept_rows,

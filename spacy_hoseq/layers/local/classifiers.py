@@ -65,6 +65,7 @@ def LocalClassifiers(
             "order": order,
             "min_count": min_count,
             "reads_annotation": features.reads_annotation,
+            "tables": features.tables,
             "forget_words": forget_words,
             "prepare": prepare,
         },

@@ -68,6 +68,7 @@ class LocalFeatures:
         split = split_templates(parsed)
         distinct = [*split.plain, *(word for word in split.words if word not in split.plain)]
         self._extractor = FeatureExtractor(distinct, tuning.word_types)
+        self.tables = self._extractor.tables
         self._n_plain = len(split.plain)
         self._of_more = [k for k in self._extractor.of_more if k < self._n_plain]
         self._word_at = [self._extractor.templates.index(word) for word in split.words]

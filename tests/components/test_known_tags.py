@@ -1,0 +1,108 @@
+"""Components count the tags of words for templates that ask for them."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_hoseq.features.known_tags import TABLE
+
+A, B = (["the", "run"], ["D", "N"]), (["run", "on"], ["V", "P"])
+
+
+def sentences(n_a, n_b):
+    return [A] * n_a + [B] * n_b
+
+
+def examples(nlp, texts):
+    return [Example.from_dict(Doc(nlp.vocab, words=words), {"tags": tags}) for words, tags in texts]
+
+
+def table(nlp):
+    known = nlp.vocab.lookups.get_table(TABLE)
+    return {word: known[word] for word in ("the", "run", "on", "On") if word in known}
+
+
+def tagger(n_a=6, n_b=5, name="hoseq_tagger"):
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(name)
+    nlp.initialize(lambda: examples(nlp, sentences(n_a, n_b)))
+    return nlp
+
+
+@pytest.mark.parametrize("n_a, n_b, expected", [
+    (6, 5, {"the": [0], "run": [1, 3], "on": [2]}),  # labels D, N, P, V
+    (4, 5, {"run": [1, 3], "on": [2]}),  # words that occur fewer than five times are left out
+    (245, 5, {"the": [0], "run": [1, 3], "on": [2]}),  # V: 2 %
+    (246, 5, {"the": [0], "run": [1], "on": [2]}),  # less
+    (1, 1, {}),
+])  # fmt: skip
+def test_labels_of_words(n_a, n_b, expected):
+    assert table(tagger(n_a, n_b)) == expected
+
+
+def test_unknown_labels_do_not_count():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_tagger")
+    partly = [(["the", "run"], ["D", ""])] * 5
+    nlp.initialize(lambda: examples(nlp, [*sentences(3, 3), *partly]))
+    assert table(nlp) == {"the": [0], "run": [1, 3]}
+
+
+def test_table_is_made_again_with_other_text():
+    nlp = tagger(6, 5)
+    nlp.initialize(lambda: examples(nlp, sentences(4, 6)))
+    assert table(nlp) == {"run": [1, 3], "on": [2]}
+
+
+def test_given_table_stays():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_tagger")
+    nlp.vocab.lookups.add_table(TABLE, {"run": [7]})
+    for n_a in (6, 4):
+        nlp.initialize(lambda n_a=n_a: examples(nlp, sentences(n_a, 5)))
+        assert table(nlp) == {"run": [7]}
+
+
+def test_second_component_reads_the_table_of_the_first():
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_tagger")
+    nlp.add_pipe("hoseq_tagger", "other", config={"attribute": "pos"})
+    texts = [Example.from_dict(Doc(nlp.vocab, words=w), {"tags": t, "pos": ["X"] * 2}) for w, t in sentences(6, 5)]
+    for _ in range(2):
+        nlp.initialize(lambda: texts)
+        assert table(nlp) == {"the": [0], "run": [1, 3], "on": [2]}
+
+
+def test_other_templates_need_no_table():
+    nlp = spacy.blank("xx")
+    emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["lower[0]"]}
+    nlp.add_pipe("hoseq_tagger", config={"model": {"emissions": emissions}})
+    nlp.initialize(lambda: examples(nlp, sentences(6, 5)))
+    assert not nlp.vocab.lookups.has_table(TABLE)
+
+
+def test_table_goes_with_the_weights(tmp_path):
+    first = tagger()
+    for _ in range(10):
+        first.update(examples(first, sentences(6, 5)))
+    first.to_disk(tmp_path / "first")
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_tagger")
+    nlp.config["initialize"]["components"]["hoseq_tagger"] = {"weights_from": str(tmp_path / "first")}
+    nlp.initialize(lambda: examples(nlp, sentences(1, 1)))
+    assert table(nlp) == table(first)
+    taken = spacy.blank("xx")
+    taken.add_pipe("hoseq_tagger", source=first)
+    for other in (nlp, taken):
+        expected = [[token.tag_ for token in doc] for doc in first.pipe(["the run", "run on"])]
+        assert [[token.tag_ for token in doc] for doc in other.pipe(["the run", "run on"])] == expected
+    assert table(taken) == table(first)
+
+
+def test_component_that_was_saved_before_it_was_used_says_what_is_missing(tmp_path):
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("hoseq_tagger", source=tagger())
+    nlp.to_disk(tmp_path)
+    with pytest.raises(ValueError, match=r"\[HS007\].*known_tags"):
+        spacy.load(tmp_path)("the run")
