@@ -269,12 +269,12 @@ def test_table_of_ablations(benchmarks):
     """A system beside the recipe on the same tasks."""
     ablations = benchmarks("ablations")
     seconds = {"seed": 0, "known": "0011", "training": 4.0, "tagging": 2.0}
-    rows = [{"task": name, "system": "recipe", "right": "0011", **seconds} for name in ablations.TASKS[-3:]]
+    rows = [{"task": name, "system": ablations.BASE, "right": "0011", **seconds} for name in ablations.TASKS[-3:]]
     rows += [{"task": ablations.TASKS[-2], "system": "accurate", "right": "1110", **seconds, "tagging": 3.0}]
     assert list(ablations.table(rows)) == [
-        ["CoNLL-2000, 2 of 4 tenths: recipe", "50.00%", "4", "", "", "", "0.0%", "1.00x", "1.00x"],
+        [f"CoNLL-2000, 2 of 4 tenths: {ablations.BASE}", "50.00%", "4", "", "", "", "0.0%", "1.00x", "1.00x"],
         ["CoNLL-2000, 1 of 4 tenths: accurate", "75.00%", "1", "-50.0%", "+2 -1", "1", "100.0%", "1.00x", "1.50x"],
-        ["English web: recipe", "50.00%", "2", "", "", "", "0.0%", "1.00x", "1.00x"],
+        [f"English web: {ablations.BASE}", "50.00%", "2", "", "", "", "0.0%", "1.00x", "1.00x"],
     ]
 
 
@@ -283,10 +283,10 @@ def test_systems_of_ablations_differ_in_what_they_say(benchmarks):
     configs = {name: ablations.config_of(system, "train.spacy") for name, system in ablations.SYSTEMS.items()}
     components = {name: config["components"]["hoseq_tagger"] for name, config in configs.items()}
     of = {name: set(each["model"]["emissions"]["templates"]) for name, each in components.items()}
-    assert of["recipe"] < of["accurate"]
-    assert of["accurate"] - of["accurate, no known tags"] == set(ablations.KNOWN)
+    assert of[ablations.BASE] < of["recipe"] < of["recipe, more of single words"] < of["accurate"]
+    assert of["accurate"] - of["accurate, no known tags"] == set(ablations.KNOWN) > of["recipe"] - of[ablations.BASE]
     assert not any("known" in template for template in of["accurate, no known tags"])
-    assert configs["accurate"]["initialize"]["lookups"]["path"] == "train.spacy"
+    assert configs["recipe, GUM, too"] == configs["recipe"], "text is no setting"
     assert components["accurate, patterns of words"]["model"]["patterns"] == ablations.WORDS
 
 
