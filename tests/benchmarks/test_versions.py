@@ -1,11 +1,11 @@
 """benchmarks/versions.py: a version agrees with itself, and what differs is counted."""
 
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from ..chunk_corpus import paths
 from ..repository import ROOT, config_of, run
 
 pytest.importorskip("benchmarks", reason="the benchmarks are not beside the tests")
@@ -38,15 +38,11 @@ def test_ratio_is_the_median_of_the_turns():
 
 @pytest.mark.long
 def test_a_version_agrees_with_itself(tmp_path):
-    for part in ("train", "dev"):
-        source = ROOT / "assets" / "en" / f"{part}.conll"
-        command = [sys.executable, "-m", "spacy", "convert", str(source), str(tmp_path)]
-        subprocess.run([*command, "--converter", "conll"], check=True, capture_output=True)
     config_of("crf").to_disk(tmp_path / "crf.cfg")
     options = ["--config", str(tmp_path / "crf.cfg"), "--turns", "1"]
     options += ["--option", "training.max_steps=3", "--option", "training.eval_frequency=3"]
     options += ["--option", "components.hoseq_tagger.save_marginals=true"]
-    files = [str(tmp_path / "train.spacy"), str(tmp_path / "dev.spacy")]
+    files = paths(tmp_path).values()
     process = run("-m", "benchmarks.versions", *files, "--before", sys.executable, *options, folder=ROOT)
     assert process.returncode == 0, process.stdout
     row = process.stdout.strip().splitlines()[-1].split()
