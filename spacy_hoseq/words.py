@@ -6,6 +6,7 @@ tests/components/test_white_space.py against texts that were never wrapped.
 """
 
 import re
+from operator import attrgetter
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
@@ -76,7 +77,7 @@ def white_space(orths: Keys, docs: Sequence[Doc]) -> Optional[Mask]:
     unsure = np.flatnonzero(_NO_SPACE.take(slots) != orths)
     if not len(unsure):
         return None
-    stores = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())  # one, but for odd batches
+    stores = [vocab.strings for vocab in dict.fromkeys(map(attrgetter("vocab"), docs))]  # one, but for odd batches
     types = set(orths.take(unsure).tolist())
     spaces = [orth for orth in types if _text(orth, stores).isspace()]
     words = np.array([*types.difference(spaces)], np.uint64)

@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import Floats32, Labels, Mask
+from ..arrays import Floats32, Ints, Labels, Mask
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
 from ..decoders.posterior import posterior_of
@@ -39,6 +39,13 @@ class Guesses(NamedTuple):
     labels: List[Labels]
     marginals: Optional[List[Floats32]]
     handed: Handed
+
+
+def count_words(labels: Sequence[Labels]) -> Ints:
+    """How many words each Doc has. labels: (len(doc),) of each, -1 at white space."""
+    words = np.concatenate([np.zeros(1, bool), *(ids >= 0 for ids in labels)])
+    ends = np.cumsum([0, *map(len, labels)])
+    return np.diff(np.cumsum(words).take(ends))
 
 
 class ScoredLabels(NamedTuple):
@@ -171,7 +178,7 @@ class HoseqTagger(StructuredComponent):
         self._write(docs, guesses.labels)
         for doc, marginals in zip(docs, guesses.marginals or (), strict=False):
             write_marginals(doc, self.name, self.labels, marginals)
-        sizes = [int(np.count_nonzero(ids >= 0)) for ids in guesses.labels] if guesses.handed else []
+        sizes = count_words(guesses.labels) if guesses.handed else None
         for output, labels in guesses.handed:
             write_upstream(docs, self.name, output, labels, sizes)
 

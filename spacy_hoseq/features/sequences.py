@@ -2,6 +2,7 @@
 part of it."""
 
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, List, Sequence, Sized, Tuple
 
 import numpy as np
@@ -55,10 +56,11 @@ def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
 
 def vocab_of(docs: Sequence[Doc]) -> Vocab:
     """That of all docs, at least one. RAISES ValueError [HS008]: they have several."""
-    vocab = docs[0].vocab
-    for doc in docs:
-        if doc.vocab is not vocab:
-            raise ValueError(Errors.HS008.format(text=repr(doc.text[:40])))
+    vocabs: List[Vocab] = list(dict.fromkeys(map(attrgetter("vocab"), docs)))
+    vocab = vocabs[0]
+    if len(vocabs) > 1:
+        odd = next(doc for doc in docs if doc.vocab is not vocab)
+        raise ValueError(Errors.HS008.format(text=repr(odd.text[:40])))
     return vocab
 
 

@@ -73,7 +73,7 @@ class Upstream:
 
 
 def write_upstream(
-    docs: Sequence[Doc], name: str, output: Output, labels: UpstreamLabels, sizes: Optional[Sequence[int]] = None
+    docs: Sequence[Doc], name: str, output: Output, labels: UpstreamLabels, sizes: Optional[Ints] = None
 ) -> None:
     """Leave the labels of the component `name` on its docs. sizes: words of each Doc, which alone are counted in what
     lies there, and when it is read; None = all tokens are words."""
