@@ -16,7 +16,7 @@ from thinc.api import Config, Model
 
 from ..arrays import Floats32, Ints, Labels, Mask
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact
+from ..decoders.exact import decode_exact, exact_labels
 from ..decoders.posterior import posterior_of
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
@@ -24,6 +24,7 @@ from ..features.sequences import WordDocs, on_tokens, words_of
 from ..layers.listening.listener import MarginalListener
 from ..layers.listening.upstream import Upstream, write_upstream
 from ..layers.structured import TaggerModel, best_labels
+from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
 from .annotation import TokenLabels, write_marginals
@@ -242,9 +243,8 @@ class HoseqTagger(StructuredComponent):
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
     def _guesses(self, docs: WordDocs) -> Guesses:
-        best = self._best_labels(docs)
-        if best is not None:
-            return Guesses(on_tokens(best, docs, -1), None, [])
+        if not self.listeners and not self.cfg["save_marginals"]:
+            return Guesses(on_tokens(self._best_labels(docs), docs, -1), None, [])
         potentials = self._potentials(docs)
         labels, handed = decode_for(self.listeners, potentials, self.decoder, self.labels)
         if not self.cfg["save_marginals"]:
@@ -252,12 +252,23 @@ class HoseqTagger(StructuredComponent):
         marginals = posterior_of(potentials).nodes.astype(np.float32)
         return Guesses(on_tokens(labels, docs, -1), on_tokens(marginals, docs, 0), handed)
 
-    def _best_labels(self, docs: WordDocs) -> Optional[Labels]:
-        """All that is asked for, if there is a way to them without potentials."""
-        if self.decoder is not decode_exact or self.listeners or self.cfg["save_marginals"]:
-            return None
-        is_free = self._permitted(docs, preset=not self.cfg["overwrite"]) is None
-        return best_labels(self.model, docs) if is_free else None
+    def _best_labels(self, docs: WordDocs, tuning: Tuning = TUNING) -> Labels:
+        """Those of all docs (N,), some docs at a time: scores of many labels take memory."""
+        before = np.cumsum([0, *map(len, docs[:-1])]) * len(self.labels) // tuning.label_cells
+        ends = [*np.flatnonzero(np.diff(before)) + 1, len(docs)]
+        if len(ends) == 1:
+            return self._best_of(docs)
+        parts = (words_of(docs[start:end]) for start, end in zip([0, *ends], ends, strict=False))
+        return np.concatenate([self._best_of(part) for part in parts])
+
+    def _best_of(self, docs: WordDocs) -> Labels:
+        is_exact = self.decoder is decode_exact
+        if is_exact and self._permitted(docs, preset=not self.cfg["overwrite"]) is None:
+            best = best_labels(self.model, docs)
+            if best is not None:
+                return best
+        potentials = self._potentials(docs)
+        return exact_labels(potentials) if is_exact else self.decoder(potentials).labels
 
     def _no_guesses(self, docs: WordDocs) -> Guesses:
         marginals = np.zeros((0, len(self.labels)), np.float32)

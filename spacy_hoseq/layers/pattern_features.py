@@ -63,6 +63,7 @@ class Structure:
 
     def prepared(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
         """Finished weights: the same object, with all that decoders have made of them, as long as they are the same."""
+        self._learning = None  # (of many labels these tables are most of all memory)
         prepared = self._prepared  # (other threads may be making them, too)
         if prepared is None or prepared[0] is not in_use or prepared[1].trans is not trans:
             prepared = self._prepared = in_use, weights_in_use(trans, in_use)
@@ -70,9 +71,9 @@ class Structure:
 
     def learning(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
         """Weights while they are learnt, which follow those of the update before."""
-        weights = weights_in_use(trans, in_use)
-        if self._learning is not None and len(self._learning.trans) == len(trans):
-            weights.follow(self._learning)
+        weights, earlier, self._prepared = weights_in_use(trans, in_use), self._learning, None
+        if earlier is not None and len(earlier.trans) == len(trans):
+            weights.follow(earlier)
         self._learning = weights
         return weights
 

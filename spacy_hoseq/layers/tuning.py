@@ -12,6 +12,7 @@ class Tuning(NamedTuple):
     part_tokens: whose scores of parts are added up together to those of labels.
     group_cells: scores of parts, of the labels of one group, that are added up together.
     group_tokens: of a text from which on labels are looked at in groups (`best_parts.py`).
+    label_cells: scores of labels, tokens x labels, from which they are decoded at once.
     key_tokens: whose keys are made and looked up together.
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
     side_tokens: whose scores under all local classifiers in training are made together.
@@ -33,6 +34,7 @@ class Tuning(NamedTuple):
     part_tokens: int = 128
     group_cells: int = 65_536
     group_tokens: int = 500
+    label_cells: int = 8_000_000
     key_tokens: int = 32_768
     sum_tokens: int = 1_024
     side_tokens: int = 256

@@ -16,9 +16,10 @@ from spacy.training import Example
 
 from spacy_hoseq.components.morphology.costs import costs_of
 from spacy_hoseq.components.morphology.labels import analysis_of, label_of, normalized
+from spacy_hoseq.features.sequences import words_of
 from spacy_hoseq.inspection.explanation import explain
 from spacy_hoseq.inspection.weights import inspected
-from spacy_hoseq.layers.tuning import TUNING
+from spacy_hoseq.layers.tuning import TUNING, Tuning
 
 from . import morphology_helpers as tiny
 from .morphology_helpers import NAME
@@ -322,3 +323,12 @@ def test_many_words_together_are_those_of_single_texts():
     together = list(nlp.pipe([Doc(nlp.vocab, words=text) for text in texts]))
     assert sum(map(len, texts)) > 2 * TUNING.group_tokens
     assert [said(doc) for doc in together] == [said(nlp(Doc(nlp.vocab, words=text))) for text in texts]
+
+
+@pytest.mark.parametrize("label_cells", [1, 40, 200])
+def test_docs_are_decoded_some_at_a_time(label_cells):
+    nlp = tiny.trained(5)
+    texts = [["urbs"], [], ["magna", "urbs", "ardet", "."], ["magnae", " ", "urbes"], ["urbem"], []]
+    docs = words_of([Doc(nlp.vocab, words=text) for text in texts])
+    labels = nlp.get_pipe(NAME)._best_labels(docs, Tuning(label_cells=label_cells))
+    assert np.array_equal(labels, nlp.get_pipe(NAME)._best_labels(docs)) and len(labels) == sum(map(len, docs))

@@ -9,6 +9,7 @@ from thinc.api import Model
 
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
+from spacy_hoseq.decoders.pruning import Limits
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights.shim import weights_of
@@ -238,3 +239,18 @@ def test_gold_labels_are_read_for_patterns_only():
     read = []
     define_patterns(HigherOrderTagger(SparseLinear(["bias"])), LABELS, (read.append(i) for i in range(3)))
     assert not read
+
+
+def test_tables_of_learning_and_of_prediction_are_never_there_together():
+    """Of many labels they are most of all memory."""
+    model, docs = tagger("none"), docs_of()
+    structure = model.attrs["structure"]
+    first, _ = model.begin_update(docs)
+    limits = first.weights.prepared(Limits)
+    second, _ = model.begin_update(docs)
+    assert second.weights.before(Limits) is limits  # to be adjusted
+    finished = model.predict(docs).weights
+    assert model.predict(docs).weights is finished and structure._learning is None
+    third, _ = model.begin_update(docs)
+    assert third.weights.before(Limits) is None and structure._prepared is None
+    assert np.array_equal(third.trans, first.trans)
