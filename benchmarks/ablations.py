@@ -47,7 +47,7 @@ HEADER = ("Corpus, system", "accuracy", "errors", "", "gained/lost", "p", "unkno
 
 class System(NamedTuple):
     """more, less: templates beside those of the recipe, and left out. settings: of the component, by their paths.
-    text: further corpora for training. models: as many trainings, of which the mean of the weights is taken."""
+    text: further corpora for training, beside EWT alone. models: as many trainings, of which the mean of the weights is taken."""
 
     recipe: str = "tagger"
     more: Tuple[str, ...] = ()
@@ -91,7 +91,8 @@ def main(
     output.parent.mkdir(parents=True, exist_ok=True)
     for name in task or TASKS:
         done = {(row["system"], row["seed"]) for row in rows if row["task"] == name}
-        wanted = [(each, seed) for each in system or SYSTEMS for seed in range(seeds) if (each, seed) not in done]
+        fitting = [each for each in system or SYSTEMS if task_of(name) is WEB or not SYSTEMS[each].text]
+        wanted = [(each, seed) for each in fitting for seed in range(seeds) if (each, seed) not in done]
         parts = corpora(name, data) if wanted else ([], [])
         for each, seed in wanted:
             result = run(SYSTEMS[each], name, data, *parts, seed)
