@@ -47,7 +47,7 @@ HEADER = ("Corpus, system", "accuracy", "errors", "", "gained/lost", "p", "unkno
 
 class System(NamedTuple):
     """more, less: templates beside those of the recipe, and left out. settings: of the component, by their paths.
-    text: further corpora for training, beside EWT alone. models: as many trainings, of which the mean of the weights is taken."""
+    text: further corpora for training, beside EWT. models: as many trainings, whose weights' mean is taken."""
 
     recipe: str = "tagger"
     more: Tuple[str, ...] = ()

@@ -40,8 +40,7 @@ hash_rows = null
 nO = null
 
 [model.emissions.templates]
-@misc = "spacy_hoseq.english_pos_templates.v1"
-known_tags = true
+@misc = "spacy_hoseq.english_pos_templates.v2"
 """
 
 

@@ -263,7 +263,8 @@ class HoseqTagger(StructuredComponent):
 
     def _best_of(self, docs: WordDocs) -> Labels:
         is_exact = self.decoder is decode_exact
-        if is_exact and self._permitted(docs, preset=not self.cfg["overwrite"]) is None:
+        of_parts = is_exact and self.model.attrs["best_parts"] is not None
+        if of_parts and self._permitted(docs, preset=not self.cfg["overwrite"]) is None:
             best = best_labels(self.model, docs)
             if best is not None:
                 return best

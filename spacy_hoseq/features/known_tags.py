@@ -27,6 +27,7 @@ from .attributes import register_attribute
 from .template_sets import chinese_pos_templates, english_pos_templates
 
 TABLE = "hoseq_known_tags"  # word -> numbers of its tags
+KNOWN_TAGS = ["known_tags[-2..2]"]
 KNOWN_TAGS_OF_SEVERAL = [
     "known_tags[-1]+known_tags[0]+known_tags[1]",
     "known_tags[-1]+lower[0]",
@@ -90,11 +91,21 @@ def all_known_tags(word: Any) -> str:
     return " ".join(map(str, table.get(word.orth) or table.get(word.lower) or ()))
 
 
+def english_pos_templates_v2() -> List[str]:
+    """`english_pos_templates`, and which tags the words had in training."""
+    return [*KNOWN_TAGS, *english_pos_templates()]
+
+
+def chinese_pos_templates_v2() -> List[str]:
+    """`chinese_pos_templates`, and which tags the words had in training."""
+    return [*KNOWN_TAGS, *chinese_pos_templates()]
+
+
 def accurate_pos_templates() -> List[str]:
-    """`english_pos_templates`, more of the words around, and which tags each word had in training, from the table
-    of `spacy_hoseq.known_tags.v1`. Most of them look at one word, which costs no time in tagging."""
+    """`english_pos_templates_v2`, and more of the words around and of their tags in training. Most look at one word,
+    which costs no time in tagging."""
     return [
-        *english_pos_templates(known_tags=True),
+        *english_pos_templates_v2(),
         "orth[-1]",
         "orth[1]",
         "lower[-3]",
@@ -122,5 +133,5 @@ def accurate_pos_templates() -> List[str]:
 
 
 def accurate_chinese_pos_templates() -> List[str]:
-    """`chinese_pos_templates`, and which tags each word had in training, from the same table."""
-    return [*chinese_pos_templates(known_tags=True), *KNOWN_TAGS_OF_SEVERAL]
+    """`chinese_pos_templates_v2`, and more of the tags that words had in training."""
+    return [*chinese_pos_templates_v2(), *KNOWN_TAGS_OF_SEVERAL]

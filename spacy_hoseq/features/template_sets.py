@@ -2,7 +2,6 @@
 
 from typing import List
 
-KNOWN_TAGS = ["known_tags[-2..2]"]
 LABEL_NGRAMS = [
     "label[-2]",
     "label[-1]",
@@ -14,11 +13,9 @@ LABEL_NGRAMS = [
 ]
 
 
-def english_pos_templates(known_tags: bool = False) -> List[str]:
-    """Part-of-speech tagging of English and other languages with capitals and suffixes. known_tags (bool): also which
-    tags the words had in training (features/known_tags.py)."""
+def english_pos_templates() -> List[str]:
+    """Part-of-speech tagging of English and other languages with capitals and suffixes."""
     return [
-        *(KNOWN_TAGS if known_tags else []),
         "bias",
         "orth[0]",
         "lower[-2..2]",
@@ -64,12 +61,10 @@ def morphology_templates() -> List[str]:
     ]
 
 
-def chinese_pos_templates(known_tags: bool = False) -> List[str]:
+def chinese_pos_templates() -> List[str]:
     """Part-of-speech tagging of segmented Chinese: words and word pairs around, word length, characters of the word
-    (Qian & Liu, "Chinese POS Tagging", low order features), with character classes and reduplication. known_tags
-    (bool): also which tags the words had in training (features/known_tags.py)."""
+    (Qian & Liu, "Chinese POS Tagging", low order features), with character classes and reduplication."""
     return [
-        *(KNOWN_TAGS if known_tags else []),
         "bias",
         "orth[-2..2]",
         "orth[-1]+orth[0]",

@@ -39,10 +39,10 @@ RECIPES: Dict[str, Recipe] = {
     ),
 }
 CHARACTERS = {  # what is asked of words in letters -> of words in Chinese characters
-    "english_pos_templates": "chinese_pos_templates",
-    "accurate_pos_templates": "accurate_chinese_pos_templates",
-    "chunk_word_templates": "word_entity_templates",
-    "entity_templates": "character_entity_templates",
+    "english_pos_templates.v2": "chinese_pos_templates.v2",
+    "accurate_pos_templates.v1": "accurate_chinese_pos_templates.v1",
+    "chunk_word_templates.v1": "word_entity_templates.v1",
+    "entity_templates.v1": "character_entity_templates.v1",
 }
 TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS}  # of a language that has a file of its own, too
 TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
@@ -61,7 +61,7 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     layer = composed([*map(layer_of, files), read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
     text = text_of(Layer([*layer.heading, TRAINED_BY], layer.sections))
     for letters, characters in TEMPLATES.get(lang, {}).items():
-        text = text.replace(f'"spacy_hoseq.{letters}.v1"', f'"spacy_hoseq.{characters}.v1"')
+        text = text.replace(f'"spacy_hoseq.{letters}"', f'"spacy_hoseq.{characters}"')
     return text
 
 

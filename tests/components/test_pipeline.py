@@ -42,9 +42,7 @@ def test_default_settings():
     nlp.add_pipe("hoseq_tagger")
     config = nlp.get_pipe_config("hoseq_tagger")
     assert config["objective"] == "max_margin"
-    assert config["model"]["emissions"]["templates"] == {
-        "@misc": "spacy_hoseq.english_pos_templates.v1", "known_tags": True
-    }  # fmt: skip
+    assert config["model"]["emissions"]["templates"] == {"@misc": "spacy_hoseq.english_pos_templates.v2"}
     nlp.initialize(lambda: examples_of(nlp))
     train(nlp)
     assert predicted(nlp) == gold()

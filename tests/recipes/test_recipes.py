@@ -68,12 +68,13 @@ def test_tagger_is_a_bare_pipe_that_learns_more_slowly():
 
 def test_languages():
     def templates(name, lang):
-        return re.findall(r'"spacy_hoseq\.(\w+_templates)\.v1"', recipe(name, lang))
+        return re.findall(r'"spacy_hoseq\.(\w+_templates\.v\d)"', recipe(name, lang))
 
-    assert templates("tagger", "de") == templates("tagger", None) == ["english_pos_templates"]
-    assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates"]
-    assert templates("entities", "zh") == ["character_entity_templates"]
-    assert templates("pipeline", "zh") == ["chinese_pos_templates", "word_entity_templates", "upstream_chunk_templates"]
+    assert templates("tagger", "de") == templates("tagger", None) == ["english_pos_templates.v2"]
+    assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates.v2"]
+    assert templates("entities", "zh") == ["character_entity_templates.v1"]
+    pipeline = ["chinese_pos_templates.v2", "word_entity_templates.v1", "upstream_chunk_templates.v1"]
+    assert templates("pipeline", "zh") == pipeline
     assert config_of("tagger", "zh")["nlp"]["tokenizer"]["segmenter"] == "char"
     assert config_of("tagger", "de")["nlp"] == {**config_of("tagger")["nlp"], "lang": "de"}
     for lang in ("xx", "ja", "th", "ko", "vi"):  # no other package is needed
