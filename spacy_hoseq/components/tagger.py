@@ -257,15 +257,15 @@ class HoseqTagger(StructuredComponent):
         before = np.cumsum([0, *map(len, docs[:-1])]) * len(self.labels) // tuning.label_cells
         ends = [*np.flatnonzero(np.diff(before)) + 1, len(docs)]
         if len(ends) == 1:
-            return self._best_of(docs)
+            return self._best_of(docs, tuning)
         parts = (words_of(docs[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-        return np.concatenate([self._best_of(part) for part in parts])
+        return np.concatenate([self._best_of(part, tuning) for part in parts])
 
-    def _best_of(self, docs: WordDocs) -> Labels:
+    def _best_of(self, docs: WordDocs, tuning: Tuning) -> Labels:
         is_exact = self.decoder is decode_exact
         of_parts = is_exact and self.model.attrs["best_parts"] is not None
         if of_parts and self._permitted(docs, preset=not self.cfg["overwrite"]) is None:
-            best = best_labels(self.model, docs)
+            best = best_labels(self.model, docs, tuning)
             if best is not None:
                 return best
         potentials = self._potentials(docs)

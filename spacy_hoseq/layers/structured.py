@@ -189,7 +189,7 @@ def best_labels(model: TaggerModel, docs: List[Doc], tuning: Tuning = TUNING) ->
     if best_parts is None or not is_chain or "kept_rows" not in emissions.layers[0].attrs:
         return None
     docs = words_of(docs)
-    if sum(map(len, docs)) < tuning.group_tokens:
+    if sum(map(len, docs)) < tuning.group_tokens or model.get_dim("nO") < tuning.group_labels:
         return None
     weights: Weights = model.attrs["structure"].prepared(transitions_of(model, is_train=False), None)
     if not weights.permit_all:  # or they are no numbers, and have an error of their own

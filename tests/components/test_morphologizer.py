@@ -19,7 +19,7 @@ from spacy_hoseq.components.morphology.labels import analysis_of, label_of, norm
 from spacy_hoseq.features.sequences import words_of
 from spacy_hoseq.inspection.explanation import explain
 from spacy_hoseq.inspection.weights import inspected
-from spacy_hoseq.layers.tuning import TUNING, Tuning
+from spacy_hoseq.layers.tuning import Tuning
 
 from . import morphology_helpers as tiny
 from .morphology_helpers import NAME
@@ -320,9 +320,10 @@ def test_many_words_together_are_those_of_single_texts():
     rng, words = np.random.default_rng(0), " ".join(tiny.rows_of(line)[0][0] for line in tiny.CORPUS).split()
     words += ["urbem", "videt", ".", " ", "new", "magnum"]
     texts = [[str(word) for word in rng.choice(words, n)] for n in rng.integers(0, 12, 200)]
-    together = list(nlp.pipe([Doc(nlp.vocab, words=text) for text in texts]))
-    assert sum(map(len, texts)) > 2 * TUNING.group_tokens
-    assert [said(doc) for doc in together] == [said(nlp(Doc(nlp.vocab, words=text))) for text in texts]
+    tagger, docs = nlp.get_pipe(NAME), [Doc(nlp.vocab, words=text) for text in texts]
+    labels = tagger._best_labels(words_of(docs), Tuning(group_tokens=1, group_labels=1))
+    assert np.array_equal(labels, np.concatenate([tagger._best_labels(words_of([doc])) for doc in docs if len(doc)]))
+    assert set(labels.tolist()) == set(range(len(tagger.labels)))
 
 
 @pytest.mark.parametrize("label_cells", [1, 40, 200])

@@ -22,7 +22,7 @@ from spacy_hoseq.learning.parameter import Parameter
 from .helpers import doc_of, randomize, raw
 from .test_label_parts import docs_of, made
 
-EVERY = Tuning(group_tokens=1)
+EVERY = Tuning(group_tokens=1, group_labels=1)
 POS, CASES, NUMBERS = "NVAXD", "ngda", "sp"
 
 
@@ -187,7 +187,8 @@ def test_of_a_model(seed, label_pairs):
             forget_words(other)
     randomize(model, seed + 10)
     assert np.array_equal(best_labels(model, docs, EVERY), exact_labels(model.predict(docs)))
-    assert best_labels(model, docs) is None  # a short text
+    for tuning in (Tuning(group_tokens=1), Tuning(group_labels=1)):  # few labels, a short text
+        assert best_labels(model, docs, tuning) is None
 
 
 def test_of_a_model_with_forbidden_transitions():
