@@ -23,7 +23,7 @@ from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, words_of
 from ..layers.listening.listener import MarginalListener
 from ..layers.listening.upstream import Upstream, write_upstream
-from ..layers.structured import TaggerModel, best_labels
+from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
@@ -257,19 +257,13 @@ class HoseqTagger(StructuredComponent):
         before = np.cumsum([0, *map(len, docs[:-1])]) * len(self.labels) // tuning.label_cells
         ends = [*np.flatnonzero(np.diff(before)) + 1, len(docs)]
         if len(ends) == 1:
-            return self._best_of(docs, tuning)
+            return self._best_of(docs)
         parts = (words_of(docs[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-        return np.concatenate([self._best_of(part, tuning) for part in parts])
+        return np.concatenate([self._best_of(part) for part in parts])
 
-    def _best_of(self, docs: WordDocs, tuning: Tuning) -> Labels:
-        is_exact = self.decoder is decode_exact
-        of_parts = is_exact and self.model.attrs["best_parts"] is not None
-        if of_parts and self._permitted(docs, preset=not self.cfg["overwrite"]) is None:
-            best = best_labels(self.model, docs, tuning)
-            if best is not None:
-                return best
+    def _best_of(self, docs: WordDocs) -> Labels:
         potentials = self._potentials(docs)
-        return exact_labels(potentials) if is_exact else self.decoder(potentials).labels
+        return exact_labels(potentials) if self.decoder is decode_exact else self.decoder(potentials).labels
 
     def _no_guesses(self, docs: WordDocs) -> Guesses:
         marginals = np.zeros((0, len(self.labels)), np.float32)

@@ -9,19 +9,16 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats, Labels
-from ..decoders.problem import MAX_STATES, Potentials, PotentialsGradient, Weights, check_pattern
-from ..decoders.pruning import Limits, labels_left
+from ..arrays import AnyFloats
+from ..decoders.problem import MAX_STATES, Potentials, PotentialsGradient, check_pattern
 from ..errors import Errors
 from ..features.sequences import words_of
 from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
-from .best_parts import BestParts
 from .emissions.flat import Backprop, flat_scores, no_backprop
-from .label_parts import PartsOf, is_of_parts, label_parts, pairs_gradient, parts_in, with_pairs
+from .label_parts import PartsOf, is_of_parts, label_parts, pairs_gradient, with_pairs
 from .listening.listener import replace_listener
 from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
-from .tuning import TUNING, Tuning
 from .weights.shim import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -69,7 +66,6 @@ def HigherOrderTagger(
         attrs={
             "source": patterns,
             "structure": Structure(nonnegative, max_states, label_pairs),
-            "best_parts": None if parts is None else BestParts(),
             "replace_listener": replace_listener,
             "forget_words": forget_words,
             "prepare": prepare,
@@ -137,8 +133,6 @@ def forget_words(model: TaggerModel) -> None:
     forget = getattr(model.attrs["source"], "forget_words", None)
     if forget is not None:
         forget()
-    if model.attrs["best_parts"] is not None:
-        model.attrs["best_parts"].forget()
 
 
 def forward(
@@ -179,25 +173,6 @@ def forward(
         return docs
 
     return potentials, backprop
-
-
-def best_labels(model: TaggerModel, docs: List[Doc], tuning: Tuning = TUNING) -> Optional[Labels]:
-    """The labels of `decode_exact` (N,), where they are found without the scores of all labels (`best_parts.py`): those
-    of a chain over parts of labels. None = the potentials have to be made."""
-    emissions, best_parts = model.layers[0], model.attrs["best_parts"]
-    is_chain = len(model.layers) == 1 and model.attrs["source"] is None
-    if best_parts is None or not is_chain or "kept_rows" not in emissions.layers[0].attrs:
-        return None
-    docs = words_of(docs)
-    if sum(map(len, docs)) < tuning.group_tokens or model.get_dim("nO") < tuning.group_labels:
-        return None
-    weights: Weights = model.attrs["structure"].prepared(transitions_of(model, is_train=False), None)
-    if not weights.permit_all:  # or they are no numbers, and have an error of their own
-        return None
-    inner = emissions.layers[0]
-    terms, lengths = inner.attrs["kept_rows"](inner, docs)
-    candidates = best_parts.candidates(parts_in(emissions), terms, weights.prepared(Limits))
-    return None if candidates is None else labels_left(candidates, weights, lengths)
 
 
 def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:

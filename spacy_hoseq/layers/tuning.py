@@ -10,9 +10,6 @@ class Tuning(NamedTuple):
 
     many_columns: of a table of features, from which on it is learnt cell by cell.
     part_tokens: whose scores of parts are added up together to those of labels.
-    group_cells: scores of parts, of the labels of one group, that are added up together.
-    group_tokens, group_labels: of a text, and of a model, from which on labels are looked at in groups
-        (`best_parts.py`).
     label_cells: scores of labels, tokens x labels, from which they are decoded at once.
     key_tokens: whose keys are made and looked up together.
     sum_tokens: whose rows of weights are added up together: they stay in the processor's cache.
@@ -33,9 +30,6 @@ class Tuning(NamedTuple):
 
     many_columns: int = MANY_COLUMNS
     part_tokens: int = 128
-    group_cells: int = 65_536
-    group_tokens: int = 500
-    group_labels: int = 256
     label_cells: int = 8_000_000
     key_tokens: int = 32_768
     sum_tokens: int = 1_024

@@ -314,18 +314,6 @@ def test_a_far_label_has_to_lose_by_more():
     assert losses[NAME] == pytest.approx(1.75)  # Number=Plur|POS=VERB
 
 
-def test_many_words_together_are_those_of_single_texts():
-    """Of a long batch labels are found in groups (layers/best_parts.py), also beside white space and empty texts."""
-    nlp = tiny.trained(5)
-    rng, words = np.random.default_rng(0), " ".join(tiny.rows_of(line)[0][0] for line in tiny.CORPUS).split()
-    words += ["urbem", "videt", ".", " ", "new", "magnum"]
-    texts = [[str(word) for word in rng.choice(words, n)] for n in rng.integers(0, 12, 200)]
-    tagger, docs = nlp.get_pipe(NAME), [Doc(nlp.vocab, words=text) for text in texts]
-    labels = tagger._best_labels(words_of(docs), Tuning(group_tokens=1, group_labels=1))
-    assert np.array_equal(labels, np.concatenate([tagger._best_labels(words_of([doc])) for doc in docs if len(doc)]))
-    assert set(labels.tolist()) == set(range(len(tagger.labels)))
-
-
 @pytest.mark.parametrize("label_cells", [1, 40, 200])
 def test_docs_are_decoded_some_at_a_time(label_cells):
     nlp = tiny.trained(5)

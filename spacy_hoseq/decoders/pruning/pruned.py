@@ -51,7 +51,7 @@ def pruned_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
 
 def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     """`pruned_labels` of a batch that has been checked. RAISES ValueError [HS023]."""
-    scores = potentials.scores
+    scores, sizes = potentials.scores, potentials.lengths.astype(np.intp, copy=False)
     if not len(scores):
         return np.zeros(0, np.int32)
     limits, fired = potentials.weights.prepared(Limits), potentials.fired
@@ -63,28 +63,14 @@ def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
         potentials = potentials._replace(fired=fired.where(fired.weights > 0))
     fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)
     candidates = candidate_labels(scores, limits, allowed=potentials.allowed, fired_loss=fired_loss, tuning=tuning)
-    return _decode_left(candidates, limits, potentials, tuning)
-
-
-def labels_left(candidates: Candidates, weights: Weights, lengths: AnyInts, *, tuning: Tuning = TUNING) -> Labels:
-    """The best labels of chains (N,), where only candidates can be on a best path: as `pruned_labels` has them.
-    weights: without patterns. RAISES ValueError [HS023]."""
-    bare = Potentials(np.zeros((len(candidates.counts), 0)), weights, lengths)
-    return _decode_left(candidates, weights.prepared(Limits), bare, tuning)
-
-
-def _decode_left(candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning) -> Labels:
-    """potentials: their scores may be missing (N, 0)."""
-    sizes = potentials.lengths.astype(np.intp, copy=False)
     candidates = beside_decided(candidates, limits, sizes)
     potentials = _possible(potentials, candidates)
     few = is_few(candidates.counts, sizes, potentials.weights, tuning)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
     if few.all() and pairs.sum() < tuning.pair_cells:
         return _decode_open(candidates, limits, potentials, tuning)
-    scores = potentials.scores[:, :0]
-    bare = potentials._replace(scores=scores, allowed=None)  # what the candidates say need not be copied
-    labels = np.zeros(len(potentials.scores), np.int32)
+    bare = potentials._replace(scores=scores[:, :0], allowed=None)  # what the candidates say need not be copied
+    labels = np.zeros(len(scores), np.int32)
     for sequences in _parts(np.flatnonzero(few), pairs, tuning.pair_cells):
         part = bare.select(sequences)
         with part.numbered() as some:
@@ -92,9 +78,6 @@ def _decode_left(candidates: Candidates, limits: Limits, potentials: Potentials,
     many = np.flatnonzero(~few)
     if len(many):
         part = potentials.select(many)
-        if not part.potentials.scores.shape[1]:
-            scores, mask = candidates.of(part.tokens).dense(potentials.weights.n_labels)
-            part = part._replace(potentials=part.potentials._replace(scores=scores, allowed=mask))
         with part.numbered() as some:
             labels[part.tokens] = _decode_all(some, tuning)
     return labels

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 from thinc.types import Floats2d
 
-from ...arrays import Floats32, Ints, Keys, Lengths, Rows
+from ...arrays import Floats32, Keys, Lengths, Rows
 from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor, counted_keys, rows_of
 from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
@@ -22,7 +22,6 @@ from ..weights.row_sums import Term, add_rows, sum_rows
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
 from .flat import Emissions, FlatScores, forward_by_doc, no_backprop
-from .kept_rows import KeptRows, WholeRows
 from .type_scores import TypeScores
 from .used_features import UsedFeatures
 
@@ -61,7 +60,6 @@ def SparseLinear(
             "tables": features.extractor.tables,
             "reads_annotation": not features.extractor.is_lexical,
             "forget_words": forget_words,
-            "kept_rows": kept_rows,
             "prepare": prepare,
         },
         shims=[WeightsShim("sparse_linear", _problem, {"templates": sorted(map(str, features.extractor.templates))})],
@@ -79,7 +77,6 @@ class Features:
         self.tuning = tuning
         self.extractor = FeatureExtractor(templates, tuning.word_types)
         self.forget_scores()
-        self.whole_rows = WholeRows(tuning)
         self._known: Dict[str, Any] = {}
         self._index: Optional[Index] = None
         self._used: Optional[UsedFeatures] = None
@@ -255,38 +252,17 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
         return FlatScores(scores, columns.lengths, no_backprop)
-    of_words, rows, _ = features.type_scores.of(extractor, index, table, columns)
+    of_words, rows = features.type_scores.of(extractor, index, table, columns)
+    offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
     for start in range(0, columns.n_tokens, features.tuning.key_tokens):
         stop = min(start + features.tuning.key_tokens, columns.n_tokens)
-        of_places = _at_places(rows, extractor, columns, start, stop)
+        of_places = rows.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
         terms: List[Term] = [(of_words, of_places)]
         if extractor.of_more:
             of_more = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
             terms.append((table, of_more))
         sum_rows(terms, scores[start:stop], features.tuning)
     return FlatScores(scores, columns.lengths, no_backprop)
-
-
-def _at_places(rows: Ints, extractor: FeatureExtractor, columns: Columns, start: int, stop: int) -> Ints:
-    """Of scores of word types, at some tokens. rows: as `OfTypes` has them. RETURNS (O, n), for O offsets."""
-    offsets = np.array([*extractor.of_one_word], np.intp)[:, None]
-    at_places: Ints = rows.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
-    return at_places
-
-
-def kept_rows(model: Emissions, docs: List[Doc]) -> Tuple[List[KeptRows], Lengths]:
-    """What `flat` adds up in prediction, in the same order, and the lengths of the sequences."""
-    shim, features = weights_of(model), model.attrs["features"]
-    extractor, (index, table, *_) = features.extractor, features.used(shim.extra, shim.used_rows("table"))
-    columns = extractor.columns(docs)
-    of_words, rows, kept = features.type_scores.of(extractor, index, table, columns)
-    terms = [KeptRows(kept, of_words, _at_places(rows, extractor, columns, 0, columns.n_tokens), -1)]
-    if extractor.of_more:
-        size, n_tokens = features.tuning.key_tokens, columns.n_tokens
-        cuts = [(start, min(start + size, n_tokens)) for start in range(0, n_tokens, size)]
-        of_more = [index.lookup(extractor.keys_between(columns, *cut, extractor.of_more)) for cut in cuts]
-        terms.append(features.whole_rows.of(table, np.concatenate(of_more, axis=1)))
-    return terms, columns.lengths
 
 
 def _problem(shim: WeightsShim) -> str:

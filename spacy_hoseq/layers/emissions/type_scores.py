@@ -20,11 +20,10 @@ from ..weights.row_sums import Summands, add_rows
 
 class OfTypes(NamedTuple):
     """scores (W * O, L): of each word at each of O offsets. rows (P,): of the word at each place of the batch, at the
-    first offset. kept: as long as it is the same, words have the same rows."""
+    first offset."""
 
     scores: Floats32
     rows: Ints
-    kept: GrowingTable
 
 
 class TypeScores:
@@ -51,7 +50,7 @@ class TypeScores:
             return _scores(extractor, index, table, columns, types, list(extractor.of_one_word.values()))
 
         rows, scores = kept.of(columns.types, make)  # scores (W, places, L)
-        return OfTypes(scores.reshape(-1, n_labels), rows * np.intp(len(places)), kept)
+        return OfTypes(scores.reshape(-1, n_labels), rows * np.intp(len(places)))
 
 
 def _scores(
