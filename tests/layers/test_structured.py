@@ -9,7 +9,7 @@ from thinc.api import Model
 
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.pruning import Limits
+from spacy_hoseq.decoders.pruning.limits import Limits
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights.shim import weights_of
