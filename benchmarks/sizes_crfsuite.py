@@ -8,9 +8,11 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import biluo_tags_to_spans, iob_to_biluo
 from spacy.util import registry
+from spacy.vocab import Vocab
 from thinc.api import Config
 
 from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, known_tags
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.recipes import recipe
 
@@ -26,9 +28,11 @@ def crfsuite_scores(task: Task, corpus: Path, algorithm: str, iterations: Option
     config = Config().from_str(recipe(task.recipe, task.lang))
     templates = config["components"][task.component]["model"]["emissions"]["templates"]
     extractor = FeatureExtractor(parse_templates(registry.resolve({"templates": templates})["templates"]))
+    vocab = spacy.blank("xx").vocab
+    vocab.lookups = known_tags(corpus / "train.spacy", MIN_COUNT, MIN_SHARE)  # as a component counts them
     params = {} if iterations is None else {"max_iterations": iterations}
     trainer = pycrfsuite.Trainer(algorithm, params, verbose=False)
-    for doc, labels in sequences(task, corpus / "train.spacy"):
+    for doc, labels in sequences(task, corpus / "train.spacy", vocab):
         trainer.append(features_of(extractor, doc), labels)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.crfsuite"
@@ -39,15 +43,15 @@ def crfsuite_scores(task: Task, corpus: Path, algorithm: str, iterations: Option
         for part in ("dev", "test"):
             pairs = [
                 (doc, tagger.tag(features_of(extractor, doc)), gold)
-                for doc, gold in sequences(task, corpus / f"{part}.spacy")
+                for doc, gold in sequences(task, corpus / f"{part}.spacy", vocab)
             ]
             scores[part] = f_score(pairs) if task.spans >= 0 else accuracy(pairs)
         tagger.close()
     return {**scores, "updates": 0}
 
 
-def sequences(task: Task, path: Path) -> List[Sequence]:
-    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
+def sequences(task: Task, path: Path, vocab: Vocab) -> List[Sequence]:
+    docs = DocBin().from_disk(path).get_docs(vocab)
     return [(sentence, labels_of(task, sentence)) for doc in docs for sentence in each_sentence(doc)]
 
 

@@ -17,9 +17,11 @@ import srsly
 import typer
 from spacy.tokens import Doc, DocBin
 from spacy.util import load_config, registry
+from spacy.vocab import Vocab
 from wasabi import msg
 
 from spacy_hoseq.features.extract import FeatureExtractor
+from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, known_tags
 from spacy_hoseq.features.templates import parse_templates
 
 PASSES = 5
@@ -34,7 +36,8 @@ def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "
         return
     emissions = load_config(config)["components"]["hoseq_tagger"]["model"]["emissions"]
     extractor = FeatureExtractor(parse_templates(registry.resolve({"templates": emissions["templates"]})["templates"]))
-    training, testing = read(train), read(test)
+    vocab = vocab_of(train)
+    training, testing = read(train, vocab), read(test, vocab)
     start = time.perf_counter()
     trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
     for features, (_, tags) in zip(features_of(extractor, training), training, strict=True):
@@ -76,9 +79,16 @@ def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "
     msg.good(f"CRFsuite: {layer['scores']['accuracy']['value']:.2%} of {len(every):,} tokens")
 
 
-def read(path: Path) -> Sentences:
+def vocab_of(train: Path) -> Vocab:
+    """With the tags that words have in training, as a component counts them."""
+    vocab = spacy.blank("xx").vocab
+    vocab.lookups = known_tags(train, MIN_COUNT, MIN_SHARE)
+    return vocab
+
+
+def read(path: Path, vocab: Vocab) -> Sentences:
     """Sentence by sentence."""
-    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
+    docs = DocBin().from_disk(path).get_docs(vocab)
     sentences = [sentence for doc in docs for sentence in (doc.sents if doc.has_annotation("SENT_START") else [doc[:]])]
     return [(Doc(s.doc.vocab, words=[t.text for t in s]), [t.tag_ for t in s]) for s in sentences]
 
