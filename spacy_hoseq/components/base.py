@@ -28,7 +28,7 @@ from ..front_door import names_of
 from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
-from .initialization import batches, known_tags_in, reads_known_tags
+from .initialization import batches, known_tags_in, tables_of
 from .saving import SavedComponent
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
@@ -81,12 +81,12 @@ class SequenceComponent(SavedComponent):
 
     def predict(self, docs: Iterable[Doc]) -> Any:
         """Guesses for docs, without touching them; docs may be empty. White-space tokens have the id -1, and rows of
-        zeros. RAISES ValueError [E143]: there are no labels."""
+        zeros. RAISES ValueError [E143]: there are no labels; [HS003]: a table of another pipeline."""
         docs = words_of(list(docs))
         if not any(len(doc) for doc in docs):
             return self._no_guesses(docs)
         if docs[0].vocab is not self.vocab:
-            lend_tables(self.vocab, docs[0].vocab)
+            lend_tables(self.vocab, docs[0].vocab, tables_of(self.model))
         self._require_labels()
         return self._guesses(docs)
 
@@ -198,7 +198,7 @@ class SequenceComponent(SavedComponent):
             TagDictionary(self.cfg["tag_dictionary"], self.labels)  # RAISES HS063 now, not at the first text
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
-        if reads_known_tags(self.model):
+        if TABLE in tables_of(self.model):
             self._count_known_tags(examples)
         self._define(examples, nlp)
 
@@ -258,11 +258,11 @@ class SequenceComponent(SavedComponent):
 
     def _weights_from(self, path: str) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay those of the
-        config. RAISES ValueError [HS068]: there is no such component; [HS064]: it does not fit."""
+        config. RAISES ValueError [HS068]: there is no such component; [HS064]: it does not fit;
+        [HS003]: nor do its known tags."""
         folder = Path(path) / self.name
         if not folder.is_dir():
             raise ValueError(Errors.HS068.format(name=self.name, path=path))
         self.from_disk(folder, exclude=["vocab"])
-        if reads_known_tags(self.model) and not self.vocab.lookups.has_table(TABLE):
-            saved = Lookups().from_disk(Path(path) / "vocab")
-            self.vocab.lookups.set_table(TABLE, saved.get_table(TABLE, Table(TABLE)))
+        saved = Vocab(lookups=Lookups().from_disk(Path(path) / "vocab"))
+        lend_tables(saved, self.vocab, {TABLE} & tables_of(self.model))  # (others are given again by the config)

@@ -1,7 +1,7 @@
 """What a component finds in the training examples before its weights are set to zero."""
 
 from collections import Counter
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -9,7 +9,7 @@ from spacy.training import Example
 from thinc.api import Model
 
 from ..arrays import Ints
-from ..features.known_tags import MIN_COUNT, MIN_SHARE, TABLE, numbered
+from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
 from ..features.sequences import words_of
 from ..words import original_of
 
@@ -28,8 +28,9 @@ def known_tags_in(gold: Iterable[Tuple[List[Doc], Ints]], labels: Sequence[str])
     return numbered(counts, MIN_COUNT, MIN_SHARE)
 
 
-def reads_known_tags(model: Model[Any, Any]) -> bool:
-    return any(TABLE in node.attrs.get("tables", ()) for node in model.walk())
+def tables_of(model: Model[Any, Any]) -> Set[str]:
+    """The tables of the vocabulary that features of a model depend on."""
+    return {table for node in model.walk() for table in node.attrs.get("tables", ())}
 
 
 def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optional[Language], component: Any) -> None:

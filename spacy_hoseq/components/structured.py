@@ -24,7 +24,7 @@ from ..learning.parameter import UpdateRule
 from .annotation import Annotation
 from .base import SequenceComponent, inspection
 from .gold import word_examples
-from .initialization import batches, index_features
+from .initialization import batches, index_features, tables_of
 from .listening import index_upstream, warn_uncalibrated
 from .saving import SETS
 
@@ -84,7 +84,7 @@ class StructuredComponent(SequenceComponent):
         constrains it, as in `predict`. RAISES ValueError [E143]: there are no labels."""
         words = words_of(list(docs))
         if words and words[0].vocab is not self.vocab:
-            lend_tables(self.vocab, words[0].vocab)
+            lend_tables(self.vocab, words[0].vocab, tables_of(self.model))
         return words, self._potentials(words, preset=preset)
 
     def gold_ids(self, examples: Iterable[Example]) -> Labels:

@@ -8,7 +8,7 @@ known words by a function of whole batches (`contextual/`).
 
 import re
 from functools import partial
-from typing import Any, Callable, Dict, List, Literal, NamedTuple, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Sequence, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,11 +116,19 @@ def numbered_names() -> List[str]:
     return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
 
 
-def lend_tables(owner: Vocab, borrower: Vocab) -> None:
-    """The tables on which values depend, for the vocabulary of another pipeline that has taken a component over."""
-    for table in filter(None, {known.table for known in ATTRIBUTES.values()}):
-        if owner.lookups.has_table(table) and not borrower.lookups.has_table(table):
-            borrower.lookups.set_table(table, owner.lookups.get_table(table))
+def lend_tables(owner: Vocab, borrower: Vocab, tables: Iterable[str]) -> None:
+    """The tables on which values depend, for the vocabulary of another pipeline that has taken a component over. RAISES
+    ValueError [HS003]: it has another one of this name, of a component of its own."""
+    for table in tables:
+        if not owner.lookups.has_table(table):
+            continue
+        lent = owner.lookups.get_table(table)
+        there = borrower.lookups.get_table(table, lent)
+        if not dict.__eq__(there, lent):
+            raise ValueError(Errors.HS003.format(table=table))
+        for vocab in (owner, borrower):  # one and the same, so that it is compared once
+            if vocab.lookups.get_table(table, None) is not there:
+                vocab.lookups.set_table(table, there)
 
 
 def check_attribute(name: str) -> None:

@@ -118,3 +118,25 @@ def test_configs_of_before_stay_as_they_are(tmp_path):
     loaded = spacy.load(tmp_path)
     assert loaded.get_pipe_config("hoseq_tagger")["model"]["emissions"]["templates"] == templates
     assert not loaded.vocab.lookups.has_table(TABLE)
+
+
+def test_two_that_were_trained_apart_do_not_share_a_table(tmp_path):
+    """The second would read what it was not trained with."""
+    first, second = tagger(6, 5), tagger(4, 5)
+    first.add_pipe("hoseq_tagger", "other", source=second)
+    with pytest.raises(ValueError, match=r"\[HS003\].*hoseq_known_tags"):
+        first("the run")
+    second.to_disk(tmp_path)
+    both = spacy.blank("xx")
+    both.add_pipe("hoseq_tagger", "mine")
+    both.add_pipe("hoseq_tagger")
+    both.config["initialize"]["components"]["hoseq_tagger"] = {"weights_from": str(tmp_path)}
+    with pytest.raises(ValueError, match=r"\[HS003\]"):
+        both.initialize(lambda: examples(both, sentences(6, 5)))
+
+
+def test_two_with_the_same_table_share_it():
+    nlp = tagger(6, 5)
+    nlp.add_pipe("hoseq_tagger", "other", source=tagger(6, 5))
+    assert len(nlp("the run")) == 2
+    assert nlp.get_pipe("other").vocab.lookups.get_table(TABLE) is nlp.vocab.lookups.get_table(TABLE)

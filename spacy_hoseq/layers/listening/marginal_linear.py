@@ -53,6 +53,7 @@ def MarginalLinear(
             "min_count": min_count,
             "dropout_rate": 0.0,
             "index_upstream": index_upstream,
+            "tables": [] if features.words is None else features.words.tables,
             "forget_words": forget_words,
             "prepare": prepare,
         },
