@@ -308,6 +308,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "The package was installed without its pipelines (nothing in {folder}). Install the wheel, or from a complete "
         "checkout (`pip install .`)."
     )
+    HS132 = 'The pipeline "{name}" has no classes of words. Name one that was trained with them, such as "en".'
 
     HS140 = (
         'The component "{name}" ({kind}) is none whose decisions can be looked into. Expected a hoseq_tagger, a '

@@ -21,7 +21,7 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, known_tags
+from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, TABLE, known_tags
 from spacy_hoseq.features.templates import parse_templates
 
 PASSES = 5
@@ -34,9 +34,10 @@ def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "
     except ImportError:
         msg.warn("python-crfsuite is not installed: no comparison with it")
         return
-    emissions = load_config(config)["components"]["hoseq_tagger"]["model"]["emissions"]
+    settings = load_config(config)
+    emissions = settings["components"]["hoseq_tagger"]["model"]["emissions"]
     extractor = FeatureExtractor(parse_templates(registry.resolve({"templates": emissions["templates"]})["templates"]))
-    vocab = vocab_of(train)
+    vocab = vocab_of(train, settings["initialize"].get("lookups"))
     training, testing = read(train, vocab), read(test, vocab)
     start = time.perf_counter()
     trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
@@ -79,10 +80,12 @@ def main(config: Path, train: Path, test: Path, output: Path, algorithm: str = "
     msg.good(f"CRFsuite: {layer['scores']['accuracy']['value']:.2%} of {len(every):,} tokens")
 
 
-def vocab_of(train: Path) -> Vocab:
-    """With the tags that words have in training, as a component counts them."""
+def vocab_of(train: Path, tables: Any) -> Vocab:
+    """With the tables of the config, and the tags that words have in training, as a component counts them."""
     vocab = spacy.blank("xx").vocab
-    vocab.lookups = known_tags(train, MIN_COUNT, MIN_SHARE)
+    if tables is not None:
+        vocab.lookups = registry.resolve({"tables": tables})["tables"]
+    vocab.lookups.set_table(TABLE, known_tags(train, MIN_COUNT, MIN_SHARE).get_table(TABLE))
     return vocab
 
 

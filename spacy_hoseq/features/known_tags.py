@@ -135,3 +135,21 @@ def accurate_pos_templates() -> List[str]:
 def accurate_chinese_pos_templates() -> List[str]:
     """`chinese_pos_templates_v2`, and more of the tags that words had in training."""
     return [*chinese_pos_templates_v2(), *KNOWN_TAGS_OF_SEVERAL]
+
+
+def english_pos_templates_v3(classes: int) -> List[str]:
+    """`english_pos_templates_v2`, and the classes of words (features/word_classes.py).
+
+    classes (int): columns of the table of classes; the last one, such as the tags of a lexicon, is read in pairs, too.
+    """
+    return [*english_pos_templates_v2(), *_class_templates(classes)]
+
+
+def accurate_pos_templates_v2(classes: int) -> List[str]:
+    """`accurate_pos_templates`, and the classes of words, as `english_pos_templates_v3` has them."""
+    return [*accurate_pos_templates(), *_class_templates(classes)]
+
+
+def _class_templates(n: int) -> List[str]:
+    last = f"word_class{n}"
+    return [f"word_class1..{n}[-1..1]", f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]

@@ -107,14 +107,23 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
     names = table.get("columns", ())
     if number > len(names):
         raise ValueError(Errors.HS007.format(name=f"word_class{number}", table=TABLE, n=len(names)))
-    keys, classes = _unpacked(table["words"], len(names))
-    numbers = np.zeros(len(words), np.uint16)  # 0 = none
-    for forms in ([word.lower for word in words], [word.orth for word in words]):  # the word itself has the last say
-        wanted = (np.array(forms, np.uint64) & np.uint64(KEY)).astype(np.uint32)
-        first, last = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, "right")
-        known = first < last
-        numbers[known] = classes[number - 1, first[known]]
-    return [names[number - 1][i] for i in numbers.tolist()]
+    keys = (tuple([word.orth for word in words]), tuple([word.lower for word in words]))
+    numbers = _numbers_of(*keys, table["words"], len(names))[number - 1].tolist()
+    return [names[number - 1][i] for i in numbers]
+
+
+@lru_cache(maxsize=2)  # templates ask for all columns, one after the other
+def _numbers_of(words: Tuple[int, ...], lower: Tuple[int, ...], packed: bytes, n_columns: int) -> NDArray[np.uint16]:
+    """The numbers of the classes of words, or else of their lower-case forms (K, W); 0 = none."""
+    keys, classes = _unpacked(packed, n_columns)
+    if not len(keys):
+        return np.zeros((n_columns, len(words)), np.uint16)
+    wanted = (np.array([lower, words], np.uint64) & np.uint64(KEY)).astype(np.uint32)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    in_table = keys[places] == wanted
+    place = np.where(in_table[1], places[1], places[0])  # the word itself has the last say
+    numbers: NDArray[np.uint16] = classes[:, place] * in_table.any(axis=0)
+    return numbers
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,7 @@
 
 from ..front_door import names_of
 
-__all__ = ["Bigrams", "ClassBigrams", "bigrams_of", "exchange_words", "tag_lexicon"]
+__all__ = ["Bigrams", "ClassBigrams", "bigrams_of", "exchange_words", "tag_lexicon", "word_classes_of"]
 
 __getattr__ = names_of(
     __name__,
@@ -12,5 +12,6 @@ __getattr__ = names_of(
         "bigrams_of": "counting",
         "exchange_words": "exchange",
         "tag_lexicon": "forms",
+        "word_classes_of": "pipelines",
     },
 )

@@ -1,7 +1,7 @@
 """Configs to begin with, by name: `python -m spacy hoseq init NAME`.
 
 A recipe is a stack of the .cfg files beside this one, over `frame.cfg`; each file holds what it changes. The language
-sets `nlp.lang`, and for Chinese the templates and the tokenizer.
+sets `nlp.lang`, for Chinese the templates and the tokenizer, for English tags the classes of words.
 """
 
 from pathlib import Path
@@ -44,7 +44,12 @@ CHARACTERS = {  # what is asked of words in letters -> of words in Chinese chara
     "chunk_word_templates.v1": "word_entity_templates.v1",
     "entity_templates.v1": "character_entity_templates.v1",
 }
-TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS}  # of a language that has a file of its own, too
+CLASSES = {  # -> the same, and the classes of words
+    "english_pos_templates.v2": "english_pos_templates.v3",
+    "accurate_pos_templates.v1": "accurate_pos_templates.v2",
+}
+TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS, "en": CLASSES}  # of languages that have a file, too
+SETTINGS = {"en": "\nclasses = 4"}  # of these templates
 TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
 
 
@@ -57,11 +62,13 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     if name not in RECIPES:
         raise ValueError(Errors.HS116.format(name=name, known=", ".join(RECIPES)))
     lang = RECIPES[name].lang if lang is None else lang
-    files = ["frame", *RECIPES[name].files, *([lang] if lang in TEMPLATES else [])]
+    files = ["frame", *RECIPES[name].files]
+    if lang in TEMPLATES and (lang != "en" or "tagger" in files):
+        files.append(lang)
     layer = composed([*map(layer_of, files), read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
     text = text_of(Layer([*layer.heading, TRAINED_BY], layer.sections))
-    for letters, characters in TEMPLATES.get(lang, {}).items():
-        text = text.replace(f'"spacy_hoseq.{letters}"', f'"spacy_hoseq.{characters}"')
+    for general, special in TEMPLATES.get(lang, {}).items():
+        text = text.replace(f'"spacy_hoseq.{general}"', f'"spacy_hoseq.{special}"{SETTINGS.get(lang, "")}')
     return text
 
 

@@ -61,7 +61,7 @@ def test_comments_say_what_it_is_and_how_it_is_trained(name):
 def test_tagger_is_a_bare_pipe_that_learns_more_slowly():
     nlp = spacy.blank("en")
     nlp.add_pipe(TAGGER)
-    settings, bare = config_of("tagger").interpolate()["components"][TAGGER], nlp.get_pipe_config(TAGGER)
+    settings, bare = config_of("tagger", "de").interpolate()["components"][TAGGER], nlp.get_pipe_config(TAGGER)
     assert (settings["update_rule"].pop("learn_rate"), bare["update_rule"].pop("learn_rate")) == (0.03, 0.1)
     assert settings == bare
 
@@ -70,13 +70,18 @@ def test_languages():
     def templates(name, lang):
         return re.findall(r'"spacy_hoseq\.(\w+_templates\.v\d)"', recipe(name, lang))
 
-    assert templates("tagger", "de") == templates("tagger", None) == ["english_pos_templates.v2"]
+    assert templates("tagger", "de") == ["english_pos_templates.v2"]
+    assert templates("tagger", None) == templates("neural", "en") == ["english_pos_templates.v3"]
+    assert templates("accurate", "en") == ["accurate_pos_templates.v2"]
+    for name in RECIPES:  # of a word's classes, whoever asks for them
+        asks = {"english_pos_templates.v3", "accurate_pos_templates.v2"} & {*templates(name, "en")}
+        assert (config_of(name, "en")["initialize"].get("lookups") is not None) == bool(asks), name
     assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates.v2"]
     assert templates("entities", "zh") == ["character_entity_templates.v1"]
     pipeline = ["chinese_pos_templates.v2", "word_entity_templates.v1", "upstream_chunk_templates.v1"]
     assert templates("pipeline", "zh") == pipeline
     assert config_of("tagger", "zh")["nlp"]["tokenizer"]["segmenter"] == "char"
-    assert config_of("tagger", "de")["nlp"] == {**config_of("tagger")["nlp"], "lang": "de"}
+    assert config_of("chunker", "de")["nlp"] == {**config_of("chunker")["nlp"], "lang": "de"}
     for lang in ("xx", "ja", "th", "ko", "vi"):  # no other package is needed
         assert load_model_from_config(config_of("tagger", lang).interpolate(), auto_fill=False).lang == lang
 

@@ -24,7 +24,7 @@ def templates():
 def test_crfsuite_sees_the_keys_of_the_templates(tmp_path):
     """A token's features are the keys of the templates that fire there, in a sentence of its own."""
     crfsuite, corpus = script("common/crfsuite"), tagged_file(tmp_path / "c.spacy", *DEV, "苏州城/NR 好/VA 。/PU")
-    sentences = crfsuite.read(corpus, crfsuite.vocab_of(corpus))
+    sentences = crfsuite.read(corpus, crfsuite.vocab_of(corpus, None))
     assert [([t.text for t in doc], tags) for doc, tags in sentences] == [
         (["茶", "桥", "香"], ["NN", "NN", "JJ"]),
         (["香", "桥", "。"], ["VV", "VV", "PU"]),

@@ -1,0 +1,32 @@
+"""The classes of words that a trained pipeline knows, for another one.
+
+[initialize.lookups]
+@misc = "spacy_hoseq.word_classes_of.v1"
+pipeline = "en"
+"""
+
+from pathlib import Path
+from typing import Union
+
+from spacy.lookups import Lookups
+
+from ..errors import Errors
+from ..features.word_classes import TABLE
+from ..pipelines import found_at
+
+
+def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
+    """Registered as `spacy_hoseq.word_classes_of.v1`: the table of `spacy_hoseq.word_classes.v1` in a pipeline.
+
+    pipeline: its folder, or "en", the pipeline of this package: word clusters of much web text in three widths, and the
+        tags of words in a lexicon (its card names the sources).
+    RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words.
+    """
+    folder = Path(found_at(str(pipeline)))
+    if not folder.is_dir():
+        raise ValueError(Errors.HS130.format(name=pipeline, known='"en"'))
+    every, lookups = Lookups().from_disk(folder / "vocab"), Lookups()
+    if not every.has_table(TABLE):
+        raise ValueError(Errors.HS132.format(name=pipeline))
+    lookups.set_table(TABLE, every.get_table(TABLE))
+    return lookups

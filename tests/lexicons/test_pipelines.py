@@ -1,0 +1,48 @@
+"""The classes of words that a trained pipeline knows."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import load_model_from_config
+from thinc.api import Config
+
+import spacy_hoseq
+from spacy_hoseq.features.attributes import lexical_attribute
+from spacy_hoseq.lexicons import word_classes_of
+from spacy_hoseq.recipes import recipe
+
+
+def classes(vocab, word):
+    return [lexical_attribute(f"word_class{number}").value(vocab[word]) for number in range(1, 5)]
+
+
+def test_classes_of_the_english_pipeline(tmp_path):
+    vocab = spacy.blank("en").vocab
+    vocab.lookups = word_classes_of("en")
+    assert vocab.lookups.tables == ["hoseq_word_classes"]
+    nlp = spacy_hoseq.load("en", enable=[])
+    for word in ("dog", "Running", "zyzzyvas"):
+        assert classes(vocab, word) == classes(nlp.vocab, word)
+    assert [classes(vocab, word)[3] for word in ("dogs", "the")] == ["NNS|VBZ", ""]
+    nlp.to_disk(tmp_path / "copy")
+    assert word_classes_of(tmp_path / "copy").to_bytes() == vocab.lookups.to_bytes()
+
+
+def test_no_such_pipeline_or_no_classes(tmp_path):
+    with pytest.raises(ValueError, match=r'\[HS130\] There is no pipeline "xy"'):
+        word_classes_of("xy")
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(ValueError, match=r"\[HS132\] The pipeline .*blank\" has no classes"):
+        word_classes_of(tmp_path / "blank")
+
+
+def test_a_recipe_knows_words_that_training_has_not_seen():
+    """What tells a plural from a verb here is the lexicon alone: the words share no affix."""
+    nlp = load_model_from_config(Config().from_str(recipe("tagger", "en")).interpolate())
+    words, tags = ["mice", "dogs", "geese", "ran", "went", "took"], ["NNS"] * 3 + ["VBD"] * 3
+    example = Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=tags))
+    nlp.initialize(lambda: [example])
+    for _ in range(10):
+        nlp.update([example])
+    assert [nlp(word)[0].tag_ for word in ("oxen", "broke", "feet", "sold")] == ["NNS", "VBD", "NNS", "VBD"]
