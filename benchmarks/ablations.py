@@ -24,8 +24,7 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
-from spacy_hoseq.features.known_tags import accurate_pos_templates
-from spacy_hoseq.features.template_sets import english_pos_templates
+from spacy_hoseq.features.known_tags import accurate_pos_templates_v2
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
@@ -41,13 +40,14 @@ WEB = Task("tagger", "en", ("en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz"), 1
 TENTHS = (9, 6, 3, 0)  # each is measured on once, the other nine tenths train
 TASKS = [*(f"CoNLL-2000, tenth {i + 1}" for i in TENTHS), "English web"]
 N_BATCHES, PASSES = 100, 3
-BASE = "recipe, no known tags"
+BASE = "recipe, no classes, no known tags"
 HEADER = ("Corpus, system", "accuracy", "errors", "", "gained/lost", "p", "unknown words", "training", "tagging")
 
 
 class System(NamedTuple):
     """more, less: templates beside those of the recipe, and left out. settings: of the component, by their paths.
-    text: further corpora for training, beside EWT. models: as many trainings, whose weights' mean is taken."""
+    text: further corpora for training, beside EWT. models: as many trainings, whose weights' mean is taken.
+    classes: whether it has the table of word classes that the recipes for English have."""
 
     recipe: str = "tagger"
     more: Tuple[str, ...] = ()
@@ -57,25 +57,28 @@ class System(NamedTuple):
     epochs: int = 8
     models: int = 1
     text: Tuple[str, ...] = ()
+    classes: bool = True
 
 
-BEFORE, AFTER = ([str(each) for each in parse_templates(f())] for f in (english_pos_templates, accurate_pos_templates))
-KNOWN = tuple(each for each in AFTER if "known_tags" in each)
-SEVERAL = tuple(each for each in AFTER if "+" in each and each not in BEFORE)  # words: these cost time in tagging
+EVERY = [str(template) for template in parse_templates(accurate_pos_templates_v2(classes=4))]
+KNOWN = tuple(each for each in EVERY if "known_tags" in each)
+CLASSES = tuple(each for each in EVERY if "word_class" in each)
+PAIRS = tuple(each for each in CLASSES if "+" in each)
 WORDS = {"@misc": "spacy_hoseq.word_patterns.v1", "most": 1000}
 GUM = ("en_gum/train.conllu.gz",)
 SYSTEMS: Dict[str, System] = {
-    BASE: System(less=KNOWN),
+    BASE: System(less=KNOWN, classes=False),
+    "recipe, no classes": System(classes=False),
+    "recipe, no classes, patterns of words": System(settings={"model.patterns": WORDS}, classes=False),
+    "recipe, no classes, GUM, too": System(text=GUM, classes=False),
     "recipe": System(),
-    "recipe, dropout 0.3": System(drop=0.3),
-    "recipe, more of single words": System("accurate", less=SEVERAL),
-    "recipe, patterns of words": System(settings={"model.patterns": WORDS}),
-    "recipe, GUM, too": System(text=GUM),
+    "recipe, no pairs of classes": System(less=PAIRS),
+    "accurate, no classes": System("accurate", classes=False),
+    "accurate, no classes, GUM, too": System("accurate", text=GUM, classes=False),
     "accurate": System("accurate"),
-    "accurate, no known tags": System("accurate", less=KNOWN),
     "accurate, mean of 3 models": System("accurate", models=3),
-    "accurate, patterns of words": System("accurate", settings={"model.patterns": WORDS}),
-    "accurate, GUM, too": System("accurate", text=GUM),
+    "accurate, dropout 0.3": System("accurate", drop=0.3, epochs=12),
+    "accurate, dropout 0.3, GUM, too": System("accurate", drop=0.3, epochs=12, text=GUM),
 }
 
 
@@ -126,7 +129,8 @@ def config_of(system: System, corpus: str) -> Config:
     component = config["components"]["hoseq_tagger"]
     templates = spacy.registry.resolve({"set": component["model"]["emissions"]["templates"]})["set"]
     every = [str(template) for template in parse_templates([*templates, *system.more])]
-    templates = [each for each in every if each not in system.less]
+    less = system.less if system.classes else (*system.less, *CLASSES)
+    templates = [each for each in every if each not in less]
     component["model"]["emissions"]["templates"] = templates
     for key, value in system.settings.items():
         *above, last = key.split(".")
@@ -134,6 +138,8 @@ def config_of(system: System, corpus: str) -> Config:
         for part in above:
             section = section[part]
         section[last] = value
+    if not system.classes:
+        config["initialize"]["lookups"] = None
     return config
 
 

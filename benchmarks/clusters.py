@@ -147,7 +147,8 @@ def run(folder: Path, settings: Tuple[int, int, bool], seed: int, parts: Dict[st
     """Whether each word is right, and whether it is in the training text; as strings of 0 and 1."""
     lang = parts["train"][0].vocab.lang
     config_path = folder / "config.cfg"
-    config_path.write_text(recipe("tagger", lang if lang != "xx" else "zh"), encoding="utf8")
+    lang = {"xx": "zh", "en": "xx"}.get(lang, lang)  # (the recipe for English has classes of words already)
+    config_path.write_text(recipe("tagger", lang), encoding="utf8")
     config = load_config(config_path)
     columns = classes(folder, settings)
     if columns:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 import spacy
+from spacy.lookups import Lookups
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import biluo_tags_to_spans, iob_to_biluo
 from spacy.util import registry
@@ -12,7 +13,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, known_tags
+from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, TABLE, known_tags
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.recipes import recipe
 
@@ -29,7 +30,7 @@ def crfsuite_scores(task: Task, corpus: Path, algorithm: str, iterations: Option
     templates = config["components"][task.component]["model"]["emissions"]["templates"]
     extractor = FeatureExtractor(parse_templates(registry.resolve({"templates": templates})["templates"]))
     vocab = spacy.blank("xx").vocab
-    vocab.lookups = known_tags(corpus / "train.spacy", MIN_COUNT, MIN_SHARE)  # as a component counts them
+    vocab.lookups = tables_of(config, corpus / "train.spacy")
     params = {} if iterations is None else {"max_iterations": iterations}
     trainer = pycrfsuite.Trainer(algorithm, params, verbose=False)
     for doc, labels in sequences(task, corpus / "train.spacy", vocab):
@@ -48,6 +49,14 @@ def crfsuite_scores(task: Task, corpus: Path, algorithm: str, iterations: Option
             scores[part] = f_score(pairs) if task.spans >= 0 else accuracy(pairs)
         tagger.close()
     return {**scores, "updates": 0}
+
+
+def tables_of(config: Config, train: Path) -> Lookups:
+    """What the templates read: the tables of the recipe, and known tags, as a component counts them."""
+    tables = config["initialize"].get("lookups")
+    lookups: Lookups = Lookups() if tables is None else registry.resolve({"tables": tables})["tables"]
+    lookups.set_table(TABLE, known_tags(train, MIN_COUNT, MIN_SHARE).get_table(TABLE))
+    return lookups
 
 
 def sequences(task: Task, path: Path, vocab: Vocab) -> List[Sequence]:

@@ -283,11 +283,13 @@ def test_systems_of_ablations_differ_in_what_they_say(benchmarks):
     configs = {name: ablations.config_of(system, "train.spacy") for name, system in ablations.SYSTEMS.items()}
     components = {name: config["components"]["hoseq_tagger"] for name, config in configs.items()}
     of = {name: set(each["model"]["emissions"]["templates"]) for name, each in components.items()}
-    assert of[ablations.BASE] < of["recipe"] < of["recipe, more of single words"] < of["accurate"]
-    assert of["accurate"] - of["accurate, no known tags"] == set(ablations.KNOWN) > of["recipe"] - of[ablations.BASE]
-    assert not any("known" in template for template in of["accurate, no known tags"])
-    assert configs["recipe, GUM, too"] == configs["recipe"], "text is no setting"
-    assert components["accurate, patterns of words"]["model"]["patterns"] == ablations.WORDS
+    assert of[ablations.BASE] < of["recipe, no classes"] < of["recipe, no pairs of classes"] < of["recipe"]
+    assert of["recipe"] - of["recipe, no classes"] == of["accurate"] - of["accurate, no classes"]
+    assert not any("known" in template or "class" in template for template in of[ablations.BASE])
+    assert configs["recipe, no classes, GUM, too"] == configs["recipe, no classes"], "text is no setting"
+    assert components["recipe, no classes, patterns of words"]["model"]["patterns"] == ablations.WORDS
+    for name, config in configs.items():
+        assert (config["initialize"]["lookups"] is None) == ("no classes" in name), name
 
 
 @pytest.mark.long
