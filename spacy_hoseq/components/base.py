@@ -28,8 +28,8 @@ from ..front_door import names_of
 from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
-from .initialization import batches, known_tags_in, tables_of
-from .saving import SavedComponent
+from .initialization import batches, earlier_components, known_tags_in, tables_beside, tables_of
+from .saving import SavedComponent, Self
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
 inspection = names_of("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))  # of the floor above, when they are asked for
@@ -60,6 +60,7 @@ class SequenceComponent(SavedComponent):
         self._annotation = annotation
         self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
         self._known_tags: Optional[Table] = None  # that this component has made
+        self._tables: Optional[Lookups] = None  # that it was trained with, if its vocabulary was read without them
         self._n_updates, self._n_evaluated = 0, 0  # in this process, and how many of them had been at the last `score`
 
     def add_label(self, label: str) -> int:
@@ -85,8 +86,7 @@ class SequenceComponent(SavedComponent):
         docs = words_of(list(docs))
         if not any(len(doc) for doc in docs):
             return self._no_guesses(docs)
-        if docs[0].vocab is not self.vocab:
-            lend_tables(self.vocab, docs[0].vocab, tables_of(self.model))
+        self.lend_tables(docs[0].vocab)
         self._require_labels()
         return self._guesses(docs)
 
@@ -112,6 +112,12 @@ class SequenceComponent(SavedComponent):
             self.finish_update(sgd)
         losses[self.name] += loss
         return losses
+
+    def lend_tables(self, vocab: Vocab) -> None:
+        """Give the tables on which features depend to the vocabulary of another pipeline. RAISES ValueError [HS003]: it
+        has others."""
+        if vocab is not self.vocab or self._tables is not None:
+            lend_tables(self._tables or self.vocab.lookups, vocab.lookups, tables_of(self.model))
 
     def rehearse(
         self,
@@ -145,6 +151,13 @@ class SequenceComponent(SavedComponent):
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
             numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
             warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
+
+    def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
+        """As `SavedComponent`. A pipeline that takes the component over by its config (`source`) reads no tables of the
+        vocabulary that was saved beside it: they are kept here."""
+        super().from_disk(path, exclude=exclude)
+        self._tables = tables_beside(Path(path), self.vocab, tables_of(self.model))
+        return self
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -181,6 +194,7 @@ class SequenceComponent(SavedComponent):
         weights_from: Optional[str] = None,
     ) -> None:
         examples, _ = word_examples(read_examples(get_examples, f"{type(self).__name__}.initialize"))
+        self._tables = None
         if weights_from is not None:
             if labels is not None or tag_dictionary:
                 warnings.warn(Warnings.HW006.format(name=self.name, path=weights_from), stacklevel=2)
@@ -199,6 +213,9 @@ class SequenceComponent(SavedComponent):
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
         if TABLE in tables_of(self.model):
+            for pipe in earlier_components(nlp, self):
+                if isinstance(pipe, SequenceComponent):
+                    pipe.lend_tables(self.vocab)
             self._count_known_tags(examples)
         self._define(examples, nlp)
 
@@ -264,5 +281,5 @@ class SequenceComponent(SavedComponent):
         if not folder.is_dir():
             raise ValueError(Errors.HS068.format(name=self.name, path=path))
         self.from_disk(folder, exclude=["vocab"])
-        saved = Vocab(lookups=Lookups().from_disk(Path(path) / "vocab"))
-        lend_tables(saved, self.vocab, {TABLE} & tables_of(self.model))  # (others are given again by the config)
+        saved, self._tables = self._tables or Lookups(), None
+        lend_tables(saved, self.vocab.lookups, {TABLE})  # (others are given again by the config)

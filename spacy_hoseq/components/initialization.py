@@ -1,11 +1,14 @@
 """What a component finds in the training examples before its weights are set to zero."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar
 
 from spacy.language import Language
+from spacy.lookups import Lookups
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..arrays import Ints
@@ -33,6 +36,15 @@ def tables_of(model: Model[Any, Any]) -> Set[str]:
     return {table for node in model.walk() for table in node.attrs.get("tables", ())}
 
 
+def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[Lookups]:
+    """Those of the vocabulary that was saved beside a component; None: this vocabulary has them."""
+    saved = Lookups().from_disk(component.parent / "vocab") if tables else Lookups()
+    known = vocab.lookups
+    if all(dict.__eq__(known.get_table(name, {}), saved.get_table(name)) for name in tables & {*saved.tables}):
+        return None
+    return saved
+
+
 def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optional[Language], component: Any) -> None:
     """Number the features of the examples, in every layer of the model that asks for it.
 
@@ -54,11 +66,22 @@ def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optiona
 def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:
     """The words of copies of the docs, annotated by the components before this one."""
     copies = [original_of(doc).copy() for doc in docs]
-    for _, pipe in nlp.pipeline if nlp is not None else []:
-        if pipe is component:
-            break
+    for pipe in earlier_components(nlp, component):
         copies = list(pipe.pipe(copies)) if hasattr(pipe, "pipe") else [pipe(doc) for doc in copies]
     return words_of(copies)
+
+
+def earlier_components(nlp: Optional[Language], component: Any) -> Iterator[Any]:
+    """Those before this one that are enabled, or annotate in training: `spacy train` disables the frozen ones in
+    initialization."""
+    if nlp is None:
+        return
+    enabled = {*nlp.pipe_names, *nlp.config["training"].get("annotating_components", ())}
+    for name, pipe in nlp.components:
+        if pipe is component:
+            return
+        if name in enabled:
+            yield pipe
 
 
 def batches(items: List[Item]) -> Iterator[List[Item]]:

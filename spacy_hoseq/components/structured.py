@@ -14,7 +14,6 @@ from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
-from ..features.attributes import lend_tables
 from ..features.sequences import WordDocs, sequence_lengths, words_of
 from ..layers.label_parts import define_parts
 from ..layers.structured import TaggerModel, define_patterns
@@ -24,7 +23,7 @@ from ..learning.parameter import UpdateRule
 from .annotation import Annotation
 from .base import SequenceComponent, inspection
 from .gold import word_examples
-from .initialization import batches, index_features, tables_of
+from .initialization import batches, index_features
 from .listening import index_upstream, warn_uncalibrated
 from .saving import SETS
 
@@ -83,8 +82,8 @@ class StructuredComponent(SequenceComponent):
         """The words of docs, and all that their labels are decoded from. preset (bool): what is set on the docs already
         constrains it, as in `predict`. RAISES ValueError [E143]: there are no labels."""
         words = words_of(list(docs))
-        if words and words[0].vocab is not self.vocab:
-            lend_tables(self.vocab, words[0].vocab, tables_of(self.model))
+        if words:
+            self.lend_tables(words[0].vocab)
         return words, self._potentials(words, preset=preset)
 
     def gold_ids(self, examples: Iterable[Example]) -> Labels:

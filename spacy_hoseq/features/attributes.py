@@ -13,9 +13,9 @@ from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Opt
 import numpy as np
 from numpy.typing import NDArray
 from spacy.attrs import IDS
+from spacy.lookups import Lookups
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
-from spacy.vocab import Vocab
 
 from ..arrays import Keys
 from ..errors import Errors
@@ -116,19 +116,19 @@ def numbered_names() -> List[str]:
     return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
 
 
-def lend_tables(owner: Vocab, borrower: Vocab, tables: Iterable[str]) -> None:
+def lend_tables(owner: Lookups, borrower: Lookups, tables: Iterable[str]) -> None:
     """The tables on which values depend, for the vocabulary of another pipeline that has taken a component over. RAISES
     ValueError [HS003]: it has another one of this name, of a component of its own."""
     for table in tables:
-        if not owner.lookups.has_table(table):
+        lent, there = owner.get_table(table, None), borrower.get_table(table, None)
+        if lent is None or there is lent:
             continue
-        lent = owner.lookups.get_table(table)
-        there = borrower.lookups.get_table(table, lent)
-        if not dict.__eq__(there, lent):
+        if there is None:
+            borrower.set_table(table, lent)
+        elif dict.__eq__(there, lent):
+            owner.set_table(table, there)  # one and the same, so that it is compared once
+        else:
             raise ValueError(Errors.HS003.format(table=table))
-        for vocab in (owner, borrower):  # one and the same, so that it is compared once
-            if vocab.lookups.get_table(table, None) is not there:
-                vocab.lookups.set_table(table, there)
 
 
 def check_attribute(name: str) -> None:

@@ -33,6 +33,20 @@ KNOWN_TAGS_OF_SEVERAL = [
     "known_tags[-1]+lower[0]",
     "lower[0]+known_tags[1]",
 ]
+GUIDE_TAGS = [
+    "tag[-2..2]",
+    "tag[0]+orth[-1..1]",
+    "tag[-1]+tag[0]",
+    "tag[0]+tag[1]",
+    "tag[-1]+tag[1]",
+    "tag[-1]+tag[0]+tag[1]",
+    "tag[-2]+tag[-1]+tag[0]",
+    "tag[0]+tag[1]+tag[2]",
+    "tag[-1]+orth[0]",
+    "orth[0]+tag[1]",
+    "tag[0]+suffix1[0]",
+    "tag[0]+length[0]",
+]
 MAX_TAGS = 128  # as many as templates can name
 MIN_COUNT, MIN_SHARE = 5, 0.02  # of what components count: words of new text are unknown, so rare ones are, too
 
@@ -153,3 +167,12 @@ def accurate_pos_templates_v2(classes: int) -> List[str]:
 def _class_templates(n: int) -> List[str]:
     last = f"word_class{n}"
     return [f"word_class1..{n}[-1..1]", f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]
+
+
+def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
+    """For a tagger after another one, a guide, whose tags stand on the Doc: those tags, alone and with words (Jiang,
+    Huang & Liu 2009, "Automatic adaptation of annotation standards", section 3.2).
+
+    templates: what the tagger reads beside; None = `english_pos_templates_v2`.
+    """
+    return [*(english_pos_templates_v2() if templates is None else templates), *GUIDE_TAGS]

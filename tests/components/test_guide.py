@@ -1,0 +1,130 @@
+"""A tagger that reads the tags of another one, which was trained on a corpus with other tags and is frozen."""
+
+import contextlib
+import io
+
+import pytest
+import spacy
+from spacy.cli.train import train
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import load_config, load_model_from_config
+
+from spacy_hoseq.features.known_tags import TABLE, chinese_pos_templates_v2, guided_pos_templates
+from spacy_hoseq.features.template_sets import english_pos_templates
+from spacy_hoseq.features.templates import parse_templates
+from spacy_hoseq.layers.weights.shim import weights_in
+from spacy_hoseq.recipes import recipe
+
+# Nouns are "x", verbs "y"; here a noun is "a" at the start and "b" elsewhere. Only half of the words are in both.
+OTHER = [("ant dig", "x y"), ("bee eat cow", "x y x"), ("elk dig", "x y"), ("fox eat gnu", "x y x")]
+TEXTS = [("ant dig", "a v"), ("bee eat cow", "a v b"), ("dig ant", "v b")]
+UNSEEN = [("elk eat fox", "a v b"), ("gnu dig", "a v")]
+RUN = {"training.max_epochs": 4, "training.patience": 0, "training.logger.progress_bar": None}
+
+
+def gold(vocab, texts):
+    return [Doc(vocab, words=text.split(), tags=tags.split()) for text, tags in texts * 6]
+
+
+def examples(nlp, texts):
+    return [Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc) for doc in gold(nlp.vocab, texts)]
+
+
+def guided_config(folder):
+    """The lines of docs/tasks/words.md."""
+    config = load_config(folder / "guide.cfg")
+    source = {"source": str(folder / "guide"), "component": "hoseq_tagger"}
+    tagger = {**config["components"]["hoseq_tagger"], "overwrite": True}
+    tagger["model"]["emissions"]["templates"] = {
+        "@misc": "spacy_hoseq.guided_pos_templates.v1",
+        "templates": {"@misc": "spacy_hoseq.english_pos_templates.v2"},
+    }
+    config["components"] = {"guide": source, "hoseq_tagger": tagger}
+    config["nlp"]["pipeline"] = ["guide", "hoseq_tagger"]
+    config["training"].update(frozen_components=["guide"], annotating_components=["guide"])
+    return config
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """With a trained guide."""
+    folder = tmp_path_factory.mktemp("guide")
+    (folder / "guide.cfg").write_text(recipe("tagger", "xx"), encoding="utf8")
+    nlp = load_model_from_config(load_config(folder / "guide.cfg").interpolate(), auto_fill=True)
+    nlp.initialize(lambda: examples(nlp, OTHER))
+    for _ in range(10):
+        nlp.update(examples(nlp, OTHER))
+    nlp.to_disk(folder / "guide")
+    return folder
+
+
+def tags_of(nlp, texts):
+    return [" ".join(token.tag_ for token in nlp(Doc(nlp.vocab, words=text.split()))) for text, _ in texts]
+
+
+@pytest.mark.long
+def test_two_trainings(folder, tmp_path):
+    guided_config(folder).to_disk(tmp_path / "config.cfg")
+    corpus = str(tmp_path / "train.spacy")
+    DocBin(docs=gold(spacy.blank("xx").vocab, TEXTS)).to_disk(corpus)
+    with contextlib.redirect_stdout(io.StringIO()):
+        train(tmp_path / "config.cfg", tmp_path, overrides={**RUN, "paths.train": corpus, "paths.dev": corpus})
+    guide, nlp = spacy.load(folder / "guide"), spacy.load(tmp_path / "model-last")
+    assert nlp.meta["performance"]["tag_acc"] == 1.0
+    assert tags_of(nlp, UNSEEN) == [tags for _, tags in UNSEEN], "words that only the guide knows"
+    assert dict(nlp.vocab.lookups.get_table(TABLE)) == dict(guide.vocab.lookups.get_table(TABLE))
+    nlp.disable_pipe("hoseq_tagger")
+    assert tags_of(nlp, OTHER) == tags_of(guide, OTHER) == [tags for _, tags in OTHER]
+
+
+def test_component_that_a_config_takes_over_brings_its_table(folder):
+    """spaCy reads no tables of a pipeline that `source` names."""
+    config = guided_config(folder).interpolate()
+    nlp = load_model_from_config(config, auto_fill=True)
+    nlp.disable_pipe("hoseq_tagger")
+    assert tags_of(nlp, OTHER) == [tags for _, tags in OTHER]
+    other = load_model_from_config(config, auto_fill=True)
+    other.disable_pipe("hoseq_tagger")
+    other.vocab.lookups.add_table(TABLE, {"ant": [0]})
+    with pytest.raises(ValueError, match=r"\[HS003\].*hoseq_known_tags"):
+        other("ant dig")
+
+
+def test_table_that_is_given_must_be_that_of_the_guide(folder):
+    nlp = load_model_from_config(guided_config(folder).interpolate(), auto_fill=True)
+    nlp.vocab.lookups.add_table(TABLE, {"ant": [0]})
+    with nlp.select_pipes(disable="guide"), pytest.raises(ValueError, match=r"\[HS003\]"):
+        nlp.initialize(lambda: examples(nlp, TEXTS))
+
+
+def test_later_components_take_the_table_of_the_guide(folder):
+    nlp = load_model_from_config(guided_config(folder).interpolate(), auto_fill=True)
+    with nlp.select_pipes(disable="guide"):
+        nlp.initialize(lambda: examples(nlp, TEXTS))
+    assert len(nlp.vocab.lookups.get_table(TABLE)) == 8, "words of the guide: the texts have five"
+
+
+@pytest.mark.parametrize("annotating, expected", [(["guide"], {"a", "b", "v", "x", "y"}), ([], {"a", "b", "v"})])
+def test_tags_of_a_frozen_component_are_numbered(folder, annotating, expected):
+    """`spacy train` disables it in initialization; without annotating it has no say."""
+    config = guided_config(folder).interpolate()
+    config["components"]["hoseq_tagger"]["model"]["emissions"]["templates"] = ["tag[0]"]
+    config["training"]["annotating_components"] = annotating
+    nlp = load_model_from_config(config, auto_fill=True)
+    with nlp.select_pipes(disable="guide"):
+        nlp.initialize(lambda: examples(nlp, TEXTS))
+    keys = weights_in(nlp.get_pipe("hoseq_tagger").model)[-1].extra["keys"]
+    assert len(keys) == len(expected)
+
+
+def test_templates():
+    """Each is one of words or one of tags; these look at the tag of the word itself, or of a neighbour."""
+    words = {str(template) for template in parse_templates(english_pos_templates())}
+    guided = parse_templates(guided_pos_templates(english_pos_templates()))
+    tags = {str(template) for template in guided} - words
+    assert len(tags) == len(guided) - len(words) == 18 and all("tag[" in template for template in tags)
+    assert guided_pos_templates(chinese_pos_templates_v2())[: len(chinese_pos_templates_v2())] == (
+        chinese_pos_templates_v2()
+    )
+    assert guided_pos_templates()[0] == "known_tags[-2..2]"
