@@ -96,7 +96,10 @@ def whole(block, lang):
     config = Config().from_str(above + block, interpolate=False)
     sections = config.setdefault("components", {})
     config["components"] = components = {n: {"factory": n, **s} for n, s in sections.items() if "source" not in s}
-    for name in config.setdefault("nlp", {"lang": lang}).setdefault("pipeline", list(components)):
+    sourced = {name for name in sections if name not in components}
+    pipeline = config.setdefault("nlp", {"lang": lang}).setdefault("pipeline", list(components))
+    config["nlp"]["pipeline"] = [name for name in pipeline if name not in sourced]
+    for name in config["nlp"]["pipeline"]:
         components.setdefault(name, {"factory": name})
     config["nlp"].setdefault("lang", lang)
     for variable in re.findall(r"\$\{paths\.(\w+)\}", block):
