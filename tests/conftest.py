@@ -10,7 +10,7 @@ COMMON = dict(
     suppress_health_check=[HealthCheck.differing_executors],  # one contract, several decoders
 )
 settings.register_profile("quick", max_examples=10, **COMMON)
-settings.register_profile("all", max_examples=25, **COMMON)
+settings.register_profile("all", max_examples=15, **COMMON)
 settings.register_profile("slow", max_examples=2500, **COMMON)
 
 # Folders whose modules take a minute each. They come first: last, each would leave the other processors idle.

@@ -151,24 +151,6 @@ def accurate_chinese_pos_templates() -> List[str]:
     return [*chinese_pos_templates_v2(), *KNOWN_TAGS_OF_SEVERAL]
 
 
-def english_pos_templates_v3(classes: int) -> List[str]:
-    """`english_pos_templates_v2`, and the classes of words (features/word_classes.py).
-
-    classes (int): columns of the table of classes; the last one, such as the tags of a lexicon, is read in pairs, too.
-    """
-    return [*english_pos_templates_v2(), *_class_templates(classes)]
-
-
-def accurate_pos_templates_v2(classes: int) -> List[str]:
-    """`accurate_pos_templates`, and the classes of words, as `english_pos_templates_v3` has them."""
-    return [*accurate_pos_templates(), *_class_templates(classes)]
-
-
-def _class_templates(n: int) -> List[str]:
-    last = f"word_class{n}"
-    return [f"word_class1..{n}[-1..1]", f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]
-
-
 def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
     """For a tagger after another one, a guide, whose tags stand on the Doc: those tags, alone and with words (Jiang,
     Huang & Liu 2009, "Automatic adaptation of annotation standards", section 3.2).

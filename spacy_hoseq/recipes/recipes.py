@@ -1,7 +1,7 @@
 """Configs to begin with, by name: `python -m spacy hoseq init NAME`.
 
 A recipe is a stack of the .cfg files beside this one, over `frame.cfg`; each file holds what it changes. The language
-sets `nlp.lang`, for Chinese the templates and the tokenizer, for English tags the classes of words.
+sets `nlp.lang`, for Chinese the templates and the tokenizer, for English tags and chunks the classes of words.
 """
 
 from pathlib import Path
@@ -47,6 +47,8 @@ CHARACTERS = {  # what is asked of words in letters -> of words in Chinese chara
 CLASSES = {  # -> the same, and the classes of words
     "english_pos_templates.v2": "english_pos_templates.v3",
     "accurate_pos_templates.v1": "accurate_pos_templates.v2",
+    "chunk_templates.v1": "chunk_templates.v2",
+    "chunk_word_templates.v1": "chunk_word_templates.v2",
 }
 TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS, "en": CLASSES}  # of languages that have a file, too
 SETTINGS = {"en": "\nclasses = 4"}  # of these templates
@@ -62,12 +64,14 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     if name not in RECIPES:
         raise ValueError(Errors.HS116.format(name=name, known=", ".join(RECIPES)))
     lang = RECIPES[name].lang if lang is None else lang
-    files = ["frame", *RECIPES[name].files]
-    if lang in TEMPLATES and (lang != "en" or "tagger" in files):
-        files.append(lang)
-    layer = composed([*map(layer_of, files), read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
+    sets = TEMPLATES.get(lang, {})
+    layers = [layer_of(file) for file in ("frame", *RECIPES[name].files)]
+    text = text_of(composed(layers))
+    if lang == "zh" or any(f'"spacy_hoseq.{each}"' in text for each in sets):
+        layers.append(layer_of(lang))
+    layer = composed([*layers, read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
     text = text_of(Layer([*layer.heading, TRAINED_BY], layer.sections))
-    for general, special in TEMPLATES.get(lang, {}).items():
+    for general, special in sets.items():
         text = text.replace(f'"spacy_hoseq.{general}"', f'"spacy_hoseq.{special}"{SETTINGS.get(lang, "")}')
     return text
 

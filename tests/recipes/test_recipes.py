@@ -73,15 +73,16 @@ def test_languages():
     assert templates("tagger", "de") == ["english_pos_templates.v2"]
     assert templates("tagger", None) == templates("neural", "en") == ["english_pos_templates.v3"]
     assert templates("accurate", "en") == ["accurate_pos_templates.v2"]
+    assert templates("chunker", "en") == templates("neural-chunker", "en") == ["chunk_templates.v2"]
     for name in RECIPES:  # of a word's classes, whoever asks for them
-        asks = {"english_pos_templates.v3", "accurate_pos_templates.v2"} & {*templates(name, "en")}
+        asks = {*TEMPLATES["en"].values()} & {*templates(name, "en")}
         assert (config_of(name, "en")["initialize"].get("lookups") is not None) == bool(asks), name
     assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates.v2"]
     assert templates("entities", "zh") == ["character_entity_templates.v1"]
     pipeline = ["chinese_pos_templates.v2", "word_entity_templates.v1", "upstream_chunk_templates.v1"]
     assert templates("pipeline", "zh") == pipeline
     assert config_of("tagger", "zh")["nlp"]["tokenizer"]["segmenter"] == "char"
-    assert config_of("chunker", "de")["nlp"] == {**config_of("chunker")["nlp"], "lang": "de"}
+    assert config_of("entities", "de")["nlp"] == {**config_of("entities")["nlp"], "lang": "de"}
     for lang in ("xx", "ja", "th", "ko", "vi"):  # no other package is needed
         assert load_model_from_config(config_of("tagger", lang).interpolate(), auto_fill=False).lang == lang
 
