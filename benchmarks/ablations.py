@@ -1,17 +1,17 @@
-"""What gains in tagging English: one change of a recipe at a time, on tenths of CoNLL-2000 and on EWT.
+"""What gains in tagging and chunking English: one change of a recipe at a time, on tenths of CoNLL-2000 and on EWT.
 
     python -m benchmarks.ablations metrics/ablations.jsonl --data CORPORA [--task TASK] [--system SYSTEM] [--seeds 1]
         [--page docs/measurements/ablations.md]
 
 Every training is a line of the output, and is not done again. All systems see the same Docs of ten sentences in 100
 batches an epoch, in an order that the seed gives, and are measured after the last epoch, on text that they were not
-trained on. p: McNemar's test on all tasks of a corpus together.
+trained on. p: McNemar's test on all tasks of a corpus together; of chunks, the paired bootstrap over sentences.
 """
 
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import spacy
@@ -30,27 +30,30 @@ from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.reporting.significance import mcnemar
+from spacy_hoseq.reporting.scores import counts, items_of
+from spacy_hoseq.reporting.significance import f_score, mcnemar, paired_bootstrap
 
 from .page import show, write_table
 from .sizes_corpora import PER_DOC, Rows, Task, doc_of, sentences
 
 NEWS = Task("tagger", "en", ("conll2000/train.txt", ""), 0, (1,))
+CHUNKS = Task("chunker", "en", ("conll2000/train.txt", ""), 0, (1,), 2)
 WEB = Task("tagger", "en", ("en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz"), 1, (4,))
 TENTHS = (9, 6, 3, 0)  # each is measured on once, the other nine tenths train
-TASKS = [*(f"CoNLL-2000, tenth {i + 1}" for i in TENTHS), "English web"]
+TASKS = [*(f"{of}, tenth {i + 1}" for of in ("CoNLL-2000", "Chunks") for i in TENTHS), "English web"]
 N_BATCHES, PASSES = 100, 3
 BASE = "recipe, no classes, no known tags"
+BASE_CHUNKS = "pipeline, no classes"
 HEADER = ("Corpus, system", "accuracy", "errors", "", "gained/lost", "p", "unknown words", "training", "tagging")
+CHUNKS_HEADER = ("Chunks from words", "F", "of each tenth", "", "p", "accuracy of tags", "training", "tagging")
 
 
 class System(NamedTuple):
-    """more, less: templates beside those of the recipe, and left out. settings: of the component, by their paths.
-    text: further corpora for training, beside EWT. models: as many trainings, whose weights' mean is taken.
-    classes: whether it has the table of word classes that the recipes for English have."""
+    """less: templates that are left out, of the last component. settings: of the component, by their paths. text:
+    further corpora for training, beside EWT. models: as many trainings, whose weights' mean is taken. classes: whether
+    it has the table of word classes that the recipes for English have."""
 
     recipe: str = "tagger"
-    more: Tuple[str, ...] = ()
     less: Tuple[str, ...] = ()
     settings: Dict[str, Any] = {}
     drop: float = 0.2
@@ -79,6 +82,9 @@ SYSTEMS: Dict[str, System] = {
     "accurate, mean of 3 models": System("accurate", models=3),
     "accurate, dropout 0.3": System("accurate", drop=0.3, epochs=12),
     "accurate, dropout 0.3, GUM, too": System("accurate", drop=0.3, epochs=12, text=GUM),
+    BASE_CHUNKS: System("pipeline", classes=False),
+    "pipeline, classes of the tagger": System("pipeline", less=CLASSES),
+    "pipeline": System("pipeline"),
 }
 
 
@@ -94,7 +100,7 @@ def main(
     output.parent.mkdir(parents=True, exist_ok=True)
     for name in task or TASKS:
         done = {(row["system"], row["seed"]) for row in rows if row["task"] == name}
-        fitting = [each for each in system or SYSTEMS if task_of(name) is WEB or not SYSTEMS[each].text]
+        fitting = [each for each in system or SYSTEMS if is_fitting(SYSTEMS[each], task_of(name))]
         wanted = [(each, seed) for each in fitting for seed in range(seeds) if (each, seed) not in done]
         parts = corpora(name, data) if wanted else ([], [])
         for each, seed in wanted:
@@ -102,10 +108,11 @@ def main(
             rows.append({"task": name, "system": each, "seed": seed, **result})
             srsly.write_jsonl(output, rows)
             msg.text(f"{name}, {each}, {seed}: {result['right'].count('0')} errors, {result['training']:.0f} s")
-    cells = list(table(rows))
-    show(HEADER, cells)
-    if page is not None:
-        write_table(page, "ablations", HEADER, cells)
+    tables = {"ablations": (HEADER, list(table(rows))), "chunks": (CHUNKS_HEADER, list(table_of_chunks(rows)))}
+    for title, (header, cells) in tables.items():
+        show(header, cells)
+        if page is not None:
+            write_table(page, title, header, cells)
 
 
 def corpora(name: str, data: Path) -> Tuple[List[Rows], List[Rows]]:
@@ -120,27 +127,36 @@ def corpora(name: str, data: Path) -> Tuple[List[Rows], List[Rows]]:
 
 
 def task_of(name: str) -> Task:
-    return NEWS if name.startswith("CoNLL") else WEB
+    return NEWS if name.startswith("CoNLL") else CHUNKS if name.startswith("Chunks") else WEB
+
+
+def is_fitting(system: System, task: Task) -> bool:
+    return (task is WEB or not system.text) and (task is CHUNKS) == (system.recipe == "pipeline")
 
 
 def config_of(system: System, corpus: str) -> Config:
     settings = {"paths.train": corpus}
     config = Config().from_str(recipe(system.recipe), interpolate=False, overrides=settings).interpolate()
-    component = config["components"]["hoseq_tagger"]
-    templates = spacy.registry.resolve({"set": component["model"]["emissions"]["templates"]})["set"]
-    every = [str(template) for template in parse_templates([*templates, *system.more])]
-    less = system.less if system.classes else (*system.less, *CLASSES)
-    templates = [each for each in every if each not in less]
-    component["model"]["emissions"]["templates"] = templates
+    *earlier, component = config["components"].values()
+    leave_out(component, system.less)
+    if not system.classes:
+        config["initialize"]["lookups"] = None
+        for each in (*earlier, component):
+            leave_out(each, CLASSES)
     for key, value in system.settings.items():
         *above, last = key.split(".")
         section = component
         for part in above:
             section = section[part]
         section[last] = value
-    if not system.classes:
-        config["initialize"]["lookups"] = None
     return config
+
+
+def leave_out(component: Dict[str, Any], less: Sequence[str]) -> None:
+    emissions = component["model"]["emissions"]
+    emissions = emissions.get("first", emissions)
+    templates = spacy.registry.resolve({"set": emissions["templates"]})["set"]
+    emissions["templates"] = [each for each in map(str, parse_templates(templates)) if each not in less]
 
 
 def run(system: System, name: str, data: Path, training: List[Rows], held_out: List[Rows], seed: int) -> Dict[str, Any]:
@@ -160,16 +176,22 @@ def run(system: System, name: str, data: Path, training: List[Rows], held_out: L
     pairs = [(a, b) for doc, guess in zip(gold, docs, strict=True) for a, b in zip(doc, guess, strict=True)]
     right = "".join(str(int(a.tag_ == b.tag_)) for a, b in pairs)
     is_known = "".join(str(int(a.text in known)) for a, _ in pairs)
-    return {"right": right, "known": is_known, "training": seconds, "tagging": min(times)}
+    result: Dict[str, Any] = {"right": right, "known": is_known, "training": seconds, "tagging": min(times)}
+    if task_of(name) is CHUNKS:
+        result["chunks"] = counts(
+            gold, *([items_of(doc, "spans.chunks") for doc in some] for some in (gold, docs))
+        ).tolist()
+    return result
 
 
 def trained(system: System, task: Task, training: List[Rows], seed: int) -> Language:
     fix_random_seed(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.spacy"
-        DocBin(docs=docs_of(spacy.blank(task.lang), task, training)).to_disk(path)
+        DocBin(docs=docs_of(spacy.blank(task.lang), task, training), store_user_data=True).to_disk(path)
         config = config_of(system, str(path))
-        config["components"]["hoseq_tagger"]["seed"] = seed
+        for component in config["components"].values():
+            component["seed"] = seed
         nlp = load_model_from_config(config, auto_fill=True)
         golds = docs_of(nlp, task, training)
         texts = [Example(blank_of(gold), gold) for gold in golds]
@@ -229,6 +251,32 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
                 f"{b[~known].mean():.1%}",
                 *(f"{ratio:.2f}x" for ratio in ratios),
             ]
+
+
+def table_of_chunks(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
+    """F of all tenths together, and of each."""
+    base = {(row["task"], row["seed"]): row for row in rows if row["system"] == BASE_CHUNKS}
+    for system in SYSTEMS:
+        runs = [
+            row for row in rows if row["system"] == system and (row["task"], row["seed"]) in base and "chunks" in row
+        ]
+        if not runs:
+            continue
+        before = [base[row["task"], row["seed"]] for row in runs]
+        a, b = (np.concatenate([np.array(row["chunks"], float) for row in part]) for part in (before, runs))
+        of_each = [float(f_score(np.array(row["chunks"], float).sum(axis=0, keepdims=True))[0]) for row in runs]
+        f, f_before = (float(f_score(each.sum(axis=0, keepdims=True))[0]) for each in (b, a))
+        compared = [f"{100 * (f - f_before):+.2f}", f"{paired_bootstrap(a, b, f_score).p:.2g}"]
+        right = "".join(row["right"] for row in runs)
+        ratios = [sum(r[key] for r in runs) / sum(r[key] for r in before) for key in ("training", "tagging")]
+        yield [
+            system,
+            f"{100 * f:.2f}",
+            ", ".join(f"{100 * each:.2f}" for each in of_each),
+            *(compared if system != BASE_CHUNKS else ["", ""]),
+            f"{right.count('1') / len(right):.2%}",
+            *(f"{ratio:.2f}x" for ratio in ratios),
+        ]
 
 
 if __name__ == "__main__":

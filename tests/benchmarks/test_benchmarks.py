@@ -269,13 +269,34 @@ def test_table_of_ablations(benchmarks):
     """A system beside the recipe on the same tasks."""
     ablations = benchmarks("ablations")
     seconds = {"seed": 0, "known": "0011", "training": 4.0, "tagging": 2.0}
-    rows = [{"task": name, "system": ablations.BASE, "right": "0011", **seconds} for name in ablations.TASKS[-3:]]
-    rows += [{"task": ablations.TASKS[-2], "system": "accurate", "right": "1110", **seconds, "tagging": 3.0}]
+    rows = [
+        {"task": name, "system": ablations.BASE, "right": "0011", **seconds}
+        for name in (*ablations.TASKS[:2], "English web")
+    ]
+    rows += [{"task": ablations.TASKS[0], "system": "accurate", "right": "1110", **seconds, "tagging": 3.0}]
     assert list(ablations.table(rows)) == [
         [f"CoNLL-2000, 2 of 4 tenths: {ablations.BASE}", "50.00%", "4", "", "", "", "0.0%", "1.00x", "1.00x"],
         ["CoNLL-2000, 1 of 4 tenths: accurate", "75.00%", "1", "-50.0%", "+2 -1", "1", "100.0%", "1.00x", "1.50x"],
         [f"English web: {ablations.BASE}", "50.00%", "2", "", "", "", "0.0%", "1.00x", "1.00x"],
     ]
+
+
+def test_table_of_chunks(benchmarks):
+    """F of all tenths together, from counts of right, found and gold chunks in each sentence."""
+    ablations = benchmarks("ablations")
+    tenths = [name for name in ablations.TASKS if name.startswith("Chunks")][:2]
+    same = {"seed": 0, "right": "0111", "training": 4.0}
+    counts = {ablations.BASE_CHUNKS: [[1, 2, 2], [1, 2, 2]], "pipeline": [[2, 2, 2], [1, 1, 2]]}
+    rows = [
+        {**same, "task": name, "system": system, "chunks": chunks, "tagging": 2.0 + (system == "pipeline")}
+        for name in tenths
+        for system, chunks in counts.items()
+    ]
+    assert list(ablations.table_of_chunks(rows)) == [
+        ["pipeline, no classes", "50.00", "50.00, 50.00", "", "", "75.00%", "1.00x", "1.00x"],
+        ["pipeline", "85.71", "85.71, 85.71", "+35.71", "0", "75.00%", "1.00x", "1.50x"],
+    ]
+    assert not list(ablations.table(rows))
 
 
 def test_systems_of_ablations_differ_in_what_they_say(benchmarks):
