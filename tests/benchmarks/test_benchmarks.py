@@ -11,6 +11,7 @@ import pytest
 import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
+from thinc.api import Config
 
 from ..repository import ROOT
 
@@ -311,6 +312,64 @@ def test_systems_of_ablations_differ_in_what_they_say(benchmarks):
     assert components["recipe, no classes, patterns of words"]["model"]["patterns"] == ablations.WORDS
     for name, config in configs.items():
         assert (config["initialize"]["lookups"] is None) == ("no classes" in name), name
+
+
+def test_table_of_patterns(benchmarks):
+    """Each against the low order of the same learner, corpus and seed, whatever the order of the rows."""
+    patterns = benchmarks("patterns")
+    paper, ours = patterns.LEARNERS
+    seconds = {"training": 4.0, "tagging": 2.0}
+    rows = [
+        {
+            "learner": ours,
+            "corpus": "ud",
+            "system": "words",
+            "seed": 1,
+            "right": "1101",
+            "training": 6.0,
+            "tagging": 5.0,
+        },
+        {"learner": ours, "corpus": "ud", "system": "low order", "seed": 1, "right": "0011", **seconds},
+        {"learner": ours, "corpus": "ctb", "system": "low order", "seed": 1, "right": "00", **seconds},
+        {
+            "learner": ours,
+            "corpus": "ctb",
+            "system": "words",
+            "seed": 1,
+            "right": "01",
+            "training": 2.0,
+            "tagging": 1.0,
+        },
+        {"learner": paper, "corpus": "ctb", "system": "low order", "seed": 0, "right": "00", **seconds},
+        {"learner": paper, "corpus": "ud", "system": "low order", "seed": 0, "right": "0000", **seconds},
+        {"learner": paper, "corpus": "ud", "system": "low order", "seed": 1, "right": "0111", **seconds},
+    ]
+    assert list(patterns.table(rows, ["ctb", "ud"])) == [
+        [f"{paper}: low order", "2", "", "4, 1", "", "", "", "", "1.00x", "1.00x"],
+        [f"{ours}: low order", "2", "", "2", "", "", "", "", "1.00x", "1.00x"],
+        [f"{ours}: words", "1", "-50.0%", "1", "-50.0%", "-50.0%", "+3 -1", "0.62", "1.00x", "1.50x"],
+    ]
+
+
+def test_learners_of_patterns(benchmarks):
+    """That of the paper has its features, and no others; both take the same patterns."""
+    patterns = benchmarks("patterns")
+    components = []
+    for settings in patterns.LEARNERS.values():
+        sources = {f"{patterns.TAGGER}.model.patterns": patterns.patterns("words", "ud")}
+        config = Config().from_str(patterns.recipe("tagger", "zh"), overrides={**settings, **sources})
+        nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+        components.append(nlp.config["components"]["hoseq_tagger"])
+    paper, ours = components
+    assert [(each["objective"], each["average"]) for each in components] == [
+        ("perceptron", True),
+        ("max_margin", "late"),
+    ]
+    assert "length[0]" in paper["model"]["emissions"]["templates"]
+    assert ours["model"]["emissions"]["templates"] == {"@misc": "spacy_hoseq.chinese_pos_templates.v2"}
+    assert paper["model"]["patterns"] == ours["model"]["patterns"]
+    assert patterns.patterns("low order", "ctb") is None
+    assert patterns.patterns("rules", "ctb")["*"]["0"]["rules"]["tag_set"] == "ctb"
 
 
 @pytest.mark.long
