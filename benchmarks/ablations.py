@@ -40,7 +40,8 @@ NEWS = Task("tagger", "en", ("conll2000/train.txt", ""), 0, (1,))
 CHUNKS = Task("chunker", "en", ("conll2000/train.txt", ""), 0, (1,), 2)
 WEB = Task("tagger", "en", ("en_ewt/train.conllu.gz", "en_ewt/dev.conllu.gz"), 1, (4,))
 TENTHS = (9, 6, 3, 0)  # each is measured on once, the other nine tenths train
-TASKS = [*(f"{of}, tenth {i + 1}" for of in ("CoNLL-2000", "Chunks") for i in TENTHS), "English web"]
+SMALL = {f"English web, {n:,} sentences": n for n in (100, 500, 2000)}
+TASKS = [*(f"{of}, tenth {i + 1}" for of in ("CoNLL-2000", "Chunks") for i in TENTHS), *SMALL, "English web"]
 N_BATCHES, PASSES = 100, 3
 BASE = "recipe, no classes, no known tags"
 BASE_CHUNKS = "pipeline, no classes"
@@ -120,7 +121,7 @@ def corpora(name: str, data: Path) -> Tuple[List[Rows], List[Rows]]:
     task = task_of(name)
     training = list(sentences(data / task.files[0]))
     if task.files[1]:
-        return training, list(sentences(data / task.files[1]))
+        return training[: SMALL.get(name)], list(sentences(data / task.files[1]))
     tenth = int(name.split()[-1]) - 1
     first, end = (i * len(training) // 10 for i in (tenth, tenth + 1))
     return training[:first] + training[end:], training[first:end]
@@ -226,8 +227,8 @@ def blank_of(gold: Doc) -> Doc:
 
 def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
     """All tenths and seeds of a system as one."""
-    for corpus in ("CoNLL-2000", "English web"):
-        mine = [row for row in rows if row["task"].startswith(corpus)]
+    for corpus in ("CoNLL-2000", *SMALL, "English web"):
+        mine = [row for row in rows if corpus == row["task"] or corpus == "CoNLL-2000" == row["task"][:10]]
         base = {(row["task"], row["seed"]): row for row in mine if row["system"] == BASE}
         for system in SYSTEMS:
             runs = [row for row in mine if row["system"] == system and (row["task"], row["seed"]) in base]
@@ -246,11 +247,17 @@ def table(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             yield [
                 f"{where}: {system}",
                 f"{b.mean():.2%}",
-                f"{(~b).sum():,}",
+                ", ".join(f"{errors:,}" for errors in errors_of(runs)),
                 *(change if system != BASE else [""] * 3),
                 f"{b[~known].mean():.1%}",
                 *(f"{ratio:.2f}x" for ratio in ratios),
             ]
+
+
+def errors_of(runs: List[Dict[str, Any]]) -> List[int]:
+    """With each seed, on all tasks together."""
+    seeds = sorted({row["seed"] for row in runs})
+    return [sum(row["right"].count("0") for row in runs if row["seed"] == seed) for seed in seeds]
 
 
 def table_of_chunks(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
