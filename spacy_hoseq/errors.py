@@ -95,10 +95,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS033 = "Wrong {name} for frequent transitions: {value}. Expected {expected}."
     HS034 = 'Rule "{rule}": {problem}.'
     HS035 = "A pattern source must have `n_rules`, `define(labels, sequences)` and `fire(docs)`, got {source}."
-    HS036 = (
-        "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load an earlier "
-        "model."
-    )
+    HS036 = "The weight of pattern {pattern} is {weight}; weights must be finite. Lower `learn_rate`, or load others."
     HS037 = "The {feature} {problem}."
     HS038 = (
         "{n} states are needed at token {token} for the {open} configurations that overlap there, more than the limit "
@@ -121,10 +118,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
 
     HS050 = 'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or of another program.'
-    HS051 = (
-        'The weights in "{name}" were made for {got}, but the model in the config has {expected}. Load the matching '
-        "config."
-    )
+    HS051 = 'The weights in "{name}" were made for {got}, but the model has {expected}. Load the matching config.'
     HS052 = (
         "The component has no features yet: {problem}. Call `nlp.initialize(get_examples)` with annotated examples, or "
         "load a trained model."
