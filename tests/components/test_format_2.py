@@ -3,6 +3,7 @@ with what they said then."""
 
 import pytest
 
+from ..alike import differences
 from .saved import DATA, NAMES, formats_in, said, said_then, saved
 
 FOLDER = DATA / "format_2"
@@ -15,15 +16,15 @@ def test_files_are_of_the_second_format(name):
 
 
 def test_they_say_what_they_said():
-    """To the last bit; and once more after they are saved anew."""
+    """Labels to the last one, numbers to 1e-6 (they were written on another processor); once more after saving."""
     nlps, pipes = saved(FOLDER)
     then = said_then(FOLDER)
-    assert said(nlps) == then
+    assert not differences(said(nlps), then)
     for pipe in pipes.values():
         data = pipe.to_bytes(exclude=["vocab"])
         pipe.from_bytes(data)
         assert pipe.to_bytes(exclude=["vocab"]) == data
-    assert said(nlps) == then
+    assert not differences(said(nlps), then)
 
 
 def test_what_they_said_is_worth_comparing():
