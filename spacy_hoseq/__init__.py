@@ -4,11 +4,11 @@
 
 from typing import TYPE_CHECKING
 
-from .front_door import names_of
+from .lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .pipelines import load
 
 __all__ = ["__version__", "load"]
 __version__ = "0.1.0"
-__getattr__ = names_of(__name__, {"load": "pipelines"})
+__getattr__ = lazy_names(__name__, {"load": "pipelines"})

@@ -18,47 +18,47 @@ PERMITTED = {
     "chunks": {"numpy", "arrays", "errors"},
     "errors": {"messages"},
     "messages": set(),
-    "front_door": set(),
+    "lazy_names": set(),
     "words": {"numpy", "spacy", "arrays"},
-    "__init__": {"front_door", "pipelines"},
+    "__init__": {"lazy_names", "pipelines"},
     "pipelines": {"spacy", "errors"},
     "features": {"numpy", "spacy", "words", "arrays", "errors"},
     "decoders": {"numpy", "arrays", "errors"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
     "patterns": {
-        "numpy", "spacy", "decoders", "features.sequences", "features.word_types", "arrays", "errors", "front_door",
+        "numpy", "spacy", "decoders", "features.sequences", "features.word_types", "arrays", "errors", "lazy_names",
     },
     "layers": {
         "numpy", "thinc", "srsly", "spacy.tokens",
-        "features", "patterns", "learning", "decoders", "words", "arrays", "errors", "front_door",
+        "features", "patterns", "learning", "decoders", "words", "arrays", "errors", "lazy_names",
     },
     "components": {
         "numpy", "spacy", "thinc", "srsly",
         "layers", "learning", "decoders", "patterns", "features", "scorers", "chunks", "words", "arrays", "errors",
-        "front_door",
+        "lazy_names",
     },
     "compaction": {"numpy", "spacy", "thinc", "components", "layers", "learning", "arrays", "errors"},
     "inspection": {
         "numpy", "spacy", "components", "layers", "learning", "decoders", "patterns", "features", "chunks", "words",
-        "arrays", "errors", "front_door",
+        "arrays", "errors", "lazy_names",
     },
     "curation": {
         "numpy", "spacy", "thinc.api",
-        "inspection", "components", "features", "decoders", "chunks", "readers", "arrays", "errors", "front_door",
+        "inspection", "components", "features", "decoders", "chunks", "readers", "arrays", "errors", "lazy_names",
     },
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},
-    "lexicons": {"numpy", "spacy", "features", "pipelines", "arrays", "errors", "front_door"},
+    "lexicons": {"numpy", "spacy", "features", "pipelines", "arrays", "errors", "lazy_names"},
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",
         "components.tagger", "readers.annotated", "features.contextual", "decoders", "chunks", "arrays", "errors",
-        "front_door",
+        "lazy_names",
     },
     "scorers": {"numpy", "spacy", "words", "errors"},
     "batch": {
         "numpy", "spacy", "thinc.api", "srsly", "pyarrow", "ray",
         "components.annotation", "components.chunker", "components.spans.guesses", "layers.listening.upstream",
-        "readers.files", "readers.sentences", "pipelines", "arrays", "errors", "front_door",
+        "readers.files", "readers.sentences", "pipelines", "arrays", "errors", "lazy_names",
         "__version__",
     },
 }  # fmt: skip
@@ -112,7 +112,7 @@ def test_components_name_what_is_above_in_one_place():
     """Methods such as `tagger.explain` are those of the room above, which is loaded when they are called."""
     assert not allowed("inspection", PERMITTED["components"])
     texts = {path.name: path.read_text(encoding="utf8") for path in FILES if place(path)[0] == "components"}
-    assert [name for name, text in texts.items() if 'names_of("spacy_hoseq"' in text] == ["base.py"]
+    assert [name for name, text in texts.items() if 'lazy_names("spacy_hoseq"' in text] == ["base.py"]
 
 
 DECODERS = [path for path in FILES if path.relative_to(PACKAGE).parts[0] == "decoders"]
@@ -132,7 +132,7 @@ def test_rooms_of_decoders_stand_on_those_below(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_rooms_of_decoders_are_entered_by_their_front_doors(path):
+def test_rooms_of_decoders_are_entered_by_their_lazy_namess(path):
     """From elsewhere a room is one name: `from ..problem import Potentials`, whatever file that lies in."""
     own = ".".join(place(path)[1][:-1])
     others = {m for m in imports(path) if m.startswith(tuple(f"decoders.{room}." for room in FLOORS))}

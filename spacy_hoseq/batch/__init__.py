@@ -5,10 +5,10 @@ Needs pyarrow: `pip install "spacy-hoseq[arrow]"`.
 
 from typing import TYPE_CHECKING
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .annotator import Annotator
 
 __all__ = ["Annotator"]
-__getattr__ = names_of(__name__, {"Annotator": "annotator"})
+__getattr__ = lazy_names(__name__, {"Annotator": "annotator"})

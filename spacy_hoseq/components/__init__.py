@@ -3,7 +3,7 @@
 spaCy finds them through entry points.
 """
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 HOMES = {
     "HoseqBidirectionalTagger": "bidirectional_tagger",
@@ -12,4 +12,4 @@ HOMES = {
     "HoseqTagger": "tagger",
 }
 __all__ = sorted(HOMES)
-__getattr__ = names_of(__name__, HOMES)
+__getattr__ = lazy_names(__name__, HOMES)

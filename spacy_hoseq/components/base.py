@@ -24,7 +24,7 @@ from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, words_of
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
@@ -32,7 +32,8 @@ from .initialization import batches, earlier_components, known_tags_in, tables_b
 from .saving import SavedComponent, Self
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
-inspection = names_of("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))  # of the floor above, when they are asked for
+# of the floor above, when they are asked for
+inspection = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
 MOST = 1e6  # score that no weights reach which learn something
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
 

@@ -5,7 +5,7 @@ findings     likely errors, ranked, with alternatives;  variation: labels in the
 selection    texts, and words in them, of which a model is least sure
 """
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 HOMES = {
     "Alternative": "findings",
@@ -25,4 +25,4 @@ HOMES = {
     "trained_without": "folds",
 }
 __all__ = sorted(HOMES)
-__getattr__ = names_of(__name__, HOMES)
+__getattr__ = lazy_names(__name__, HOMES)

@@ -10,7 +10,7 @@ conformal   sets that hold the right answer with a promised probability
 weights     what a model has learnt;  accounts: all decisions of a text
 """
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 HOMES = {
     "Conformal": "conformal",
@@ -38,4 +38,4 @@ HOMES = {
     "span_certainties": "spans",
 }
 __all__ = sorted(HOMES)
-__getattr__ = names_of(__name__, HOMES)
+__getattr__ = lazy_names(__name__, HOMES)

@@ -5,7 +5,7 @@ one of your own), `HigherOrderTagger` makes potentials of them, `LocalClassifier
 `weights_of` finds what a layer has learnt; `Tuning` says how work is cut.
 """
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 HOMES = {
     "HigherOrderTagger": "structured",
@@ -22,4 +22,4 @@ HOMES = {
     "weights_of": "weights.shim",
 }
 __all__ = sorted(HOMES)
-__getattr__ = names_of(__name__, HOMES)
+__getattr__ = lazy_names(__name__, HOMES)

@@ -1,10 +1,10 @@
 """What is known of words beforehand: clusters made from raw text, lists of words with their tags."""
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 __all__ = ["Bigrams", "ClassBigrams", "bigrams_of", "exchange_words", "tag_lexicon", "word_classes_of"]
 
-__getattr__ = names_of(
+__getattr__ = lazy_names(
     __name__,
     {
         "Bigrams": "exchange",

@@ -4,7 +4,7 @@ A `PatternSource` is what to write for patterns of one's own: it defines `Patter
 rules fire (`fired_rules`). Several of them are one by `PatternSources`.
 """
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 HOMES = {
     "ChunkWords": "chunk_words",
@@ -20,4 +20,4 @@ HOMES = {
     "fired_rules": "sources",
 }
 __all__ = sorted(HOMES)
-__getattr__ = names_of(__name__, HOMES)
+__getattr__ = lazy_names(__name__, HOMES)

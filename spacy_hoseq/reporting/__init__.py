@@ -1,6 +1,6 @@
 """Pictures of results. Nothing in the library imports this package. `render` shows texts in a notebook."""
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 __all__ = ["Page", "render"]
-__getattr__ = names_of(__name__, {"Page": "notebook", "render": "notebook"})
+__getattr__ = lazy_names(__name__, {"Page": "notebook", "render": "notebook"})

@@ -1,7 +1,7 @@
 """Words of texts that are written without spaces: an exact tagger over characters, as a tokenizer of spaCy."""
 
-from ..front_door import names_of
+from ..lazy_names import lazy_names
 
 __all__ = ["CharacterTokenizer", "segmented_corpus"]
 
-__getattr__ = names_of(__name__, {"CharacterTokenizer": "tokenizer", "segmented_corpus": "corpus"})
+__getattr__ = lazy_names(__name__, {"CharacterTokenizer": "tokenizer", "segmented_corpus": "corpus"})

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Callable, Dict
 
 
-def names_of(package: str, homes: Dict[str, str]) -> Callable[[str], Any]:
+def lazy_names(package: str, homes: Dict[str, str]) -> Callable[[str], Any]:
     """`__getattr__` of a package. homes: public name -> the module within the package that has it."""
 
     def get(name: str) -> Any:
