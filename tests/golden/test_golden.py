@@ -1,0 +1,67 @@
+"""What the package said at the start of a rebuilding, it says now: labels to the last one, numbers to 1e-6.
+
+The files in data/ were written by `make.py`. Where a change of what models say is meant, write them anew."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+import spacy
+
+from ..alike import differences
+from . import systems
+
+DATA = Path(__file__).parent / "data"
+pytestmark = pytest.mark.filterwarnings(r"ignore:\[HW003\]")  # probabilities of a margin
+
+
+def golden(name):
+    with zipfile.ZipFile(DATA / "said.zip") as archive:
+        return json.loads(archive.read(f"{name}.json"))
+
+
+def compare(nlp, system, then):
+    """In batches of any size."""
+    for batch_size in systems.BATCH_SIZES:
+        assert not differences(systems.labelled(nlp, system, batch_size), then), batch_size
+
+
+@pytest.mark.parametrize("name", systems.EMBEDDED)
+def test_pipelines_of_the_package(name):
+    compare(systems.embedded(name), None, golden(name)["trained"])
+
+
+@pytest.mark.parametrize("name", systems.SYSTEMS)
+def test_recipes_learn_the_same(name):
+    """Losses of each update, and what is said after the last one."""
+    nlp, losses = systems.trained(name, "en", systems.training())
+    then = golden(name)
+    assert len(losses) == systems.UPDATES
+    assert not differences(losses, then["losses"])
+    compare(nlp, systems.SYSTEMS[name], then["trained"])
+
+
+@pytest.mark.parametrize("name", systems.SYSTEMS)
+def test_saved_files_load_and_say_the_same(name, tmp_path):
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(tmp_path)
+    compare(spacy.load(tmp_path, exclude=["tokenizer"]), systems.SYSTEMS[name], golden(name)["saved"])
+
+
+@pytest.mark.parametrize("name", systems.SYSTEMS)
+def test_what_was_said_is_worth_comparing(name):
+    """Several labels, and probabilities of each kind that the recipe has."""
+    then = golden(name)
+    for said in (then["trained"], then["saved"]):
+        assert len(said) == systems.N_LABELLED
+        numbers = [key for key in said[0] if key.endswith("probabilities") or key.startswith("scores")]
+        kinds = ("tag_", "pos_", "ent_iob_", "spans chunks")
+        labels = {label for doc in said for kind in kinds for label in _all(doc, kind)}
+        assert numbers and len(labels) > 2
+    assert all(any(value > 0 for value in update.values()) for update in then["losses"])
+
+
+def _all(doc, key):
+    value = doc.get(key, [])
+    return value.split() if isinstance(value, str) else [span.split()[1] for span in value]
