@@ -48,7 +48,7 @@ PERMITTED = {
     },
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},
-    "lexicons": {"numpy", "spacy", "features", "pipelines", "arrays", "errors", "lazy_names"},
+    "lexicons": {"numpy", "spacy", "srsly", "features", "pipelines", "arrays", "errors", "lazy_names"},
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",
         "components.tagger", "readers.annotated", "features.contextual", "decoders", "chunks", "arrays", "errors",

@@ -28,7 +28,7 @@ from ..lazy_names import lazy_names
 from .annotation import Annotation
 from .constraints import TagDictionary
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
-from .initialization import batches, earlier_components, known_tags_in, tables_beside, tables_of
+from .initialization import batches, cite_tables, earlier_components, known_tags_in, tables_beside, tables_of
 from .saving import SavedComponent, Self
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
@@ -218,6 +218,8 @@ class SequenceComponent(SavedComponent):
                 if isinstance(pipe, SequenceComponent):
                     pipe.lend_tables(self.vocab)
             self._count_known_tags(examples)
+        if nlp is not None:
+            cite_tables(nlp, tables_of(self.model))
         self._define(examples, nlp)
 
     def _count_known_tags(self, examples: List[Example]) -> None:

@@ -12,6 +12,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..arrays import Ints
+from ..features.attributes import SOURCES
 from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
 from ..features.sequences import words_of
 from ..words import original_of
@@ -34,6 +35,17 @@ def known_tags_in(gold: Iterable[Tuple[List[Doc], Ints]], labels: Sequence[str])
 def tables_of(model: Model[Any, Any]) -> Set[str]:
     """The tables of the vocabulary that features of a model depend on."""
     return {table for node in model.walk() for table in node.attrs.get("tables", ())}
+
+
+def cite_tables(nlp: Language, tables: Set[str]) -> None:
+    """Add who made the tables that a component learns with to `nlp.meta["sources"]`: name, address, licence, author of
+    each. Tables that name nobody, such as those of a user's file, add nothing."""
+    lookups = nlp.vocab.lookups
+    if lookups.has_table(SOURCES):
+        sources = nlp.meta.setdefault("sources", [])
+        for name in sorted(tables):
+            of_table = lookups.get_table(SOURCES).get(name, [])
+            sources.extend(source for source in of_table if source not in sources)
 
 
 def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[Lookups]:

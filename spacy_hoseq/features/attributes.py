@@ -28,6 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
 _NAME = re.compile(r"[a-z_]+")
 LINE_BREAK = "line_break"  # of words.py
+SOURCES = "hoseq_sources"  # table of the vocabulary: name of another table -> who made it, as in meta.json
 _RESERVED = ("bias", "label", "upstream", "_", LINE_BREAK)
 
 

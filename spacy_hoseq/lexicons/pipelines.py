@@ -8,9 +8,11 @@ pipeline = "en"
 from pathlib import Path
 from typing import Union
 
-from spacy.lookups import Lookups
+import srsly
+from spacy.lookups import Lookups, Table
 
 from ..errors import Errors
+from ..features.attributes import SOURCES
 from ..features.word_classes import TABLE
 from ..pipelines import found_at
 
@@ -18,8 +20,9 @@ from ..pipelines import found_at
 def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
     """Registered as `spacy_hoseq.word_classes_of.v1`: the table of `spacy_hoseq.word_classes.v1` in a pipeline.
 
-    pipeline: its folder, or "en", the pipeline of this package: word clusters of much web text in three widths, and the
-        tags of words in a lexicon (its card names the sources).
+    pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and the tags of words in
+        a lexicon (its card names the sources). A component that learns with the table names them in the meta of its
+        pipeline.
     RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words.
     """
     folder = Path(found_at(str(pipeline)))
@@ -29,4 +32,14 @@ def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
     if not every.has_table(TABLE):
         raise ValueError(Errors.HS132.format(name=pipeline))
     lookups.set_table(TABLE, every.get_table(TABLE))
+    lookups.set_table(SOURCES, _sources_in(every, folder))
     return lookups
+
+
+def _sources_in(every: Lookups, folder: Path) -> Table:
+    """Who made the table of a pipeline: what the pipeline was told, else what its own meta says."""
+    if every.has_table(SOURCES):
+        return every.get_table(SOURCES)
+    sources = srsly.read_json(folder / "meta.json").get("sources", [])
+    of_table = [source for source in sources if source.get("table") == TABLE]
+    return Table(SOURCES, {TABLE: of_table or sources})

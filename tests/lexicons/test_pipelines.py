@@ -2,7 +2,7 @@
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config
@@ -20,7 +20,7 @@ def classes(vocab, word):
 def test_classes_of_the_english_pipeline(tmp_path):
     vocab = spacy.blank("en").vocab
     vocab.lookups = word_classes_of("en")
-    assert vocab.lookups.tables == ["hoseq_word_classes"]
+    assert vocab.lookups.tables == ["hoseq_word_classes", "hoseq_sources"]
     nlp = spacy_hoseq.load("en", enable=[])
     for word in ("dog", "Running", "zyzzyvas"):
         assert classes(vocab, word) == classes(nlp.vocab, word)
@@ -46,3 +46,23 @@ def test_a_recipe_knows_words_that_training_has_not_seen():
     for _ in range(10):
         nlp.update([example])
     assert [nlp(word)[0].tag_ for word in ("oxen", "broke", "feet", "sold")] == ["NNS", "VBD", "NNS", "VBD"]
+
+
+def test_a_model_names_who_made_its_classes_of_words(tmp_path):
+    """So do models that are trained with the classes of that model, and those that do not read them name nobody."""
+    nlp = load_model_from_config(Config().from_str(recipe("tagger", "en")).interpolate())
+    nlp.add_pipe("hoseq_chunker")
+    gold = Doc(nlp.vocab, words=["It", "works"], tags=["PRP", "VBZ"])
+    gold.spans["chunks"] = [Span(gold, 0, 1, "NP")]
+    example = Example(Doc(nlp.vocab, words=["It", "works"]), gold)
+    nlp.initialize(lambda: [example])
+    nlp.to_disk(tmp_path / "model")
+    sources = spacy.load(tmp_path / "model").meta["sources"]
+    assert [source["license"] for source in sources] == ["MIT", "MIT"]
+    assert [source["name"].split()[0] for source in sources] == ["Word", "SPECIALIST"]
+    again = word_classes_of(tmp_path / "model").get_table("hoseq_sources")
+    assert dict(again) == dict(word_classes_of("en").get_table("hoseq_sources"))
+    plain = spacy.blank("en")
+    plain.add_pipe("hoseq_tagger")
+    plain.initialize(lambda: [Example.from_dict(Doc(plain.vocab, words=["It"]), {"tags": ["PRP"]})])
+    assert "sources" not in plain.meta
