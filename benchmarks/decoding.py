@@ -25,6 +25,7 @@ import typer
 from tqdm import tqdm
 from wasabi import msg, table
 
+from spacy_hoseq.decoders.answers import answers_of
 from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
@@ -32,7 +33,6 @@ from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.higher_order.longest_match import decode_any_sign
 from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
-from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -101,7 +101,7 @@ def decoders() -> Dict[str, Callable[[Potentials], object]]:
         "trie": decode_nonnegative,
         "exact (pruned)": decode_exact,
         "any sign": decode_any_sign,
-        "pattern CRF (sums)": posterior_of,
+        "pattern CRF (sums)": lambda potentials: answers_of(potentials).expected,
         "beam search, 8": beam,
         "dual decomposition, 10": dual,
         "Algorithm 1": algorithm_1,

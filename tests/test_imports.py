@@ -64,7 +64,7 @@ PERMITTED = {
 }  # fmt: skip
 
 # Rooms of decoders from the ground up: each may import itself and those before it. `exact` is one module.
-FLOORS = ("problem", "chain", "higher_order", "pruning", "exact", "posterior")
+FLOORS = ("problem", "chain", "higher_order", "pruning", "exact", "answers")
 BESIDE = {"bidirectional": {"problem"}, "baselines": set(FLOORS[:-1])}
 # All other modules of the package itself are front doors, which may import everything below and beside.
 

@@ -16,8 +16,8 @@ from thinc.api import Config, Model
 
 from ..arrays import AnyInts, Labels, Mask
 from ..chunks import Grammar, TagTable, grammar, tag_names
+from ..decoders.answers import Asked, answers_of
 from ..decoders.exact import decode_exact
-from ..decoders.posterior import labels_and_segments, posterior_of
 from ..decoders.problem import Potentials
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
@@ -32,7 +32,7 @@ from .spans.guesses import (
     FoundChunks,
     ScoredChunks,
     chunks_by_doc,
-    found_chunks,
+    chunks_of_best,
     no_chunks,
     spans_of,
     write_spans,
@@ -205,12 +205,12 @@ class HoseqChunker(StructuredComponent):
         potentials = self._potentials(docs)
         with_marginals, threshold = self.cfg["save_marginals"], self.cfg.get("span_threshold")
         if threshold is not None:
-            posterior = posterior_of(potentials)
-            found = expected_chunks(posterior, self.tags, self.cfg["representation"], threshold)
-            return chunks_by_doc(docs, *found, posterior.nodes if with_marginals else None)
-        labelling = labels_and_segments(potentials, self._goes_on, with_nodes=with_marginals)
-        tags = self._label_table.tags
-        return found_chunks(docs, potentials.lengths, labelling, tags, with_marginals=with_marginals)
+            answers = answers_of(potentials)
+            found = expected_chunks(answers, self.tags, self.cfg["representation"], threshold)
+            return chunks_by_doc(docs, *found, answers.nodes if with_marginals else None)
+        answers = answers_of(potentials, Asked(nodes=with_marginals, continues=self._goes_on))
+        nodes = answers.nodes if with_marginals else None
+        return chunks_by_doc(docs, *chunks_of_best(answers, self._goes_on, self._label_table.tags), nodes)
 
     def _no_guesses(self, docs: WordDocs) -> List[FoundChunks]:
         return no_chunks(docs, len(self.tags), with_marginals=self.cfg["save_marginals"])

@@ -11,9 +11,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
+from ..decoders.answers import Asked, answers_of, certain_labels
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact, exact_labels
-from ..decoders.posterior import certain_labels, labels_and_probable
+from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials
 from ..errors import Errors, Warnings
 from ..features.label_templates import label_values
@@ -125,13 +125,11 @@ def decode_for(
     handed: Handed = []
     keys = label_values(labels) if listeners else np.zeros(0, np.uint64)
     thresholds = [listener.threshold for listener in listeners if listener.output == "marginals"]
-    if thresholds:
-        best, probable = labels_and_probable(potentials, min(thresholds))
-        handed.append(("marginals", UpstreamLabels(probable, keys, min(thresholds))))
-    if decode is not decode_exact:
-        best = decode(potentials).labels
-    elif not thresholds:
-        best = exact_labels(potentials)
+    least = min(thresholds, default=None)
+    answers = answers_of(potentials, Asked(probable=least))
+    if least is not None:
+        handed.append(("marginals", UpstreamLabels(answers.probable(least), keys, least)))
+    best = answers.best if decode is decode_exact else decode(potentials).labels
     if len(thresholds) < len(listeners):
         handed.append(("one_best", UpstreamLabels(certain_labels(best, potentials.lengths), keys, 0.0)))
     return best, handed

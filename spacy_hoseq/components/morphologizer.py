@@ -15,8 +15,8 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from ..arrays import Floats32, Labels, Mask
+from ..decoders.answers import answers_of
 from ..decoders.choice import Decoder
-from ..decoders.posterior import posterior_of
 from ..decoders.problem import Potentials
 from ..features.sequences import on_tokens, words_of
 from ..layers.structured import TaggerModel
@@ -176,7 +176,7 @@ class HoseqMorphologizer(HoseqTagger):
         for words in (words_of([doc]) for doc in docs):
             marginals = np.zeros((0, len(self.labels)))
             if len(words[0]):
-                marginals = posterior_of(self._potentials(words)).nodes
+                marginals = answers_of(self._potentials(words)).nodes
             (of_tokens,) = on_tokens(marginals, words, 0.0)
             result.append(table.of(of_tokens, least))
         return result

@@ -15,9 +15,9 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from ..arrays import Floats32, Ints, Labels, Mask
+from ..decoders.answers import answers_of
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact, exact_labels
-from ..decoders.posterior import posterior_of
+from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, words_of
@@ -249,7 +249,7 @@ class HoseqTagger(StructuredComponent):
         labels, handed = decode_for(self.listeners, potentials, self.decoder, self.labels)
         if not self.cfg["save_marginals"]:
             return Guesses(on_tokens(labels, docs, -1), None, handed)
-        marginals = posterior_of(potentials).nodes.astype(np.float32)
+        marginals = answers_of(potentials).nodes.astype(np.float32)
         return Guesses(on_tokens(labels, docs, -1), on_tokens(marginals, docs, 0), handed)
 
     def _best_labels(self, docs: WordDocs, tuning: Tuning = TUNING) -> Labels:
@@ -263,7 +263,7 @@ class HoseqTagger(StructuredComponent):
 
     def _best_of(self, docs: WordDocs) -> Labels:
         potentials = self._potentials(docs)
-        return exact_labels(potentials) if self.decoder is decode_exact else self.decoder(potentials).labels
+        return answers_of(potentials).best if self.decoder is decode_exact else self.decoder(potentials).labels
 
     def _no_guesses(self, docs: WordDocs) -> Guesses:
         marginals = np.zeros((0, len(self.labels)), np.float32)

@@ -21,7 +21,7 @@ from thinc.api import Config
 
 from ..arrays import AnyInts
 from ..chunks import OUTSIDE, TagTable
-from ..decoders import k_best, posterior_of
+from ..decoders import answers_of, k_best
 from ..inspection.accounts import Account
 from .folds import trained_without
 from .judgement import Judgement, continues, judged
@@ -181,8 +181,8 @@ def labellings(
     mask = permitted.copy()
     mask[within] = True
     free = some.potentials.permitting(mask)
-    log_z = posterior_of(free).log_z[0]
-    gold = float(np.exp(posterior_of(some.potentials.permitting(permitted)).log_z[0] - log_z))
+    log_z = answers_of(free).log_z[0]
+    gold = float(np.exp(answers_of(some.potentials.permitting(permitted)).log_z[0] - log_z))
     best = k_best(free, k + 1)
     p_of: Dict[Tuple[int, ...], float] = {}
     for labels, score in zip(best.labels[:, within], best.scores, strict=True):

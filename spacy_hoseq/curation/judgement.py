@@ -23,7 +23,7 @@ from ..components.bidirectional_tagger import HoseqBidirectionalTagger
 from ..components.chunker import HoseqChunker
 from ..components.gold import known_labels, word_examples
 from ..components.structured import StructuredComponent
-from ..decoders import decode_exact, posterior_of
+from ..decoders import answers_of, decode_exact
 from ..decoders.problem import Potentials, ranges
 from ..errors import Errors
 from ..inspection import Reading
@@ -124,7 +124,7 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
         gaps=decode_exact(potentials).scores - decode_exact(potentials.permitting(permitted)).scores,
         first=first,
         sizes=sizes,
-        p=reading.posterior.segments(first, sizes, gold[ranges(first, sizes)], goes_on),
+        p=reading.answers.segments(first, sizes, gold[ranges(first, sizes)], goes_on),
         p_given=p_given,
         p_other=p_other,
     )
@@ -149,7 +149,7 @@ def continues(labels: AnyInts, goes_on: Optional[Mask], lengths: AnyInts) -> Mas
 
 def given_the_others(potentials: Potentials, permitted: Mask, first: Ints, sizes: Ints) -> Tuple[Floats, Floats]:
     """p_given and p_other (U,). permitted (N, L): by the annotation, one label at the words of a unit. Time: that of
-    `posterior_of` and `decode_exact`, as often as the longest feature has labels."""
+    labels and sums, as often as the longest feature has labels."""
     n_passes = min(reach(potentials), MOST_PASSES)
     p_given, p_other, gold = np.zeros(len(first)), np.zeros(len(first)), permitted.argmax(axis=1)
     for i in range(n_passes):
@@ -158,10 +158,10 @@ def given_the_others(potentials: Potentials, permitted: Mask, first: Ints, sizes
         mask = permitted.copy()
         mask[places] = True
         free = potentials.permitting(mask)
-        posterior, best = posterior_of(free), decode_exact(free).labels
-        p_given[i::n_passes] = of_gold = posterior.segments(some, size, gold[places])
-        of_best = posterior.segments(some, size, best[places])
-        n_changed = np.concatenate([[0], np.cumsum(best[places] != gold[places])])
+        answers = answers_of(free)
+        p_given[i::n_passes] = of_gold = answers.segments(some, size, gold[places])
+        of_best = answers.segments(some, size)
+        n_changed = np.concatenate([[0], np.cumsum(answers.best[places] != gold[places])])
         ends = np.cumsum(size)
         is_other = n_changed[ends] > n_changed[ends - size]
         p_other[i::n_passes] = np.where(is_other, of_best, np.maximum(1.0 - of_gold, 0.0))

@@ -79,10 +79,10 @@ def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     for batch in minibatch(docs, BATCH):
         reading = Reading(pipe, batch)
         h, best = reading.shares, reading.best
-        unsure = 1.0 - reading.posterior.nodes[np.arange(len(best)), best]
+        unsure = 1.0 - reading.answers.nodes[np.arange(len(best)), best]
         of_sentence = reading.sentence_entropies
         if by == "confidence":
-            of_sentence = np.maximum(reading.posterior.log_z - path_score(reading.potentials, best), 0.0)
+            of_sentence = np.maximum(reading.answers.log_z - path_score(reading.potentials, best), 0.0)
         doc_of = np.searchsorted(reading.starts, reading.ends - reading.lengths, side="right") - 1
         sums = np.bincount(doc_of, of_sentence, minlength=len(batch))
         yield from zip(sums.tolist(), reading.of_tokens(h), reading.of_tokens(unsure), strict=True)

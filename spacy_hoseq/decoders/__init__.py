@@ -10,34 +10,28 @@ scores of label pairs, and the `Weights` that are the same for all texts: trans,
     paths = decode_exact(Potentials(scores, weights, lengths))
 
 What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`, `max_marginal`,
-`best_with` each label, `path_score` of given labels, `posterior_of` (`Posterior`: log Z, marginals, counts, gradients),
-`sequence_entropies`, `conditional_entropies`, `event_probabilities` of it. A chain as plain arrays: `viterbi`,
-`forward_backward`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one of your own;
+`best_with` each label, `path_score` of given labels, `event_probabilities`, and of p(y | x) everything else by
+`answers_of` (`Answers`: best labels, log Z, marginals, counts, segments, entropies, gradients). A chain as plain
+arrays: `viterbi`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one of your own;
 `Tuning` says how work is cut.
-Rooms, from the ground up: problem, chain, higher_order, pruning, posterior; beside them bidirectional and baselines.
+Rooms, from the ground up: problem, chain, higher_order, pruning, answers; beside them bidirectional and baselines.
 """
 
+from .answers import answers_of, best_with, event_probabilities
 from .chain import viterbi
 from .choice import Decoder
 from .exact import decode_exact
 from .kbest import k_best
 from .max_marginal import max_marginal
-from .posterior import (
-    best_with,
-    conditional_entropies,
-    event_probabilities,
-    forward_backward,
-    posterior_of,
-    sequence_entropies,
-)
 from .problem import (
+    Answers,
+    Asked,
     Configurations,
     Fired,
     KBest,
     NoPath,
     Paths,
     PatternTrie,
-    Posterior,
     Potentials,
     PotentialsGradient,
     Tuning,
@@ -47,6 +41,8 @@ from .problem import (
 from .sampling import sample
 
 __all__ = [
+    "Answers",
+    "Asked",
     "Configurations",
     "Decoder",
     "Fired",
@@ -54,21 +50,17 @@ __all__ = [
     "NoPath",
     "Paths",
     "PatternTrie",
-    "Posterior",
     "Potentials",
     "PotentialsGradient",
     "Tuning",
     "Weights",
+    "answers_of",
     "best_with",
-    "conditional_entropies",
     "decode_exact",
     "event_probabilities",
-    "forward_backward",
     "k_best",
     "max_marginal",
     "path_score",
-    "posterior_of",
     "sample",
-    "sequence_entropies",
     "viterbi",
 ]

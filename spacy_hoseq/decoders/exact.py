@@ -6,7 +6,7 @@
     sequences in which configurations fire      states made on the fly             O(S L)
     scores of label pairs at each token         the chain's, step by step          O(L^2)
 
-The first two decode what pruning leaves. Sums are in `posterior/`.
+The first two decode what pruning leaves. Sums are in `answers/`.
 """
 
 from typing import Callable, List, Tuple
@@ -27,16 +27,16 @@ def decode_exact(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: as the algorithm used.
     RAISES ValueError [HS020-HS025, HS036-HS038]; [HS099]: scores of label pairs at each token beside label patterns.
     """
-    labels = exact_labels(potentials, tuning=tuning)
+    check_chain(potentials)
+    labels = checked_labels(potentials.check(), tuning)
     return Paths(labels, score_of_checked(potentials, labels))
 
 
-def exact_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
-    """The labels of `decode_exact` alone (N,), for those who do not ask for scores."""
+def checked_labels(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
+    """The labels of `decode_exact` alone (N,). potentials: checked."""
     if potentials.edge_scores is not None:
-        check_chain(potentials)
         return edge_viterbi(potentials).labels
-    parts = _algorithms(potentials.check())
+    parts = _algorithms(potentials)
     if len(parts) == 1:
         return parts[0][0](potentials, tuning)
     labels = np.zeros(len(potentials.scores), np.int32)

@@ -9,7 +9,7 @@ It makes the expected number of right labels large, where `exact.py` makes the p
 
 import numpy as np
 
-from .posterior import posterior_of
+from .answers import answers_of
 from .problem import Paths, Potentials, path_score
 
 
@@ -17,7 +17,7 @@ def max_marginal(potentials: Potentials) -> Paths:
     """The label of largest marginal at each token, for a batch of sequences.
 
     RETURNS (Paths): scores are score(x, y*), -inf if y* uses a forbidden transition, which this criterion does not
-    exclude. Ties: the lowest label. RAISES ValueError as `posterior_of`.
+    exclude. Ties: the lowest label. RAISES ValueError as `answers_of`.
     """
-    labels = posterior_of(potentials).nodes.argmax(axis=1).astype(np.int32)
+    labels = answers_of(potentials).nodes.argmax(axis=1).astype(np.int32)
     return Paths(labels, path_score(potentials, labels))

@@ -90,7 +90,7 @@ def _of_words(
     reading = Reading(pipe, [doc])
     for token in words_among(doc) if tokens is None else tokens:
         word = reading.word(0, token)
-        p, best = reading.posterior.nodes[word], int(reading.best[word])
+        p, best = reading.answers.nodes[word], int(reading.best[word])
         why = None
         if reasons and np.isfinite(reading.best_with[word]).sum() > 1:
             why = explain_word(reading, token, against)

@@ -8,8 +8,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ..arrays import AnyFloats, Floats, Mask
-from ..decoders.exact import exact_labels
-from ..decoders.posterior import posterior_of
+from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials, path_score
 from .features import Feature, features_at
 from .reading import Reading
@@ -99,7 +98,7 @@ def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: 
 
 
 def _log_odds(potentials: Potentials, place: int, size: int, label: int, other: int) -> List[float]:
-    nodes = posterior_of(potentials).nodes[place::size]
+    nodes = answers_of(potentials).nodes[place::size]
     with np.errstate(divide="ignore"):
         return [float(x) for x in np.log(nodes[:, label]) - np.log(nodes[:, other])]
 
@@ -130,7 +129,7 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
     word."""
     sentence = int(reading.sentence_of[word])
     start, end = int(reading.ends[sentence] - reading.lengths[sentence]), int(reading.ends[sentence])
-    nodes, best = reading.posterior.nodes, reading.best
+    nodes, best = reading.answers.nodes, reading.best
     possible = np.isfinite(reading.best_with)
     near = [w for w in range(max(start, word - NEAR), min(end, word + NEAR + 1)) if w != word]
     cases = []
@@ -146,7 +145,7 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
     for i, (w, y) in enumerate(cases):
         allowed[i, w - start] = np.arange(n_labels) == y
     variants = copies(one, np.tile(one.scores, (len(cases), 1, 1)), allowed)
-    labels = exact_labels(variants)
+    labels = answers_of(variants).best
     instead_of, scores = labels[word - start :: n_tokens], path_score(variants, labels)
     turns: List[Turn] = []
     for w in near:

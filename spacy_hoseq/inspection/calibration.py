@@ -16,7 +16,7 @@ from spacy.util import minibatch
 from ..arrays import Floats, Labels
 from ..components.listening import listeners_in
 from ..components.structured import StructuredComponent
-from ..decoders.posterior import posterior_of
+from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials
 from ..errors import Errors
 from ..layers.weights.shim import WeightsShim
@@ -127,7 +127,7 @@ def measured(parts: Sequence[Tuple[Part, float]]) -> Quality:
     rows, gold, best = [], [], []
     for part, factor in parts:
         known = np.flatnonzero(part.gold >= 0)
-        rows.append(posterior_of(part.potentials.scaled(factor)).nodes[known])
+        rows.append(answers_of(part.potentials.scaled(factor)).nodes[known])
         gold.append(part.gold[known])
         best.append(part.best[known])
     return quality(np.concatenate(rows), np.concatenate(gold), np.concatenate(best))
@@ -173,6 +173,6 @@ def _log_loss(parts: Sequence[Part], log_factor: float) -> float:
     losses: List[Floats] = []
     for part in parts:
         known = np.flatnonzero(part.gold >= 0)
-        p = posterior_of(part.potentials.scaled(float(np.exp(log_factor)))).nodes[known, part.gold[known]]
+        p = answers_of(part.potentials.scaled(float(np.exp(log_factor)))).nodes[known, part.gold[known]]
         losses.append(-np.log(np.maximum(p, LEAST)))
     return float(np.concatenate(losses).mean())

@@ -3,7 +3,7 @@
     of a token       p(y_t = its label | x);  H(y_t | x);  best score less that of the best labelling with another label
     of a sentence    log p(y* | x);  H(y | x);  score of the best labelling less that of the second best
 
-All are exact, by the recurrences of the decoders (`decoders/posterior/certainty.py`), whatever the objective was; but
+All are exact, by the recurrences of the decoders (`decoders/answers/`), whatever the objective was; but
 only probabilities that are calibrated (`spacy hoseq calibrate`) mean what they say. Entropies and log probabilities are
 in nats. Checked against enumeration in tests/inspection/test_certainty.py.
 """
@@ -65,13 +65,13 @@ def certainties(pipe: Any, docs: Iterable[Doc]) -> Iterator[Certainty]:
 
 def certainties_of(reading: Reading) -> List[Certainty]:
     """Of each Doc of a batch."""
-    posterior, best = reading.posterior, reading.best
+    answers, best = reading.answers, reading.best
     words = np.arange(len(best))
-    p = posterior.nodes[words, best]
+    p = answers.nodes[words, best]
     margins = token_margins(reading.best_with)
     entropies = np.bincount(reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends))
     second = np.minimum.reduceat(margins, reading.ends - reading.lengths) if len(best) else np.zeros(0)
-    log_p = np.minimum(reading.best_scores - posterior.log_z, 0.0)
+    log_p = np.minimum(reading.best_scores - answers.log_z, 0.0)
     sentences = [SentenceCertainty(0, 0, *row) for row in zip(log_p, entropies, second, strict=True)]
     columns = (p, reading.entropies, margins, reading.conditional_entropies)
     return _by_doc(reading, reading.labels, best, columns, sentences)

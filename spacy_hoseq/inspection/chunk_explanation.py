@@ -8,8 +8,7 @@ from spacy.tokens import Span
 from ..arrays import Labels, Mask
 from ..chunks import LETTERS, OUTSIDE, grammar
 from ..components.chunker import HoseqChunker
-from ..decoders.exact import exact_labels
-from ..decoders.posterior import posterior_of
+from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials, path_score
 from ..errors import Errors
 from .alternatives import CHANGES, NEAR, Change, copies
@@ -94,7 +93,7 @@ def _with_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, label: str
     if at + n < len(allowed):
         allowed[at + n] = rules.first  # the chunk ends there
     try:
-        return exact_labels(one.permitting(allowed))
+        return answers_of(one.permitting(allowed)).best
     except ValueError as error:
         raise ValueError(Errors.HS146.format(label=label, known="a chunk that can stand there")) from error
 
@@ -111,7 +110,7 @@ def _without_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, best: L
         else:
             allowed[i] = ~rules.first
         try:
-            candidates.append(exact_labels(one.permitting(allowed)))
+            candidates.append(answers_of(one.permitting(allowed)).best)
         except ValueError:  # nothing else is permitted
             continue
     if not candidates:
@@ -144,12 +143,12 @@ def _changes(
             row[feature.word - words.start] -= feature.weights
     m, rules = len(scores), grammar(pipe.tags, pipe.cfg["representation"])
     places = at + np.arange(m) * len(one.scores)
-    posterior, sizes, goes_on = posterior_of(copies(one, scores)), np.full(m, n), rules.pairs & ~rules.first
-    p = posterior.segments(places, sizes, np.tile(found[at : at + n], m), goes_on)
+    answers, sizes, goes_on = answers_of(copies(one, scores)), np.full(m, n), rules.pairs & ~rules.first
+    p = answers.segments(places, sizes, np.tile(found[at : at + n], m), goes_on)
     p_against = 1.0 - np.minimum(p, 1.0)
     if against is not None:
         of_other = None if against == OUTSIDE else goes_on
-        p_against = posterior.segments(places, sizes, np.tile(others[at : at + n], m), of_other)
+        p_against = answers.segments(places, sizes, np.tile(others[at : at + n], m), of_other)
     with np.errstate(divide="ignore"):
         odds = (np.log(p) - np.log(p_against)).tolist()
     changes = [Change(kind, name, x, odds[0] - x) for (kind, name, _), x in zip(variants, odds[1:], strict=True)]

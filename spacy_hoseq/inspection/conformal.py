@@ -105,7 +105,7 @@ class Conformal:
         limit = self.threshold(alpha)
         for batch in minibatch(docs, BATCH):
             reading = Reading(self._pipe, list(batch))
-            for p in reading.of_tokens(reading.posterior.nodes):
+            for p in reading.of_tokens(reading.answers.nodes):
                 order = np.argsort(-p, axis=1, kind="stable")
                 sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
                 yield [[reading.labels[y] for y in row[:n]] for row, n in zip(order, sizes.tolist(), strict=True)]
@@ -117,7 +117,7 @@ class Conformal:
             reading = Reading(self._pipe, list(batch))
             found: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.docs]
             pipe = self._pipe
-            rows_of = probable_chunks(reading.posterior, pipe.tags, pipe.cfg["representation"], 1 - limit, LONGEST)
+            rows_of = probable_chunks(reading.answers, pipe.tags, pipe.cfg["representation"], 1 - limit, LONGEST)
             for place, size, label, p in rows_of:
                 (doc, first), (_, last) = reading.token(place), reading.token(place + size - 1)
                 found[doc].append((p, (first, last + 1, label)))
@@ -182,7 +182,7 @@ def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind
     reading, gold = Reading(pipe, [eg.predicted for eg in examples]), pipe.gold_ids(examples)
     known = np.flatnonzero(gold >= 0)
     whole = np.array([bool((part >= 0).all()) for part in np.split(gold, reading.ends[:-1])], bool)
-    found: Dict[Kind, Floats] = {"labels": 1 - reading.posterior.nodes[known, gold[known]]}
+    found: Dict[Kind, Floats] = {"labels": 1 - reading.answers.nodes[known, gold[known]]}
     sentences = np.flatnonzero(whole[: len(reading.ends)])
     some = reading.potentials.select(sentences)
     best = path_score(some.potentials, reading.best[some.tokens])

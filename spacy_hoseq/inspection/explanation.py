@@ -21,7 +21,7 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Labels, Mask
 from ..components.structured import StructuredComponent
-from ..decoders.exact import exact_labels
+from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials, matching, path_score
 from ..errors import Errors
 from .alternatives import Change, Turn, changes_at, neighbour_turns, smallest_set
@@ -97,7 +97,7 @@ def explain_word(reading: Reading, token: int, against: Optional[str] = None) ->
     other = _other_label(reading, best, label, against)
     one, words, labels = sentence_at(reading, word)
     others = labels_with(one, word - words.start, other)
-    p = reading.posterior.nodes[word]
+    p = reading.answers.nodes[word]
     fewest, instead = smallest_set(features_at(reading.pipe.model.layers[0], reading, [word]), best, label)
     names = reading.labels
     return Explanation(
@@ -149,7 +149,7 @@ def labels_with(one: Potentials, place: int, label: int) -> Labels:
     mask: Mask = np.ones(one.scores.shape, bool)
     mask[place] = False
     mask[place, label] = True
-    return exact_labels(one.permitting(mask))
+    return answers_of(one.permitting(mask)).best
 
 
 def sentence_at(reading: Reading, word: int) -> Tuple[Potentials, range, Labels]:

@@ -9,10 +9,8 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Labels
 from ..components.structured import StructuredComponent
-from ..decoders.chain import ChainPosterior
-from ..decoders.exact import exact_labels
-from ..decoders.posterior import best_with, conditional_entropies, posterior_of, sequence_entropies
-from ..decoders.problem import Posterior, path_score
+from ..decoders.answers import Answers, answers_of, best_with
+from ..decoders.problem import path_score
 from ..errors import Errors
 from ..features.sequences import WordDocs, on_tokens, sequence_lengths
 from ..words import Words as WithoutSpace
@@ -86,13 +84,13 @@ class Reading(Words):
         self.pipe, self.labels = pipe, pipe.tags
 
     @cached_property
-    def posterior(self) -> Posterior:
-        return posterior_of(self.potentials)
+    def answers(self) -> Answers:
+        return answers_of(self.potentials)
 
     @cached_property
     def best(self) -> Labels:
         """The best labelling (N,): what the component predicts, unless something is set."""
-        return exact_labels(self.potentials)
+        return self.answers.best
 
     @cached_property
     def best_with(self) -> Floats:
@@ -107,25 +105,24 @@ class Reading(Words):
     @cached_property
     def entropies(self) -> Floats:
         """H(y_t | x) of each word in nats (N,)."""
-        p = self.posterior.nodes
-        return np.maximum(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1), 0.0)
+        return self.answers.entropies()
 
     @cached_property
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_1..y_{t-1}, x) of each word in nats (N,); those of a sentence add up to its entropy. Slow where
         there are label patterns."""
-        return conditional_entropies(self.potentials, self.posterior)
+        return self.answers.conditional_entropies()
 
     @cached_property
     def sentence_entropies(self) -> Floats:
         """H(y | x) of each sentence in nats (S,)."""
-        return sequence_entropies(self.potentials, self.posterior)
+        return self.answers.sequence_entropies()
 
     @cached_property
     def shares(self) -> Floats:
         """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a chain; with label
         patterns in the proportions of H(y_t | x)."""
-        if isinstance(self.posterior, ChainPosterior):
+        if self.answers.is_chain:
             return self.conditional_entropies
         sums = np.bincount(self.sentence_of, self.entropies, minlength=len(self.ends))
         factor = self.sentence_entropies / np.where(sums > 0, sums, 1.0)

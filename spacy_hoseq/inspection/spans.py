@@ -17,7 +17,6 @@ from spacy.tokens import Span
 from ..arrays import Floats, Ints, Mask
 from ..chunks import LETTERS, OUTSIDE, grammar
 from ..components.chunker import HoseqChunker
-from ..decoders.chain import ChainPosterior
 from ..decoders.problem import ranges
 from ..errors import Errors
 from .reading import Reading
@@ -68,23 +67,23 @@ def _of_labels(reading: Reading, places: Places) -> Floats:
     """RETURNS (C, 5)."""
     rows = np.full((len(places.first), 5), np.nan)
     labels = reading.best[ranges(places.first, places.sizes)]
-    rows[:, 0] = reading.posterior.segments(places.first, places.sizes, labels)
+    rows[:, 0] = reading.answers.segments(places.first, places.sizes, labels)
     return rows
 
 
 def chunk_probabilities(reading: Reading, places: Places) -> Floats:
     """exact, any_label, overlap, begins, ends of chunks (C, 5)."""
-    posterior, tags, (first, sizes, labels) = reading.posterior, _Tags(reading.pipe), places
+    answers, tags, (first, sizes, labels) = reading.answers, _Tags(reading.pipe), places
     n, types = len(first), reading.pipe.labels
     every, whole = tags.of_chunks(sizes), np.tile(sizes, len(types))
-    p = posterior.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(len(types), n)
+    p = answers.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(len(types), n)
     known = {label: i for i, label in enumerate(types)}
     exact = [p[known[label], i] if label in known else 0.0 for i, label in enumerate(labels)]
-    none = posterior.segments(first, sizes, np.full(int(sizes.sum()), tags.outside))
-    begins = posterior.nodes[first] @ tags.begins
+    none = answers.segments(first, sizes, np.full(int(sizes.sum()), tags.outside))
+    begins = answers.nodes[first] @ tags.begins
     inside = np.flatnonzero(tags.inside)
     one, last = np.ones(n * len(inside), np.intp), np.repeat(first + sizes - 1, len(inside))
-    ends = posterior.segments(last, one, np.tile(inside, n), tags.goes_on).reshape(n, len(inside)).sum(axis=1)
+    ends = answers.segments(last, one, np.tile(inside, n), tags.goes_on).reshape(n, len(inside)).sum(axis=1)
     return np.minimum(np.stack([np.array(exact), p.sum(axis=0), 1.0 - none, begins, ends], axis=1), 1.0)
 
 
@@ -115,7 +114,7 @@ class _Tags:
 def span_entropies(reading: Reading, places: Places, limit: int = MAX_STRINGS) -> Floats:
     """H(y_first..y_last | x) in nats (C,): of a chain H(y_first) + sum of H(y_t | y_{t-1}), else by the probabilities
     of all strings of labels. RAISES ValueError [HS143]."""
-    if isinstance(reading.posterior, ChainPosterior):
+    if reading.answers.is_chain:
         sums = np.concatenate([[0.0], np.cumsum(reading.conditional_entropies)])
         later = sums[places.first + places.sizes] - sums[places.first + 1]
         return np.asarray(reading.entropies[places.first] + np.maximum(later, 0.0))
@@ -136,6 +135,6 @@ def _enumerated_entropy(reading: Reading, first: int, size: int, limit: int) -> 
         raise ValueError(Errors.HS143.format(n=size, n_strings=n_strings, limit=limit))
     strings = np.array(np.unravel_index(np.arange(n_strings), (len(reading.labels),) * size)).T  # (n_strings, size)
     sizes, places = np.full(n_strings, size), np.full(n_strings, first)
-    p = reading.posterior.segments(places, sizes, strings.reshape(-1))
+    p = reading.answers.segments(places, sizes, strings.reshape(-1))
     p = p[p > 0]
     return max(0.0, float(-(p * np.log(p)).sum()))

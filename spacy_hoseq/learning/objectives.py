@@ -18,9 +18,9 @@ from typing import Dict, List, NamedTuple, Optional, Protocol
 import numpy as np
 
 from ..arrays import AnyFloats, Ints, Labels, Mask
+from ..decoders.answers import answers_of
 from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact, exact_labels
-from ..decoders.posterior import posterior_of
+from ..decoders.exact import decode_exact
 from ..decoders.problem import NoPath, Potentials, PotentialsGradient, matching, path_score
 from ..errors import Errors
 
@@ -70,14 +70,14 @@ def log_likelihood(
 
     Sums over all labellings, exactly: `decode` is not used.
     """
-    free, dtype = posterior_of(potentials), potentials.scores.dtype
+    free, dtype = answers_of(potentials), potentials.scores.dtype
     expected = free.expected.with_scores_in(dtype)
     labels = only_labels(gold)
     if labels is not None:
         check_possible(potentials, labels)
         (counts,) = _counts(potentials, labels)
         return Loss(float(free.log_z.sum() - path_score(potentials, labels).sum()), expected - counts)
-    clamped = posterior_of(potentials._replace(allowed=gold))
+    clamped = answers_of(potentials._replace(allowed=gold))
     return Loss(float((free.log_z - clamped.log_z).sum()), expected - clamped.expected.with_scores_in(dtype))
 
 
@@ -96,7 +96,7 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: 
     """
     reference = gold_labels(potentials, gold)
     if decode is decode_exact:
-        guess = exact_labels(augmented)
+        guess = answers_of(augmented).best
     else:
         paths = decode(augmented)
         below = paths.scores < path_score(potentials, reference)  # (S,)
@@ -146,7 +146,7 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     """The gold labelling, or where the mask leaves a choice the best one that it permits. RETURNS (N,) int32."""
     only = only_labels(gold)
     if only is None:
-        return exact_labels(potentials._replace(allowed=gold))
+        return answers_of(potentials._replace(allowed=gold)).best
     check_possible(potentials, only)
     return only
 

@@ -174,7 +174,7 @@ def _hits(of_gold: Items, of_guess: Items) -> str:
 
 def _of_tokens(judgement: Judgement) -> Calibration:
     known = np.flatnonzero(judgement.gold >= 0)
-    nodes, best, gold = judgement.reading.posterior.nodes[known], judgement.reading.best[known], judgement.gold[known]
+    nodes, best, gold = judgement.reading.answers.nodes[known], judgement.reading.best[known], judgement.gold[known]
     values = quality(nodes, gold, best)
     bins = values.reliability
     return Calibration(
@@ -222,7 +222,7 @@ def _uncertain(judgement: Judgement) -> List[Uncertain]:
     if not len(reading.ends):
         return []
     entropies = reading.sentence_entropies
-    p = np.exp(np.minimum(reading.best_scores - reading.posterior.log_z, 0.0))
+    p = np.exp(np.minimum(reading.best_scores - reading.answers.log_z, 0.0))
     rows = []
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
         end, start = int(reading.ends[s]), int(reading.ends[s] - reading.lengths[s])

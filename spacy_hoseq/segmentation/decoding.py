@@ -17,7 +17,7 @@ from spacy.vocab import Vocab
 
 from ..arrays import Ints, Labels, Mask
 from ..chunks import Grammar, grammar
-from ..decoders.exact import exact_labels
+from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials
 from .units import Units
 
@@ -53,7 +53,7 @@ class WordLabels:
             nothing = np.zeros(0, np.intp)
             return [Words(nothing, nothing, np.zeros(0, np.int32)) for _ in docs]
         after_space = np.concatenate([units.after_space for units in texts])
-        labels = exact_labels(self.possible(model.predict(list(docs)), after_space))
+        labels = answers_of(self.possible(model.predict(list(docs)), after_space)).best
         first = np.flatnonzero(self.begins[labels])  # (W,) in the batch
         bounds = np.cumsum([0, *map(len, docs)])
         cuts = np.searchsorted(first, bounds)

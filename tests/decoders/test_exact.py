@@ -12,19 +12,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders import exact as module
+from spacy_hoseq.decoders.answers import pattern_sums
 from spacy_hoseq.decoders.choice import exact_decoder
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.posterior import features
-from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
 from ..cases import Case
 from ..contract import DecoderContract
 from ..oracle import joint_table
 from ..strategies import cases
+from .answers.posteriors import assert_enumerated, posterior_of
 from .higher_order.test_configurations import assert_best
 from .higher_order.test_longest_match import is_feasible
-from .posterior.posteriors import assert_enumerated
 
 DECODERS = ["pruned_checked", "any_sign_checked", "configuration_paths"]
 WALKS = ["chain_posterior", "inclusive_sums", "LongestMatch", "ConfigurationLattice"]
@@ -127,7 +126,7 @@ def called(function, case, module, names):
 def test_each_case_goes_to_its_algorithm(change, decoder, walks):
     case = replace(Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])), **change)
     assert called(decode_exact, case, module, DECODERS) == decoder
-    assert called(posterior_of, case, features, WALKS) == walks
+    assert called(posterior_of, case, pattern_sums, WALKS) == walks
     assert_enumerated(posterior_of(case.potentials()), case)
 
 

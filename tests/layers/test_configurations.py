@@ -9,7 +9,6 @@ import pytest
 import srsly
 
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
 from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
 from spacy_hoseq.layers.weights.shim import weights_of
@@ -19,6 +18,7 @@ from spacy_hoseq.patterns.rules import RulePatterns
 from spacy_hoseq.patterns.same_word import SameWordPairs
 from spacy_hoseq.patterns.sources import PatternSources
 
+from ..decoders.answers.posteriors import posterior_of
 from ..patterns.plain import all_matches, longest_matches
 from .helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
 from .taggers import GOLD, LABELS, L

@@ -13,7 +13,7 @@ from spacy_hoseq.learning.objectives import OBJECTIVES, log_likelihood, max_marg
 
 from .. import oracle
 from ..cases import Case
-from ..decoders.posterior.posteriors import enumerated_arcs
+from ..decoders.answers.posteriors import enumerated_arcs
 from ..strategies import cases_with_edge_scores
 from .gold import KINDS, gold_mask, tables
 

@@ -19,24 +19,24 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...chunks import LETTERS, Chunks, grammar
-from ...decoders.problem import Posterior
+from ...decoders.answers import Answers
 from ...errors import Errors
 
 Chunk = Tuple[int, int, str, float]  # first word, words, type, probability
 
 
 def probable_chunks(
-    posterior: Posterior, tags: Sequence[str], representation: str, least: float, longest: Optional[int] = None
+    answers: Answers, tags: Sequence[str], representation: str, least: float, longest: Optional[int] = None
 ) -> Iterator[Chunk]:
-    """All chunks whose probability is `least` or more, but 0. posterior: over the tags. longest (int): words of a
+    """All chunks whose probability is `least` or more, but 0. answers: over the tags. longest (int): words of a
     chunk."""
     ids: Dict[str, int] = {tag: i for i, tag in enumerate(tags)}
     rules = grammar(tags, representation)
     goes_on = rules.pairs & ~rules.first
     only, start, middle, last = list(LETTERS[representation])
     types = sorted({tag[2:] for tag in tags if tag[1:2] == "-"})
-    ends = np.cumsum(posterior.lengths)
-    ends_at: Ints = np.repeat(ends, posterior.lengths)
+    ends = np.cumsum(answers.lengths)
+    ends_at: Ints = np.repeat(ends, answers.lengths)
     growing = [_Growing(np.arange(len(ends_at)), np.full(len(ends_at), k)) for k in range(len(types))]
     alive = _Growing(*(np.concatenate(parts) for parts in zip(*growing, strict=True))) if types else None
     size = 1
@@ -44,13 +44,13 @@ def probable_chunks(
         letters = [only] if size == 1 else [start, *[middle] * (size - 2), last]
         table = np.array([[ids[f"{letter}-{name}"] for letter in letters] for name in types])
         sizes = np.full(len(alive.first), size)
-        p = posterior.segments(alive.first, sizes, table[alive.kind].reshape(-1), goes_on)
+        p = answers.segments(alive.first, sizes, table[alive.kind].reshape(-1), goes_on)
         for i in np.flatnonzero((p >= least) & (p > 0)).tolist():
             yield int(alive.first[i]), size, types[alive.kind[i]], float(p[i])
         begun = np.array([[ids[f"{letter}-{name}"] for letter in [start, *[middle] * (size - 1)]] for name in types])
         fits = alive.first + size < ends_at[alive.first]
         some = _Growing(alive.first[fits], alive.kind[fits])
-        going = posterior.segments(some.first, np.full(len(some.first), size), begun[some.kind].reshape(-1))
+        going = answers.segments(some.first, np.full(len(some.first), size), begun[some.kind].reshape(-1))
         kept = (going >= least) & (going > 0)
         alive = _Growing(some.first[kept], some.kind[kept])
         size += 1
@@ -91,11 +91,11 @@ def best_chunks(chunks: Sequence[Chunk], n_words: int, threshold: float) -> List
 
 
 def expected_chunks(
-    posterior: Posterior, tags: Sequence[str], representation: str, threshold: float
+    answers: Answers, tags: Sequence[str], representation: str, threshold: float
 ) -> Tuple[Chunks, Floats]:
     """The best set of a batch, and the probability of each of its chunks."""
-    some = list(probable_chunks(posterior, tags, representation, threshold))
-    found = best_chunks(some, int(np.sum(posterior.lengths)), threshold)
+    some = list(probable_chunks(answers, tags, representation, threshold))
+    found = best_chunks(some, int(np.sum(answers.lengths)), threshold)
     first, sizes = (np.array([chunk[i] for chunk in found], np.intp) for i in (0, 1))
     return Chunks(first, first + sizes, [chunk[2] for chunk in found]), np.array([chunk[3] for chunk in found], float)
 

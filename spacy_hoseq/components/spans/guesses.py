@@ -1,14 +1,14 @@
 """Chunks that a chunker has found in a batch, each with its exact probability."""
 
 from itertools import pairwise
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ...arrays import AnyFloats, AnyInts, Floats, Floats32
+from ...arrays import AnyFloats, Floats, Floats32, Mask
 from ...chunks import Chunks, TagTable
-from ...decoders.posterior import Labelling
+from ...decoders.answers import Answers
 from ...features.sequences import on_tokens
 from ...words import on_original
 
@@ -31,25 +31,14 @@ class ScoredChunks(NamedTuple):
     score: float
 
 
-def found_chunks(
-    docs: Sequence[Doc],
-    lengths: AnyInts,
-    found: Labelling,
-    tags: TagTable,
-    *,
-    with_marginals: bool,
-) -> List[FoundChunks]:
-    """The chunks that tags stand for, and the probability that a chunk is there: begins, goes on and ends as it does.
-
-    docs: without white space; chunks lie on the tokens of the originals. lengths (S,): of the sequences in all docs.
-    found: the ids of their tags, well formed, with probabilities.
-    """
-    begins = np.zeros(len(found.labels), bool)
+def chunks_of_best(answers: Answers, continues: Mask, tags: TagTable) -> Tuple[Chunks, Floats]:
+    """The chunks that the best tags stand for, and the probability that each is there: begins, goes on and ends as it
+    does. continues (L, L): pairs of tags of one chunk."""
+    lengths = answers.lengths
+    begins = np.zeros(len(answers.best), bool)
     begins[np.cumsum(lengths) - lengths] = True
-    first, end, types = tags.chunks(found.labels, begins)
-    nodes = found.nodes if with_marginals else None
-    sizes = end - first
-    return chunks_by_doc(docs, Chunks(first, end, types), found.factors(first, sizes).product(sizes), nodes)
+    first, end, types = tags.chunks(answers.best, begins)
+    return Chunks(first, end, types), answers.segments(first, end - first, continues=continues)
 
 
 def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats, nodes: Optional[AnyFloats]) -> List[FoundChunks]:

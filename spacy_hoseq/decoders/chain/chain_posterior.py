@@ -2,7 +2,7 @@
 
     mu_t(y) = p(y_t = y | x)        nu_t(a, b) = p(y_{t-1} = a, y_t = b | x)
 
-A loss of these has gradients d_mu and d_nu; they make up a cost of each labelling, c(y) (`problem/posterior.py`).
+A loss of these has gradients d_mu and d_nu; they make up a cost of each labelling, c(y) (`problem/answers.py`).
 E[f c] is found by forward and backward passes that carry the cost of prefixes and suffixes along, in the order of time
 of forward-backward itself:
 
@@ -124,20 +124,20 @@ class ChainPosterior(Posterior):
             message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))  # (1st tokens: anything)
         return Cells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
 
-    def stops(self, tokens: Ints, labels: AnyInts, goes_on: Mask) -> Floats:
-        """p(not goes_on[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
+    def stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
+        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
         tokens, labels (E,). RETURNS (E,)."""
         last, stop = np.zeros(len(self._e), bool), np.ones(len(tokens))
         last[np.cumsum(self._layout.lengths) - 1] = True
-        leaves = (self._weights.reshape(-1, *goes_on.shape).max(axis=0, initial=0.0) > 0) & ~goes_on
-        here = np.flatnonzero(goes_on.any(axis=1).take(labels) & ~last.take(tokens))
+        leaves = (self._weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0) & ~continues
+        here = np.flatnonzero(continues.any(axis=1).take(labels) & ~last.take(tokens))
         stop[here] = 0.0
         here = here[leaves.any(axis=1).take(labels.take(here))]  # in some representations none can stop
         at, before = self._place.take(tokens.take(here) + 1), labels.take(here)
         if self._weights.ndim == 2:
-            weights = np.where(goes_on, 0.0, self._weights)[before]
+            weights = np.where(continues, 0.0, self._weights)[before]
         else:
-            weights = np.where(goes_on[before], 0.0, self._weights[at, before])
+            weights = np.where(continues[before], 0.0, self._weights[at, before])
         suffixes = (weights * self._e[at] * self._beta[at]).sum(axis=1)
         beta = self._beta[self._place.take(tokens.take(here)), before]
         stop[here] = np.divide(suffixes, beta, out=np.zeros(len(here)), where=beta > 0)
@@ -162,21 +162,21 @@ class ChainPosterior(Posterior):
         weights = self._weight(here, earlier, later)
         return np.asarray(self._alpha[before, earlier] * weights * message * (before >= 0))
 
-    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, goes_on: Optional[Mask]) -> Factors:
+    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
         starts, tokens = np.cumsum(sizes) - sizes, ranges(first, sizes)
         steps, last, stop = self._steps(tokens, labels), starts + sizes - 1, np.ones(len(first))
         steps[starts] = 1.0
-        if goes_on is not None:
-            stop = self.stops(tokens[last], labels[last], goes_on)
+        if continues is not None:
+            stop = self.stops(tokens[last], labels[last], continues)
         return Factors(self._nodes[self._place[first], labels[starts]], steps, stop)
 
-    def along(self, labels: AnyInts, goes_on: Mask) -> Factors:
+    def along(self, labels: AnyInts, continues: Mask) -> Factors:
         """Of one labelling (N,), token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), `stops`."""
         tokens, ends = np.arange(len(labels)), np.cumsum(self._layout.lengths)
         steps = self._steps(tokens, labels)
         steps[ends - self._layout.lengths] = 1.0
         cells = self._place * self._e.shape[1] + labels
-        return Factors(self._nodes.take(cells), steps, self.stops(tokens, labels, goes_on))
+        return Factors(self._nodes.take(cells), steps, self.stops(tokens, labels, continues))
 
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
@@ -193,6 +193,12 @@ class ChainPosterior(Posterior):
         entropies[first:] = (nodes[places] * _log(beta)).sum(axis=1) - of_pairs
         entropies[first:] -= (nodes[first:] * _log(message[first:])).sum(axis=1)
         return self._unpacked(np.maximum(entropies, 0.0))
+
+    def sequence_entropies(self) -> Floats:
+        lengths = self._layout.lengths
+        sequence = np.repeat(np.arange(len(lengths)), lengths)
+        sums = np.bincount(sequence, self.conditional_entropies(), minlength=len(lengths))
+        return np.asarray(sums, np.float64)
 
     def _steps(self, tokens: Ints, labels: AnyInts) -> Floats:
         """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the list; 0 where that is

@@ -10,7 +10,7 @@ Max-marginals. With V_t(u) the best score of a path that ends in u, and W_t(u) t
 
     max of score(x, y) over all y with y_t = a   =   max over the states u of label a of  V_t(u) + W_t(u)
 
-Checked against enumeration in tests/decoders/posterior/test_certainty.py.
+Checked against enumeration in tests/decoders/answers/test_certainty.py.
 """
 
 from typing import List, Optional, Tuple

@@ -1,5 +1,6 @@
 """What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes out."""
 
+from .answers import Answers, Asked, Factors, Posterior, Sums, check_gradient
 from .configurations import MAX_STATES, Configurations, no_configurations
 from .firing import added_up, expand_fired, matching
 from .instances import Instances, make_instances
@@ -16,18 +17,28 @@ from .layout import (
     ranges,
 )
 from .path_score import chain_score, path_score, score_of_checked
-from .posterior import Arcs, Factors, Posterior, Sums, check_gradient
 from .potentials import Potentials, PotentialsGradient, Selection
+from .probable import (
+    Arcs,
+    ProbableLabels,
+    certain_labels,
+    check_threshold,
+    least_reaching,
+    neighbours,
+    probable_labels,
+    reach,
+)
 from .results import KBest, NoPath, Paths
 from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
 from .weights import Weights
 
 __all__ = [
-    "Arcs", "Configurations", "Factors", "Fired", "Instances", "KBest", "Layout", "MAX_STATES", "NoPath", "Paths",
-    "Pattern", "PatternTrie", "Posterior", "Potentials", "PotentialsGradient", "Selection", "Sums", "TUNING",
-    "Tuning", "Weights", "added_up", "chain_score", "check_gradient", "check_lengths", "check_pattern",
-    "check_scores", "check_segments", "expand_fired", "largest", "make_instances", "make_layout", "matching",
-    "no_configurations", "packed_edge_scores", "packed_scores", "parts_of", "path_score", "ranges",
+    "Answers", "Arcs", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "Layout", "MAX_STATES",
+    "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials", "PotentialsGradient", "ProbableLabels",
+    "Selection", "Sums", "TUNING", "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient",
+    "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold", "expand_fired", "largest",
+    "least_reaching", "make_instances", "make_layout", "matching", "neighbours", "no_configurations",
+    "packed_edge_scores", "packed_scores", "parts_of", "path_score", "probable_labels", "ranges", "reach",
     "score_of_checked",
 ]  # fmt: skip

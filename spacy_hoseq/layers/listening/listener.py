@@ -10,8 +10,8 @@ from typing import Any, Callable, List, Optional, Tuple
 from spacy.tokens import Doc
 from thinc.api import Model
 
+from ...decoders.answers import ProbabilityGradient, check_threshold
 from ...decoders.exact import decode_exact
-from ...decoders.posterior import ProbabilityGradient, check_threshold
 from ...errors import Errors
 from ...words import original_of
 from .upstream import Output, Upstream, UpstreamLabels, read_upstream

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from spacy.tokens import Doc
 
 from ...arrays import Floats, Ints, Keys, Lengths, Rows
-from ...decoders.posterior import LabelLattice, NGrams
+from ...decoders.answers import LabelLattice, NGrams
 from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import ExactIndex

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ...arrays import Ints
+from ...decoders.answers import Answers, ProbabilityGradient, ProbableLabels, answers_of, certain_labels
 from ...decoders.choice import Decoder
-from ...decoders.posterior import ProbabilityGradient, ProbableLabels, certain_labels, posterior_of, probable_labels
-from ...decoders.problem import Posterior, Potentials, PotentialsGradient
+from ...decoders.problem import Potentials, PotentialsGradient
 from ...errors import Errors
 from ...features.keys import Keys
 from ...features.label_templates import label_values
@@ -54,22 +54,22 @@ class Upstream:
         self._keys = label_values(labels)
 
     @cached_property
-    def _posterior(self) -> Posterior:
-        return posterior_of(self._potentials)
+    def _answers(self) -> Answers:
+        return answers_of(self._potentials)
 
     def labels(self, output: Output, threshold: float) -> UpstreamLabels:
         """output: the best labels, with probability 1, or all that are probable."""
         lengths = self._potentials.lengths
         if output == "one_best":
             return UpstreamLabels(certain_labels(self._decode(self._potentials).labels, lengths), self._keys, 0.0)
-        return UpstreamLabels(probable_labels(self._posterior, threshold), self._keys, threshold)
+        return UpstreamLabels(self._answers.probable(threshold), self._keys, threshold)
 
     def backprop(self, labels: UpstreamLabels, gradient: ProbabilityGradient) -> None:
         """Back through the marginals into the tagger. gradient: with respect to the probabilities of `labels`."""
         probable, scores = labels.probable, self._potentials.scores
         d_nodes = np.zeros(scores.shape, scores.dtype)
         d_nodes[probable.tokens, probable.labels] = gradient.probabilities
-        self._backprop(self._posterior.backprop(d_nodes, probable.arcs, gradient.pairs))
+        self._backprop(self._answers.backprop(d_nodes, probable.arcs, gradient.pairs))
 
 
 def write_upstream(

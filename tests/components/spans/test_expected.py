@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.components.spans.expected import best_chunks, probable_chunks
-from spacy_hoseq.decoders.posterior import posterior_of
 
+from ...decoders.answers.posteriors import posterior_of
 from ..chunker_helpers import TEXTS, Enumerated, blank, chunker_of, doc_of, on, random_chunker, scores_on
 
 TEXT = "the old dog runs"

@@ -6,14 +6,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
-from spacy_hoseq.decoders.problem.posterior import Arcs
 from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.probable import Arcs
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 from ...cases import Case
 from ...strategies import cases
-from ..posterior.posteriors import (
+from ..answers.posteriors import (
     assert_close,
     enumerated_arcs,
     enumerated_gradient,
@@ -169,9 +169,9 @@ def test_segments_are_the_enumerated_ones(case, seed, restricted):
     """All labellings that have the labels there, and no pair across which the segment goes on, are added up."""
     case = fit(case)
     rng = np.random.default_rng(seed)
-    goes_on = rng.random(case.trans.shape) < 0.4 if restricted else None
-    *segments, expected = random_segments(case, rng, goes_on)
-    assert chain(case).segments(*segments, goes_on) == pytest.approx(expected, abs=1e-12)
+    continues = rng.random(case.trans.shape) < 0.4 if restricted else None
+    *segments, expected = random_segments(case, rng, continues)
+    assert chain(case).segments(*segments, continues) == pytest.approx(expected, abs=1e-12)
 
 
 def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():

@@ -14,7 +14,6 @@ from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.choice import algorithm_1_decoder, any_sign_decoder, max_marginal_decoder
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.kbest import k_best
-from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.sampling import sample
@@ -22,12 +21,13 @@ from spacy_hoseq.decoders.sampling import sample
 from ... import oracle
 from ...cases import Case
 from ...strategies import cases, cases_with_edge_scores
-from ..posterior.posteriors import (
+from ..answers.posteriors import (
     assert_enumerated,
     assert_finite_differences,
     enumerated_arcs,
     every_arc,
     has_path,
+    posterior_of,
     random_arcs,
     random_segments,
 )
@@ -136,9 +136,9 @@ def test_nodes_arcs_and_segments_are_the_enumerated_ones(case, seed, restricted)
     np.testing.assert_allclose(pairs_of(found), every, atol=1e-10)
     some = random_arcs(case, rng)
     np.testing.assert_allclose(found.pairs(some), every[some], atol=1e-10)
-    goes_on = rng.random(case.trans.shape) < 0.4 if restricted else None
-    *segments, expected = random_segments(case, rng, goes_on)
-    np.testing.assert_allclose(found.segments(*segments, goes_on), expected, atol=1e-10)
+    continues = rng.random(case.trans.shape) < 0.4 if restricted else None
+    *segments, expected = random_segments(case, rng, continues)
+    np.testing.assert_allclose(found.segments(*segments, continues), expected, atol=1e-10)
 
 
 @given(case=cases_with_edge_scores(max_tokens=5), seed=st.integers(0, 99))

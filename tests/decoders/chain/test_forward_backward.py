@@ -12,16 +12,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
+from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.chain import forward_backward as module
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
-from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
-from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 from ...cases import Case, is_well_formed
 from ...strategies import cases, random_mask
+from ..answers.posteriors import forward_backward
 
 WALKS = ["scaled", "every_step", "logarithmic", "patterns"]
 NEVER = -np.inf
@@ -33,10 +33,10 @@ def posterior(case, walk=None):
         return forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
     potentials = case.potentials().check()
     if walk == "logarithmic":
-        return FeaturePosterior(potentials)
+        return PatternPosterior(potentials)
     if walk == "patterns":
         trie = PatternTrie([], case.n_labels)
-        return FeaturePosterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
+        return PatternPosterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
     most = 2 * module.SMALL if walk == "every_step" else None  # scores need no shift if they are smaller
     found = chain_posterior(potentials, case.lengths, most=most)
     assert isinstance(found, ChainPosterior)
@@ -100,15 +100,15 @@ def assert_walks(case, wanted):
     """The result is right, and the walk that is wanted found it."""
     found = posterior(case)
     assert_enumerated(found, case)
-    assert isinstance(found, wanted)
+    assert isinstance(found._posterior, wanted)
 
 
 @pytest.mark.parametrize("wanted, trans", [
     (ChainPosterior, [[0, 299.0], [0, 0]]),
-    (FeaturePosterior, [[0, 301.0], [0, 0]]),
+    (PatternPosterior, [[0, 301.0], [0, 0]]),
     (ChainPosterior, [[0, NEVER], [0, 0]]),
     (ChainPosterior, [[0, NEVER], [-299, 0]]),
-    (FeaturePosterior, [[0, NEVER], [-301, 0]]),
+    (PatternPosterior, [[0, NEVER], [-301, 0]]),
 ])  # fmt: skip
 def test_walk_is_chosen_by_the_range(wanted, trans):
     """That of the transitions which are not forbidden."""
@@ -137,7 +137,7 @@ def only_way_on(score):
 
 
 @pytest.mark.parametrize("score, wanted", [
-    (-300.0, ChainPosterior), (-330.0, ChainPosterior), (-600.0, FeaturePosterior), (-800.0, FeaturePosterior),
+    (-300.0, ChainPosterior), (-330.0, ChainPosterior), (-600.0, PatternPosterior), (-800.0, PatternPosterior),
 ])  # fmt: skip
 def test_share_that_vanishes_where_it_is_the_only_way_on(score, wanted):
     case = only_way_on(score)
@@ -153,7 +153,7 @@ def test_share_that_vanishes_in_one_sequence_of_several():
         scores, allowed = rng.normal(size=(10, 3)), np.ones((10, 3), bool)
         own = slice(lengths[:place].sum(), lengths[:place].sum() + 3)
         scores[own], allowed[own] = hard.scores, hard.allowed
-        assert_walks(Case(scores, hard.trans, lengths, allowed=allowed), FeaturePosterior)
+        assert_walks(Case(scores, hard.trans, lengths, allowed=allowed), PatternPosterior)
 
 
 def test_label_that_cannot_be_reached_may_be_0():

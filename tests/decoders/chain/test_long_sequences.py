@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ...cases import Case
+from ..answers.posteriors import forward_backward
 from ..higher_order import test_nonnegative
 from ..pruning import test_pruned as test_pruning
 from . import test_viterbi

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers import Asked, answers_of
 from spacy_hoseq.decoders.chain.pieces import distances, read_parts
-from spacy_hoseq.decoders.posterior.predictions import labels_and_probable
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -133,7 +133,7 @@ def test_sequence_without_a_path(lengths, sequence):
     potentials = Potentials(np.zeros(allowed.shape), weights, np.array(lengths), allowed=allowed)
     assert read_parts(potentials, lambda part: part, tuning=SIZES) is None
     with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {sequence} "):
-        labels_and_probable(potentials, 0.1, tuning=SIZES)
+        answers_of(potentials, Asked(probable=0.1), tuning=SIZES).probable(0.1)
 
 
 def test_transitions_that_differ_by_too_much():

@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
+from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.chain import forward_backward as module
-from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
-from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.weights import Weights
+
+from ..answers.posteriors import forward_backward
 
 NEVER = -np.inf
 
 
 def logarithmic(scores, trans, lengths, allowed):
-    return FeaturePosterior(Potentials(scores, Weights(trans), lengths, allowed=allowed))
+    return PatternPosterior(Potentials(scores, Weights(trans), lengths, allowed=allowed))
 
 
 def assert_right(scores, trans, lengths, allowed=None, way=True):

@@ -13,7 +13,6 @@ from spacy_hoseq.decoders.higher_order.configurations import (
     ConfigurationLattice,
     configuration_paths,
 )
-from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
 from spacy_hoseq.decoders.problem.configurations import Configurations, check_configurations
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import Paths
@@ -22,7 +21,7 @@ from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases, random_configurations
-from ..posterior.posteriors import assert_enumerated, assert_finite_differences
+from ..answers.posteriors import assert_enumerated, assert_finite_differences, posterior_of
 from .test_longest_match import decode as decode_any_sign_of
 from .test_longest_match import is_feasible
 

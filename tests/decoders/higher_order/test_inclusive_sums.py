@@ -11,17 +11,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.higher_order.inclusive_sums import inclusive_sums, keeps_digits
-from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
-from spacy_hoseq.decoders.posterior.posterior_of import forward_backward, posterior_of
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ...cases import Case
 from ...strategies import cases, random_mask
+from ..answers.posteriors import assert_enumerated, assert_finite_differences, forward_backward, has_path, posterior_of
 from ..chain.test_forward_backward import NEVER, only_way_on
-from ..posterior.posteriors import assert_enumerated, assert_finite_differences, has_path
 
 
 def potentials_of(case):
@@ -203,7 +202,7 @@ def test_patterns_of_two_labels_are_transitions(case):
 def test_batch_is_the_singles_in_any_order_and_grouping(case, data, cells):
     order = data.draw(st.permutations(range(len(case.lengths))))
     batch = case.take(order)
-    got = FeaturePosterior(potentials_of(batch), tuning=TUNING._replace(sum_cells=cells))
+    got = PatternPosterior(potentials_of(batch), tuning=TUNING._replace(sum_cells=cells))
     parts = [posterior(case.take([i])) for i in order]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-12)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.higher_order.longest_match import Arcs, decode_any_sign
-from spacy_hoseq.decoders.posterior.features import exclusive
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -17,9 +17,9 @@ from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
+from ..answers.posteriors import assert_enumerated, assert_finite_differences
 from ..chain.test_forward_backward import posterior as chain_posterior
 from ..chain.test_viterbi import decode_viterbi
-from ..posterior.posteriors import assert_enumerated, assert_finite_differences
 from .test_inclusive_sums import potentials_of
 
 

@@ -7,7 +7,7 @@ from spacy_hoseq.decoders.problem.instances import make_instances
 
 from ...cases import Case
 from ...strategies import cases
-from ..posterior.posteriors import sequence_of
+from ..answers.posteriors import sequence_of
 
 
 def written_out(case):

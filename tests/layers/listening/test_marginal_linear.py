@@ -9,7 +9,7 @@ import srsly
 from spacy.strings import get_string_id
 from thinc.api import Model, set_dropout_rate
 
-from spacy_hoseq.decoders.posterior.label_ngrams import AFTER, BEFORE
+from spacy_hoseq.decoders.answers.label_ngrams import AFTER, BEFORE
 from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
@@ -21,7 +21,7 @@ from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
-from ...decoders.posterior.test_label_ngrams import by_the_formula
+from ...decoders.answers.test_label_ngrams import by_the_formula
 from ..helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
 from .test_upstream import LABELS, docs_of, labels_of
 

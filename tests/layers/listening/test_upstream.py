@@ -5,9 +5,9 @@ import pytest
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, DocBin
 
+from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.posterior.label_ngrams import ProbabilityGradient
-from spacy_hoseq.decoders.posterior.sparse_marginals import ProbableLabels, certain_labels
+from spacy_hoseq.decoders.problem.probable import ProbableLabels, certain_labels
 from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.label_templates import label_values
 from spacy_hoseq.layers.listening.upstream import Upstream, UpstreamLabels, read_upstream, write_upstream

@@ -2,11 +2,25 @@
 
 import numpy as np
 
-from spacy_hoseq.decoders.problem.posterior import Arcs
-from spacy_hoseq.decoders.problem.potentials import PotentialsGradient
+from spacy_hoseq.decoders.answers import answers_of
+from spacy_hoseq.decoders.problem.potentials import Potentials, PotentialsGradient
+from spacy_hoseq.decoders.problem.probable import Arcs
+from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
+
+
+def posterior_of(potentials, tuning=TUNING):
+    """What is answered, summed at once."""
+    answers = answers_of(potentials, tuning=tuning)
+    assert answers.log_z.shape == answers.lengths.shape
+    return answers
+
+
+def forward_backward(scores, trans, lengths, allowed=None):
+    """The same of a chain as plain arrays."""
+    return posterior_of(Potentials(scores, Weights(trans), lengths, allowed=allowed))
 
 
 def assert_enumerated(posterior, case, tolerance=1e-9):
@@ -118,7 +132,7 @@ def enumerated_arcs(case):
     return found
 
 
-def random_segments(case, rng, goes_on, n=3):
+def random_segments(case, rng, continues, n=3):
     """Segments of each sequence: of one token, of all tokens, others. RETURNS first, sizes, labels, and the summed
     probability of the labellings that have the labels there, and no pair across which the segment goes on."""
     first, sizes, labels, expected = [], [], [], []
@@ -130,8 +144,8 @@ def random_segments(case, rng, goes_on, n=3):
                 continue
             string = rng.integers(0, case.n_labels, j - i)
             found = (labellings[:, i:j] == string).all(axis=1)
-            if goes_on is not None and j < length:
-                found &= ~goes_on[labellings[:, j - 1], labellings[:, j]]
+            if continues is not None and j < length:
+                found &= ~continues[labellings[:, j - 1], labellings[:, j]]
             expected.append(p[found].sum())
             first, sizes, labels = [*first, start + i], [*sizes, j - i], [*labels, *string]
     return *(np.array(values, np.int64) for values in (first, sizes, labels)), np.array(expected)

@@ -4,14 +4,15 @@ A string of labels that ends at a token is a pattern that fires there with weigh
 count is its probability. Where configurations fire, it is a configuration of weight 0 whose sets are single labels. So
 pairs of labels, and whole segments, need no algorithm of their own; and a cost of pairs is the weight of such patterns.
 
-Checked against enumeration and finite differences in tests/decoders/posterior/test_feature_posterior.py.
+Checked against enumeration and finite differences in tests/decoders/answers/test_pattern_posterior.py.
 """
 
-from typing import Optional, Tuple
+from typing import Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
+from ..higher_order import ConfigurationLattice, Lattice, LongestMatch, lattice_entropies
 from ..problem import (
     TUNING,
     Arcs,
@@ -23,12 +24,20 @@ from ..problem import (
     Tuning,
     Weights,
     check_gradient,
+    make_layout,
 )
-from .features import feature_sums, spanned_sequences
-from .strings import Strings, with_configurations, with_patterns
+from .label_strings import Strings, with_configurations, with_patterns
+from .pattern_sums import feature_sums, spanned_sequences
 
 
-class FeaturePosterior(Posterior):
+class Walked(NamedTuple):
+    """A lattice of some sequences. tokens: of the batch, at each packed place."""
+
+    lattice: Lattice
+    tokens: Ints
+
+
+class PatternPosterior(Posterior):
     """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of their own.
 
     potentials: checked. RAISES ValueError [HS023]; as `feature_sums`.
@@ -65,14 +74,30 @@ class FeaturePosterior(Posterior):
         p[follows] = self._probabilities(strings)
         return p
 
-    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, goes_on: Optional[Mask]) -> Factors:
+    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
         """All of a segment in one factor, and p(stop) = 1 - sum of p(segment and one more label) / p(segment)."""
         strings, p_stop = Strings(first.astype(np.intp), sizes.astype(np.intp), labels), np.ones(len(first))
-        longer, which = self._continued(strings, goes_on)
+        longer, which = self._continued(strings, continues)
         p = self._probabilities(strings.joined(longer))
         whole, further = p[: len(first)], np.bincount(which, p[len(first) :], minlength=len(first))
         np.divide(whole - further, whole, out=p_stop, where=whole > 0)
         return Factors(whole, np.ones(len(labels)), np.maximum(p_stop, 0.0))
+
+    def conditional_entropies(self) -> Floats:
+        """Time O(U L) a token, for U nodes of the trie. RAISES ValueError [HS038, HS097]."""
+        entropies = np.zeros(len(self._potentials.scores))
+        for lattice, tokens in lattices_of(self._potentials, self._tuning):
+            entropies[tokens] = np.concatenate(lattice_entropies(lattice))
+        return entropies
+
+    def sequence_entropies(self) -> Floats:
+        """From -log p(y | x) = log Z - score(x, y) and the expected counts of all features, sequence by sequence: in a
+        small part of the time of `conditional_entropies`. RAISES ValueError [HS038, HS097]."""
+        entropies = np.zeros(len(self._potentials.lengths))
+        for i, part in enumerate(self._potentials.one_by_one()):
+            log_z, counts = feature_sums(part.potentials, None, self._tuning)
+            entropies[i] = log_z[0] - _expected_score(part.potentials, counts)
+        return np.maximum(entropies, 0.0)
 
     def backprop(
         self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
@@ -103,14 +128,14 @@ class FeaturePosterior(Posterior):
         lengths = self._potentials.lengths
         return ~np.isin(arcs.tokens, np.cumsum(lengths) - lengths)
 
-    def _continued(self, strings: Strings, goes_on: Optional[Mask]) -> Tuple[Strings, Ints]:
+    def _continued(self, strings: Strings, continues: Optional[Mask]) -> Tuple[Strings, Ints]:
         """Strings with each label with which they go on, and which they are."""
         nothing = np.zeros(0, np.intp)
-        if goes_on is None or not len(strings.first):
+        if continues is None or not len(strings.first):
             return Strings(nothing, nothing, nothing), nothing
         end, ends = strings.first + strings.sizes, np.cumsum(self._potentials.lengths)
         last = strings.labels[np.cumsum(strings.sizes) - 1]
-        which, more = np.nonzero(goes_on[last] & ~np.isin(end, ends)[:, None])
+        which, more = np.nonzero(continues[last] & ~np.isin(end, ends)[:, None])
         some = strings.chosen(which)
         labels = np.insert(some.labels, np.cumsum(some.sizes), more)
         return Strings(some.first, some.sizes + 1, labels), which
@@ -153,3 +178,29 @@ def _costs(potentials: Potentials, d_nodes: AnyFloats, of_last_fired: Floats) ->
         configurations = configurations._replace(weights=np.zeros(len(configurations.first)))
     nothing = Weights(np.zeros(weights.trans.shape), weights.trie, np.zeros(len(weights.trie)))
     return Potentials(d_nodes, nothing, potentials.lengths, fired, configurations)
+
+
+def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float:
+    """E[score(x, y)]."""
+    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    terms = [(counts.scores, potentials.scores), (counts.trans, weights.trans)]
+    terms += [(counts.node_weights, weights.node_weights)] if weights.has_patterns else []
+    terms += [(counts.fired_weights, fired.weights)] if fired is not None else []
+    terms += [(counts.configuration_weights, configurations.weights)] if configurations is not None else []
+    return float(sum((n[n != 0] * x[n != 0].astype(np.float64)).sum() for n, x in terms))  # not of forbidden pairs
+
+
+def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Walked]:
+    """Over exclusive states: part by part where no configurations fire, and each sequence in which some do."""
+    spanned = spanned_sequences(potentials)
+    rest = np.setdiff1d(np.arange(len(potentials.lengths)), spanned, assume_unique=True)
+    if len(rest):
+        some, trie = potentials.select(rest), potentials.weights.trie
+        whole = some.potentials._replace(configurations=None)
+        columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
+        for part in whole.parts(columns, max(1, tuning.sum_cells // len(trie))):
+            layout = make_layout(part.potentials.lengths, len(part.tokens))
+            yield Walked(LongestMatch(part.potentials, layout), some.tokens[part.tokens[layout.tokens]])
+    for sequence in spanned.tolist():
+        one = potentials.select(np.array([sequence]))
+        yield Walked(ConfigurationLattice(one.potentials), one.tokens)

@@ -7,13 +7,21 @@ A pair is never more probable than either of its labels, so all pairs above the 
 trained tagger there is little more than one entry a token, and everything that is made of marginals costs as little.
 """
 
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 import numpy as np
 
-from ...arrays import AnyInts, Floats, Ints, Mask
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from ..problem import Arcs, Posterior, ranges
+from .layout import ranges
+
+
+class Arcs(NamedTuple):
+    """Pairs of labels at neighbouring tokens. tokens (A,): of the later label. earlier, later (A,): the labels."""
+
+    tokens: Ints
+    earlier: Ints
+    later: Ints
 
 
 class ProbableLabels(NamedTuple):
@@ -33,13 +41,14 @@ class ProbableLabels(NamedTuple):
         return Arcs(self.tokens[self.later], self.labels[self.earlier], self.labels[self.later])
 
 
-def probable_labels(posterior: Posterior, threshold: float) -> ProbableLabels:
-    """Entries and pairs of a batch. threshold (float): 0 = all that are not impossible. RAISES as `check_threshold`."""
-    check_threshold(threshold)
-    nodes = posterior.nodes
+def probable_labels(
+    nodes: Floats, lengths: AnyInts, pairs_of: Callable[[Arcs], Floats], threshold: float
+) -> ProbableLabels:
+    """Entries and pairs of a batch. nodes (N, L): marginals, and `pairs_of` those of pairs. threshold (float): 0 = all
+    that are not impossible."""
     tokens, labels = np.nonzero(reach(nodes, threshold))
-    earlier, later = neighbours(tokens, posterior.lengths)
-    pairs = posterior.pairs(Arcs(tokens[later], labels[earlier], labels[later]))
+    earlier, later = neighbours(tokens, lengths)
+    pairs = pairs_of(Arcs(tokens[later], labels[earlier], labels[later]))
     kept = reach(pairs, threshold)
     return ProbableLabels(tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
 
@@ -61,7 +70,7 @@ def check_threshold(threshold: float) -> None:
         )
 
 
-def reach(probabilities: Floats, threshold: float) -> Mask:
+def reach(probabilities: AnyFloats, threshold: float) -> Mask:
     """Compared in single precision, in which they are kept on Docs."""
     reached = probabilities.astype(np.float32) >= np.float32(threshold)
     return np.asarray(reached if threshold else reached & (probabilities > 0), bool)

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
-from spacy_hoseq.decoders.posterior.sparse_marginals import certain_labels, check_threshold, probable_labels
+from spacy_hoseq.decoders.problem.probable import certain_labels, check_threshold
 
 from ... import oracle
 from ...cases import Case
 from ...strategies import cases
-from .posteriors import enumerated_arcs, has_path
+from ..answers.posteriors import enumerated_arcs, has_path, posterior_of
 
 THRESHOLDS = [0.0, 0.01, 0.3, 0.9]
 
@@ -38,7 +37,7 @@ def as_tables(found):
 
 
 def assert_enumerated(case, threshold):
-    found = probable_labels(posterior_of(case.potentials()), threshold)
+    found = posterior_of(case.potentials()).probable(threshold)
     for got, expected in zip(as_tables(found), enumerated(case, threshold), strict=True):
         assert got.keys() == expected.keys()
         assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=1e-9)
@@ -67,7 +66,7 @@ def test_order_and_sequences(case, threshold):
     """Entries by token, then by label; pairs by their later entry, then by the earlier one; none across sequences."""
     case = case.doubles().without_patterns()
     assume(has_path(case))
-    found = probable_labels(posterior_of(case.potentials()), threshold)
+    found = posterior_of(case.potentials()).probable(threshold)
     entries = list(zip(found.tokens.tolist(), found.labels.tolist(), strict=True))
     pairs = list(zip(found.later.tolist(), found.earlier.tolist(), strict=True))
     assert entries == sorted(entries) and pairs == sorted(pairs)
@@ -78,14 +77,14 @@ def test_order_and_sequences(case, threshold):
 def test_by_hand():
     """Two tokens, 0 and 1 equally probable, always the same at both."""
     scores, trans = np.zeros((3, 2)), np.array([[0.0, -np.inf], [-np.inf, 0.0]])
-    posterior = posterior_of(Case(scores, trans, np.array([2, 1])).potentials())
-    found = probable_labels(posterior, 0.4)
+    answers = posterior_of(Case(scores, trans, np.array([2, 1])).potentials())
+    found = answers.probable(0.4)
     assert found.tokens.tolist() == [0, 0, 1, 1, 2, 2] and found.labels.tolist() == [0, 1] * 3
     assert found.earlier.tolist() == [0, 1] and found.later.tolist() == [2, 3]
     assert found.probabilities == pytest.approx(0.5) and found.pairs == pytest.approx(0.5)
-    nothing = probable_labels(posterior, 0.6)
+    nothing = answers.probable(0.6)
     assert [len(part) for part in nothing] == [0] * 6
-    exactly = probable_labels(posterior, 0.5)
+    exactly = answers.probable(0.5)
     assert len(exactly.tokens) == 6, "at the threshold is probable"
 
 
@@ -93,7 +92,7 @@ def test_by_hand():
 def test_sequences_of_one_token_have_no_pairs(threshold):
     scores = np.random.default_rng(0).normal(size=(4, 3))
     case = Case(scores, np.zeros((3, 3)), np.ones(4, int))
-    found = probable_labels(posterior_of(case.potentials()), threshold)
+    found = posterior_of(case.potentials()).probable(threshold)
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     assert list(zip(found.tokens.tolist(), found.labels.tolist(), strict=True)) == list(
         map(tuple, np.argwhere(p >= threshold).tolist())
@@ -104,7 +103,7 @@ def test_sequences_of_one_token_have_no_pairs(threshold):
 
 def test_no_tokens():
     nothing = np.zeros(0, int)
-    found = probable_labels(posterior_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()), 0.0)
+    found = posterior_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()).probable(0.0)
     assert [len(part) for part in found] == [0] * 6
     assert [len(part) for part in certain_labels(np.zeros(0, np.int32), nothing)] == [0] * 6
 
@@ -131,8 +130,8 @@ def test_certain_labels_are_the_marginals_of_one_labelling(lengths, seed):
 
 @pytest.mark.parametrize("threshold", [-0.1, -1e-300, 1.0, 1.5, float("nan"), float("inf")])
 def test_impossible_threshold(threshold):
-    posterior = posterior_of(Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1])).potentials())
-    for call in (check_threshold, lambda value: probable_labels(posterior, value)):
+    answers = posterior_of(Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1])).potentials())
+    for call in (check_threshold, answers.probable):
         with pytest.raises(ValueError, match=r"\[HS027\] Wrong threshold .*0 to below 1"):
             call(threshold)
 

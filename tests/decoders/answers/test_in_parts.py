@@ -7,15 +7,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.posterior.predictions import labels_and_probable, labels_and_segments
-from spacy_hoseq.decoders.posterior.short import short_posterior
+from spacy_hoseq.decoders.answers import Asked, answers_of
+from spacy_hoseq.decoders.answers.short import ShortAnswers
+from spacy_hoseq.decoders.problem.layout import ranges
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
 from ...cases import Case
 from ...strategies import cases, cases_with_edge_scores
+from ..problem.test_probable import as_tables, enumerated
 from .posteriors import distributions, has_path
-from .test_sparse_marginals import as_tables, enumerated
 
 PARTS = st.sampled_from([1, 3, 1000])
 
@@ -38,21 +39,30 @@ def assert_best(case, labels):
         assert oracle.score_of(single, own[None])[0] == pytest.approx(oracle.joint_table(single).best)
 
 
+def with_probable(case, threshold, tuning=TUNING):
+    return answers_of(case.potentials(), Asked(probable=threshold), tuning=tuning)
+
+
+def is_short(case, tuning):
+    return isinstance(with_probable(case, 0.01, tuning), ShortAnswers)
+
+
 def assert_probable(case, threshold, tolerance=1e-9, tuning=TUNING):
     every = enumerated(case, threshold)
-    of_both = [labels_and_probable(case.potentials(), threshold, tuning=way) for way in both_ways(tuning)]
-    for labels, probable in of_both:
-        assert_best(case, labels)
+    of_both = [with_probable(case, threshold, way) for way in both_ways(tuning)]
+    for answers in of_both:
+        assert_best(case, answers.best)
+        probable = answers.probable(threshold)
         for got, expected in zip(as_tables(probable), every, strict=True):
             assert got.keys() == expected.keys()
             assert list(got.values()) == pytest.approx([expected[place] for place in got], abs=tolerance)
-    assert of_both[0][0].tolist() == of_both[1][0].tolist()
+    assert of_both[0].best.tolist() == of_both[1].best.tolist()
 
 
 def assert_segments(case, seed, tolerance=1e-9, tuning=TUNING):
     """Of both ways. RETURNS the first."""
     found, of_batch = (_checked_segments(case, seed, tolerance, way) for way in both_ways(tuning))
-    assert found.labels.tolist() == of_batch.labels.tolist()
+    assert found.best.tolist() == of_batch.best.tolist()
     assert found.nodes == pytest.approx(of_batch.nodes, abs=max(1e-7, tolerance))
     return found
 
@@ -60,22 +70,25 @@ def assert_segments(case, seed, tolerance=1e-9, tuning=TUNING):
 def _checked_segments(case, seed, tolerance, tuning):
     """Segments of each sequence: of the labellings that have the labels there, and no pair across which it goes on."""
     rng = np.random.default_rng(seed)
-    goes_on = rng.random(case.trans.shape) < 0.4
-    found = labels_and_segments(case.potentials(), goes_on, with_nodes=True, tuning=tuning)
-    assert_best(case, found.labels)
+    continues = rng.random(case.trans.shape) < 0.4
+    found = answers_of(case.potentials(), Asked(nodes=True, continues=continues), tuning=tuning)
+    assert_best(case, found.best)
     nodes = np.concatenate([oracle.joint_table(single).marginals for single in case.singles()])
     assert found.nodes == pytest.approx(nodes, abs=1e-6)
     first, sizes, expected = [], [], []
     for start, labellings, p in distributions(case):
         length = labellings.shape[1]
-        own = found.labels[start : start + length]
+        own = found.best[start : start + length]
         for i, j in itertools.combinations(range(length + 1), 2):
             same = (labellings[:, i:j] == own[i:j]).all(axis=1)
             if j < length:
-                same &= ~goes_on[labellings[:, j - 1], labellings[:, j]]
-            if j == length or not goes_on[own[j - 1], own[j]]:
+                same &= ~continues[labellings[:, j - 1], labellings[:, j]]
+            if j == length or not continues[own[j - 1], own[j]]:
                 first, sizes, expected = [*first, start + i], [*sizes, j - i], [*expected, p[same].sum()]
-    assert found.segments(np.array(first), np.array(sizes)) == pytest.approx(expected, abs=tolerance)
+    first, sizes = np.array(first), np.array(sizes)
+    assert found.segments(first, sizes, continues=continues) == pytest.approx(expected, abs=tolerance)
+    labels = found.best[ranges(first, sizes)]
+    assert found.segments(first, sizes, labels, continues) == pytest.approx(expected, abs=tolerance)
     return found
 
 
@@ -110,7 +123,7 @@ def test_many_labels_of_which_some_are_likely(case, labels, seed):
     case = fit(case)
     assert_segments(case, seed, tuning=TUNING._replace(short_likely=labels - 1))
     tuning = TUNING._replace(short_labels=labels)
-    assert (short_posterior(case.potentials(), tuning) is None) == (len(case.trans) > labels)
+    assert not (is_short(case, tuning) and len(case.trans) > labels)
     assert_segments(case, seed, tuning=tuning)
 
 
@@ -121,10 +134,10 @@ def test_sums_of_a_text_whose_steps_change_them_much(permitted):
     trans = rng.uniform(-20, 20, (4, 4))
     trans[1, 2] = 0.0 if permitted else -np.inf
     case = Case(rng.normal(size=(90, 4)) * 30, trans, np.array([50, 30, 10]))
-    assert (short_posterior(case.potentials(), TUNING) is not None) == permitted
-    found, of_batch = (labels_and_probable(case.potentials(), 0.01, tuning=way) for way in both_ways(TUNING))
-    assert found[0].tolist() == of_batch[0].tolist()
-    for column, expected in zip(found[1], of_batch[1], strict=True):
+    assert is_short(case, TUNING) == permitted
+    found, of_batch = (with_probable(case, 0.01, way) for way in both_ways(TUNING))
+    assert found.best.tolist() == of_batch.best.tolist()
+    for column, expected in zip(found.probable(0.01), of_batch.probable(0.01), strict=True):
         assert column == pytest.approx(expected, abs=1e-12)
 
 
@@ -161,20 +174,22 @@ def test_wide_transitions_are_summed_on_logarithms(seed):
 
 def test_no_tokens():
     case = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64))
-    labels, probable = labels_and_probable(case.potentials(), 0.1)
-    assert not len(labels) and not len(probable.tokens) and not len(probable.pairs)
-    found = labels_and_segments(case.potentials(), np.zeros((2, 2), bool))
-    assert not len(found.labels) and not len(found.segments(np.zeros(0, int), np.zeros(0, int)))
+    answers = with_probable(case, 0.1)
+    probable = answers.probable(0.1)
+    assert not len(answers.best) and not len(probable.tokens) and not len(probable.pairs)
+    found = answers_of(case.potentials(), Asked(continues=np.zeros((2, 2), bool)))
+    assert not len(found.best) and not len(found.segments(np.zeros(0, int), np.zeros(0, int)))
 
 
 @pytest.mark.parametrize("first, size", [(0, 0), (1, 2), (4, 2), (5, 1), (-1, 1)])
 def test_segments_lie_within_one_sequence(first, size):
     case = Case(np.zeros((5, 3)), np.zeros((3, 3)), np.array([2, 3]))
-    found = labels_and_segments(case.potentials(), np.zeros((3, 3), bool))
+    continues = np.zeros((3, 3), bool)
+    found = answers_of(case.potentials(), Asked(continues=continues))
     with pytest.raises(ValueError, match=r"\[HS098\]"):
-        found.segments(np.array([first]), np.array([size]))
+        found.segments(np.array([first]), np.array([size]), continues=continues)
 
 
 def test_threshold_that_is_none():
     with pytest.raises(ValueError, match=r"\[HS027\]"):
-        labels_and_probable(Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1])).potentials(), 1.0)
+        with_probable(Case(np.zeros((1, 2)), np.zeros((2, 2)), np.array([1])), 1.0)

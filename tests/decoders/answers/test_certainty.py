@@ -5,14 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders import (
-    NoPath,
-    best_with,
-    conditional_entropies,
-    event_probabilities,
-    posterior_of,
-    sequence_entropies,
-)
+from spacy_hoseq.decoders import NoPath, answers_of, best_with, event_probabilities
 from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ... import oracle
@@ -46,12 +39,13 @@ def prefix_entropies(table):
 def test_entropies_are_the_enumerated_ones(kind, data):
     case = drawn(data, kind)
     potentials = case.potentials()
-    h = conditional_entropies(potentials, posterior_of(potentials), tuning=Tuning(arc_cells=60))
+    answers = answers_of(potentials, tuning=Tuning(arc_cells=60))
+    h = answers.conditional_entropies()
     expected = np.concatenate([prefix_entropies(oracle.joint_table(single)) for single in case.singles()])
     assert h == pytest.approx(expected, abs=1e-7)
     assert (h >= 0).all()
     whole = [prefix_entropies(oracle.joint_table(single)).sum() for single in case.singles()]
-    assert sequence_entropies(potentials, posterior_of(potentials)) == pytest.approx(whole, abs=1e-7)
+    assert answers.sequence_entropies() == pytest.approx(whole, abs=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,7 +71,7 @@ def test_probability_of_an_event_is_the_enumerated_one(kind, data, seed):
     sequences = rng.integers(0, len(case.lengths), 5)
     permitted = [rng.random((case.lengths[i], case.n_labels)) < 0.7 for i in sequences]
     potentials = case.potentials()
-    p = event_probabilities(potentials, posterior_of(potentials), sequences, np.concatenate(permitted))
+    p = event_probabilities(potentials, answers_of(potentials).log_z, sequences, np.concatenate(permitted))
     for i, mask, found in zip(sequences, permitted, p, strict=True):
         table = oracle.joint_table(case.singles()[i])
         inside = mask[np.arange(len(mask)), table.labellings].all(axis=1)
@@ -88,17 +82,17 @@ def test_worked_out_by_hand():
     """Two tokens, two labels, all scores 0, but the pair (0, 0) has the factor 2: probabilities 2, 1, 1, 1 of 5."""
     trans = np.array([[np.log(2.0), 0.0], [0.0, 0.0]])
     potentials = Case(np.zeros((2, 2)), trans, np.array([2])).potentials()
-    posterior = posterior_of(potentials)
-    h = conditional_entropies(potentials, posterior)
+    answers = answers_of(potentials)
+    h = answers.conditional_entropies()
     assert h.sum() == pytest.approx(entropy([0.4, 0.2, 0.2, 0.2])) and h[0] == pytest.approx(entropy([0.6, 0.4]))
     assert best_with(potentials).tolist() == [[np.log(2.0), 0.0], [np.log(2.0), 0.0]]
     both = np.array([[True, True], [True, False]])
-    assert event_probabilities(potentials, posterior, np.array([0]), both).tolist() == pytest.approx([0.6])
+    assert event_probabilities(potentials, answers.log_z, np.array([0]), both).tolist() == pytest.approx([0.6])
 
 
 def test_no_labels_are_in_doubt_without_alternatives():
     potentials = Case(np.ones((3, 1)), np.ones((1, 1)), np.array([2, 1])).potentials()
-    assert conditional_entropies(potentials, posterior_of(potentials)).tolist() == [0, 0, 0]
+    assert answers_of(potentials).conditional_entropies().tolist() == [0, 0, 0]
     assert best_with(potentials).tolist() == [[3], [3], [1]]
 
 
@@ -111,7 +105,7 @@ def test_sequence_without_a_path_is_named():
 
 def test_empty_batch():
     potentials = Case(np.zeros((0, 2)), np.zeros((2, 2)), np.zeros(0, np.int64)).potentials()
-    posterior = posterior_of(potentials)
-    assert conditional_entropies(potentials, posterior).shape == sequence_entropies(potentials, posterior).shape == (0,)
+    answers = answers_of(potentials)
+    assert answers.conditional_entropies().shape == answers.sequence_entropies().shape == (0,)
     assert best_with(potentials).shape == (0, 2)
-    assert event_probabilities(potentials, posterior, np.zeros(0, np.intp), np.zeros((0, 2), bool)).shape == (0,)
+    assert event_probabilities(potentials, answers.log_z, np.zeros(0, np.intp), np.zeros((0, 2), bool)).shape == (0,)

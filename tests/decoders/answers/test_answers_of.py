@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers import Asked, answers_of
+from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
+from spacy_hoseq.decoders.answers.sums import checked_posterior
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior
-from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
-from spacy_hoseq.decoders.posterior.posterior_of import posterior_of
-from spacy_hoseq.decoders.posterior.predictions import labels_and_probable, labels_and_segments
-from spacy_hoseq.decoders.problem.tuning import Tuning
+from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -23,6 +23,7 @@ from .posteriors import (
     enumerated_arcs,
     enumerated_gradient,
     has_path,
+    posterior_of,
     random_arcs,
     random_segments,
 )
@@ -54,9 +55,9 @@ def assert_all(case, seed, tolerance=1e-9):
     assert_enumerated(posterior, case, tolerance)
     arcs = random_arcs(case, rng)
     assert_close([posterior.pairs(arcs)], [enumerated_arcs(case)[arcs]], tolerance)
-    for goes_on in (None, rng.random(case.trans.shape) < 0.4):
-        *segments, expected = random_segments(case, rng, goes_on)
-        assert_close([posterior.segments(*segments, goes_on)], [expected], tolerance)
+    for continues in (None, rng.random(case.trans.shape) < 0.4):
+        *segments, expected = random_segments(case, rng, continues)
+        assert_close([posterior.segments(*segments, continues)], [expected], tolerance)
     d_nodes, d_arcs = rng.normal(size=case.scores.shape), rng.normal(size=len(arcs.tokens))
     for costs in ([d_nodes], [d_nodes, arcs, d_arcs]):
         got, expected = posterior.backprop(*costs), enumerated_gradient(case, *costs)
@@ -80,15 +81,17 @@ def test_everything_is_the_enumerated(kind, data, seed):
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_everything_is_the_enumerated_where_scores_are_far_apart(kind, data, seed):
     case = far_apart(draw(data, kind, min_labels=2))
-    assert isinstance(assert_all(case, seed, 1e-8), FeaturePosterior)
+    assert isinstance(assert_all(case, seed, 1e-8)._posterior, PatternPosterior)
 
 
 @given(case=cases_with_edge_scores(), seed=st.integers(0, 99), far=st.booleans())
 def test_everything_is_the_enumerated_with_edge_scores(case, seed, far):
     case = case.doubles()
     assume(has_path(case) and case.n_labels > 1)
-    posterior = assert_all(far_apart(case) if far else case, seed, 1e-8)
-    assert isinstance(posterior, FeaturePosterior if far else ChainPosterior) or not far
+    posterior_case = far_apart(case) if far else case
+    assert_all(posterior_case, seed, 1e-8)
+    summed = checked_posterior(posterior_case.potentials(), TUNING)
+    assert isinstance(summed, PatternPosterior if far else ChainPosterior) or not far
 
 
 SCALES = [1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e17]
@@ -142,24 +145,26 @@ def test_rows_of_scores_of_any_size(kind, scale):
     known = 0
     for seed in range(20):
         case = large_case(kind, scale, seed, tied=seed % 2 == 1)
-        goes_on = np.zeros((3, 3), bool)
+        continues = np.zeros((3, 3), bool)
         try:
             posterior = posterior_of(case.potentials())
-            labelling = labels_and_segments(case.potentials(), goes_on, with_nodes=True)
-            labels, probable = labels_and_probable(case.potentials(), 0.0)
+            labelling = answers_of(case.potentials(), Asked(nodes=True, continues=continues))
+            with_nodes = labelling.nodes
+            answers = answers_of(case.potentials(), Asked(probable=0.0))
+            labels, probable = answers.best, answers.probable(0.0)
         except ValueError as error:
             assert "HS097" in str(error) and seed % 2 and scale > 1e6
             continue
         known += 1
         expected = exact_marginals(case)
         sums = np.bincount(probable.tokens, probable.probabilities, minlength=7)
-        for rows in (posterior.nodes.sum(axis=1), labelling.nodes.sum(axis=1), sums):
+        for rows in (posterior.nodes.sum(axis=1), with_nodes.sum(axis=1), sums):
             np.testing.assert_allclose(rows, 1, atol=1e-6)
         np.testing.assert_allclose(posterior.nodes, expected, atol=2e-6)
-        np.testing.assert_allclose(labelling.nodes, expected, atol=2e-6)
+        np.testing.assert_allclose(with_nodes, expected, atol=2e-6)
         np.testing.assert_allclose(posterior.expected.trans.sum(), 5, atol=1e-5)
         np.testing.assert_allclose(posterior.backprop(np.ones((7, 3))).scores, 0, atol=1e-6)
-        assert labels.tolist() == labelling.labels.tolist()
+        assert labels.tolist() == labelling.best.tolist()
     assert known >= 10
 
 
@@ -174,8 +179,9 @@ def test_rows_of_long_sequences(scale, forbidden):
         trans[0, 2] = -np.inf
     case, tuning = Case(scores, trans, np.array([290, 10])), Tuning(long_tokens=100, piece_tokens=20, warm_up=10)
     np.testing.assert_allclose(posterior_of(case.potentials(), tuning=tuning).nodes.sum(axis=1), 1, atol=1e-6)
-    labelling = labels_and_segments(case.potentials(), np.zeros((3, 3), bool), with_nodes=True, tuning=tuning)
-    _, probable = labels_and_probable(case.potentials(), 0.0, tuning=tuning)
+    asked = Asked(nodes=True, continues=np.zeros((3, 3), bool))
+    labelling = answers_of(case.potentials(), asked, tuning=tuning)
+    probable = answers_of(case.potentials(), Asked(probable=0.0), tuning=tuning).probable(0.0)
     for rows in (labelling.nodes.sum(axis=1), np.bincount(probable.tokens, probable.probabilities)):
         np.testing.assert_allclose(rows, 1, atol=1e-6)
 

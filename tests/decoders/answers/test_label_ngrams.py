@@ -8,13 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.posterior.label_ngrams import AFTER, BEFORE, LabelLattice
-from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
-from spacy_hoseq.decoders.posterior.sparse_marginals import ProbableLabels, certain_labels, probable_labels
+from spacy_hoseq.decoders.answers.label_ngrams import AFTER, BEFORE, LabelLattice
+from spacy_hoseq.decoders.problem.probable import ProbableLabels, certain_labels
 
 from ... import oracle
 from ...strategies import cases
-from .posteriors import distributions, has_path
+from .posteriors import distributions, forward_backward, has_path
 
 MARGIN = 3
 PLACES = [(0,), (-1,), (2,), (-1, 0), (0, 1), (-1, 1), (-1, 0, 1), (1, 2, 3), (-2, -1, 1), (-3, 0, 3)]
@@ -23,7 +22,7 @@ PLACES.append((-2, -1, 0, 1, 2))
 
 def lattice_of(case, threshold, margin=MARGIN):
     marginals = forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
-    return LabelLattice(probable_labels(marginals, threshold), case.lengths, margin)
+    return LabelLattice(marginals.probable(threshold), case.lengths, margin)
 
 
 def shape_of(places):
@@ -263,7 +262,7 @@ def test_gradient_through_marginals_of_a_chain(seed, threshold):
 
     def loss(scores, trans):
         marginals = forward_backward(scores, np.where(forbidden, -np.inf, trans), lengths)
-        probable = probable_labels(marginals, threshold)
+        probable = marginals.probable(threshold)
         lattice = LabelLattice(probable, lengths, MARGIN)
         value, back = smooth_loss(lattice, np.random.default_rng(9), threshold)
         return value, lambda: (marginals, probable, back())

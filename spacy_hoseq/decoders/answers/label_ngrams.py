@@ -17,8 +17,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints
-from ..problem import ranges
-from .sparse_marginals import ProbableLabels
+from ..problem import ProbableLabels, ranges
 
 BEFORE, AFTER = -2, -1  # labels of the places outside of a sequence
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.posterior.feature_posterior import FeaturePosterior
-from spacy_hoseq.decoders.posterior.posterior_of import forward_backward
-from spacy_hoseq.decoders.problem.posterior import Arcs
+from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
+from spacy_hoseq.decoders.problem.probable import Arcs
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights
 
@@ -23,6 +22,7 @@ from .posteriors import (
     enumerated_arcs,
     enumerated_gradient,
     every_arc,
+    forward_backward,
     has_path,
     random_arcs,
     random_segments,
@@ -33,7 +33,7 @@ def marginals(case, tuning=TUNING):
     """Without patterns, too, as if there were some."""
     trie, node_weights, fired = case.pattern_scores()
     potentials = case.potentials()._replace(weights=Weights(case.trans, trie, node_weights), fired=fired)
-    return FeaturePosterior(potentials.check(), tuning=tuning)
+    return PatternPosterior(potentials.check(), tuning=tuning)
 
 
 def fit(case):
@@ -70,9 +70,9 @@ def test_marginals_are_the_enumerated_ones(signed, data, seed):
 @given(data=st.data(), signed=st.booleans(), seed=st.integers(0, 99))
 def test_segments_are_the_enumerated_ones(restricted, data, signed, seed):
     case, rng = draw_case(data, signed), np.random.default_rng(seed)
-    goes_on = rng.random(case.trans.shape) < 0.4 if restricted else None
-    *segments, expected = random_segments(case, rng, goes_on)
-    assert_close([marginals(case).segments(*segments, goes_on)], [expected])
+    continues = rng.random(case.trans.shape) < 0.4 if restricted else None
+    *segments, expected = random_segments(case, rng, continues)
+    assert_close([marginals(case).segments(*segments, continues)], [expected])
 
 
 @pytest.mark.long
@@ -108,7 +108,7 @@ def test_gradient_is_that_of_finite_differences(closed, masked):
     def at(emissions=case.scores, trans=case.trans, deep=node_weights[3:], fires=fires_here.weights):
         weights = np.concatenate([node_weights[:3], deep])  # single labels have no weight
         weights, fires = Weights(np.where(forbidden, NEVER, trans), trie, weights), fires_here._replace(weights=fires)
-        return FeaturePosterior(case.potentials()._replace(scores=emissions, weights=weights, fired=fires))
+        return PatternPosterior(case.potentials()._replace(scores=emissions, weights=weights, fired=fires))
 
     def loss(**moved):
         found = at(**moved)
@@ -132,10 +132,10 @@ def test_without_patterns_it_is_that_of_the_chain(case, seed):
     rng, (d_nodes, arcs, d_arcs) = np.random.default_rng(seed), random_costs(case, seed)
     expected = forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
     found = marginals(case)
-    goes_on = rng.random(case.trans.shape) < 0.4
-    *segments, _ = random_segments(case, rng, goes_on)
+    continues = rng.random(case.trans.shape) < 0.4
+    *segments, _ = random_segments(case, rng, continues)
     assert_close([found.log_z, found.nodes, found.pairs(arcs)], [expected.log_z, expected.nodes, expected.pairs(arcs)])
-    assert_close([found.segments(*segments, goes_on)], [expected.segments(*segments, goes_on)])
+    assert_close([found.segments(*segments, continues)], [expected.segments(*segments, continues)])
     for costs in ([d_nodes], [d_nodes, arcs, d_arcs]):
         got = found.backprop(*costs)
         assert_close(got[:2], expected.backprop(*costs)[:2], 1e-11)
@@ -174,9 +174,9 @@ def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
 def test_segment_that_may_go_on_worked_out_by_hand():
     """Two tokens, e^weight = 3 for 0,0: of 00, 01, 10, 11 with 3, 1, 1, 1 only 01 has 0 alone if 0,0 goes on."""
     found = marginals(Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), (((0, 0), np.log(3)),)))
-    goes_on = np.array([[True, False], [False, False]])
+    continues = np.array([[True, False], [False, False]])
     first, sizes, labels = np.array([0, 0, 1]), np.array([1, 2, 1]), np.array([0, 0, 0, 0])
-    assert found.segments(first, sizes, labels, goes_on) * 6 == pytest.approx([1, 3, 4])
+    assert found.segments(first, sizes, labels, continues) * 6 == pytest.approx([1, 3, 4])
     assert found.segments(first, sizes, labels) * 6 == pytest.approx([4, 3, 4])
 
 
@@ -229,7 +229,7 @@ def test_arguments_are_not_changed():
     weights = potentials.weights
     arrays = [case.scores, weights.trans, weights.node_weights, *potentials.fired, costs[0], *costs[1], costs[2]]
     before = [array.copy() for array in arrays]
-    found = FeaturePosterior(potentials)
+    found = PatternPosterior(potentials)
     once = found.backprop(*costs)
     assert_close(found.backprop(*costs)[:5], once[:5], 0)
     assert all(np.array_equal(*pair) for pair in zip(arrays, before, strict=True))

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints, Labels
 from ..chain import Cells
-from ..exact import exact_labels
+from ..exact import checked_labels
 from ..problem import TUNING, Potentials, Tuning, chain_score
 from ..pruning import Candidates, first_best, open_windows, sparse_viterbi
 
@@ -37,8 +37,10 @@ def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning:
     """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS (N,)."""
     if not len(sequences):
         return labels
-    part, labels = potentials.select(sequences), labels.copy()
-    labels[part.tokens] = exact_labels(part.potentials, tuning=tuning)
+    part = potentials.select(sequences)
+    labels = labels.copy()
+    with part.numbered() as some:
+        labels[part.tokens] = checked_labels(some, tuning)
     return labels
 
 

@@ -1,0 +1,235 @@
+"""The best labels, and with them either all labels that are probable, or the probabilities of segments.
+
+Both need marginals. Those of a chain are read part by part (`pieces.py`) and forgotten; of a segment of the best
+labelling it is enough to know
+
+    p(y_s..y_t, and then no y_{t+1} with continues[y_t, y_{t+1}] | x)
+        = p(y_s) * prod over s < i <= t of p(y_i | y_{i-1}) * p(no such y_{t+1} | y_t)
+
+token by token. All else is summed when it is asked for (`summed.py`).
+
+Checked against enumeration in tests/decoders/answers/test_answers_of.py.
+"""
+
+from functools import cached_property
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import AnyFloats, AnyInts, Floats, Ints, Labels, Mask
+from ..chain import Cells, Part, long_viterbi, read_parts
+from ..problem import (
+    Asked,
+    Factors,
+    Potentials,
+    ProbableLabels,
+    Tuning,
+    check_segments,
+    check_threshold,
+    least_reaching,
+    neighbours,
+    ranges,
+    reach,
+)
+from .likely_labels import decode_some, least_likely, likely_labels
+from .profile import Profile
+from .summed import SummedAnswers
+
+
+class PartAnswers(SummedAnswers):
+    """What was asked for of a chain; all else is summed when it is wanted. What is known of labels depends on the
+    labelling, so that both are made at once."""
+
+    def __init__(
+        self,
+        potentials: Potentials,
+        profile: Profile,
+        asked: Asked,
+        tuning: Tuning,
+        known: "ChainCells",
+        factors: Factors,
+        nodes: AnyFloats,
+        long_labels: Labels,
+    ) -> None:
+        super().__init__(potentials, profile, tuning)
+        self._asked = asked
+        self._known = known
+        self._factors = factors
+        self._long_labels = long_labels
+        if asked.nodes:
+            self.nodes = cast(Floats, nodes)  # float32: they are kept for the whole batch
+
+    @cached_property
+    def _best(self) -> Tuple[Labels, Ints]:
+        return _best_labels(self._potentials, self._known, self._long_labels, self._tuning)
+
+    @property
+    def best(self) -> Labels:
+        return self._best[0]
+
+    @cached_property
+    def _factors_of_best(self) -> Factors:
+        """Token by token (N,)."""
+        labels, rest = self._best
+        factors, continues, tuning = self._factors, self._asked.continues, self._tuning
+        _factors_of_cells(self._known, labels, self.lengths, factors)
+        if len(rest) and continues is not None:  # their marginals are made once more: that costs less than to keep all
+            chain = self._potentials.select(rest)
+            some = Factors(*(np.empty(len(chain.tokens)) for _ in factors))
+            of_chain = labels[chain.tokens]
+            read_parts(chain.potentials, lambda part: _write_factors(part, of_chain, continues, some), tuning=tuning)
+            for every, values in zip(factors, some, strict=True):
+                every[chain.tokens] = values
+        return factors
+
+    def segments(
+        self, first: AnyInts, sizes: AnyInts, labels: Optional[AnyInts] = None, continues: Optional[Mask] = None
+    ) -> Floats:
+        if labels is not None or continues is None or continues is not self._asked.continues:
+            return super().segments(first, sizes, labels, continues)
+        check_segments(first, sizes, self.lengths)
+        return along(self._factors_of_best, first, sizes).product(sizes)
+
+    def probable(self, least: float) -> ProbableLabels:
+        check_threshold(least)
+        if self._asked.probable is None or least < self._asked.probable:
+            return super().probable(least)
+        cells, weights = self._known.cells, self._known.weights
+        tokens, labels, p, alpha, message = cells.chosen(np.flatnonzero(reach(cells.p, least)))
+        earlier, later = neighbours(tokens, self.lengths)
+        pairs = alpha.take(earlier) * weights[labels.take(earlier), labels.take(later)] * message.take(later)
+        kept = np.flatnonzero(reach(pairs, least))
+        return ProbableLabels(tokens, labels, p, earlier.take(kept), later.take(kept), pairs.take(kept))
+
+
+def part_answers(potentials: Potentials, profile: Profile, asked: Asked, tuning: Tuning) -> Optional[PartAnswers]:
+    """Of a chain. RETURNS None if scaled probabilities would lose digits, or if a sequence has no path."""
+    n_tokens, n_labels = profile.n_tokens, profile.n_labels
+    continues = asked.continues
+    factors = Factors(*np.ones((3, n_tokens if continues is not None else 0)))  # at the tokens s, i and t
+    nodes = np.empty((n_tokens if asked.nodes else 0, n_labels), np.float32)
+    long_labels = _long_labels(potentials, tuning)
+
+    def also(part: Part) -> None:
+        if part.inner is not None and continues is not None:
+            _write_factors(part, long_labels, continues, factors)
+        if asked.nodes:
+            nodes[part.answered] = part.inner_of(part.posterior.nodes)
+
+    least = least_likely(n_labels, tuning)
+    if asked.probable is not None:
+        least = min(least, least_reaching(asked.probable))
+    known = _read(potentials, least, tuning, continues, also)
+    if known is None:
+        return None
+    return PartAnswers(potentials, profile, asked, tuning, known, factors, nodes, long_labels)
+
+
+class ChainCells(NamedTuple):
+    """What is known of the labels of a chain that are not improbable. cells (C of them). stop (C,): as
+    `ChainPosterior.stops`, if asked for. weights (L, L): of the posterior. log_z (S,): NaN of sequences in pieces."""
+
+    cells: Cells
+    stop: Floats
+    weights: Floats
+    log_z: Floats
+
+
+def along(factors: Factors, first: AnyInts, sizes: AnyInts) -> Factors:
+    """Of segments (C,) of a labelling whose factors (N,) are known token by token."""
+    steps = factors.go_on[ranges(first, sizes)]
+    steps[np.cumsum(sizes) - sizes] = 1.0
+    return Factors(factors.start[first], steps, factors.stop[first + sizes - 1])
+
+
+def _write_factors(part: Part, labels: Labels, continues: Mask, factors: Factors) -> None:
+    """Write the factors of a part (n,) into those of the batch (N,)."""
+    for every, values in zip(factors, part.posterior.along(labels[part.tokens], continues), strict=True):
+        every[part.answered] = part.inner_of(values)
+
+
+def _factors_of_cells(known: ChainCells, labels: Labels, lengths: AnyInts, factors: Factors) -> None:
+    """Write the factors at the tokens of whole sequences. What is written where a label is no cell, and at first tokens
+    as that to go on, counts for nothing."""
+    cells = known.cells
+    whole = np.repeat(~np.isnan(known.log_z), lengths)
+    at = np.zeros(len(labels), np.intp)
+    on_path = np.flatnonzero(cells.labels == labels.take(cells.tokens))
+    at[cells.tokens.take(on_path)] = on_path
+    p, before = cells.p.take(at), at[:-1]
+    pairs = cells.alpha.take(before) * known.weights[labels[:-1], labels[1:]] * cells.message.take(at[1:])
+    np.copyto(factors.start, p, where=whole)
+    np.copyto(factors.go_on[1:], pairs / p[:-1], where=whole[1:])
+    np.copyto(factors.stop, known.stop.take(at), where=whole)
+
+
+def _read(
+    potentials: Potentials,
+    least: float,
+    tuning: Tuning,
+    continues: Optional[Mask] = None,
+    also: Callable[[Part], None] = lambda part: None,
+) -> Optional[ChainCells]:
+    """Labels whose probability is at least `least`. continues: for `stop`. also: is called with each part. RETURNS None
+    if scaled probabilities would lose digits, or if a sequence has no path."""
+    weights, log_z = np.empty(potentials.trans.shape), np.full(len(potentials.lengths), np.nan)
+
+    def read(part: Part) -> Tuple[NDArray[Any], ...]:
+        weights[:] = part.posterior.weights  # the same in all parts
+        cells = part.posterior.likely(least, part.inner)
+        if part.inner is None:
+            log_z[part.sequences] = part.posterior.log_z
+        also(part)
+        stop = np.ones(0) if continues is None else part.posterior.stops(cells.tokens, cells.labels, continues)
+        return part.tokens.take(cells.tokens), *cells[1:], stop
+
+    parts = read_parts(potentials, read, tuning=tuning)
+    if parts is None:
+        return None
+    empty: List[NDArray[Any]] = [np.zeros(0, np.intp), np.zeros(0, np.intp), *np.zeros((4, 0))]
+    *columns, stop = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
+    order = _by_token(columns[0], len(potentials.scores))
+    return ChainCells(
+        Cells(*(column.take(order) for column in columns)),
+        stop if continues is None else stop.take(order),
+        weights,
+        log_z,
+    )
+
+
+def _by_token(tokens: Ints, n_tokens: int) -> Ints:
+    """What sorts cells by token, where those of each token lie together. tokens (C,), each below n_tokens."""
+    counts = np.bincount(tokens, minlength=n_tokens)
+    begins = np.flatnonzero(np.diff(tokens, prepend=-1))
+    order = np.empty(len(tokens), np.intp)
+    shift = (np.cumsum(counts) - counts).take(tokens.take(begins)) - begins
+    order[np.arange(len(tokens)) + np.repeat(shift, np.diff(begins, append=len(tokens)))] = np.arange(len(tokens))
+    return order
+
+
+def _best_labels(potentials: Potentials, known: ChainCells, long: Labels, tuning: Tuning) -> Tuple[Labels, Ints]:
+    """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for which marginals did not
+    help, so that cells may be missing on their best labelling."""
+    labels, undecided = likely_labels(potentials, known.cells, known.log_z, tuning)
+    labels = np.where(np.repeat(np.isnan(known.log_z), potentials.lengths), long, labels)
+    return decode_some(potentials, undecided, labels, tuning), undecided
+
+
+def _long_labels(potentials: Potentials, tuning: Tuning) -> Labels:
+    """The labels of long sequences; 0 in others, which are decoded when their marginals are known. RETURNS (N,).
+
+    Exact pruning cuts a long sequence at the tokens that are decided. With forbidden transitions hardly any are, since
+    a change of one label alone is hardly ever permitted; then pieces are decoded."""
+    labels = np.zeros(len(potentials.scores), np.int32)
+    long = np.flatnonzero(potentials.lengths >= tuning.long_tokens)
+    if potentials.weights.permit_all:
+        return decode_some(potentials, long, labels, tuning)
+    for sequence in long.tolist():
+        part = potentials.select(np.array([sequence]))
+        long_labels = long_viterbi(part.potentials, tuning=tuning)
+        if long_labels is None:
+            labels = decode_some(potentials, np.array([sequence]), labels, tuning)
+        else:
+            labels[part.tokens] = long_labels
+    return labels

@@ -1,0 +1,178 @@
+"""What is asked of p(y | x), and what whoever answers has to know."""
+
+from typing import NamedTuple, Optional, Protocol
+
+import numpy as np
+
+from ...arrays import AnyFloats, AnyInts, Floats, Labels, Mask
+from ...errors import Errors
+from .layout import check_segments
+from .potentials import PotentialsGradient
+from .probable import Arcs, ProbableLabels, check_threshold, probable_labels
+
+
+class Asked(NamedTuple):
+    """What of p(y | x) will be wanted beside the best labels: it decides how the batch is summed.
+
+    nodes: the marginals of all labels. continues (L, L) bool: segments of the best labelling, with these pairs of
+    labels across which one goes on. probable: labels and pairs with at least this probability.
+
+    It is a hint: what was not asked for is answered all the same, by sums of its own.
+    """
+
+    nodes: bool = False
+    continues: Optional[Mask] = None
+    probable: Optional[float] = None
+
+
+class Sums(NamedTuple):
+    """What a walk adds up. log_z (S,), -inf where there is no path. counts: E[f] of all features, or Cov(f, c) with a
+    cost c, in float64."""
+
+    log_z: Floats
+    counts: PotentialsGradient
+
+
+class Factors(NamedTuple):
+    """What the probabilities of segments are made of: start (C,): that the first token has its label. go_on (M,): the
+    same of all tokens end to end, each given those of the segment before it; 1 at first ones. stop (C,): that the
+    segment does not go on, given all of it."""
+
+    start: Floats
+    go_on: Floats
+    stop: Floats
+
+    def product(self, sizes: AnyInts) -> Floats:
+        """p(segment) = start * go_on * ... * go_on * stop. sizes (C,). RETURNS (C,)."""
+        if not len(sizes):
+            return np.zeros(0)
+        return np.asarray(self.start * np.multiply.reduceat(self.go_on, np.cumsum(sizes) - sizes) * self.stop)
+
+
+class Posterior(Protocol):
+    """The distribution p(y | x) = exp(score(x, y)) / Z(x) of a batch, as sums over its labellings have found it.
+
+    lengths (S,). log_z (S,) float64: log sum_y exp(score(x, y)). nodes (N, L) float64: p(y_t = y | x).
+    expected: E[f | x] of all features, summed over the batch where a weight is shared: the gradient of sum(log_z) with
+    respect to the potentials.
+    """
+
+    @property
+    def lengths(self) -> AnyInts: ...
+
+    @property
+    def log_z(self) -> Floats: ...
+
+    @property
+    def nodes(self) -> Floats: ...
+
+    @property
+    def expected(self) -> PotentialsGradient: ...
+
+    def pairs(self, arcs: Arcs) -> Floats:
+        """p(y_{t-1} = a, y_t = b | x), 0 at the first token of a sequence. RETURNS (A,)."""
+        ...
+
+    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
+        """Of segments that lie within sequences; as `segments`."""
+        ...
+
+    def conditional_entropies(self) -> Floats:
+        """H(y_t | y_1..y_{t-1}, x) in nats; those of a sequence add up to H(y | x). RETURNS (N,)."""
+        ...
+
+    def sequence_entropies(self) -> Floats:
+        """H(y | x) of each sequence in nats. RETURNS (S,)."""
+        ...
+
+    def backprop(
+        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+    ) -> PotentialsGradient:
+        """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to some `pairs` (A,).
+
+        They make up a cost of each labelling, c(y) = sum_t d_nodes[t, y_t] + sum over the arcs on y of d_arcs, and for
+        every parameter with feature f
+
+            d loss / d theta = sum_i c_i d E[f_i] / d theta = Cov(f, c) = E[f c] - E[f] E[c]
+
+        (Azuma & Matsumoto 2011, equations 17 and 18; their Algorithm 2 computes something else as it is printed, which
+        a test shows). RETURNS (PotentialsGradient): scores in the type of d_nodes. RAISES ValueError [HS024]: the shape
+        of d_nodes.
+        """
+        ...
+
+    def segments(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask] = None) -> Floats:
+        """The probability that some tokens have these labels, and that what they stand for ends there.
+
+            p(y_first..y_last = labels, not continues[y_last, y_{last+1}] | x)
+
+        first, sizes (C,): the tokens of each segment, within one sequence. labels (sum of sizes,): theirs, end to end.
+        continues (L, L) bool: pairs of labels across which a segment would go on, such as B-NP, I-NP; None = none.
+        RETURNS (C,). RAISES ValueError [HS098]: a segment that is empty, or not within one sequence.
+        """
+        check_segments(first, sizes, self.lengths)
+        return self.factors(first, sizes, labels, continues).product(sizes)
+
+    def probable(self, least: float) -> ProbableLabels:
+        """All labels, and pairs of labels, with at least this probability. RAISES ValueError [HS027]: `least` is not
+        from 0 to below 1."""
+        check_threshold(least)
+        return probable_labels(self.nodes, self.lengths, self.pairs, least)
+
+
+class Answers(Protocol):
+    """All that can be asked of p(y | x) of a batch. Nothing is computed before it is asked for, and then once: the best
+    labels take no sums.
+
+    best (N,) int32: y* = argmax_y score(x, y), as `decode_exact` finds it. is_chain: no feature looks at more than two
+    neighbouring labels, so that p(y_t | y_1..y_{t-1}, x) = p(y_t | y_{t-1}, x). All else as of `Posterior`;
+    nodes may be in single precision if they were asked for beforehand.
+    """
+
+    @property
+    def lengths(self) -> AnyInts: ...
+
+    @property
+    def is_chain(self) -> bool: ...
+
+    @property
+    def best(self) -> Labels: ...
+
+    @property
+    def log_z(self) -> Floats: ...
+
+    @property
+    def nodes(self) -> Floats: ...
+
+    @property
+    def expected(self) -> PotentialsGradient: ...
+
+    def pairs(self, arcs: Arcs) -> Floats: ...
+
+    def segments(
+        self, first: AnyInts, sizes: AnyInts, labels: Optional[AnyInts] = None, continues: Optional[Mask] = None
+    ) -> Floats:
+        """As `Posterior.segments`; labels: None = those of the best labelling."""
+        ...
+
+    def probable(self, least: float) -> ProbableLabels: ...
+
+    def entropies(self) -> Floats:
+        """H(y_t | x) of each token in nats. RETURNS (N,)."""
+        p = self.nodes
+        entropies: Floats = np.maximum(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1), 0.0)
+        return entropies
+
+    def conditional_entropies(self) -> Floats: ...
+
+    def sequence_entropies(self) -> Floats: ...
+
+    def backprop(
+        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+    ) -> PotentialsGradient: ...
+
+
+def check_gradient(d_nodes: AnyFloats, shape: "tuple[int, ...]") -> None:
+    """RAISES ValueError [HS024]."""
+    if d_nodes.shape != shape:
+        raise ValueError(Errors.HS024.format(name="d_nodes", got=d_nodes.shape, expected=shape))
