@@ -203,8 +203,8 @@ class Errors(JobErrors, metaclass=WithCodes):
         '"iob2", "bilou" or "start_end".'
     )
     HS085 = (
-        "{path} is CoNLL-U: read as plain columns, its ids or comments would be words. Convert it with "
-        "`python -m spacy convert FILE FOLDER --converter conllu`."
+        "{path} is CoNLL-U: read as plain columns, its ids or comments would be words. Take the format `conllu` "
+        "(`python -m spacy hoseq convert ... --format conllu`)."
     )
     HS090 = "Bidirectional inference has order 1 or 2 (neighbours on each side), got {order}."
     HS091 = (

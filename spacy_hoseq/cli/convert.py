@@ -2,7 +2,7 @@
 
 from enum import Enum
 from pathlib import Path
-from typing import Callable, Dict, Iterable, Iterator, List, Optional, Sequence
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence
 
 import typer
 from spacy.tokens import Doc, DocBin
@@ -14,13 +14,19 @@ from ..errors import Errors
 from ..readers.docs import UNSPACED, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
 from ..readers.formats.columns import Columns
-from ..readers.formats.table import Format, column_format, peoples_daily_format, tagged_format, tree_format
+from ..readers.formats.table import (
+    Format,
+    column_format,
+    conllu_format,
+    peoples_daily_format,
+    tagged_format,
+    tree_format,
+)
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import hoseq_cli
 from .tally import Tally, show_counts, show_problems
 
 HALF = ".part"  # of a file that is being written
-ATTRIBUTES = ["ORTH", "TAG", "SENT_START", "ENT_IOB", "ENT_TYPE"]
 
 
 class FormatName(str, Enum):
@@ -31,6 +37,7 @@ class FormatName(str, Enum):
     peoples_daily = "peoples-daily"
     columns = "columns"
     characters = "characters"
+    conllu = "conllu"
 
 
 @hoseq_cli.command("convert")
@@ -69,15 +76,6 @@ def convert_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    forms: Dict[FormatName, Callable[[], Format]] = {
-        FormatName.trees: lambda: tree_format(lang not in UNSPACED if chunks is None else chunks, unescape),
-        FormatName.tagged: lambda: tagged_format(separator or "/"),
-        FormatName.peoples_daily: lambda: peoples_daily_format(parse_entities(entities), split_sentences),
-        FormatName.columns: lambda: column_format(
-            Columns(word_column, tag_column, entity_column, separator, representation)
-        ),
-        FormatName.characters: lambda: column_format(Columns(1, 0, -1, separator, representation)),
-    }
     language = "zh" if format_name is FormatName.characters else lang
     if output_path.suffix != ".spacy":
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
@@ -85,15 +83,41 @@ def convert_cli(
     try:
         if output_path.exists() and not force:
             raise ValueError(Errors.HS115.format(path=output_path))
-        form = forms[format_name]()
+        columns = Columns(word_column, tag_column, entity_column, separator, representation)
+        names = parse_entities(entities)
+        with_chunks = lang not in UNSPACED if chunks is None else chunks
+        form = form_of(format_name, with_chunks, unescape, separator, names, split_sentences, columns)
         all_files = find_files(input_path, suffix or form.suffixes)
         files = in_part(all_files, split, part)
         docs = read_docs(files, form, encodings_for(encoding, language), n_sents, language, spans_key, tally)
-        binary = DocBin(ATTRIBUTES, docs=tqdm(docs, unit=" docs", leave=False, disable=None))
+        binary = DocBin(form.attributes, docs=tqdm(docs, unit=" docs", leave=False, disable=None))
     except ValueError as error:
         msg.fail("Nothing converted", str(error), exits=1)
     show_counts(msg, tally, len(all_files) - len(files), len(binary))
     finish(binary, output_path, tally)
+
+
+def form_of(
+    name: FormatName,
+    chunks: bool,
+    unescape: bool,
+    separator: str,
+    entities: Dict[str, str],
+    split_sentences: bool,
+    columns: Columns,
+) -> Format:
+    """The format with those of the settings that are for it. RAISES ValueError: as the formats do (table.py)."""
+    if name is FormatName.trees:
+        return tree_format(chunks, unescape)
+    if name is FormatName.tagged:
+        return tagged_format(separator or "/")
+    if name is FormatName.peoples_daily:
+        return peoples_daily_format(entities, split_sentences)
+    if name is FormatName.columns:
+        return column_format(columns)
+    if name is FormatName.characters:
+        return column_format(columns._replace(word=1, tag=0, entity=-1))
+    return conllu_format()
 
 
 def parse_entities(text: str) -> Dict[str, str]:

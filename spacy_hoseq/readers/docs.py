@@ -1,7 +1,8 @@
 """Docs of sentences: words, tags, boundaries, chunks and entities."""
 
-from typing import Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
+import numpy as np
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
@@ -20,13 +21,8 @@ def sentences_to_doc(
     """
     words = [word for sentence in sentences for word in sentence.words]
     starts: List[Union[bool, int, None]] = [i == 0 for sentence in sentences for i in range(len(sentence.words))]
-    spaces = [False] * len(words) if lang in UNSPACED else None
-    doc = Doc(vocab, words=words, spaces=spaces, sent_starts=starts)
-    tags = [tag for sentence in sentences for tag in sentence.tags or ()]
-    if tags:
-        ids = [vocab.strings.add(tag) for tag in tags]
-        for token, tag in zip(doc, ids, strict=True):
-            token.tag = tag
+    doc = Doc(vocab, words=words, spaces=_spaces(sentences, lang), sent_starts=starts)
+    _set_tokens(doc, sentences)
     chunks = _spans(doc, [(len(sentence.words), sentence.chunks) for sentence in sentences])
     entities = _spans(doc, [(len(sentence.words), sentence.entities) for sentence in sentences])
     if chunks is not None:
@@ -36,6 +32,38 @@ def sentences_to_doc(
     elif entities is not None:
         doc.set_ents(entities, default="outside")
     return doc
+
+
+def _spaces(sentences: Sequence[Sentence], lang: str) -> Optional[List[bool]]:
+    """Whether a space follows each word; None if it is not known."""
+    if all(sentence.spaces is not None for sentence in sentences):
+        return [space for sentence in sentences for space in sentence.spaces or ()]
+    return [False for sentence in sentences for _ in sentence.words] if lang in UNSPACED else None
+
+
+def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
+    """Tags, parts of speech, features, lemmas, heads and relations, as far as the sentences have them."""
+    strings = doc.vocab.strings
+    first = 0
+    for sentence in sentences:
+        tokens = doc[first : first + len(sentence.words)]
+        for token, tag in zip(tokens, sentence.tags or (), strict=False):
+            token.tag = strings.add(tag)
+        for token, pos in zip(tokens, sentence.pos or (), strict=False):
+            token.pos_ = pos
+        for token, features in zip(tokens, sentence.morphs or (), strict=False):
+            token.set_morph(features)  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
+        for token, lemma in zip(tokens, sentence.lemmas or (), strict=False):
+            token.lemma_ = lemma
+        first += len(sentence.words)
+    if any(sentence.heads is None for sentence in sentences):
+        return
+    starts = np.cumsum([0, *(len(sentence.words) for sentence in sentences)])
+    heads = [int(start) + head for start, s in zip(starts, sentences, strict=False) for head in s.heads or ()]
+    relations = [strings.add(dep) for sentence in sentences for dep in sentence.deps or ()]
+    offsets = np.array(heads, np.int64) - np.arange(len(doc))
+    values: Any = np.stack([offsets.astype(np.uint64), np.array(relations, np.uint64)], axis=1)
+    doc.from_array(["HEAD", "DEP"], values)
 
 
 def _spans(doc: Doc, labelled: Iterable[Tuple[int, Optional[List[LabelledSpan]]]]) -> Optional[List[Span]]:

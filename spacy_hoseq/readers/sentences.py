@@ -14,7 +14,11 @@ class LabelledSpan(NamedTuple):
 
 class Sentence(NamedTuple):
     """words (T,). tags (T,), chunks, entities: None where the format has none. n_traces (int): empty elements that were
-    dropped; n_mended (int): entity tags that are not those of a well-formed sequence. T may be 0: only traces."""
+    dropped; n_mended (int): entity tags that are not those of a well-formed sequence. T may be 0: only traces.
+
+    pos, morphs, lemmas, deps (T,): "" where a word has none. heads (T,): numbers of words in the sentence, that of the
+    root is its own. spaces (T,): whether a space follows. All of these are None where the format has none.
+    """
 
     words: List[str]
     tags: Optional[List[str]] = None
@@ -22,6 +26,12 @@ class Sentence(NamedTuple):
     entities: Optional[List[LabelledSpan]] = None
     n_traces: int = 0
     n_mended: int = 0
+    pos: Optional[List[str]] = None
+    morphs: Optional[List[str]] = None
+    lemmas: Optional[List[str]] = None
+    heads: Optional[List[int]] = None
+    deps: Optional[List[str]] = None
+    spaces: Optional[List[bool]] = None
 
 
 class Problem(NamedTuple):

@@ -272,7 +272,23 @@ def test_conllu_is_refused(text, options, tmp_path, out):
     folder = write(tmp_path / "in", {"good.tsv": "Ann\tNNP\n", "ud.tsv": text})
     code, output = run(folder, out, "-f", "columns", *options)
     assert code == 1 and not out.exists()
-    assert f"Nothing converted [HS085] {folder / 'ud.tsv'} is CoNLL-U" in output and "--converter conllu" in output
+    assert f"Nothing converted [HS085] {folder / 'ud.tsv'} is CoNLL-U" in output and "--format conllu" in output
+
+
+def test_conllu(tmp_path, out):
+    """Words as a tokenizer makes them, with all annotation, from a gzipped file."""
+    rows = ["1-2\tzum" + "\t_" * 8, "1\tzu\tzu\tADP\tAPPR\t_\t3\tcase\t_\t_"]
+    rows += ["2\tdem\tder\tDET\tART\tCase=Dat\t3\tdet\t_\t_", "3\tFuchs\tFuchs\tNOUN\tNN\t_\t0\troot\t_\tSpaceAfter=No"]
+    folder = write(tmp_path / "in", {"de.conllu.gz": "\n".join([*rows, "", *rows, ""])})
+    code, output = run(folder, out, "-f", "conllu", "-l", "de")
+    assert code == 0 and "Sentences 2 Tokens 4" in output
+    (doc,) = docs_of(out)
+    assert doc.text == "zum Fuchszum Fuchs" and not doc.has_unknown_spaces
+    assert [(t.tag_, t.pos_, str(t.morph), t.lemma_, t.dep_, t.head.i) for t in doc][:2] == [
+        ("APPR_ART", "ADP", "Case=Dat", "zu der", "case", 1),
+        ("NN", "NOUN", "", "Fuchs", "root", 1),
+    ]
+    assert [t.is_sent_start for t in doc] == [True, False, True, False]
 
 
 def test_columns_that_are_no_conllu(tmp_path, out):

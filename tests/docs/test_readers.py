@@ -8,6 +8,7 @@ import spacy
 from spacy.util import Config
 
 from spacy_hoseq.readers.formats.columns import Columns, read_columns
+from spacy_hoseq.readers.formats.conllu import read_conllu
 from spacy_hoseq.readers.formats.peoples_daily import read_peoples_daily
 from spacy_hoseq.readers.formats.tagged_text import read_tagged_text
 from spacy_hoseq.readers.formats.trees import read_trees
@@ -22,6 +23,7 @@ EXAMPLES = {  # heading: reader, and what it reads
     "The People's Daily corpus (PFR)": (read_peoples_daily, [("小城 图书馆 今天 开放 。", ["ORG"])]),
     "Columns": (lambda *a: read_columns(*a, Columns(1, 2, 3)), [("The fox", ["ANIMAL"]), ("It", [])]),
     "Characters": (lambda *a: read_columns(*a, Columns(1, 0, -1)), [("小 城 下 雨", ["LOC"])]),
+    "CoNLL-U": (read_conllu, [("zum Fuchs", [])]),
 }
 
 

@@ -6,16 +6,19 @@ from typing import Callable, Dict, List, NamedTuple, Sequence
 
 from ..sentences import Items
 from .columns import Columns, check_columns, read_columns
+from .conllu import read_conllu
 from .peoples_daily import read_peoples_daily
 from .tagged_text import check_separator, read_tagged_text
 from .trees import read_trees
 
 
 class Format(NamedTuple):
-    """read(path, encodings): the sentences and problems of a file. suffixes: of its files in a folder."""
+    """read(path, encodings): the sentences and problems of a file. suffixes: of its files in a folder. attributes: of
+    tokens that it may give, as `DocBin` names them."""
 
     read: Callable[[Path, Sequence[str]], Items]
     suffixes: List[str]
+    attributes: Sequence[str] = ("ORTH", "TAG", "SENT_START", "ENT_IOB", "ENT_TYPE")
 
 
 TREES = [".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees"]
@@ -44,3 +47,8 @@ def column_format(columns: Columns) -> Format:
     """A token a line (columns.py). RAISES ValueError [HS075, HS081]: columns or representation that cannot be."""
     check_columns(columns)
     return Format(partial(read_columns, columns=columns), COLUMNS)
+
+
+def conllu_format() -> Format:
+    """Treebanks of Universal Dependencies (conllu.py)."""
+    return Format(read_conllu, [".conllu"], ("ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START"))

@@ -1,0 +1,84 @@
+"""CoNLL-U: words, multi-word tokens, annotation and spaces, against spaCy's own converter."""
+
+import pytest
+from spacy.training.converters import conllu_to_docs
+from spacy.vocab import Vocab
+
+from spacy_hoseq.readers.docs import sentences_to_doc
+from spacy_hoseq.readers.formats.conllu import read_conllu, united
+from spacy_hoseq.readers.sentences import Problem
+
+TEXT = """\
+# newdoc id = a
+# sent_id = 1
+# text = They're asleep, zum
+1-2	They're	_	_	_	_	_	_	_	_
+1	They	they	PRON	PRP	Number=Plur|Person=3	3	nsubj	_	_
+2	're	be	AUX	VBP	Mood=Ind|Person=2	3	cop	_	_
+3	asleep	asleep	ADJ	_	Degree=Pos	0	root	3.1:x	SpaceAfter=No
+3.1	sleep	sleep	VERB	VB	_	_	_	0:root	_
+4	,	,	PUNCT	,	_	3	punct	_	_
+5-6	zum	_	_	_	_	_	_	_	SpacesAfter=\\n
+5	zu	zu	ADP	APPR	_	3	obl	_	_
+6	dem	der	DET	ART	Case=Dat	5	det	_	_
+
+1	_	_	SYM	NFP	_	0	root	_	_
+
+"""
+
+
+def read(path, text):
+    path.write_text(text, encoding="utf8")
+    return list(read_conllu(path, ["utf-8"]))
+
+
+def test_words_as_a_tokenizer_makes_them(tmp_path):
+    first, second = read(tmp_path / "a.conllu", TEXT)
+    assert first.words == ["They're", "asleep", ",", "zum"]
+    assert first.tags == ["PRP_VBP", "ADJ", ",", "APPR_ART"]
+    assert first.pos == ["PRON", "ADJ", "PUNCT", "ADP"]
+    assert first.lemmas == ["they be", "asleep", ",", "zu der"]
+    assert first.morphs == ["Mood=Ind|Number=Plur|Person=2,3", "Degree=Pos", "", "Case=Dat"]
+    assert first.heads == [1, 1, 1, 1] and first.deps == ["nsubj", "root", "punct", "obl"]
+    assert first.spaces == [True, False, True, True] and first.n_traces == 1
+    assert (second.words, second.lemmas, second.heads) == (["_"], ["_"], [0])
+
+
+def test_docs_are_those_of_the_converter_of_spacy(tmp_path):
+    ours = sentences_to_doc(Vocab(), read(tmp_path / "a.conllu", TEXT), "en")
+    (theirs,) = conllu_to_docs(TEXT, n_sents=10, merge_subtokens=True, no_print=True)
+    assert [t.text_with_ws for t in ours] == ["They're ", "asleep", ", ", "zum ", "_ "]
+    for a, b in zip(ours, theirs, strict=True):
+        assert (a.text_with_ws, a.tag_, str(a.morph), a.is_sent_start) == (
+            b.text_with_ws, b.tag_, str(b.morph), b.is_sent_start,
+        )  # fmt: skip
+        assert a.lemma_ == b.lemma_ or a.text == "_"
+    assert [(t.pos_, t.dep_, t.head.i) for t in ours][1:3] == [("ADJ", "root", 1), ("PUNCT", "punct", 1)]
+    assert [len(list(sentence)) for sentence in ours.sents] == [4, 1]
+
+
+@pytest.mark.parametrize(
+    "line, number, expected",
+    [
+        ("1	a	_	X", 1, "10 columns"),
+        ("2	a" + "	_" * 8, 1, "the id 1"),
+        ("1		_	X" + "	_" * 6, 1, "a form"),
+        ("2-3	ab" + "	_" * 8, 1, "a range that begins with 1"),
+        ("1-1	ab" + "	_" * 8, 1, "a range that begins with 1"),
+        ("1-2	ab" + "	_" * 8 + "\n1	a" + "	_" * 8, 3, "2 words, got 1"),
+        ("1	a	_	X	_	_	root	_	_	_", 1, "number of the head"),
+        ("1	a\0" + "	_" * 8, 1, "text in utf-8"),
+    ],
+)
+def test_a_sentence_that_cannot_be_read_is_a_problem_and_the_next_is_read(tmp_path, line, number, expected):
+    good = "1	fine	fine	ADJ	JJ	_	0	root	_	_\n"
+    problem, sentence = read(tmp_path / "a.conllu", f"{line}\n\n{good}\n")
+    assert isinstance(problem, Problem) and problem.line == number and expected in problem.expected
+    assert sentence.words == ["fine"]
+
+
+def test_annotation_that_is_missing(tmp_path):
+    (sentence,) = read(tmp_path / "a.conllu", "1	a" + "	_" * 8)
+    doc = sentences_to_doc(Vocab(), [sentence], "en")
+    assert not any(map(doc.has_annotation, ("TAG", "POS", "LEMMA", "DEP")))
+    assert united(["", "A=1", "B=2|A=0"]) == "A=0,1|B=2"
