@@ -46,6 +46,10 @@ class Warnings(metaclass=WithCodes):
         "the batcher `spacy_hoseq.batch_by_share.v1`: `python -m spacy hoseq init` writes a config that has it."
     )
 
+    HW009 = (
+        'The probabilities of "{name}" are not calibrated: they rank labels, but of those with 0.9 fewer or more than '
+        "nine in ten are right. Calibrate the pipeline: python -m spacy hoseq calibrate MODEL DEV.spacy -o OUTPUT."
+    )
 
 class JobErrors:
     """HS114, HS16x, HS17x: jobs over many texts. `Errors` has them, with their codes, as all others."""

@@ -4,20 +4,20 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 import spacy
 import typer
 from spacy.language import Language
 from wasabi import msg, table
 
+from ..components.strategies import GREEDY
 from ..errors import Errors
 from ..pipelines import embedded_names, found_at
-from ..reporting.text import sentences_of, text_page
+from ..reporting.pages import uncalibrated
+from ..reporting.text import Cell, Sentence, sentences_of, text_page
 from .app import hoseq_cli
 
-Row = Tuple[str, str, str, str, str]
-HEADER = ("word", "tag", "p", "pos", "chunk")
 SIZE = 100_000  # characters of lines that are tagged at once
 
 
@@ -30,7 +30,7 @@ def tag_cli(
     output: Optional[Path] = typer.Option(None, "--output", "-o", help="Write the page here, without opening it"),
     # fmt: on
 ) -> None:
-    """Tag a text: each word with its tag, how probable that is, and its chunk.
+    """Tag a text: each word with its labels, how probable they are, and its chunks and entities.
 
     DOCS: docs/reference/command-line.md
     """
@@ -39,11 +39,14 @@ def tag_cli(
         docs = nlp.pipe(texts_of(text))
         if html or output:
             path = output or Path(tempfile.mkdtemp()) / "text.html"
-            path.write_text(text_page(docs, title=f"{nlp.meta['lang']}_{nlp.meta['name']}"), encoding="utf8")
+            title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
+            path.write_text(text_page(docs, title=title, notes=notes_of(nlp)), encoding="utf8")
         else:
             for doc in docs:
                 for sentence in sentences_of(doc):
-                    print(table(rows_of(sentence), header=HEADER, aligns=("l", "l", "r", "l", "l")))
+                    print(text_table(sentence))
+            for note in notes_of(nlp):
+                msg.warn(note)
             return
     except (OSError, ValueError) as error:
         msg.fail("Nothing tagged", str(error), exits=1)
@@ -60,10 +63,29 @@ def pipeline_of(name: str) -> Language:
         known = ", ".join(f'"{pipeline[:2]}"' for pipeline in embedded_names())
         raise ValueError(Errors.HS130.format(name=name, known=known)) from error
     for _, pipe in nlp.pipeline:
-        settings: Dict[str, Any] = getattr(pipe, "cfg", None) or {}
-        if "save_marginals" in settings and settings.get("attribute") == "tag":
-            settings["save_marginals"] = True
+        keep_probabilities(pipe)
     return nlp
+
+
+def notes_of(nlp: Language) -> List[str]:
+    """What to say of the probabilities that are shown: all but those of the starts of sentences."""
+    shown = [name for name, pipe in nlp.pipeline if not finds_sentences(pipe)]
+    return uncalibrated(nlp, shown)
+
+
+def keep_probabilities(pipe: Any) -> None:
+    """Have a component keep on the Docs how probable its labels of tokens are. Spans have their probabilities."""
+    settings: Dict[str, Any] = getattr(pipe, "cfg", None) or {}
+    if settings.get("representation") or finds_sentences(pipe) or settings.get("strategy", GREEDY[0]) not in GREEDY:
+        return
+    for setting in ("save_marginals", "save_decisions"):
+        if setting in settings:
+            settings[setting] = True
+
+
+def finds_sentences(pipe: Any) -> bool:
+    settings: Dict[str, Any] = getattr(pipe, "cfg", None) or {}
+    return settings.get("attribute") == "sent_start"
 
 
 def texts_of(text: str) -> Iterator[str]:
@@ -98,15 +120,26 @@ def blocks(lines: Iterable[str]) -> Iterator[str]:
         yield "".join(block)
 
 
-def rows_of(sentence: List[Dict[str, Any]]) -> List[Row]:
-    """Rows of a sentence, as `sentences_of` has it: a chunk stands beside its first word, its other words below."""
-    rows = []
-    for group in sentence:
-        chunk = f"{group['label']} {percent(group['p'])}".strip()
-        for i, token in enumerate(group["tokens"]):
-            mark = ("" if i == 0 else "|") if group["label"] else ""
-            rows.append((token["word"], token["tag"], percent(token["p"]), token["pos"], chunk if i == 0 else mark))
-    return rows
+def text_table(sentence: Sentence) -> str:
+    """A sentence with a row for each word. A span stands beside its first word, a line beside its other words. Columns
+    of layers that have nothing in this sentence are left out."""
+    columns = [("word", "l", [word.text for word in sentence.words])]
+    for number, name in enumerate(sentence.labels):
+        pairs = [word.labels[number] for word in sentence.words]
+        columns.append((name, "l", [label for label, _ in pairs]))
+        if any(p is not None for _, p in pairs):
+            columns.append(("p", "r", [percent(p) for _, p in pairs]))
+    for number, name in enumerate(sentence.spans):
+        columns.append((name, "l", [_said(word.spans[number]) for word in sentence.words]))
+    names, aligns, cells = zip(*columns, strict=True)
+    printed: str = table(list(zip(*cells, strict=True)), header=names, aligns=aligns)
+    return printed
+
+
+def _said(cell: Cell) -> str:
+    if not cell.label:
+        return ""
+    return f"{cell.label} {percent(cell.p)}".strip() if cell.begins else "|"
 
 
 def percent(p: Optional[float]) -> str:

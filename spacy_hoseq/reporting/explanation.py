@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from wasabi import table
 
 from ..inspection.accounts import Account, accounts, as_data, explained
-from .pages import rendered
+from .pages import rendered, uncalibrated
 from .sentence import shown
 
 REASONS, WITHOUT = 12, 6  # rows of the text
@@ -44,7 +44,8 @@ def account_text(account: Account, component: str, doc: Doc) -> str:
 
 def explanation_page(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None, *, title: str) -> str:
     """RETURNS (str): a page of HTML of its own. docs: annotated by the pipeline. names: of components, None = all."""
-    return rendered("explanation.html.jinja", title=title, **explanation_data(nlp, docs, names))
+    notes = uncalibrated(nlp, explained(nlp, names))
+    return rendered("explanation.html.jinja", title=title, notes=notes, **explanation_data(nlp, docs, names))
 
 
 def explanation_data(

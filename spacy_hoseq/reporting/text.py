@@ -1,61 +1,193 @@
-"""An annotated text as one page of HTML: words with their tags and how probable these are, chunks as frames."""
+"""An annotated text as rows: words with their labels and how probable these are, spans above them.
 
-from typing import Any, Dict, Iterable, List
+`sentences_of` is what the page, the notebook and the command line show. Everything on a Doc is a layer: labels of
+tokens (tags, parts of speech, features, extensions), and spans (each group of `doc.spans`, `doc.ents`).
+"""
 
-from spacy.tokens import Doc, Span
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from ..components.annotation import MARGINALS
+from spacy.tokens import Doc, Token
+
+from ..components.annotation import DECISIONS, MARGINALS
+from ..components.morphology.labels import label_of
 from .pages import rendered
+from .sentence import shown
 
-SPACE = "\u2423"
-
-
-def text_page(docs: Iterable[Doc], *, title: str = "Text", spans_key: str = "chunks") -> str:
-    """RETURNS (str): a page without scripts that needs no network. Words with their tags; a bar is as long as the
-    probability of the tag, if the tagger kept it (`save_marginals`). spans_key: of the spans that frame words."""
-    sentences = [sentence for doc in docs for sentence in sentences_of(doc, spans_key)]
-    return rendered("text.html.jinja", title=title, sentences=sentences)
+ENTITIES = "ents"
+NAMES = {"tag": "tag", "pos": "pos", "morph": "features"}  # attributes of tokens, and what their columns are called
 
 
-def sentences_of(doc: Doc, spans_key: str = "chunks") -> List[List[Dict[str, Any]]]:
-    """Each sentence as its chunks, in order: {"label", "p", "tokens": [{"word", "tag", "pos", "p"}]}. label: "" = the
-    token is in no chunk. p: a probability, or None where it is not known. White space is left out."""
-    chunks = doc.spans.get(spans_key, [])
-    scores = getattr(chunks, "attrs", {}).get("scores", [None] * len(chunks))
-    known = [None if score is None else float(score) for score in scores]
-    begins = {span.start: (span, p) for span, p in zip(chunks, known, strict=True)}
-    probabilities = tag_probabilities(doc)
-    sentences: List[List[Dict[str, Any]]] = []
+class Labels(NamedTuple):
+    """A layer of labels of tokens. labels (n,): "" = none. p (n,): how probable each is, None = not known."""
+
+    name: str
+    labels: List[str]
+    p: List[Optional[float]]
+
+
+class Stretch(NamedTuple):
+    """A span of tokens, first <= i < end. p: how probable it is, None = not known."""
+
+    first: int
+    end: int
+    label: str
+    p: Optional[float]
+
+
+class Spans(NamedTuple):
+    """A layer of spans that do not overlap."""
+
+    name: str
+    spans: List[Stretch]
+
+
+class Cell(NamedTuple):
+    """What a layer of spans has at a word. begins, ends: whether it is the first and the last word of its span. label:
+    "" = there is no span."""
+
+    label: str = ""
+    p: Optional[float] = None
+    begins: bool = False
+    ends: bool = False
+
+
+class Word(NamedTuple):
+    """labels: (label, probability) of each layer of labels. spans: of each layer of spans."""
+
+    text: str
+    labels: List[Tuple[str, Optional[float]]]
+    spans: List[Cell]
+
+
+class Sentence(NamedTuple):
+    """labels, spans: names of the layers that the words have, without those that are empty in this sentence."""
+
+    labels: List[str]
+    spans: List[str]
+    words: List[Word]
+
+
+def text_page(docs: Iterable[Doc], *, title: str = "Text", notes: Sequence[str] = ()) -> str:
+    """RETURNS (str): a page without scripts that needs no network. Words with their labels; a bar is as long as the
+    probability of the label, if it was kept (`save_marginals`). notes: what to say of the probabilities."""
+    sentences = [sentence for doc in docs for sentence in sentences_of(doc)]
+    return rendered("text.html.jinja", title=title, sentences=sentences, notes=list(notes))
+
+
+def sentences_of(doc: Doc) -> List[Sentence]:
+    """Each sentence with its words, in order. White space is left out."""
+    labels = label_layers(doc)
+    spans = span_layers(doc)
+    result = []
     for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
-        groups, i = [], sentence.start
-        while i < sentence.end:
-            span, p = begins.get(i, (Span(doc, i, i + 1), None))
-            tokens = [
-                {"word": shown(token.text), "tag": token.tag_, "pos": token.pos_, "p": probabilities[token.i]}
-                for token in span
-                if not token.is_space
-            ]
-            i = span.end
-            if tokens:
-                groups.append({"label": span.label_, "p": p, "tokens": tokens})
-        if groups:
-            sentences.append(groups)
-    return sentences
+        tokens = [token.i for token in sentence if not token.is_space]
+        if tokens:
+            result.append(_sentence(doc, tokens, labels, spans))
+    return result
 
 
-def tag_probabilities(doc: Doc) -> List[Any]:
-    """Probability of each token's tag, None where it is not known."""
-    kept: Dict[str, Any] = (doc._.get(MARGINALS) or {}) if doc.has_extension(MARGINALS) else {}
-    for marginals in kept.values():
-        rows = {label: i for i, label in enumerate(marginals["labels"])}
-        if any(token.tag_ in rows for token in doc):
-            return [
-                float(p[rows[token.tag_]]) if token.tag_ in rows else None
-                for token, p in zip(doc, marginals["probabilities"], strict=True)
-            ]
+def label_layers(doc: Doc) -> List[Labels]:
+    """Labels of tokens, layer by layer, each with the probabilities that some component has kept of it."""
+    layers = [(name, [_text(token, attribute) for token in doc]) for attribute, name in NAMES.items()]
+    layers += [(name, [token._.get(name) or "" for token in doc]) for name in _extensions(doc)]
+    kept = _kept(doc)
+    return [Labels(name, labels, _probabilities(doc, name, labels, kept)) for name, labels in layers if any(labels)]
+
+
+def span_layers(doc: Doc) -> List[Spans]:
+    """Entities and span groups. Of entities that are a group, too, the group is not repeated: it has probabilities."""
+    groups = {key: _of_group(group) for key, group in doc.spans.items()}
+    entities = sorted(Stretch(span.start, span.end, span.label_, None) for span in doc.ents)
+    same = [key for key, spans in groups.items() if entities and _bounds(entities) <= _bounds(spans)]
+    if same:
+        known = {stretch[:3]: stretch.p for stretch in groups.pop(same[0])}
+        entities = [stretch._replace(p=known[stretch[:3]]) for stretch in entities]
+    named = [*groups.items(), *([(ENTITIES, entities)] if entities else [])]
+    return [Spans(name, row) for name, spans in named for row in _rows(spans)]
+
+
+def _sentence(doc: Doc, tokens: List[int], labels: List[Labels], spans: List[Spans]) -> Sentence:
+    here = [layer for layer in labels if any(layer.labels[i] for i in tokens)]
+    above = [layer for layer in spans if any(span.first <= tokens[-1] and span.end > tokens[0] for span in layer.spans)]
+    rows = [_cells(layer, tokens) for layer in above]
+    words = [
+        Word(shown(doc[i].text), [(layer.labels[i], layer.p[i]) for layer in here], [row[at] for row in rows])
+        for at, i in enumerate(tokens)
+    ]
+    return Sentence([layer.name for layer in here], [layer.name for layer in above], words)
+
+
+def _cells(layer: Spans, tokens: List[int]) -> List[Cell]:
+    cells = [Cell()] * len(tokens)
+    for span in layer.spans:
+        inside = [at for at, i in enumerate(tokens) if span.first <= i < span.end]
+        for at in inside:
+            cells[at] = Cell(shown(span.label), span.p, at == inside[0], at == inside[-1])
+    return cells
+
+
+def _text(token: Token, attribute: str) -> str:
+    return str(token.morph) if attribute == "morph" else str(getattr(token, f"{attribute}_"))
+
+
+def _extensions(doc: Doc) -> List[str]:
+    """Extensions of tokens that hold strings on this Doc."""
+    names = {key[1] for key, value in doc.user_data.items() if _is_of_token(key) and isinstance(value, str)}
+    return sorted(name for name in names if Token.has_extension(name))
+
+
+def _is_of_token(key: Any) -> bool:
+    return isinstance(key, tuple) and len(key) == 4 and key[0] == "._." and key[2] is not None and key[3] is None
+
+
+def _kept(doc: Doc) -> List[Dict[str, Any]]:
+    """What components have kept of their labels."""
+    extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
+    return [kept for name in extensions for kept in (doc._.get(name) or {}).values()]
+
+
+def _probabilities(doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]) -> List[Optional[float]]:
+    """Of the labels of a layer, by the first component that knows all of them."""
+    if name == NAMES["morph"]:
+        labels = [label_of(token.pos_, str(token.morph)) for token in doc]
+    there = {label for label, token in zip(labels, doc, strict=True) if label and not token.is_space}
+    for one in kept:
+        names = one["labels"]
+        if there <= set(names):
+            return _of_decisions(one) if one["probabilities"].ndim == 1 else _of_marginals(one, labels)
     return [None] * len(doc)
 
 
-def shown(word: str) -> str:
-    """A word on one line: white space and control characters become an open box."""
-    return "".join(c if c.isprintable() and not c.isspace() else SPACE for c in word)
+def _of_decisions(kept: Dict[str, Any]) -> List[Optional[float]]:
+    pairs = zip(kept["labels"], kept["probabilities"].tolist(), strict=True)
+    return [p if label else None for label, p in pairs]
+
+
+def _of_marginals(kept: Dict[str, Any], labels: List[str]) -> List[Optional[float]]:
+    column = {label: i for i, label in enumerate(kept["labels"])}
+    rows = zip(labels, kept["probabilities"], strict=True)
+    return [float(row[column[label]]) if label in column and row.any() else None for label, row in rows]
+
+
+def _of_group(group: Any) -> List[Stretch]:
+    scores = group.attrs.get("scores")
+    known: Sequence[Optional[float]] = [None] * len(group)
+    if scores is not None and len(scores) == len(group):
+        known = [float(score) for score in scores]
+    return sorted(Stretch(span.start, span.end, span.label_, p) for span, p in zip(group, known, strict=True))
+
+
+def _bounds(spans: Iterable[Stretch]) -> "set[Tuple[int, int, str]]":
+    return {span[:3] for span in spans}
+
+
+def _rows(spans: List[Stretch]) -> List[List[Stretch]]:
+    """Spans in as few rows as need be, so that those of a row do not overlap."""
+    rows: List[List[Stretch]] = []
+    for span in spans:
+        free = [row for row in rows if row[-1].end <= span.first]
+        if free:
+            free[0].append(span)
+        else:
+            rows.append([span])
+    return rows

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from ...errors import Errors
 from ...inspection.accounts import accounts, as_data, explained
 from ..explanation import explanation_data
-from ..pages import rendered
+from ..pages import rendered, uncalibrated
 from ..sentence import shown
 
 LOCAL = ("localhost",)
@@ -101,6 +101,7 @@ class Answers:
     def __init__(self, nlp: Language, names: Optional[Sequence[str]], max_length: int) -> None:
         self._nlp, self._names, self._max_length = nlp, explained(nlp, names), max_length
         self._lock = Lock()
+        self._notes = uncalibrated(nlp, self._names)
         self._title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
 
     async def empty_page(self, request: Request) -> Response:
@@ -142,7 +143,7 @@ class Answers:
     def _rendered(
         self, text: str, sentences: Sequence[Dict[str, Any]] = (), problem: str = "", status: int = 200
     ) -> Response:
-        values = {"title": self._title, "text": text, "sentences": sentences, "problem": problem}
+        values = {"title": self._title, "text": text, "sentences": sentences, "problem": problem, "notes": self._notes}
         lang = self._nlp.meta["lang"]
         page = rendered("serving/typed.html.jinja", most=self._max_length, reasons=[], of_lang=lang, **values)
         return HTMLResponse(page, status)

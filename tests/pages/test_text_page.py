@@ -1,0 +1,42 @@
+"""The page of `hoseq tag` in a real browser: no text hides another one, whatever the width and the layers."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, Span, SpanGroup
+
+from spacy_hoseq.reporting.text import text_page
+
+from .overlaps import overlaps
+
+pytestmark = pytest.mark.long
+LONG = "internationalisation" * 5
+WORDS = ["Ana", "Silva", "ran", "in", "a", "\U0001f600", LONG, ".", "שלום", "עולם", "<b>"]
+WIDTHS = (390, 1000, 1600)
+
+
+def annotated():
+    """Chunks of one letter with long labels, entities that cross them, groups whose spans overlap."""
+    nlp = spacy.blank("en")
+    doc = Doc(nlp.vocab, words=WORDS, tags=["NNP"] * len(WORDS), pos=["PROPN"] * len(WORDS))
+    chunks = [Span(doc, i, i + 1, f"CHUNK{i}") for i in range(len(WORDS))]
+    doc.spans["chunks"] = SpanGroup(doc, name="chunks", spans=chunks, attrs={"scores": [0.994] * len(chunks)})
+    doc.set_ents([Span(doc, 0, 2, "PERSON"), Span(doc, 4, 5, "A_LONG_NAME_OF_A_LABEL")])
+    crossing = [Span(doc, 0, 3, "ONE"), Span(doc, 2, 6, "TWO"), Span(doc, 2, 3, "THREE")]
+    doc.spans["crossing"] = SpanGroup(doc, name="crossing", spans=crossing)
+    return doc
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_text_hides_another_one(browse, width):
+    driver = browse(text_page([annotated()], notes=["Not calibrated."]), width)
+    assert overlaps(driver) == []
+    shown = driver.find_element("css selector", "main").text
+    for text in ("Ana", "CHUNK0 0.99", "PERSON", "A_LONG_NAME_OF_A_LABEL", "ONE", "TWO", "THREE", "<b>", "Not calib"):
+        assert text in shown
+
+
+def test_overlaps_are_seen(browse):
+    """The test above would pass for ever if `overlaps` saw nothing."""
+    style = "position: absolute; left: 5px; top: 5px"
+    page = f'<!DOCTYPE html><body><p style="{style}">one</p><p style="{style}">two</p></body>'
+    assert overlaps(browse(page)) == ["one / two"]

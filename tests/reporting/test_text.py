@@ -1,0 +1,102 @@
+"""An annotated text as rows: all layers of a Doc, sentence by sentence, with the probabilities that are known."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc, Span, SpanGroup, Token
+
+from spacy_hoseq.cli.tag import notes_of, text_table
+from spacy_hoseq.components.annotation import write_decisions, write_marginals
+from spacy_hoseq.reporting.text import sentences_of, text_page
+
+from ..components import chunker_helpers, helpers
+
+NLP = spacy.blank("en")
+
+
+def doc_of(**layers):
+    words = ["Ana", "Silva", " ", "left", "Rome"]
+    return Doc(NLP.vocab, words=words, sent_starts=[True, False, False, True, False], **layers)
+
+
+def test_labels_and_their_probabilities():
+    doc = doc_of(tags=["N", "N", "_SP", "V", "N"], pos=["PROPN", "PROPN", "SPACE", "VERB", "PROPN"])
+    write_marginals(doc, "tagger", ["N", "V"], np.array([[0.9, 0.1], [0.8, 0.2], [0, 0], [0.3, 0.7], [0.6, 0.4]]))
+    first, second = sentences_of(doc)
+    assert first.labels == ["tag", "pos"] and [word.text for word in first.words] == ["Ana", "Silva"]
+    assert [word.labels for word in first.words] == [[("N", 0.9), ("PROPN", None)], [("N", 0.8), ("PROPN", None)]]
+    assert [word.labels[0] for word in second.words] == [("V", 0.7), ("N", 0.6)]
+
+
+def test_decisions_have_one_probability_a_word():
+    doc = doc_of(tags=["N", "N", "_SP", "V", "N"])
+    write_decisions(doc, "tagger", ["N", "N", "", "V", "N"], np.arange(5, dtype=np.int32), np.full(5, 0.5, np.float32))
+    assert [word.labels for sentence in sentences_of(doc) for word in sentence.words] == [
+        [("N", 0.5)], [("N", 0.5)], [("V", 0.5)], [("N", 0.5)],
+    ]  # fmt: skip
+
+
+def test_labels_of_features_and_of_extensions():
+    Token.set_extension("mood", default="")
+    try:
+        doc = doc_of(pos=["PROPN", "PROPN", "SPACE", "VERB", "PROPN"], morphs=["Case=Nom", "", "", "Tense=Past", ""])
+        for token in doc:
+            token._.mood = "calm"
+        labels = ["Case=Nom|POS=PROPN", "POS=PROPN", "POS=VERB|Tense=Past"]
+        write_marginals(
+            doc, "morphologizer", labels, np.array([[0.9, 0.1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]])
+        )
+        write_marginals(doc, "moods", ["calm", "wild"], np.array([[0.5, 0.5]] * 2 + [[0, 0]] + [[0.75, 0.25]] * 2))
+        first, second = sentences_of(doc)
+    finally:
+        Token.remove_extension("mood")
+    assert first.labels == ["pos", "features", "mood"]
+    assert first.words[0].labels == [("PROPN", None), ("Case=Nom", 0.9), ("calm", 0.5)]
+    assert second.words[0].labels == [("VERB", None), ("Tense=Past", 1.0), ("calm", 0.75)]
+
+
+def test_entities_have_the_probabilities_of_their_group():
+    doc = doc_of()
+    doc.set_ents([Span(doc, 0, 2, "PERSON"), Span(doc, 4, 5, "GPE")])
+    spans = [Span(doc, 0, 2, "PERSON"), Span(doc, 4, 5, "GPE")]
+    doc.spans["entities"] = SpanGroup(doc, name="entities", spans=spans, attrs={"scores": np.array([0.75, 0.5])})
+    first, second = sentences_of(doc)
+    assert first.spans == second.spans == ["ents"]
+    assert [cell[:2] for word in first.words for cell in word.spans] == [("PERSON", 0.75), ("PERSON", 0.75)]
+    assert [(cell.begins, cell.ends) for word in first.words for cell in word.spans] == [(True, False), (False, True)]
+    assert second.words[0].spans[0].label == "" and second.words[1].spans[0][:2] == ("GPE", 0.5)
+
+
+def test_spans_that_overlap_stand_in_rows_of_their_own():
+    doc = Doc(NLP.vocab, words=["a", "b", "c"])
+    spans = [Span(doc, 0, 2, "X"), Span(doc, 1, 3, "Y"), Span(doc, 2, 3, "Z")]
+    doc.spans["sc"] = SpanGroup(doc, name="sc", spans=spans)
+    (sentence,) = sentences_of(doc)
+    assert sentence.spans == ["sc", "sc"]
+    assert [[cell.label for cell in word.spans] for word in sentence.words] == [["X", ""], ["X", "Y"], ["Z", "Y"]]
+    table = text_table(sentence)
+    assert [line.split() for line in table.splitlines() if line][1:] == [["a", "X"], ["b", "|", "Y"], ["c", "Z", "|"]]
+
+
+def test_words_alone():
+    (sentence,) = sentences_of(Doc(NLP.vocab, words=["a", "\n", "b"]))
+    assert sentence.labels == sentence.spans == [] and [word.text for word in sentence.words] == ["a", "b"]
+    assert sentences_of(NLP("")) == []
+
+
+def test_a_page_says_that_probabilities_are_not_calibrated():
+    """HW009, beside each number, and not of a pipeline that is."""
+    rough, good = helpers.ready("max_margin"), helpers.ready("log_likelihood")
+    assert notes_of(good) == []
+    (note,) = notes_of(rough)
+    assert "[HW009]" in note and "hoseq calibrate" in note
+    doc = rough("the old dog")
+    write_marginals(doc, "hoseq_tagger", list(helpers.LABELS), np.full((3, 6), 1 / 6))
+    assert text_page([doc], notes=[note]).count("0.167, not calibrated") == 3
+    assert "not calibrated" not in text_page([doc])
+
+
+@pytest.mark.parametrize("chunks", [True, False])
+def test_notes_are_of_what_is_shown(chunks):
+    nlp = chunker_helpers.trained("marginals", 2) if chunks else helpers.ready("max_margin")
+    assert len(notes_of(nlp)) == sum(not pipe.is_calibrated for _, pipe in nlp.pipeline)
