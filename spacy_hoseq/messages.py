@@ -78,3 +78,11 @@ class JobErrors:
     HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
     HS175 = "A component of the pipeline has dropped the text, and gives no reason."
     HS176 = "Memory ran out at this text of {length:,} characters. Give it in smaller texts, or with fewer processes."
+    HS177 = (
+        "An earlier version has written to {path} (its manifest has format {format}; this version goes on with format "
+        "{known} only). Its parts can be read as before. Give another output, or --restart to annotate everything anew."
+    )
+    HS178 = (
+        "The input is not what it was when {path} was written: {problem}. Give the same input, or another output, or "
+        "--restart to annotate everything anew."
+    )

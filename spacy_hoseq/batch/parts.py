@@ -25,6 +25,28 @@ class Part(NamedTuple):
     problems: List[Problem]
     position: int
 
+    @property
+    def digest(self) -> str:
+        """Of what was read: texts, ids and problems, or the file of Docs."""
+        total = blake2b(digest_size=16)
+        for problem in self.problems:
+            _add(total, str(problem))
+        for name, text in zip(self.ids, self.texts, strict=True):
+            _add(total, name)
+            _add(total, text)
+        if self.docs is not None:
+            path, data = self.docs
+            _add(total, path.as_posix())
+            total.update(data)
+        return total.hexdigest()
+
+
+def _add(total: Any, text: Optional[str]) -> None:
+    """Take a text into a digest, with its length in front: where it ends is told, too."""
+    data = b"" if text is None else text.encode("utf8", "surrogatepass")
+    total.update(b"-:" if text is None else b"%d:" % len(data))
+    total.update(data)
+
 
 class SeenIds:
     """Which ids there were before: 8 bytes for each, in sorted arrays whose sizes double."""

@@ -19,7 +19,8 @@ from .parts import Part
 
 
 class Done(NamedTuple):
-    """A part that is done: the bytes of its file, and what could not be done. position (int): as the part has it."""
+    """A part that is done: the bytes of its file, and what could not be done. position (int): as the part has it.
+    read (str): digest of what was read."""
 
     number: int
     data: bytes
@@ -27,6 +28,7 @@ class Done(NamedTuple):
     tokens: int
     errors: List[Dict[str, Any]]
     position: int
+    read: str
 
 
 class Work:
@@ -64,7 +66,7 @@ class Work:
             data = TABLES[self.format](pa.concat_tables(tables) if tables else self.annotator.schema.empty_table())
         else:
             data = file.data()
-        return Done(part.number, data, at, tokens, errors, part.position)
+        return Done(part.number, data, at, tokens, errors, part.position, part.digest)
 
     def _table(self, part: Part, names: List[str], done: Annotated, first: int) -> pa.Table:
         annotator = self.annotator

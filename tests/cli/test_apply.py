@@ -55,7 +55,7 @@ def start(*arguments, **environment):
 
 
 def files(folder):
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock")
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".lock"))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
@@ -70,7 +70,8 @@ def test_parquet_is_the_default(tmp_path):
     assert code == 0, output
     tokens = sum(map(len, english().pipe(TEXTS)))
     assert f"Parts 2 Texts 6 Tokens {tokens} Errors 0" in output
-    assert set(files(tmp_path / "out")) == {"manifest.json", "parts/000000.parquet", "parts/000001.parquet"}
+    names = {"manifest.json", "parts.jsonl", "parts/000000.parquet", "parts/000001.parquet"}
+    assert set(files(tmp_path / "out")) == names
     table = pq.read_table(tmp_path / "out" / "parts")
     assert table["text"].to_pylist() == TEXTS and table["id"].to_pylist() == [f"t{i}" for i in range(6)]
     assert [t["tag"] for t in table["tokens"][0].as_py()] == [t.tag_ for t in english()(TEXTS[0])]
@@ -193,7 +194,7 @@ def test_processes_write_the_same_bytes(tmp_path):
         code, output = run("en", path, "-o", tmp_path / f"out{n}", "-n", n, "--part-size", 9)
         assert code == 0, output
     assert files(tmp_path / "out1") == files(tmp_path / "out2") == files(tmp_path / "out4")
-    assert len(files(tmp_path / "out1")) == 15
+    assert len(files(tmp_path / "out1")) == 16
 
 
 @pytest.fixture
