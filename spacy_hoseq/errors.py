@@ -17,10 +17,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "Two that were trained apart cannot share it: train them in one pipeline, or one of them "
         "with templates that do not ask for it (`english_pos_templates.v1`)."
     )
-    HS004 = (
-        "{path}, line {line}: expected a form and its tag, or a form, its part of speech and its features, separated "
-        "by tabs, found {actual!r}."
-    )
+    HS004 = "{path}, line {line}: expected {expected}, separated by tabs, found {actual!r}."
     HS005 = (
         'The attribute "{name}" cannot be registered: {problem}. Choose another name, or `numbers` such as range(128).'
     )

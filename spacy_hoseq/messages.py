@@ -51,6 +51,7 @@ class Warnings(metaclass=WithCodes):
         "nine in ten are right. Calibrate the pipeline: python -m spacy hoseq calibrate MODEL DEV.spacy -o OUTPUT."
     )
 
+
 class JobErrors:
     """HS114, HS16x, HS17x: jobs over many texts. `Errors` has them, with their codes, as all others."""
 

@@ -8,6 +8,7 @@ from ..lazy_names import lazy_names
 HOMES = {
     "HoseqBidirectionalTagger": "bidirectional_tagger",
     "HoseqChunker": "chunker",
+    "HoseqLemmatizer": "lemmatizer",
     "HoseqMorphologizer": "morphologizer",
     "HoseqTagger": "tagger",
 }

@@ -85,6 +85,16 @@ class FeatureExtractor:
         return not self._contextual
 
     @property
+    def contextual(self) -> List[str]:
+        """Attributes that are read from the Doc, not from the word."""
+        return self._contextual
+
+    @property
+    def margin(self) -> int:
+        """How many words away the farthest one is that a template looks at."""
+        return self._margin
+
+    @property
     def tables(self) -> List[str]:
         """Names of the vocabulary's tables on which the features depend."""
         return self._lexicon.tables

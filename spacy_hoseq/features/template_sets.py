@@ -61,6 +61,15 @@ def morphology_templates() -> List[str]:
     ]
 
 
+def lemma_templates() -> List[str]:
+    """Lemmas: the form, its ends, and its part of speech and features with them. No template looks at another word."""
+    ends = ["lower[0]", "short_shape[0]", *(f"suffix{n}[0]" for n in range(1, 7))]
+    starts = [f"prefix{n}[0]" for n in range(1, 5)]
+    of_pos = [f"pos[0]+{end}" for end in ends]
+    of_analysis = [f"pos[0]+morph[0]+{affix}" for affix in [*ends, *starts]]
+    return ["bias", "lower[0]", "suffix1..10[0]", "prefix1..5[0]", "pos[0]+morph[0]", *of_pos, *of_analysis]
+
+
 def chinese_pos_templates() -> List[str]:
     """Part-of-speech tagging of segmented Chinese: words and word pairs around, word length, characters of the word
     (Qian & Liu, "Chinese POS Tagging", low order features), with character classes and reduplication."""

@@ -35,6 +35,7 @@ from .template_sets import chunk_templates, chunk_word_templates
 TABLE = "hoseq_word_classes"  # {"columns": names of the classes of each, "words": packed keys, and numbers of names}
 MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
+FORM = "a form and its tag, or a form, its part of speech and its features"
 
 
 def word_classes(path: Optional[Union[str, Path]] = None, lexicon: Optional[Union[str, Path]] = None) -> Lookups:
@@ -86,7 +87,7 @@ def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
     for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
         form, *tag = line.split("\t")
         if not form or not 1 <= len(tag) <= 2 or not tag[0]:
-            raise ValueError(Errors.HS004.format(path=path, line=number, actual=line[:40]))
+            raise ValueError(Errors.HS004.format(path=path, line=number, expected=FORM, actual=line[:40]))
         tags_of.setdefault(form, set()).add("|".join(part for part in tag if part not in ("", "_")))
     return {form: sorted(tags) for form, tags in tags_of.items()}
 

@@ -2,7 +2,7 @@
 
 from ..lazy_names import lazy_names
 
-__all__ = ["Bigrams", "ClassBigrams", "bigrams_of", "exchange_words", "tag_lexicon", "word_classes_of"]
+__all__ = ["Bigrams", "ClassBigrams", "bigrams_of", "exchange_words", "lemma_lexicon", "tag_lexicon", "word_classes_of"]
 
 __getattr__ = lazy_names(
     __name__,
@@ -11,6 +11,7 @@ __getattr__ = lazy_names(
         "ClassBigrams": "exchange",
         "bigrams_of": "counting",
         "exchange_words": "exchange",
+        "lemma_lexicon": "forms",
         "tag_lexicon": "forms",
         "word_classes_of": "pipelines",
     },

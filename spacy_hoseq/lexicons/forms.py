@@ -1,4 +1,4 @@
-"""What a word can be, by a list of forms and by the training text: a tag dictionary.
+"""What a word can be, by a list of forms and by the training text: its tags, its lemmas.
 
 [initialize.components.hoseq_tagger.tag_dictionary]
 @misc = "spacy_hoseq.tag_lexicon.v1"
@@ -14,6 +14,7 @@ from spacy.morphology import Morphology
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
+from ..errors import Errors
 from ..features.word_classes import read_forms
 
 
@@ -39,6 +40,25 @@ def tag_lexicon(path: Optional[Union[str, Path]], train: Optional[Union[str, Pat
     known = set().union(*seen.values())
     joined = {form: seen.get(form, set()) | (known & set(tags)) for form, tags in tags_of.items()}
     return {form: sorted(tags) for form, tags in joined.items() if tags}
+
+
+def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
+    """Registered as `spacy_hoseq.lemma_lexicon.v1`: the lemmas of each form in a file, sorted. Each line has a form and
+    a lemma, separated by a tab; further columns are not read.
+
+    RAISES ValueError [E913]: no path; [HS004]: a line without a form and a lemma.
+    """
+    if path is None:
+        raise ValueError(SpacyErrors.E913)
+    lemmas_of: Dict[str, Set[str]] = {}
+    for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
+        form, _, rest = line.partition("\t")
+        lemma = rest.partition("\t")[0]
+        if not form or not lemma:
+            problem = Errors.HS004.format(path=path, line=number, expected="a form and its lemma", actual=line[:40])
+            raise ValueError(problem)
+        lemmas_of.setdefault(form, set()).add(lemma)
+    return {form: sorted(lemmas) for form, lemmas in lemmas_of.items()}
 
 
 def _in_order(tag: str) -> str:

@@ -22,7 +22,7 @@ from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
 from .corpus_cache import cached
 
-KNOWN = ("tag", "pos", "lemma", "ent_iob", "ent_type")
+KNOWN = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
 NO_USER_DATA = b"\x80"  # an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of
 
 

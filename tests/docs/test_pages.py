@@ -32,6 +32,7 @@ OBJECTS = {  # defaults that tables name by a word
     "AdaGrad 0.01": lambda name: {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.01, "l1": 0.0, "l2": 0.0},
     "label scorer": lambda name: {"@scorers": "spacy_hoseq.label_scorer.v1"},
     "chunk scorer": lambda name: {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
+    "lemmatizer scorer": lambda name: {"@scorers": "spacy.lemmatizer_scorer.v1"},
     "morphologizer scorer": lambda name: {"@scorers": "spacy.morphologizer_scorer.v1"},
 }
 FILES = r"\b(?:assets|benchmarks|configs|docs|experiments|spacy_hoseq|tests)/[\w./*-]+\w"

@@ -7,7 +7,7 @@ from spacy.training import Example
 
 from spacy_hoseq.features.attributes import lexical_attribute
 from spacy_hoseq.features.word_classes import read_forms, word_classes
-from spacy_hoseq.lexicons import tag_lexicon
+from spacy_hoseq.lexicons import lemma_lexicon, tag_lexicon
 
 LINES = "flies\tVBZ\nflies\tNNS\nsleeps\tVBZ\nParis\tNNP\nzzz\tODD\n"
 
@@ -111,3 +111,22 @@ def test_parts_of_speech_and_features_of_the_lexicon(tmp_path):
         for features in ("Case=Acc|Number=Plur", "Case=Nom|Number=Sing")
         for other in ("Case=Nom|Number=Sing|POS=ADJ", "POS=ADV")
     }
+
+
+def test_lemmas(tmp_path):
+    path = tmp_path / "lemmas.tsv"
+    path.write_text("saw\tsee\tVERB\nsaw\tsaw\nmice\tmouse\n", encoding="utf8")
+    assert lemma_lexicon(path) == {"saw": ["saw", "see"], "mice": ["mouse"]}
+
+
+@pytest.mark.parametrize("line", ["", "saw", "\tsee", "saw\t\tVERB"])
+def test_lines_without_lemmas(tmp_path, line):
+    path = tmp_path / "lemmas.tsv"
+    path.write_text(f"mice\tmouse\n{line}\n", encoding="utf8")
+    with pytest.raises(ValueError, match=r"\[HS004\].*line 2.*a form and its lemma"):
+        lemma_lexicon(path)
+
+
+def test_no_path_of_lemmas():
+    with pytest.raises(ValueError, match="E913"):
+        lemma_lexicon(None)

@@ -1,0 +1,1 @@
+"""Labels that turn words into lemmas."""

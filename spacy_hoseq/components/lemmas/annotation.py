@@ -1,0 +1,84 @@
+"""Where lemmas stand: `token.lemma`, read and written as the scripts that make them of words."""
+
+from typing import Dict, List, Sequence, Tuple
+
+import numpy as np
+from spacy.attrs import LEMMA, ORTH
+from spacy.strings import StringStore
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ...arrays import Keys, Labels
+from ...features.sequences import by_doc
+from ..annotation import TokenLabels
+from ..gold import LabelTable
+from .scripts import script_named, script_of
+
+
+class LemmaLabels(TokenLabels):
+    """Labels that are scripts (scripts.py), of the lemmas of words."""
+
+    def __init__(self) -> None:
+        super().__init__("tag", "")
+        self.attribute = "lemma"
+        self.place = "token.lemma"
+        self.space = ""
+
+    def check_label(self, label: str) -> None:
+        """RAISES ValueError [HS065]: it is no script."""
+        script_named(label)
+
+    def gold_values(self, examples: Sequence[Example]) -> Keys:
+        """As `TokenLabels` has them. A predicted token that is not a word of the reference has none."""
+        return np.concatenate([self._aligned(eg) for eg in examples])
+
+    def is_set(self, doc: Doc) -> bool:
+        """Whether a token may have a lemma."""
+        return bool(doc.has_annotation("LEMMA"))
+
+    def read(self, doc: Doc) -> Keys:
+        """The scripts of a Doc (len(doc),) as string-store ids; 0 where no lemma is set."""
+        pairs = doc.to_array([ORTH, LEMMA]).reshape(-1, 2)
+        rows, row_of = np.unique(pairs, axis=0, return_inverse=True)
+        strings = doc.vocab.strings
+        values = [self._script(strings, orth, lemma) for orth, lemma in rows.tolist()]
+        return np.array(values, np.uint64)[row_of.reshape(-1)] if len(pairs) else np.zeros(0, np.uint64)
+
+    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
+        """Set the lemmas that the scripts make. A lemma that is set already stays, unless `overwrite`; white space is
+        its own lemma, and so is a word that the script does not fit."""
+        flat = np.concatenate([np.zeros(0, np.int32), *labels])
+        lemmas: Dict[Tuple[int, int], int] = {}
+        for doc, label_ids in zip(docs, by_doc(flat, docs), strict=True):
+            columns = doc.to_array([ORTH, LEMMA]).reshape(-1, 2)
+            values = columns[:, 1].copy()
+            for i, pair in enumerate(zip(columns[:, 0].tolist(), label_ids.tolist(), strict=True)):
+                if pair not in lemmas:
+                    lemmas[pair] = _lemma(doc.vocab.strings, table.names, *pair)
+                if overwrite or not values[i]:
+                    values[i] = lemmas[pair]
+            doc.from_array([LEMMA], values[:, None])
+
+    def _aligned(self, example: Example) -> Keys:
+        predicted, reference = example.predicted, example.reference
+        gold = self.read(reference)
+        words, words_of_reference = predicted.to_array(ORTH), reference.to_array(ORTH)
+        if np.array_equal(words, words_of_reference):
+            return gold
+        values = np.zeros(len(predicted), np.uint64)
+        alignment = example.alignment.x2y
+        for i, word in enumerate(words.tolist()):
+            places: List[int] = np.asarray(alignment[i], np.intp).reshape(-1).tolist()
+            if len(places) == 1 and words_of_reference[places[0]] == word:
+                values[i] = gold[places[0]]
+        return values
+
+    @staticmethod
+    def _script(strings: StringStore, orth: int, lemma: int) -> int:
+        return int(strings.add(script_of(strings[orth], strings[lemma]).label)) if lemma else 0
+
+
+def _lemma(strings: StringStore, names: Sequence[str], orth: int, label_id: int) -> int:
+    form = strings[orth]
+    lemma = script_named(names[label_id]).applied(form) if label_id >= 0 else None
+    return int(strings.add(form if lemma is None else lemma))

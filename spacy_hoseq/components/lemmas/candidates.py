@@ -1,0 +1,66 @@
+"""Which scripts fit a word: only these are candidates for its lemma."""
+
+from collections import defaultdict
+from typing import Dict, List, Sequence, Tuple
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ...arrays import Ints, Mask
+from ...features.sequences import words_and_lengths
+from .scripts import CASES, Script, script_named
+
+MOST_WORDS = 100_000  # that are remembered
+
+
+class Candidates:
+    """Labels that fit words. labels: all scripts, by id.
+
+    A word that no script fits can have any; it is its own lemma then.
+    """
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self.scripts: List[Script] = [script_named(label) for label in labels]
+        self._of_whole: Dict[Tuple[str, str], List[int]] = defaultdict(list)  # by case and form
+        self._by_suffix: Dict[Tuple[str, str], List[int]] = defaultdict(list)  # by case and what is cut
+        for label_id, script in enumerate(self.scripts):
+            if script.is_whole:
+                self._of_whole[script.case, script.prefix_cut].append(label_id)
+            else:
+                self._by_suffix[script.case, script.suffix_cut].append(label_id)
+        self._ids: Dict[str, Ints] = {}
+
+    def of(self, form: str) -> Ints:
+        """Label ids that fit a form, in order."""
+        ids = self._ids.get(form)
+        if ids is None:
+            if len(self._ids) >= MOST_WORDS:
+                self._ids.clear()
+            ids = self._ids[form] = np.array(sorted(self._fitting(form)), np.intp)
+        return ids
+
+    def allowed(self, docs: Sequence[Doc]) -> Mask:
+        """RETURNS (N, L) bool: of all tokens of the docs."""
+        orths, _ = words_and_lengths(docs)
+        types, type_of = np.unique(orths, return_inverse=True)
+        masks = np.zeros((len(types), len(self.scripts)), bool)
+        for mask, orth in zip(masks, types.tolist(), strict=True):
+            ids = self.of(docs[0].vocab.strings[orth])
+            mask[ids if len(ids) else slice(None)] = True
+        allowed: Mask = masks[type_of]
+        return allowed
+
+    def lemma(self, form: str, label_id: int) -> str:
+        """What a script makes of a form: the form itself, if it does not fit."""
+        lemma = self.scripts[label_id].applied(form)
+        return form if lemma is None else lemma
+
+    def _fitting(self, form: str) -> List[int]:
+        ids: List[int] = []
+        for case, changed in CASES.items():
+            base = changed(form)
+            ids += self._of_whole.get((case, base), ())
+            for start in range(len(base) + 1):
+                some = self._by_suffix.get((case, base[start:]), ())
+                ids += [label_id for label_id in some if self.scripts[label_id].applied(form) is not None]
+        return ids

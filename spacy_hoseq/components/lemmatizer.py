@@ -1,0 +1,197 @@
+"""`hoseq_lemmatizer`: the lemma of every token, as spaCy's `trainable_lemmatizer` reads and writes it.
+
+A tagger whose labels are edit scripts (lemmas/scripts.py), of which only those that fit a word are candidates.
+"""
+
+from functools import cached_property
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Config, Model
+
+from ..arrays import Labels, Mask
+from ..decoders.answers import answers_of
+from ..decoders.choice import Decoder
+from ..decoders.exact import decode_exact
+from ..decoders.problem import Potentials, PotentialsGradient
+from ..features.sequences import WordDocs, on_tokens, words_of
+from ..layers.structured import TaggerModel
+from ..layers.weights.shim import Averaging
+from ..learning.parameter import UpdateRule
+from ..words import original_of
+from .gold import read_examples
+from .lemmas.annotation import LemmaLabels
+from .lemmas.candidates import Candidates
+from .lemmas.scripts import script_of
+from .lemmas.tokens import KnownTokens
+from .tagger import HoseqTagger
+
+DEFAULT_MODEL = """
+[model]
+@architectures = "spacy_hoseq.HigherOrderTagger.v1"
+patterns = null
+label_pairs = false
+
+[model.emissions]
+@architectures = "spacy_hoseq.SparseLinear.v1"
+min_count = 2
+hash_rows = null
+nO = null
+
+[model.emissions.templates]
+@misc = "spacy_hoseq.lemma_templates.v1"
+"""
+
+
+@Language.factory(
+    "hoseq_lemmatizer",
+    assigns=["token.lemma"],
+    requires=["token.pos", "token.morph"],
+    default_config={
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "objective": "max_margin",
+        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
+        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
+        "average": "late",
+        "overwrite": False,
+        "save_marginals": False,
+        "seed": 0,
+        "scorer": {"@scorers": "spacy.lemmatizer_scorer.v1"},
+    },
+    default_score_weights={"lemma_acc": 1.0},
+)
+def make_hoseq_lemmatizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    decoder: Decoder,
+    update_rule: UpdateRule,
+    average: Averaging,
+    overwrite: bool,
+    save_marginals: bool,
+    seed: int,
+    scorer: Optional[Callable],
+) -> "HoseqLemmatizer":
+    """Build the component from its config (docs/reference/lemmatizer.md describes every setting)."""
+    return HoseqLemmatizer(
+        nlp.vocab,
+        model,
+        name,
+        objective=objective,
+        decoder=decoder,
+        update_rule=update_rule,
+        average=average,
+        overwrite=overwrite,
+        save_marginals=save_marginals,
+        seed=seed,
+        scorer=scorer,
+    )
+
+
+class HoseqLemmatizer(HoseqTagger):
+    """Writes the lemma of every token. All settings: docs/reference/lemmatizer.md.
+
+    settings: those of `HoseqTagger`.
+    """
+
+    made_of_labels = (*HoseqTagger.made_of_labels, "candidates", "_known_tokens")
+    _annotation: LemmaLabels
+
+    def __init__(self, vocab: Vocab, model: TaggerModel, name: str = "hoseq_lemmatizer", **settings: Any) -> None:
+        annotation = LemmaLabels()
+        super().__init__(vocab, model, name, annotation=annotation, **settings)
+        self.cfg.update({"attribute": annotation.attribute, "neg_prefix": ""})
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """Which labels fit which words."""
+        return Candidates(self.labels)
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[Sequence[str]] = None,
+        lexicon: Optional[Mapping[str, Sequence[str]]] = None,
+        tag_dictionary: Optional[Dict[str, List[str]]] = None,
+        weights_from: Optional[str] = None,
+    ) -> None:
+        """As `HoseqTagger.initialize`.
+
+        lexicon: word forms with all their lemmas: a form gets no others, but those that it has in training.
+        tag_dictionary: the same, as scripts.
+        """
+        entries = {form: set(scripts) for form, scripts in (tag_dictionary or {}).items()}
+        examples = read_examples(get_examples, f"{type(self).__name__}.initialize")
+        for form, lemmas in (lexicon or {}).items():
+            entries.setdefault(form, set()).update(script_of(form, lemma).label for lemma in lemmas if lemma)
+        for form, script in self._scripts_in(examples) if entries else ():
+            if form in entries:
+                entries[form].add(script)
+        names = self._labels_in(examples) if labels is None else labels
+        names = sorted({*names, *(script for scripts in entries.values() for script in scripts)})
+        dictionary = {form: sorted(scripts) for form, scripts in entries.items() if scripts}
+        super().initialize(
+            lambda: examples, nlp=nlp, labels=names, tag_dictionary=dictionary, weights_from=weights_from
+        )
+
+    def lemma_probabilities(self, docs: Iterable[Doc], *, least: float = 0.001) -> List[List[Dict[str, float]]]:
+        """Of each token of each Doc, the lemmas that it may have, the most probable first: {"see": 0.93, "saw": 0.07}.
+        They mean what they say with `objective = "log_likelihood"`, or after `hoseq calibrate`.
+
+            p(lemma | x) = sum over scripts y that make this lemma of p(y | x)
+
+        least (float): less probable ones are left out. White space has none. RAISES ValueError [E143].
+        """
+        self._require_labels()
+        return [self._lemmas_of(words_of([doc]), least) for doc in docs]
+
+    def _lemmas_of(self, words: WordDocs, least: float) -> List[Dict[str, float]]:
+        if not len(words[0]):
+            return [{} for _ in on_tokens(np.zeros(0, np.int32), words, 0)[0]]
+        potentials = self._potentials(words)
+        (nodes,) = on_tokens(answers_of(potentials).nodes, words, 0.0)
+        result = []
+        for token, row in zip(original_of(words[0]), nodes, strict=True):
+            lemmas: Dict[str, float] = {}
+            for label_id in np.flatnonzero(row).tolist():
+                lemma = self.candidates.lemma(token.text, label_id)
+                lemmas[lemma] = lemmas.get(lemma, 0.0) + float(row[label_id])
+            order = sorted(lemmas, key=lambda lemma: (-lemmas[lemma], lemma))
+            result.append({lemma: lemmas[lemma] for lemma in order if lemmas[lemma] >= least})
+        return result
+
+    def _scripts_in(self, examples: Sequence[Example]) -> Iterator[Tuple[str, str]]:
+        """Words of the training text with the scripts that make their lemmas."""
+        for example in examples:
+            reference = example.reference
+            for token, script in zip(reference, self._annotation.read(reference).tolist(), strict=True):
+                if script:
+                    yield token.text, reference.vocab.strings[script]
+
+    def _loss(self, examples: List[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
+        """Over labels that fit: what never can be a guess need not be learnt."""
+        allowed = self._permitted([eg.predicted for eg in examples], preset=False)
+        return super()._loss(examples, scores.permitting(allowed))
+
+    def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
+        fitting = self.candidates.allowed(docs)
+        others = super()._permitted(docs, preset=preset)
+        return fitting if others is None else fitting & others
+
+    def _best_of(self, docs: WordDocs) -> Labels:
+        """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
+        is_preset = not self.cfg["overwrite"] and any(map(self._annotation.is_set, docs))
+        if is_preset or self.decoder is not decode_exact or not KnownTokens.serve(self.model):
+            return super()._best_of(docs)
+        return self._known_tokens.labels(self.model, docs, super()._best_of)
+
+    @cached_property
+    def _known_tokens(self) -> KnownTokens:
+        return KnownTokens()

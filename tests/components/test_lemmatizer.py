@@ -1,0 +1,167 @@
+"""`hoseq_lemmatizer`: what it reads and writes, its candidates, its probabilities, and saving."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_hoseq.components.lemmas.scripts import script_of
+
+from . import lemma_helpers as tiny
+from .lemma_helpers import NAME
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return tiny.trained()
+
+
+def test_learns_its_corpus(nlp):
+    for line in tiny.CORPUS:
+        assert tiny.said(nlp(tiny.analyzed(nlp, line))) == tiny.rows_of(line)[2]
+
+
+def test_new_words_by_their_ends_and_parts_of_speech(nlp):
+    doc = Doc(nlp.vocab, words=["Fairies", "saw", "stories"], pos=["NOUN", "VERB", "NOUN"])
+    assert tiny.said(nlp(doc)) == ["fairy", "see", "story"]
+    assert tiny.said(nlp(Doc(nlp.vocab, words=["saw"], pos=["NOUN"]))) == ["saw"]
+
+
+def test_evaluates(nlp):
+    assert nlp.evaluate(tiny.examples_of(nlp))["lemma_acc"] == 1.0
+
+
+def test_white_space_is_its_own_lemma(nlp):
+    doc = nlp(Doc(nlp.vocab, words=["cats", "\n", "dogs"], pos=["NOUN", "SPACE", "NOUN"]))
+    assert tiny.said(doc) == ["cat", "\n", "dog"]
+
+
+def test_words_that_nothing_fits_are_their_own_lemma(nlp):
+    nlp = tiny.blank()
+    pipe = nlp.get_pipe(NAME)
+    example = Example(Doc(nlp.vocab, words=["went"]), Doc(nlp.vocab, words=["went"], lemmas=["go"]))
+    pipe.initialize(lambda: [example])
+    assert pipe.labels == ("lower went>go",)
+    assert tiny.said(pipe(Doc(nlp.vocab, words=["went", "came"]))) == ["go", "came"]
+
+
+@pytest.mark.parametrize("overwrite, lemma", [(False, "sawn"), (True, "see")])
+def test_overwrite(overwrite, lemma):
+    nlp = tiny.trained(overwrite=overwrite)
+    doc = Doc(nlp.vocab, words=["She", "saw"], pos=["PRON", "VERB"], lemmas=["", "sawn"])
+    assert tiny.said(nlp(doc)) == ["she", lemma]
+
+
+def test_a_lemma_that_is_set_constrains_probabilities(nlp):
+    pipe = nlp.get_pipe(NAME)
+    doc = Doc(nlp.vocab, words=["saw"], pos=["VERB"], lemmas=["saw"])
+    assert pipe.lemma_probabilities([doc]) == [[{"saw": pytest.approx(1.0)}]]
+
+
+def test_tokens_seen_before_change_nothing(nlp):
+    """The labels of tokens by themselves are those of whole texts."""
+    pipe = nlp.get_pipe(NAME)
+    docs = [tiny.analyzed(nlp, line) for line in tiny.CORPUS] * 2
+    potentials = pipe.potentials(docs)[1]
+    whole = np.where(potentials.allowed, potentials.scores, -np.inf).argmax(axis=1)
+    for _ in range(2):
+        assert np.array_equal(np.concatenate(pipe.predict(docs).labels), whole)
+
+
+def test_more_training_is_seen():
+    nlp = tiny.trained(n_updates=1)
+    pipe = nlp.get_pipe(NAME)
+    doc = tiny.analyzed(nlp, tiny.CORPUS[1])
+    pipe.predict([doc])
+    for _ in range(20):
+        nlp.update(tiny.examples_of(nlp))
+    assert tiny.said(pipe(doc)) == tiny.rows_of(tiny.CORPUS[1])[2]
+
+
+def test_templates_about_neighbours():
+    """Where neighbours count, texts are decoded as they are."""
+    templates = ["bias", "lower[0]", "lower[-1]+lower[0]"]
+    nlp = tiny.blank(model={"emissions": {"templates": templates, "min_count": 1}})
+    nlp.initialize(lambda: tiny.examples_of(nlp))
+    for _ in range(20):
+        nlp.update(tiny.examples_of(nlp))
+    assert tiny.said(nlp(Doc(nlp.vocab, words=["She", "saw"]))) == ["she", "see"]
+    assert tiny.said(nlp(Doc(nlp.vocab, words=["The", "saw"]))) == ["the", "saw"]
+
+
+def test_probabilities_are_sums_over_scripts():
+    nlp = tiny.trained(objective="log_likelihood")
+    pipe = nlp.get_pipe(NAME)
+    doc = Doc(nlp.vocab, words=["saw", "cuts"], pos=["VERB", "NOUN"])
+    potentials = pipe.potentials([doc])[1]
+    weights = np.where(potentials.allowed, np.exp(potentials.scores.astype(np.float64)), 0)
+    (lemmas,) = pipe.lemma_probabilities([doc], least=0.0)
+    for token, row, found in zip(doc, weights, lemmas, strict=True):
+        expected = {}
+        for label_id in np.flatnonzero(row):
+            lemma = pipe.candidates.lemma(token.text, label_id)
+            expected[lemma] = expected.get(lemma, 0) + row[label_id] / row.sum()
+        assert found == pytest.approx(expected)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_alternatives(nlp):
+    (best, second) = nlp.get_pipe(NAME).top_k([Doc(nlp.vocab, words=["saw"], pos=["VERB"])], 2)[0]
+    assert best.score > second.score
+    assert best.labels == ["lower saw>see"] or best.labels == [script_of("saw", "see").label]
+
+
+def test_marginals():
+    nlp = tiny.trained(objective="log_likelihood", save_marginals=True)
+    doc = nlp(tiny.analyzed(nlp, tiny.CORPUS[0]))
+    marginals = doc._.hoseq_marginals[NAME]
+    assert marginals["probabilities"].sum(axis=1) == pytest.approx(np.ones(len(doc)), abs=1e-5)
+    fits = nlp.get_pipe(NAME).candidates.allowed([doc])
+    assert not marginals["probabilities"][~fits].any()
+
+
+def test_lexicon():
+    """A form of the lexicon has the lemmas that stand there, and those of the training text, and no others."""
+    nlp = tiny.trained(lexicon={"stories": ["storey"], "mice": ["mouse"], "saw": ["saw"]})
+    pipe = nlp.get_pipe(NAME)
+    doc = Doc(nlp.vocab, words=["stories", "mice", "ponies"], pos=["NOUN"] * 3)
+    assert tiny.said(nlp(doc)) == ["storey", "mouse", "pony"]
+    (lemmas,) = pipe.lemma_probabilities([Doc(nlp.vocab, words=["stories", "saw"])], least=0.0)
+    assert set(lemmas[0]) == {"storey"} and set(lemmas[1]) == {"saw", "see"}
+
+
+def test_other_words_in_the_prediction():
+    """Gold lemmas count for tokens that are words of the reference."""
+    nlp = tiny.blank()
+    pipe = nlp.get_pipe(NAME)
+    gold = Doc(nlp.vocab, words=["cannot", "cats"], lemmas=["cannot", "cat"])
+    example = Example(Doc(nlp.vocab, words=["can", "not", "cats"]), gold)
+    pipe.initialize(lambda: [example])
+    assert pipe.gold_ids([example]).tolist() == [-1, -1, pipe.labels.index("lower *s>*")]
+    nlp.update([example])
+
+
+def test_saved(nlp, tmp_path):
+    nlp.to_disk(tmp_path)
+    for other in (spacy.load(tmp_path), tiny.blank().from_bytes(nlp.to_bytes())):
+        for line in tiny.CORPUS:
+            assert tiny.said(other(tiny.analyzed(other, line))) == tiny.rows_of(line)[2]
+
+
+def test_same_seed_same_bytes():
+    first, second = (tiny.trained(n_updates=3).get_pipe(NAME).to_bytes() for _ in range(2))
+    assert first == second
+
+
+def test_label_must_be_a_script():
+    with pytest.raises(ValueError, match="HS065"):
+        tiny.blank().get_pipe(NAME).add_label("see")
+
+
+def test_takes_the_place_of_spacys():
+    """In a config, with the settings that both have."""
+    theirs = spacy.blank("en").add_pipe("trainable_lemmatizer").scorer
+    pipe = spacy.blank("en").add_pipe(NAME)
+    assert pipe.scorer.__name__ == theirs.__name__
+    assert spacy.blank("en").get_factory_meta(NAME).assigns == ["token.lemma"]
