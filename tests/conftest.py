@@ -1,13 +1,20 @@
-"""Hypothesis profiles; the two runs of the tests: the quick one by default, everything with `--all`; their order."""
+"""The three runs of the tests: the quick one by default, everything with `--all`, thousands of random examples with
+`--slow`; their order, and the seed of their random examples."""
+
+import secrets
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-COMMON = dict(
-    derandomize=True,
+COMMON: dict[str, Any] = dict(
     deadline=None,
     database=None,
-    suppress_health_check=[HealthCheck.differing_executors],  # one contract, several decoders
+    print_blob=False,  # the seed says it
+    suppress_health_check=[
+        HealthCheck.differing_executors,  # one contract, several decoders
+        HealthCheck.too_slow,  # beside other processes anything is
+    ],
 )
 settings.register_profile("quick", max_examples=10, **COMMON)
 settings.register_profile("all", max_examples=15, **COMMON)
@@ -19,13 +26,20 @@ FIRST = ("conformance", "docs", "project", "experiments")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run everything: long tests too, and more random examples")
-    parser.addoption("--slow", action="store_true", help="as --all, with many more random examples")
+    parser.addoption("--slow", action="store_true", help="as --all, with thousands of random examples")
 
 
+@pytest.hookimpl(tryfirst=True)  # before that of Hypothesis reads the seed; processes of xdist get the options
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
     slow, everything = config.getoption("--slow"), config.getoption("--all")
     settings.load_profile("slow" if slow else "all" if everything else "quick")
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(secrets.randbelow(10**6))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    terminalreporter.write_line(f"random examples: --hypothesis-seed={config.option.hypothesis_seed}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -28,7 +28,7 @@ SAME_WORD = {
     "token": {},
     "max_distance": 6,
 }
-FEW = settings(max_examples=6)
+FEW = settings(max_examples=settings.default.max_examples // 2)
 
 
 class Wrapped(NamedTuple):

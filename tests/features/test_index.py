@@ -62,7 +62,7 @@ def test_keys_that_are_added_get_the_next_rows(name, sizes):
         assert index.lookup(asked).tolist() == [table.get(int(key), len(table)) for key in asked]
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(max_examples=max(100, settings.default.max_examples))
 @given(st.sets(st.integers(1, 40) | st.integers(2**63, 2**63 + 40), max_size=30), st.lists(st.integers(0, 60)))
 def test_exact_lookup_of_crowded_keys(known, asked):
     keys = np.array(sorted(known, key=lambda key: key % 7), U64)

@@ -206,7 +206,7 @@ _names = st.sampled_from(["lower", "orth", "prefix", "suffix12", "is_alpha", "_.
 _parts = st.builds(Part, _names, st.integers(-MAX_OFFSET, MAX_OFFSET)) | st.just(Part("bias", 0))
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(max_examples=max(100, settings.default.max_examples))
 @given(st.lists(_parts, min_size=1, max_size=4))
 def test_written_form_is_read_back(parts):
     template = Template(tuple(parts))

@@ -55,7 +55,7 @@ RULE = st.lists(st.sampled_from(TESTS), min_size=1, max_size=5)
 
 @pytest.mark.long
 @given(st.lists(RULE, min_size=1, max_size=6), st.lists(st.lists(SENTENCE, max_size=3), min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=max(40, settings.default.max_examples))
 def test_matches_are_those_of_the_matcher(tokens, texts):
     vocab = spacy_vocab()
     docs = [doc_of(vocab, text) for text in texts]
