@@ -21,6 +21,7 @@ from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
 from spacy_hoseq.decoders.pruning.pruned import pruned_labels
+from spacy_hoseq.layers import scorer_of
 
 from .page import write_table
 
@@ -60,7 +61,7 @@ def stages(model: Path, text: Path) -> Column:
     words = [[t.text for t in doc] for doc in DocBin().from_disk(text).get_docs(nlp.vocab)]
     docs = [Doc(nlp.vocab, words=sentence) for sentence in words]
     emissions = pipe.model.layers[0]
-    extractor = emissions.attrs["features"].extractor
+    extractor = scorer_of(emissions).features.extractor
     potentials = pipe.model.predict(docs)
     scores, weights, lengths = potentials[:3]
     limits = weights.prepared(Limits)

@@ -6,7 +6,7 @@ import numpy as np
 from thinc.api import Model
 
 from ..arrays import AnyFloats
-from ..layers.label_parts import is_of_parts
+from ..layers.scorer import scorer_of
 from .search import Pruning, centred, prune, row_ranges
 
 
@@ -42,7 +42,8 @@ class CompactWeights:
     def __init__(self, model: Model[Any, Any]) -> None:
         self._shims = feature_shims(model)
         self._original = [shim.feature_weights() for shim in self._shims]
-        tied = any(map(is_of_parts, model.walk()))  # labels have several parts: what rows have in common counts
+        # where labels have several parts, what rows have in common counts
+        tied = any(scorer_of(node).is_of_parts for node in model.walk())
         self._centred = [[table if tied else centred(table) for table in tables] for tables in self._original]
 
     def ranges(self) -> AnyFloats:

@@ -24,6 +24,7 @@ from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, words_of
+from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
 from .annotation import Annotation
 from .constraints import TagDictionary
@@ -167,8 +168,7 @@ class SequenceComponent(SavedComponent):
             yield mem
         finally:
             for node in self.model.walk():
-                if "forget_words" in node.attrs:
-                    node.attrs["forget_words"](node)
+                scorer_of(node).forget_words()
 
     def _guesses(self, docs: WordDocs) -> Any:
         """What `set_annotations` writes on the tokens of docs whose words are these, not all of them empty."""

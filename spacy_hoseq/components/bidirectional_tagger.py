@@ -19,6 +19,7 @@ from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
 from ..layers.local.learner import Batch
 from ..layers.local.scores import BatchScores, mean_loss
+from ..layers.scorer import scorer_of
 from .annotation import Annotation, TokenLabels, write_decisions
 from .base import SequenceComponent, inspection
 from .constraints import allowed_labels
@@ -127,7 +128,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         seed: int = 0,
         scorer: Optional[Callable] = None,
     ) -> None:
-        check_strategy(strategy, model.attrs["order"], prune, with_order=save_decisions)
+        check_strategy(strategy, scorer_of(model).order, prune, with_order=save_decisions)
         in_tokens = TokenLabels(attribute, neg_prefix)
         annotation: Annotation = in_tokens if representation is None else ChunkTags(spans_key, representation)
         cfg: Dict[str, Any] = {
@@ -188,7 +189,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return mean_loss(scores, shim_of(self.model).masks, gold, contexts), None
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
-        shim, features = shim_of(self.model), self.model.attrs["features"]
+        shim, features = shim_of(self.model), scorer_of(self.model).features
         gold = known_labels(self._gold_mask(examples))
         contexts = self._contexts(docs, gold)
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
@@ -203,7 +204,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
             self.model.predict(docs),
             docs,
             self.cfg["strategy"],
-            self.model.attrs["order"],
+            scorer_of(self.model).order,
             prune=self.cfg["prune"],
             allowed=allowed_labels(docs, self._label_table, self._dictionary, preset),
             with_order=self.cfg["save_decisions"],
@@ -215,7 +216,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
         docs, gold = [eg.predicted for eg in examples], list(self._gold_batches(examples))
         versions = [self._in_context(gold)]
-        if self.model.attrs["reads_annotation"]:  # as in the gold annotation, and as earlier components write it
+        if scorer_of(self.model).reads_annotation:  # as in the gold annotation, and as earlier components write it
             same = [Example(eg.reference, eg.reference) for eg in examples]
             annotated = batches(after_earlier_components(docs, nlp, self))
             versions = [
@@ -231,7 +232,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return ((docs, self._contexts(docs, ids)) for docs, ids in gold if len(ids))
 
     def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
-        return contexts_of(gold, sequence_lengths(docs), self.model.attrs["order"], len(self.labels))
+        return contexts_of(gold, sequence_lengths(docs), scorer_of(self.model).order, len(self.labels))
 
     def _meaning(self) -> Dict[str, Any]:
         return {**super()._meaning(), "representation": self.cfg["representation"]}

@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import AnyInts, Labels, Mask
+from ..arrays import AnyInts, Mask
 from ..chunks import Grammar, TagTable, grammar, tag_names
 from ..decoders.answers import Asked, answers_of
 from ..decoders.exact import decode_exact
@@ -237,10 +237,6 @@ class HoseqChunker(StructuredComponent):
         possible = self._edges(sequence_lengths([eg.predicted for eg in examples]))
         mask[~(mask & possible).any(axis=1)] = True
         return mask
-
-    def _gold_sequences(self, examples: List[Example]) -> List[Labels]:
-        """All of them are read, also if the model has no patterns: gold spans that are no chunks are refused now."""
-        return list(super()._gold_sequences(examples))
 
     def _edges(self, lengths: AnyInts) -> Mask:
         """Tags that can begin and end sequences, at their ends. RETURNS (N, L) bool."""

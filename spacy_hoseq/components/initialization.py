@@ -7,7 +7,6 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set,
 from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.tokens import Doc
-from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -15,6 +14,7 @@ from ..arrays import Ints
 from ..features.attributes import SOURCES
 from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
 from ..features.sequences import words_of
+from ..layers.scorer import scorer_of
 from ..words import original_of
 
 Item = TypeVar("Item")
@@ -34,7 +34,7 @@ def known_tags_in(gold: Iterable[Tuple[List[Doc], Ints]], labels: Sequence[str])
 
 def tables_of(model: Model[Any, Any]) -> Set[str]:
     """The tables of the vocabulary that features of a model depend on."""
-    return {table for node in model.walk() for table in node.attrs.get("tables", ())}
+    return {table for node in model.walk() for table in scorer_of(node).tables}
 
 
 def cite_tables(nlp: Language, tables: Set[str]) -> None:
@@ -55,24 +55,6 @@ def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[L
     if all(dict.__eq__(known.get_table(name, {}), saved.get_table(name)) for name in tables & {*saved.tables}):
         return None
     return saved
-
-
-def index_features(model: Model[Any, Any], examples: List[Example], nlp: Optional[Language], component: Any) -> None:
-    """Number the features of the examples, in every layer of the model that asks for it.
-
-    A layer that reads annotation is shown the gold annotation, and the predicted docs after the components before this
-    one have run on them (which may not be trained yet), since that is what it will see.
-    """
-    copied = {id(inner) for node in model.walk() if node.name == "own_labels" for inner in node.walk()}
-    for node in model.walk():
-        if "index_features" not in node.attrs or id(node) in copied:
-            continue  # a tagger that has replaced a listener keeps its features
-        predicted = [eg.predicted for eg in examples]
-        if node.attrs["reads_annotation"]:
-            annotated = after_earlier_components(predicted, nlp, component)
-            node.attrs["index_features"](node, batches([eg.reference for eg in examples]), batches(annotated))
-        else:
-            node.attrs["index_features"](node, batches(predicted))
 
 
 def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:

@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
+from ..arrays import Labels
 from ..decoders.answers import Asked, answers_of, certain_labels
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
@@ -44,21 +45,42 @@ def removed(listener_map: Dict[str, List[MarginalListener]], listener: MarginalL
     return True
 
 
-def index_upstream(component: Any, examples: Sequence[Example], nlp: Optional[Language]) -> None:
-    """Number the features made of labels of an earlier component: of its gold labels, or if there are none, of those
-    that it finds. RAISES ValueError [HS102]: it is missing, comes later, or cannot be listened to."""
-    for node in component.model.walk():
-        if "index_upstream" not in node.attrs:
-            continue
-        source = node.layers[0]
-        if isinstance(source, MarginalListener):
-            tagger = upstream_of(component, source.upstream_name, nlp)
-            if source.output == "marginals" and source.threshold and not tagger.is_calibrated:
-                warn_uncalibrated(tagger, f'"{component.name}", which listens with the threshold {source.threshold}')
-            node.attrs["index_upstream"](node, _labelled(tagger, source, examples, nlp))
-        else:
-            docs = [eg.predicted for eg in examples]
-            node.attrs["index_upstream"](node, ((batch, source.predict(batch)) for batch in batches(docs)))
+class ComponentTexts:
+    """The examples of a component, as its layers ask for them (`layers.scorer.TrainingTexts`). gold: label ids
+    of each sequence."""
+
+    def __init__(
+        self,
+        component: Any,
+        examples: Sequence[Example],
+        nlp: Optional[Language],
+        gold: Sequence[Labels],
+    ) -> None:
+        self.labels: Sequence[str] = component.tags
+        self.gold = gold
+        self._component = component
+        self._examples = examples
+        self._nlp = nlp
+
+    def docs(self) -> Iterator[List[Doc]]:
+        return batches([eg.predicted for eg in self._examples])
+
+    def annotated(self) -> List[Iterator[List[Doc]]]:
+        """Earlier components may not be trained yet."""
+        predicted = [eg.predicted for eg in self._examples]
+        copies = after_earlier_components(predicted, self._nlp, self._component)
+        return [batches([eg.reference for eg in self._examples]), batches(copies)]
+
+    def heard(self, source: Model[List[Doc], Any]) -> Iterator[Tuple[List[Doc], UpstreamLabels]]:
+        """The gold labels of an earlier component, or if there are none, those that it finds. RAISES ValueError
+        [HS102]: it is missing, comes later, or cannot be listened to."""
+        if not isinstance(source, MarginalListener):
+            return ((batch, source.predict(batch)) for batch in self.docs())
+        tagger = upstream_of(self._component, source.upstream_name, self._nlp)
+        if source.output == "marginals" and source.threshold and not tagger.is_calibrated:
+            reader = f'"{self._component.name}", which listens with the threshold {source.threshold}'
+            warn_uncalibrated(tagger, reader)
+        return _labelled(tagger, source, self._examples, self._nlp)
 
 
 def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:

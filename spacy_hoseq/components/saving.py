@@ -10,6 +10,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..errors import Errors, Warnings
+from ..layers.scorer import scorer_of
 from .digest import belongs, has_digest, is_older, with_digest
 
 MODEL = "model"
@@ -111,8 +112,7 @@ class SavedComponent(TrainablePipe):
         for label in self.labels:
             self.vocab.strings.add(label)
         for node in self.model.walk() if data is not None else ():
-            if "prepare" in node.attrs:  # now, so that the first text takes no longer than others
-                node.attrs["prepare"](node)
+            scorer_of(node).prepare()
 
     def _meaning(self) -> Dict[str, Any]:
         """What gives the columns of the weights their meaning, beside the config."""

@@ -15,16 +15,16 @@ from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths, words_of
-from ..layers.label_parts import define_parts
-from ..layers.structured import TaggerModel, define_patterns
+from ..layers.listening.listener import own_layers
+from ..layers.scorer import scorer_of
+from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging, weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .annotation import Annotation
 from .base import SequenceComponent, inspection
 from .gold import word_examples
-from .initialization import batches, index_features
-from .listening import index_upstream, warn_uncalibrated
+from .listening import ComponentTexts, warn_uncalibrated
 from .saving import SETS
 
 DEFAULT_MODEL = """
@@ -127,11 +127,10 @@ class StructuredComponent(SequenceComponent):
         self.cfg.pop(SETS, None)
         if self.cfg["save_marginals"] and not self.is_calibrated:
             warn_uncalibrated(self, "`save_marginals`")
-        index_upstream(self, examples, nlp)
-        index_features(self.model, examples, nlp, self)
-        define_parts(self.model, self.tags, self._gold_sequences(examples))
-        texts = batches([eg.predicted for eg in examples])
-        define_patterns(self.model, self.tags, self._gold_sequences(examples), texts)
+        gold = list(self._gold_sequences(examples))  # gold spans that are no chunks are refused now
+        texts = ComponentTexts(self, examples, nlp, gold)
+        for layer in own_layers(self.model):
+            scorer_of(layer).define(texts)
         sample = [eg.predicted for eg in examples[:10]]
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]
         self.model.initialize(X=sample, Y=shapes)

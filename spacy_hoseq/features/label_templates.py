@@ -70,6 +70,11 @@ def label_values(labels: Sequence[str]) -> Keys:
     return _values_of(tuple(labels))
 
 
+def label_names(labels: Sequence[str]) -> Dict[int, str]:
+    """The inverse: the name of each value."""
+    return dict(zip(label_values(labels).tolist(), [*labels, "<s>", "</s>"], strict=True))
+
+
 @lru_cache(maxsize=64)
 def _values_of(labels: Tuple[str, ...]) -> Keys:
     values = np.array([*(get_string_id(f"{LABEL}={label}") for label in labels), BEFORE, AFTER], np.uint64)

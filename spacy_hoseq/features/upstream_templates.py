@@ -12,7 +12,7 @@ from spacy.strings import get_string_id
 
 from ..errors import Errors
 from .label_templates import LabelTemplate
-from .templates import Template
+from .templates import Part, Template
 
 UPSTREAM = "upstream"
 
@@ -29,6 +29,11 @@ class UpstreamTemplates(NamedTuple):
 
     words: List[Template]
     labels: List[LabelTemplate]
+
+    def parts(self, template: LabelTemplate) -> Tuple[Part, ...]:
+        """Of a template: those about words first."""
+        of_words = self.words[template.word].parts if template.word >= 0 else ()
+        return (*of_words, *(Part(UPSTREAM, offset) for offset in template.offsets))
 
     @property
     def margin(self) -> int:

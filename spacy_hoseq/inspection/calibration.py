@@ -19,6 +19,7 @@ from ..components.structured import StructuredComponent
 from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials
 from ..errors import Errors
+from ..layers.listening.listener import own_layers
 from ..layers.weights.shim import WeightsShim
 from .conformal import Conformal
 from .measures import LEAST, Quality, quality
@@ -137,7 +138,7 @@ def scale(pipe: StructuredComponent, factor: float, before: Potentials, examples
     """Multiply all that scores are made of. before: what the examples were decoded from. RAISES ValueError [HS144]:
     scores do not follow, and nothing is changed."""
     saved = pipe.model.to_bytes()
-    for layer in _own_layers(pipe.model):
+    for layer in own_layers(pipe.model):
         for shim in layer.shims:
             if isinstance(shim, WeightsShim):
                 shim.scale(factor)
@@ -152,14 +153,6 @@ def scale(pipe: StructuredComponent, factor: float, before: Potentials, examples
     if error > TOLERANCE:
         pipe.model.from_bytes(saved)
         raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
-
-
-def _own_layers(model: Any) -> Iterator[Any]:
-    """Without the tagger that a listener was replaced by, whose probabilities are read."""
-    yield model
-    for layer in model.layers:
-        if layer.name != "own_labels":
-            yield from _own_layers(layer)
 
 
 def _parts(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:

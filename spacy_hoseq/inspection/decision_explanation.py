@@ -11,6 +11,7 @@ from ..decoders.bidirectional.local import OFFSETS
 from ..errors import Errors
 from ..features.label_templates import LABEL
 from ..layers.local.classifiers import shim_of
+from ..layers.scorer import scorer_of
 from .alternatives import Change, Turn, smallest_set
 from .decisions import Decisions
 from .explanation import ROUNDING, Explanation, Term
@@ -79,9 +80,9 @@ def _other(log_p: Floats, label: int, names: Sequence[str], against: Optional[st
 def _features(decisions: Decisions, word: int) -> List[Feature]:
     """Those of the classifier that was asked; their weights add up to its scores."""
     shim = shim_of(decisions.pipe.model)
-    stacked, names, visible = shim.stacked(), Names(decisions), int(decisions.visible[word])
+    stacked, names, visible = shim.stacked(), Names(decisions.words), int(decisions.visible[word])
     context, found = decisions.contexts[word], []
-    fired = decisions.pipe.model.attrs["features"].fired(
+    fired = scorer_of(decisions.pipe.model).features.fired(
         decisions.words, word, context, visible, shim.values(), shim.keys()
     )
     slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[decisions.order])}

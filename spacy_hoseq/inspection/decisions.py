@@ -13,6 +13,7 @@ from ..decoders.bidirectional.easiest_first import decision_order, decode_easies
 from ..decoders.bidirectional.local import OFFSETS, contexts_of, edge_contexts, log_probabilities
 from ..errors import Errors
 from ..features.sequences import words_of
+from ..layers.scorer import scorer_of
 from .reading import Words
 
 
@@ -27,7 +28,7 @@ class Decisions(Words):
     """
 
     def __init__(self, pipe: HoseqBidirectionalTagger, docs: Sequence[Doc]) -> None:
-        strategy, order = pipe.cfg["strategy"], pipe.model.attrs["order"]
+        strategy, order = pipe.cfg["strategy"], scorer_of(pipe.model).order
         if strategy not in GREEDY:
             raise ValueError(Errors.HS142.format(name=pipe.name, strategy=strategy))
         super().__init__(docs, words_of(list(docs)))

@@ -4,22 +4,21 @@ Features are hashes in a model. Those that are to be shown get names from a corp
 and text say what it is. Such a table of names can be kept beside the model.
 """
 
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from ..arrays import Floats, Keys
 from ..components.base import SequenceComponent
 from ..components.structured import StructuredComponent
-from ..layers.label_parts import is_of_parts, parts_in
+from ..layers.listening.listener import own_layers
+from ..layers.scorer import scorer_of
 from ..layers.structured import transitions_of
-from ..layers.weights.shim import WeightsShim, weights_of
+from ..layers.weights.shim import weights_of
 from ..patterns.sources import EVERYWHERE, PatternFeatures
 from .certainty import BATCH
-from .features import names_of
 from .reading import Reading
 
 NAMES = "hoseq_names.json"  # beside the model
@@ -106,29 +105,21 @@ def _component(pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Di
     return Component(pipe.name, kind, labels, n_features, n_weights, sizes, counts, strongest, transitions, patterns)
 
 
-def _tables(pipe: StructuredComponent) -> Iterator[Tuple[Keys, Floats]]:
-    """Of each layer of features: their keys and weights."""
-    for layer in pipe.model.walk():
-        shim = layer.shims[0] if layer.shims else None
-        if isinstance(shim, WeightsShim) and "keys" in shim.extra and "table" in shim.parameters:
-            yield shim.extra["keys"], shim.values("table", is_train=False)[:-1]
-
-
 def _strongest(
     pipe: StructuredComponent, readings: Sequence[Reading], top: int, names: Dict[str, str]
 ) -> Dict[str, List[Strong]]:
     found: Dict[str, List[Tuple[float, int]]] = {label: [] for label in pipe.tags}
-    tied = next((parts_in(layer) for layer in pipe.model.walk() if is_of_parts(layer)), None)
-    for keys, table in _tables(pipe):
+    scorer = scorer_of(pipe.model)
+    tables = [table for layer in own_layers(pipe.model) for table in scorer_of(layer).keyed_weights()]
+    for keys, table in tables:
         for y, label in enumerate(pipe.tags):
-            columns = [y] if tied is None else tied.parts[tied.first[y] : tied.first[y + 1]]
-            weights = table[:, columns].sum(axis=1, dtype=np.float64)
+            weights = table[:, scorer.columns_of(y)].sum(axis=1, dtype=np.float64)
             ends = np.unique(np.concatenate([np.argsort(-weights)[:top], np.argsort(weights)[:top]]))
             found[label] += [(float(weights[i]), int(keys[i])) for i in ends if weights[i]]
     wanted = np.array(sorted({key for rows in found.values() for _, key in rows}), np.uint64)
     named: Dict[int, str] = {}
     for reading in readings:
-        named = {**names_of(pipe.model.layers[0], reading, wanted), **named}
+        named = {**scorer.names(reading.words, wanted), **named}
     strongest = {}
     for label, rows in found.items():
         rows.sort(key=lambda row: -row[0])

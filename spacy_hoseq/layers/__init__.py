@@ -2,16 +2,20 @@
 
 Emission layers give one score per label and token (`SparseLinear`, `Tok2VecLinear`, `MarginalLinear`, a sum of two, or
 one of your own), `HigherOrderTagger` makes potentials of them, `LocalClassifiers` are for bidirectional inference.
+`Scorer` is what the package asks of a layer beside thinc's interface, `scoring_layer` makes a layer of one.
 `weights_of` finds what a layer has learnt; `Tuning` says how work is cut.
 """
 
 from ..lazy_names import lazy_names
 
 HOMES = {
+    "Feature": "named_features",
+    "FlatScores": "scorer",
     "HigherOrderTagger": "structured",
     "LocalClassifiers": "local.classifiers",
     "MarginalLinear": "listening.marginal_linear",
     "MarginalListener": "listening.listener",
+    "Scorer": "scorer",
     "SparseLinear": "emissions.sparse_linear",
     "SumEmissions": "emissions.neural",
     "TaggerModel": "structured",
@@ -19,6 +23,8 @@ HOMES = {
     "Tuning": "tuning",
     "WeightsShim": "weights.shim",
     "make_marginal_listener": "listening.listener",
+    "scorer_of": "scorer",
+    "scoring_layer": "scorer",
     "weights_of": "weights.shim",
 }
 __all__ = sorted(HOMES)

@@ -13,19 +13,18 @@ few more than the labels, and the order of a sum does not depend on the batch.
 Checked against the definition, and by finite differences, in tests/layers/test_label_parts.py.
 """
 
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
-from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats, Floats, Floats32, Ints
+from ..arrays import AnyFloats, Floats, Floats32, Ints, Keys
 from ..decoders.problem import ranges
 from ..learning.gradients import CellGradient, added_cells
 from ..learning.parameter import Parameter
-from .emissions.flat import Emissions, FlatScores, flat_scores, forward_by_doc
+from .named_features import Feature
+from .scorer import Emissions, FlatScores, Scorer, TrainingTexts, flat_scores, scorer_of, scoring_layer
 from .tuning import TUNING, Tuning
 from .weights.shim import WeightsShim, weights_of
 
@@ -149,13 +148,11 @@ def _levels(parts: Ints, first: Ints) -> List[Level]:
 def label_parts(emissions: Emissions, parts_of: PartsOf, tuning: Tuning = TUNING) -> Emissions:
     """Emissions of whole labels from emissions of parts, with weights for pairs of parts. parts_of: which parts labels
     have; asked in initialization, and saved with the weights."""
-    return Model(
+    return scoring_layer(
         "label_parts",
-        forward_by_doc,
-        init=init,
+        PartScorer,
         layers=[emissions],
-        dims={"nO": None},
-        attrs={"flat": flat, "parts_of": parts_of, "parts": Known(tuning)},
+        attrs={"parts_of": parts_of, "parts": Known(tuning)},
         shims=[WeightsShim("label_parts", _problem)],
     )
 
@@ -177,66 +174,75 @@ class Known:
         return parts
 
 
-def parts_in(model: Emissions) -> LabelParts:
-    """RAISES ValueError [HS052]: before initialization."""
-    shim = weights_of(model)
-    shim.values("pairs", is_train=True)
-    parts: LabelParts = model.attrs["parts"].of(shim.extra)
-    return parts
+class PartScorer(Scorer):
+    """Scores of labels from scores of their parts."""
 
+    is_of_parts = True
 
-def is_of_parts(layer: Model[Any, Any]) -> bool:
-    return layer.name == "label_parts"
+    @property
+    def parts(self) -> LabelParts:
+        """RAISES ValueError [HS052]: before initialization."""
+        shim = weights_of(self.model)
+        shim.values("pairs", is_train=True)
+        parts: LabelParts = self.model.attrs["parts"].of(shim.extra)
+        return parts
 
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        parts = self.parts
+        inner = flat_scores(self.model.layers[0], docs, is_train, len(parts.names))
 
-def with_pairs(model: Emissions, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
-    """trans (L, L) + what pairs of parts say: finished, the same array as long as the weights are the same."""
-    parts, pairs = parts_in(model), weights_of(model).values("pairs", is_train=is_train)
-    return trans + parts.pairs(pairs) if is_train else parts.kept_pairs(trans, pairs)
+        def backprop(d_scores: Floats32) -> None:
+            inner.backprop(parts.back(d_scores))
 
+        block_tokens = self.model.attrs["parts"].tuning.part_tokens
+        return FlatScores(parts.scores(inner.scores, block_tokens), inner.lengths, backprop)
 
-def pairs_gradient(model: Emissions, d_trans: AnyFloats) -> None:
-    """Keep the gradient of pairs. d_trans (L, L)."""
-    weights_of(model).add_gradient("pairs", parts_in(model).pairs_back(d_trans))
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        matrix = self.parts.matrix
+        for feature in scorer_of(self.model.layers[0]).features_at(docs, words):
+            yield feature._replace(weights=feature.weights @ matrix)
 
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        names: Dict[int, str] = scorer_of(self.model.layers[0]).names(docs, keys)
+        return names
 
-def define_parts(model: Model[Any, Any], labels: Sequence[str], sequences: Iterable[NDArray[np.int32]]) -> None:
-    """Ask every layer that wants them for the parts of labels. sequences: gold label ids, -1 where unknown."""
-    layers = [node for node in model.walk() if is_of_parts(node)]
-    if not layers:
-        return
-    ids = np.concatenate([np.zeros(0, np.int32), *sequences])
-    counts = np.bincount(ids[ids >= 0], minlength=len(labels))
-    for layer in layers:
-        parts = LabelParts.of(layer.attrs["parts_of"](labels, counts))
-        weights_of(layer).extra = {
+    def columns_of(self, label: int) -> List[int]:
+        first = self.parts.first
+        columns: List[int] = self.parts.parts[first[label] : first[label + 1]].tolist()
+        return columns
+
+    def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
+        pairs = weights_of(self.model).values("pairs", is_train=is_train)
+        if is_train:
+            return trans + self.parts.pairs(pairs)
+        return self.parts.kept_pairs(trans, pairs)
+
+    def transitions_gradient(self, d_trans: AnyFloats) -> None:
+        weights_of(self.model).add_gradient("pairs", self.parts.pairs_back(d_trans))
+
+    def define(self, texts: TrainingTexts) -> None:
+        """Ask for the parts of labels."""
+        ids = np.concatenate([np.zeros(0, np.int32), *texts.gold])
+        counts = np.bincount(ids[ids >= 0], minlength=len(texts.labels))
+        parts = LabelParts.of(self.model.attrs["parts_of"](texts.labels, counts))
+        weights_of(self.model).extra = {
             "names": parts.names,
             "kinds": parts.kinds.astype(np.int32),
             "parts": parts.parts.astype(np.int32),
             "first": parts.first.astype(np.int32),
         }
 
-
-def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
-    """Zero weights, of the parts defined by `define_parts` before."""
-    shim, (inner,) = weights_of(model), model.layers
-    if Y is None or not shim.extra:
-        inner.initialize(X, None)
-        return
-    n_parts = len(shim.extra["names"])
-    inner.initialize(X, [cast(Floats2d, np.zeros((len(y), n_parts), np.float32)) for y in Y])
-    shim.set(Parameter("pairs", np.zeros((n_parts, n_parts))))
-    model.set_dim("nO", Y[0].shape[1])
-
-
-def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
-    parts = parts_in(model)
-    inner = flat_scores(model.layers[0], docs, is_train, len(parts.names))
-
-    def backprop(d_scores: Floats32) -> None:
-        inner.backprop(parts.back(d_scores))
-
-    return FlatScores(parts.scores(inner.scores, model.attrs["parts"].tuning.part_tokens), inner.lengths, backprop)
+    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+        """Zero weights, of the parts found by `define` before."""
+        shim = weights_of(self.model)
+        (inner,) = self.model.layers
+        if Y is None or not shim.extra:
+            inner.initialize(X, None)
+            return
+        n_parts = len(shim.extra["names"])
+        inner.initialize(X, [cast(Floats2d, np.zeros((len(y), n_parts), np.float32)) for y in Y])
+        shim.set(Parameter("pairs", np.zeros((n_parts, n_parts))))
+        self.model.set_dim("nO", Y[0].shape[1])
 
 
 def _problem(shim: WeightsShim) -> str:

@@ -1,24 +1,33 @@
 """The structured head: emission scores + transitions + label patterns = the potentials of a batch."""
 
 from functools import partial
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..arrays import AnyFloats
+from ..arrays import AnyFloats, Keys
 from ..decoders.problem import MAX_STATES, Potentials, PotentialsGradient, check_pattern
 from ..errors import Errors
 from ..features.sequences import words_of
 from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_features, check_source
-from .emissions.flat import Backprop, flat_scores, no_backprop
-from .label_parts import PartsOf, is_of_parts, label_parts, pairs_gradient, with_pairs
+from .label_parts import PartsOf, label_parts
 from .listening.listener import replace_listener
+from .named_features import Feature
 from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
+from .scorer import (
+    Backprop,
+    FlatScores,
+    Scorer,
+    TrainingTexts,
+    flat_scores,
+    initialize,
+    no_backprop,
+    scorer_of,
+)
 from .weights.shim import WeightsShim, weights_of
 
 TaggerModel = Model[List[Doc], Any]  # gives Potentials; its backprop takes a PotentialsGradient
@@ -60,15 +69,14 @@ def HigherOrderTagger(
     model: TaggerModel = Model(
         "higher_order_tagger",
         forward,
-        init=init,
+        init=initialize,
         layers=[emissions] if transitions is None else [emissions, transitions],
         dims={"nO": None},
         attrs={
+            "scorer": HeadScorer,
             "source": patterns,
             "structure": Structure(nonnegative, max_states, label_pairs),
             "replace_listener": replace_listener,
-            "forget_words": forget_words,
-            "prepare": prepare,
         },
         shims=[WeightsShim("higher_order_tagger", partial(_problem, patterns))],
     )
@@ -78,61 +86,86 @@ def HigherOrderTagger(
     return model
 
 
-def init(model: TaggerModel, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
-    """Zero weights for the emissions, the transitions and the patterns defined by `define_patterns` before."""
-    model.layers[0].initialize(X, Y)
-    if Y is None:
-        return
-    n_labels = Y[0].shape[1]
-    model.set_dim("nO", n_labels)
-    for layer in model.layers[1:]:
-        layer.initialize(X, [cast(Floats2d, np.zeros((len(y), n_labels**2), np.float32)) for y in Y])
-    shim = weights_of(model)
-    shim.set(Parameter("trans", np.zeros((n_labels, n_labels))))
-    features = PatternFeatures.from_arrays(shim.extra["patterns"]) if "patterns" in shim.extra else None
-    if features is not None:
-        weights = np.zeros(features.n_weights)
-        shim.set(Parameter("patterns", weights, nonnegative=model.attrs["structure"].nonnegative))
+class HeadScorer(Scorer):
+    """Of `HigherOrderTagger`: the scores of labels are those of its emissions."""
 
+    @property
+    def emissions(self) -> Scorer:
+        scorer: Scorer = scorer_of(self.model.layers[0])
+        return scorer
 
-def define_patterns(
-    model: TaggerModel,
-    labels: Sequence[str],
-    sequences: Iterable[NDArray[np.int32]],
-    batches: Iterable[List[Doc]] = (),
-) -> None:
-    """Ask the source for its patterns, if there is one; else nothing is taken from the sequences. sequences: gold label
-    ids, -1 where unknown. batches: their docs. RAISES as `check_features`."""
-    source: Optional[PatternSource] = model.attrs["source"]
-    shim = weights_of(model)
-    shim.extra = {}
-    if source is not None:
-        gold = list(sequences)
+    @property
+    def source(self) -> Optional[PatternSource]:
+        """Where label patterns come from."""
+        source: Optional[PatternSource] = self.model.attrs["source"]
+        return source
+
+    @property
+    def structure(self) -> Structure:
+        structure: Structure = self.model.attrs["structure"]
+        return structure
+
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        return self.emissions.scores(docs, is_train=is_train)
+
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        return self.emissions.features_at(docs, words)
+
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        return self.emissions.names(docs, keys)
+
+    def columns_of(self, label: int) -> List[int]:
+        return self.emissions.columns_of(label)
+
+    def define(self, texts: TrainingTexts) -> None:
+        """Ask the source for its patterns, if there is one; else nothing is read. RAISES as `check_features`."""
+        shim = weights_of(self.model)
+        shim.extra = {}
+        source = self.source
+        if source is None:
+            return
+        gold = list(texts.gold)
         if hasattr(source, "see"):
-            for docs in batches:
+            for docs in texts.docs():
                 source.see(docs)
-        features = source.define(labels, gold)
-        check_features(features, labels, gold)
+        features = source.define(texts.labels, gold)
+        check_features(features, texts.labels, gold)
         shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}
 
+    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+        """Zero weights for the emissions, the transitions and the patterns found by `define` before."""
+        self.model.layers[0].initialize(X, Y)
+        if Y is None:
+            return
+        n_labels = Y[0].shape[1]
+        self.model.set_dim("nO", n_labels)
+        for layer in self.model.layers[1:]:
+            pairs = [cast(Floats2d, np.zeros((len(y), n_labels**2), np.float32)) for y in Y]
+            layer.initialize(X, pairs)
+        shim = weights_of(self.model)
+        shim.set(Parameter("trans", np.zeros((n_labels, n_labels))))
+        if "patterns" in shim.extra:
+            features = PatternFeatures.from_arrays(shim.extra["patterns"])
+            zeros = np.zeros(features.n_weights)
+            shim.set(Parameter("patterns", zeros, nonnegative=self.structure.nonnegative))
 
-def prepare(model: TaggerModel) -> None:
-    """Make what prediction needs of weights just loaded."""
-    shim, structure = weights_of(model), model.attrs["structure"]
-    if "trans" not in shim.parameters:
-        return
-    trans, in_use = transitions_of(model, is_train=False), None
-    if model.attrs["source"] is not None and "patterns" in shim.extra:
-        weights = shim.values("patterns", is_train=False)
-        in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=False)
-    structure.prepared(trans, in_use if in_use is not None and in_use.features.n_weights else None)
+    def prepare(self) -> None:
+        shim = weights_of(self.model)
+        if "trans" not in shim.parameters:
+            return
+        trans = transitions_of(self.model, is_train=False)
+        in_use = None
+        if self.source is not None and "patterns" in shim.extra:
+            weights = shim.values("patterns", is_train=False)
+            in_use = self.structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=False)
+            in_use = in_use if in_use.features.n_weights else None
+        self.structure.prepared(trans, in_use)
 
-
-def forget_words(model: TaggerModel) -> None:
-    """Drop what rules remember of words (at the end of a memory zone)."""
-    forget = getattr(model.attrs["source"], "forget_words", None)
-    if forget is not None:
-        forget()
+    def forget_words(self) -> None:
+        """What rules remember of them."""
+        forget = getattr(self.source, "forget_words", None)
+        if forget is not None:
+            forget()
 
 
 def forward(
@@ -162,8 +195,7 @@ def forward(
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
         pairs = len(trans) if structure.label_pairs else 0
         shim.add_gradient("trans", (np.arange(pairs), gradient.trans[:pairs]))
-        if is_of_parts(model.layers[0]):
-            pairs_gradient(model.layers[0], gradient.trans)
+        scorer_of(model.layers[0]).transitions_gradient(gradient.trans)
         if "patterns" in shim.parameters:
             shim.add_gradient("patterns", weight_gradient(higher_order, gradient))
         if gradient.edge_scores is not None and edge_scores is not None:
@@ -178,10 +210,9 @@ def forward(
 def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:
     """Weights of label pairs, and of pairs of their parts. RETURNS (L, L): if finished, the same array as long as
     they are the same; else one of its own, since listeners read potentials after the weights have changed."""
-    trans, emissions = weights_of(model).values("trans", is_train=is_train), model.layers[0]
-    if is_of_parts(emissions):
-        return with_pairs(emissions, trans, is_train=is_train)
-    return trans.copy() if is_train else trans
+    own = weights_of(model).values("trans", is_train=is_train)
+    trans: AnyFloats = scorer_of(model.layers[0]).transitions(own, is_train=is_train)
+    return trans.copy() if is_train and trans is own else trans
 
 
 def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:

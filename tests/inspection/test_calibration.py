@@ -116,13 +116,19 @@ def test_network_is_scaled_with_the_rest():
 def test_emissions_of_a_foreign_layer_are_refused(trained):
     pipe = trained.get_pipe("hoseq_tagger")
     saved, layer = pipe.model.to_bytes(), pipe.model.layers[0]
-    flat = layer.attrs["flat"]
-    layer.attrs["flat"] = lambda *args: flat(*args)._replace(scores=flat(*args).scores + np.float32(2))
+    scorer = layer.attrs["scorer"]
+
+    class Shifted(scorer):
+        def scores(self, docs, *, is_train):
+            flat = super().scores(docs, is_train=is_train)
+            return flat._replace(scores=flat.scores + np.float32(2))
+
+    layer.attrs["scorer"] = Shifted
     try:
         with pytest.raises(ValueError, match=r'\[HS144\] The scores of the component "hoseq_tagger"'):
             calibrate(trained, examples(trained, 20, 3))
     finally:
-        layer.attrs["flat"] = flat
+        layer.attrs["scorer"] = scorer
     assert isinstance(pipe.model, Model) and pipe.model.to_bytes() == saved
 
 

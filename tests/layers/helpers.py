@@ -1,11 +1,15 @@
 """Docs and weights for the tests of layers."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import spacy
 from spacy.tokens import Doc
 
+from spacy_hoseq.layers.label_parts import PartScorer
+from spacy_hoseq.layers.scorer import scorer_of
+from spacy_hoseq.layers.structured import HeadScorer
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.parameter import Parameter
@@ -16,6 +20,18 @@ RATE = 1e-3
 
 def doc_of(text, **annotation):
     return Doc(VOCAB, words=text.split(), **annotation)
+
+
+def index_features(layer, *versions):
+    scorer_of(layer).index(*versions)
+
+
+def define(model, labels, sequences):
+    """Patterns and parts of labels from gold labels."""
+    texts = SimpleNamespace(labels=labels, gold=sequences, docs=lambda: [])
+    for scorer in map(scorer_of, model.walk()):
+        if isinstance(scorer, (HeadScorer, PartScorer)):
+            scorer.define(texts)
 
 
 def in_threads(model, docs):

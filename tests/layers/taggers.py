@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
-from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 from spacy_hoseq.patterns.rules import RulePatterns
 from spacy_hoseq.patterns.sources import PatternSources
 
-from .helpers import VOCAB, Doc, doc_of, randomize, zeros
+from .helpers import VOCAB, Doc, define, doc_of, index_features, randomize, zeros
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
 LABELS = ["A", "B", "C"]
@@ -34,7 +34,7 @@ def tagger(source="all", seed=0):
     docs = docs_of()
     model = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES[source]())
     index_features(model.layers[0], [docs])
-    define_patterns(model, LABELS, GOLD)
+    define(model, LABELS, GOLD)
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
 

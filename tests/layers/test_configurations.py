@@ -9,8 +9,8 @@ import pytest
 import srsly
 
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
-from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.patterns.frequent import FrequentTransitions
@@ -20,7 +20,7 @@ from spacy_hoseq.patterns.sources import PatternSources
 
 from ..decoders.answers.posteriors import posterior_of
 from ..patterns.plain import all_matches, longest_matches
-from .helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
+from .helpers import VOCAB, Doc, applied_gradients, define, doc_of, index_features, randomize, raw, zeros
 from .taggers import GOLD, LABELS, L
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]"]
@@ -52,7 +52,7 @@ def tagger(source, seed=0, **settings):
     model = HigherOrderTagger(SparseLinear(TEMPLATES), SOURCES[source](), **settings)
     docs = docs_of()
     index_features(model.layers[0], [docs])
-    define_patterns(model, LABELS, GOLD)
+    define(model, LABELS, GOLD)
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
 
@@ -232,7 +232,7 @@ def test_weights_of_frequent_transitions_of_any_sign():
     """Without configurations: decoded by longest matches."""
     model = HigherOrderTagger(SparseLinear(TEMPLATES), FrequentTransitions(3, 1), nonnegative=False)
     index_features(model.layers[0], [docs_of()])
-    define_patterns(model, LABELS, GOLD)
+    define(model, LABELS, GOLD)
     signed(randomize(model.initialize(X=docs_of(), Y=zeros(docs_of(), L))), 7)
     patterns = FrequentTransitions(3, 1).define(LABELS, GOLD).patterns
     trans, weights = raw(model, "trans"), raw(model, "patterns")

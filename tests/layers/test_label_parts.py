@@ -8,14 +8,14 @@ import pytest
 from thinc.api import Model
 
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
-from spacy_hoseq.layers.label_parts import LabelParts, define_parts
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.label_parts import LabelParts
 from spacy_hoseq.layers.morphological_parts import morphological_parts
-from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.objectives import objective_named
 
-from .helpers import applied_gradients, doc_of, in_threads, randomize, raw, zeros
+from .helpers import applied_gradients, define, doc_of, in_threads, index_features, randomize, raw, zeros
 from .taggers import TEMPLATES
 
 LABELS = ["Case=Gen|Number=Sing|POS=NOUN", "Case=Gen|POS=ADJ", "Case=Nom|Number=Sing|POS=NOUN", "POS=ADJ", "_"]
@@ -31,8 +31,7 @@ def made(label_pairs=False, seed=0):
     model = HigherOrderTagger(SparseLinear(TEMPLATES), label_pairs=label_pairs, parts=morphological_parts())
     docs = docs_of()
     index_features(model.layers[0].layers[0], [docs])
-    define_parts(model, LABELS, GOLD)
-    define_patterns(model, LABELS, GOLD)
+    define(model, LABELS, GOLD)
     model.initialize(X=docs, Y=zeros(docs, L))
     randomize(model, seed)
     pairs = raw(model.layers[0], "pairs")

@@ -10,15 +10,15 @@ from thinc.api import Model
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.pruning.limits import Limits
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
-from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.adagrad import AdaGrad
 from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
-from .helpers import VOCAB, Doc, doc_of, randomize, raw, zeros
+from .helpers import VOCAB, Doc, define, doc_of, index_features, randomize, raw, zeros
 from .taggers import GOLD, LABELS, SOURCES, TEMPLATES, L, docs_of, gold_mask, tagger
 
 
@@ -91,7 +91,7 @@ def test_any_emissions_will_do():
     received = []
     docs = docs_of()
     model = HigherOrderTagger(emitter(L, received), FrequentTransitions(2, 1))
-    define_patterns(model, LABELS, GOLD)
+    define(model, LABELS, GOLD)
     model.initialize(X=docs, Y=zeros(docs, L))
     potentials, backprop = model.begin_update(docs)
     assert potentials.scores.tolist() == [[1] * L] * 11
@@ -133,7 +133,7 @@ def test_loaded_patterns_replace_the_own_ones():
     other = HigherOrderTagger(SparseLinear(TEMPLATES), FrequentTransitions())
     docs = docs_of()
     index_features(other.layers[0], [docs])
-    define_patterns(other, LABELS, [np.array([2, 2, 2] * 10, np.int32)])
+    define(other, LABELS, [np.array([2, 2, 2] * 10, np.int32)])
     other.initialize(X=docs, Y=zeros(docs, L))
     nodes = [m.begin_update(docs)[0].weights.trie.node_of.tolist() for m in (other, model)]
     assert nodes[0] != nodes[1]
@@ -145,7 +145,7 @@ def test_training_data_without_any_pattern():
     docs = [doc_of("a b")]
     model = HigherOrderTagger(SparseLinear(["lower[0]"]), FrequentTransitions(3, 100))
     index_features(model.layers[0], [docs])
-    define_patterns(model, LABELS, [np.array([0, 1], np.int32)])
+    define(model, LABELS, [np.array([0, 1], np.int32)])
     randomize(model.initialize(X=docs, Y=zeros(docs, L)))
     assert not model.predict(docs).weights.has_patterns
     assert weights_of(model).parameters["patterns"].values.shape == (0,)
@@ -237,7 +237,7 @@ def test_kept_limits_stay_behind_when_a_model_is_pickled():
 
 def test_gold_labels_are_read_for_patterns_only():
     read = []
-    define_patterns(HigherOrderTagger(SparseLinear(["bias"])), LABELS, (read.append(i) for i in range(3)))
+    define(HigherOrderTagger(SparseLinear(["bias"])), LABELS, (read.append(i) for i in range(3)))
     assert not read
 
 

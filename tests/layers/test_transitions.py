@@ -7,8 +7,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear, index_features
-from spacy_hoseq.layers.structured import HigherOrderTagger, define_patterns
+from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
+from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.gradients import summed
@@ -16,7 +16,7 @@ from spacy_hoseq.learning.objectives import objective_named
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
 from ..components.helpers import sparse
-from .helpers import randomize, zeros
+from .helpers import define, index_features, randomize, zeros
 from .taggers import GOLD, LABELS, L, docs_of, gold_mask
 
 EMISSIONS, PAIRS = ["bias", "lower[0]"], ["lower[0]", "lower[-1]"]
@@ -27,7 +27,7 @@ def tagger(seed=0, pairs=PAIRS):
     model = HigherOrderTagger(SparseLinear(EMISSIONS), transitions=SparseLinear(pairs))
     for layer in model.layers:
         index_features(layer, [docs])
-    define_patterns(model, LABELS, GOLD)
+    define(model, LABELS, GOLD)
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
 

@@ -1,14 +1,24 @@
 """Emissions that are learnt by a network, and sums of emissions."""
 
-from typing import Any, Callable, List, Optional, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
 
 from spacy.tokens import Doc
 from thinc.api import Linear, Model, chain, with_array, zero_init
 from thinc.types import Floats2d
 
-from ...arrays import AnyFloats
+from ...arrays import AnyFloats, Keys
 from ...words import Words, original_of
-from .flat import Backprop, Emissions, FlatScores, flat_scores, forward_by_doc, no_backprop
+from ..named_features import Feature
+from ..scorer import (
+    Backprop,
+    Emissions,
+    FlatScores,
+    Scorer,
+    flat_scores,
+    no_backprop,
+    scorer_of,
+    scoring_layer,
+)
 from .word_vectors import predict_vectors
 
 
@@ -65,22 +75,25 @@ def _listens(node: Model) -> bool:
 
 def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:
     """scores = first(docs) + second(docs); both get the decoder's gradient."""
-    attrs = {"flat": _flat}
-    return Model("sum_emissions", forward_by_doc, init=_init, layers=[first, second], dims={"nO": nO}, attrs=attrs)
+    return scoring_layer("sum_emissions", SumScorer, layers=[first, second], nO=nO)
 
 
-def _init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
-    for layer in model.layers:
-        layer.initialize(X, Y)
-    if Y is not None:
-        model.set_dim("nO", Y[0].shape[1])
+class SumScorer(Scorer):
+    """Of `SumEmissions`."""
 
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        first, second = (flat_scores(layer, docs, is_train) for layer in self.model.layers)
 
-def _flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
-    first, second = (flat_scores(layer, docs, is_train) for layer in model.layers)
+        def backprop(d_scores: AnyFloats) -> None:
+            first.backprop(d_scores)
+            second.backprop(d_scores)
 
-    def backprop(d_scores: AnyFloats) -> None:
-        first.backprop(d_scores)
-        second.backprop(d_scores)
+        return FlatScores(first.scores + second.scores, first.lengths, backprop)
 
-    return FlatScores(first.scores + second.scores, first.lengths, backprop)
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        for layer in self.model.layers:
+            yield from scorer_of(layer).features_at(docs, words)
+
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        first, second = (scorer_of(layer).names(docs, keys) for layer in self.model.layers)
+        return {**first, **second}

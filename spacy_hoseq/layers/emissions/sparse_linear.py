@@ -1,11 +1,11 @@
 """Emission scores from sparse features: scores[n] = sum over templates k of the weight row of feature k at token n."""
 
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
-from thinc.api import Model, NumpyOps
+from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
 from ...arrays import Floats32, Keys, Lengths, Rows
@@ -17,11 +17,12 @@ from ...features.templates import Template, parse_templates
 from ...learning.gradients import Gradient, added_cells, are_few
 from ...learning.parameter import Parameter
 from ...learning.used_weights import Used, UsedRows
+from ..named_features import Feature, Names
+from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..tuning import TUNING, Tuning
 from ..weights.row_sums import Term, add_rows, sum_rows
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
-from .flat import Emissions, FlatScores, forward_by_doc, no_backprop
 from .type_scores import TypeScores
 from .used_features import UsedFeatures
 
@@ -45,24 +46,20 @@ def SparseLinear(
     if min_count < 1:
         raise ValueError(Errors.HS017.format(min_count=min_count))
     features = Features(parse_templates(templates))
-    return Model(
+    names = sorted(map(str, features.extractor.templates))
+    return scoring_layer(
         "sparse_linear",
-        forward_by_doc,
-        init=init,
-        dims={"nO": nO},
+        SparseScorer,
+        nO=nO,
         attrs={
-            "flat": flat,
             "features": features,
             "min_count": min_count,
             "hash_rows": hash_rows,
             "dropout_rate": 0.0,
-            "index_features": index_features,
             "tables": features.extractor.tables,
             "reads_annotation": not features.extractor.is_lexical,
-            "forget_words": forget_words,
-            "prepare": prepare,
         },
-        shims=[WeightsShim("sparse_linear", _problem, {"templates": sorted(map(str, features.extractor.templates))})],
+        shims=[WeightsShim("sparse_linear", _problem, {"templates": names})],
     )
 
 
@@ -132,84 +129,123 @@ class Features:
         return {**self.__dict__, "_cache": {}, "_cached_bytes": 0, "_used": None}  # a worker process does not train
 
 
-def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
-    """Zero weights for the features found by `index_features` before (in X itself if it was not called)."""
-    if Y is not None:
-        model.set_dim("nO", Y[0].shape[1])
-    shim = weights_of(model)
-    if X is not None and not shim.extra:
-        index_features(model, [X])
-    if shim.extra and model.has_dim("nO"):
-        n_rows = model.attrs["features"].index(shim.extra).n_rows
-        n_labels = model.get_dim("nO")  # the last row stands for "no feature"
-        zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), np.zeros((0, n_labels), np.float32))
-        many_columns = model.attrs["features"].tuning.many_columns
-        shim.set(Parameter("table", zeros, many_columns=many_columns))
+class SparseScorer(Scorer):
+    """Of `SparseLinear`."""
 
+    @property
+    def features(self) -> Features:
+        features: Features = self.model.attrs["features"]
+        return features
 
-def prepare(model: Emissions) -> None:
-    """Make what prediction needs of weights just loaded."""
-    shim = weights_of(model)
-    if "table" in shim.parameters:
-        model.attrs["features"].used(shim.extra, shim.used_rows("table"))
+    @property
+    def shim(self) -> WeightsShim:
+        return weights_of(self.model)
 
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        """RAISES ValueError [HS052]: no features or weights yet."""
+        shim = self.shim
+        if not shim.extra:
+            raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+        if not is_train or not any(map(len, docs)):
+            return _predict_scores(self.features, self._used(), docs)
+        table = shim.summands("table")
+        nothing = self.features.index(shim.extra).n_rows
+        rows, lengths = self.features.training_rows(shim.extra, docs)
+        drop = self.model.attrs["dropout_rate"]
+        if drop:  # feature dropout: each feature at each token is left out with probability `drop`
+            left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
+            np.maximum(rows, left_out * np.int32(nothing), out=rows)  # no row has a larger number
+        scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        scores = add_rows(table, rows)
+        scores *= scale
 
-def index_features(model: Emissions, *versions: Iterable[Sequence[Doc]]) -> None:
-    """Number the features of the training texts, batch by batch; nothing is read if rows are hashed.
+        def backprop(d_scores: Floats32) -> None:
+            shim.add_gradient("table", table_gradient(rows, d_scores, scale, nothing))
 
-    versions: the texts, perhaps with several annotations; features frequent enough in one of them have a row.
-    """
-    shim = weights_of(model)
-    if model.attrs["hash_rows"] is not None:
-        shim.extra = {"hash_rows": int(model.attrs["hash_rows"])}
-        return
-    features: Features = model.attrs["features"]
-    frequent: List[Keys] = []
-    seen: List[Tuple[Sequence[Doc], Columns]] = []  # what the first epoch will ask for
-    room = features.tuning.cache_bytes if features.extractor.is_lexical else 0
-    for batches in versions:
-        counter = KeyCounter()
-        for docs in batches:
-            columns = features.extractor.columns(docs)
-            for keys, counts in counted_keys(features.extractor, columns):
-                counter.add(keys, counts)
-            room -= ROW_BYTES * len(features.extractor.templates) * columns.n_tokens
-            if room >= 0:
-                seen.append((docs, columns))
-        frequent.append(counter.frequent(model.attrs["min_count"]))
-    shim.extra = {"keys": frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))}
-    while seen:
-        features.remember(shim.extra, *seen.pop())
+        return FlatScores(scores, lengths, backprop)
 
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        extractor = self.features.extractor
+        columns = extractor.columns(docs)
+        names = Names(docs)
+        index, table = self._used()[:2]
+        for word in words:
+            keys = extractor.keys_between(columns, word, word + 1)[:, 0]
+            rows = index.lookup(keys).tolist()
+            for template, row, key in zip(extractor.templates, rows, keys.tolist(), strict=True):
+                (weights,) = add_rows(table, np.full((1, 1), row))
+                if row < len(table) - 1 and weights.any():
+                    feature = names.feature(template.parts, word, weights.astype(np.float64))
+                    yield feature._replace(key=key)
 
-def forget_words(model: Emissions) -> None:
-    """Drop what is remembered of words (at the end of a memory zone)."""
-    model.attrs["features"].extractor.forget_words()
-    model.attrs["features"].forget_scores()
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        extractor = self.features.extractor
+        fired = extractor.keys(docs)
+        templates, words = np.nonzero(np.isin(fired, keys))
+        _, first = np.unique(fired[templates, words], return_index=True)
+        names = Names(docs)
+        named = {}
+        for template, word in zip(templates[first].tolist(), words[first].tolist(), strict=True):
+            parts = extractor.templates[template].parts
+            named[int(fired[template, word])] = names.feature(parts, word, np.zeros(0)).name
+        return named
 
+    def define(self, texts: TrainingTexts) -> None:
+        self.index(*(texts.annotated() if self.reads_annotation else [texts.docs()]))
 
-def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
-    """RAISES ValueError [HS052]: no features or weights yet."""
-    shim, features = weights_of(model), model.attrs["features"]
-    if not shim.extra:
-        raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
-    if not is_train or not any(map(len, docs)):
-        return _predict_scores(features, features.used(shim.extra, shim.used_rows("table")), docs)
-    table = shim.summands("table")
-    index: Index = features.index(shim.extra)
-    rows, lengths = features.training_rows(shim.extra, docs)
-    drop = model.attrs["dropout_rate"]
-    if drop:  # feature dropout: each feature at each token is left out with probability `drop`
-        left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
-        np.maximum(rows, left_out * np.int32(index.n_rows), out=rows)  # no row has a larger number
-    scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-    scores = add_rows(table, rows)
-    scores *= scale
+    def index(self, *versions: Iterable[Sequence[Doc]]) -> None:
+        """Number the features of the training texts, batch by batch; nothing is read if rows are hashed.
 
-    def backprop(d_scores: Floats32) -> None:
-        shim.add_gradient("table", table_gradient(rows, d_scores, scale, index.n_rows))
+        versions: the texts, perhaps with several annotations; features frequent enough in one of them have a row.
+        """
+        shim = self.shim
+        if self.model.attrs["hash_rows"] is not None:
+            shim.extra = {"hash_rows": int(self.model.attrs["hash_rows"])}
+            return
+        features = self.features
+        frequent: List[Keys] = []
+        seen: List[Tuple[Sequence[Doc], Columns]] = []  # what the first epoch will ask for
+        room = features.tuning.cache_bytes if features.extractor.is_lexical else 0
+        for batches in versions:
+            counter = KeyCounter()
+            for docs in batches:
+                columns = features.extractor.columns(docs)
+                for keys, counts in counted_keys(features.extractor, columns):
+                    counter.add(keys, counts)
+                room -= ROW_BYTES * len(features.extractor.templates) * columns.n_tokens
+                if room >= 0:
+                    seen.append((docs, columns))
+            frequent.append(counter.frequent(self.model.attrs["min_count"]))
+        keys = frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))
+        shim.extra = {"keys": keys}
+        while seen:
+            features.remember(shim.extra, *seen.pop())
 
-    return FlatScores(scores, lengths, backprop)
+    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+        """Zero weights for the features found by `index` before, in X itself if it was not called."""
+        super().initialize(X, Y)
+        shim = self.shim
+        if X is not None and not shim.extra:
+            self.index([X])
+        if shim.extra and self.model.has_dim("nO"):
+            n_rows = self.features.index(shim.extra).n_rows
+            n_labels = self.model.get_dim("nO")
+            no_rows = np.zeros((0, n_labels), np.float32)
+            # the last row stands for "no feature"
+            zeros = UsedRows((n_rows + 1, n_labels), np.zeros(0, np.intp), no_rows)
+            many_columns = self.features.tuning.many_columns
+            shim.set(Parameter("table", zeros, many_columns=many_columns))
+
+    def prepare(self) -> None:
+        if "table" in self.shim.parameters:
+            self._used()
+
+    def forget_words(self) -> None:
+        self.features.extractor.forget_words()
+        self.features.forget_scores()
+
+    def _used(self) -> UsedFeatures:
+        return self.features.used(self.shim.extra, self.shim.used_rows("table"))
 
 
 def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:

@@ -5,7 +5,7 @@ prediction, and where the tagger is frozen and annotates, the listener reads wha
 """
 
 import weakref
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from spacy.tokens import Doc
 from thinc.api import Model
@@ -13,6 +13,7 @@ from thinc.api import Model
 from ...decoders.answers import ProbabilityGradient, check_threshold
 from ...decoders.exact import decode_exact
 from ...errors import Errors
+from ...features.label_templates import label_names
 from ...words import original_of
 from .upstream import Output, Upstream, UpstreamLabels, read_upstream
 
@@ -137,6 +138,19 @@ def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
     Its labels, and what the listener asked for, are saved with it.
     """
     return Model("own_labels", _own_forward, layers=[tagger], attrs={"labels": [], "asked": {}})
+
+
+def own_layers(model: Model[Any, Any]) -> List[Model[Any, Any]]:
+    """All layers of a model, without a tagger that has replaced a listener: that keeps what it has learnt."""
+    replaced = {id(inner) for node in model.walk() if node.name == "own_labels" for inner in node.walk()}
+    return [node for node in model.walk() if id(node) not in replaced]
+
+
+def heard_names(source: Model[List[Doc], Any]) -> Dict[int, str]:
+    """What the keys of labels stand for that a listener hears, or a tagger in its place finds."""
+    sender = source.sender if isinstance(source, MarginalListener) else None
+    labels = source.attrs.get("labels", []) if sender is None else sender.tags
+    return label_names(labels)
 
 
 def replace_listener(tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any) -> LabelsModel:

@@ -6,22 +6,24 @@ q as in `label_ngrams`. A template may also name words: then the feature is the 
 """
 
 from functools import partial
-from typing import Any, Callable, Iterable, List, Optional, Tuple, cast
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
-from thinc.api import Model, NumpyOps
+from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ...arrays import AnyFloats, Mask, Rows
+from ...arrays import AnyFloats, Keys, Mask, Rows
 from ...errors import Errors
-from ...features.index import KeyCounter
+from ...features.index import ExactIndex, KeyCounter
+from ...features.upstream_templates import UPSTREAM
 from ...learning.parameter import Parameter
-from ..emissions.flat import Emissions, FlatScores, forward_by_doc, no_backprop
+from ..named_features import Feature, Names
+from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..tuning import Tuning
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
-from .listener import LabelsModel, own_labels
+from .listener import LabelsModel, heard_names, own_labels
 from .marginal_features import Active, Batch, MarginalFeatures
 from .upstream import UpstreamLabels
 
@@ -40,88 +42,138 @@ def MarginalLinear(
     if min_count < 1:
         raise ValueError(Errors.HS017.format(min_count=min_count))
     features = MarginalFeatures(templates)
-    source = own_labels(cast(Any, upstream)) if upstream.name == "higher_order_tagger" else upstream
-    return Model(
+    is_tagger = "replace_listener" in upstream.attrs
+    source = own_labels(cast(Any, upstream)) if is_tagger else upstream
+    return scoring_layer(
         "marginal_linear",
-        forward_by_doc,
-        init=init,
+        MarginalScorer,
         layers=[source],
-        dims={"nO": nO},
+        nO=nO,
         attrs={
-            "flat": flat,
             "features": features,
             "min_count": min_count,
             "dropout_rate": 0.0,
-            "index_upstream": index_upstream,
             "tables": [] if features.words is None else features.words.tables,
-            "forget_words": forget_words,
-            "prepare": prepare,
         },
         shims=[WeightsShim("marginal_linear", _problem, {"templates": features.names})],
     )
 
 
-def init(model: Emissions, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
-    """Zero weights for the features found by `index_upstream` before."""
-    if Y is None:
-        return
-    model.set_dim("nO", Y[0].shape[1])
-    shim = weights_of(model)
-    n_rows = model.attrs["features"].index(shim.extra).n_rows
-    shim.set(Parameter("table", np.zeros((n_rows + 1, model.get_dim("nO")), np.float32)))
+class MarginalScorer(Scorer):
+    """Of `MarginalLinear`."""
 
+    @property
+    def features(self) -> MarginalFeatures:
+        features: MarginalFeatures = self.model.attrs["features"]
+        return features
 
-def index_upstream(model: Emissions, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:
-    """Number the features of the training texts. batches: docs with the labels of the earlier component."""
-    counter, features = KeyCounter(), model.attrs["features"]
-    for docs, labels in batches:
-        for keys in features.keys(features.batch(docs, labels)):
-            counter.add(keys)
-    weights_of(model).extra = {"keys": counter.frequent(model.attrs["min_count"])}
+    @property
+    def shim(self) -> WeightsShim:
+        return weights_of(self.model)
 
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        """Of all tokens, end to end, and the way back to the labels of the layer below."""
+        shim = self.shim
+        features = self.features
+        index = features.index(shim.extra)
+        table = shim.values("table", is_train=is_train)
+        labels, backprop_upstream = self.model.layers[0](docs, is_train)
+        if not is_train:
+            return self._predicted(docs, labels, index, table)
+        batch = features.batch(docs, labels)
+        active = features.active(batch, index, 0, sum(map(len, docs)), table.dtype)
+        drop = self.model.attrs["dropout_rate"]
+        if drop:  # feature dropout: each template at each token is left out with probability `drop`
+            dropped = shim.rng.random(active.rows.shape, dtype=np.float32) < drop
+            active = _left_out(active, dropped, index.n_rows)
+        scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        scores = _scores(table, active, features.tuning)
+        scores *= scale
+        backprop = partial(_backprop, shim, features, batch, active, table, scale, backprop_upstream)
+        return FlatScores(scores, batch.lengths, backprop)
 
-def prepare(model: Emissions) -> None:
-    """Make what prediction needs of weights just loaded."""
-    shim = weights_of(model)
-    if "table" in shim.parameters:
-        model.attrs["features"].index(shim.extra)
-        shim.values("table", is_train=False)
-
-
-def forget_words(model: Emissions) -> None:
-    """Drop what is remembered of words (at the end of a memory zone)."""
-    if model.attrs["features"].words is not None:
-        model.attrs["features"].words.forget_words()
-
-
-def flat(model: Emissions, docs: List[Doc], is_train: bool) -> FlatScores:
-    """The scores of all tokens, end to end, and the way back to the labels of the layer below."""
-    shim = weights_of(model)
-    features: MarginalFeatures = model.attrs["features"]
-    tuning, index = features.tuning, features.index(shim.extra)
-    table = shim.values("table", is_train=is_train)
-    labels, backprop_upstream = model.layers[0](docs, is_train)
-    n_tokens = sum(map(len, docs))
-    of_short = None if is_train else features.active_of_short(docs, labels, index)
-    if of_short is not None:
-        lengths, active = of_short
-        values = active.values.astype(table.dtype)
-        return FlatScores(_scores(table, active._replace(values=values), tuning), lengths, no_backprop)
-    batch = features.batch(docs, labels)
-    if not is_train:
+    def _predicted(
+        self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex, table: AnyFloats
+    ) -> FlatScores:
+        features = self.features
+        tuning = features.tuning
+        of_short = features.active_of_short(docs, labels, index)
+        if of_short is not None:
+            lengths, active = of_short
+            active = active._replace(values=active.values.astype(table.dtype))
+            return FlatScores(_scores(table, active, tuning), lengths, no_backprop)
+        batch = features.batch(docs, labels)
+        n_tokens = sum(map(len, docs))
         scores = np.empty((n_tokens, table.shape[1]), table.dtype)
         for start in range(0, n_tokens, tuning.key_tokens):
             stop = min(start + tuning.key_tokens, n_tokens)
-            scores[start:stop] = _scores(table, features.active(batch, index, start, stop, table.dtype), tuning)
+            active = features.active(batch, index, start, stop, table.dtype)
+            scores[start:stop] = _scores(table, active, tuning)
         return FlatScores(scores, batch.lengths, no_backprop)
-    drop, active = model.attrs["dropout_rate"], features.active(batch, index, 0, n_tokens, table.dtype)
-    if drop:  # feature dropout: each template at each token is left out with probability `drop`
-        active = _left_out(active, shim.rng.random(active.rows.shape, dtype=np.float32) < drop, index.n_rows)
-    scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-    scores = _scores(table, active, tuning)
-    scores *= scale
-    backprop = partial(_backprop, shim, features, batch, active, table, scale, backprop_upstream)
-    return FlatScores(scores, batch.lengths, backprop)
+
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        features = self.features
+        keys = self.shim.extra["keys"]
+        table = self.shim.values("table", is_train=False)
+        source = self.model.layers[0]
+        labels = source.predict(docs)
+        batch = features.batch(docs, labels)
+        n_tokens = sum(map(len, docs))
+        active = features.active(batch, features.index(self.shim.extra), 0, n_tokens, table.dtype)
+        names = Names(docs)
+        label_names = heard_names(source)
+        places = np.sort(np.array(words, np.intp))
+        templates = features.templates.labels
+        used_features = features.used(active, batch.lattice, places, len(table) - 1)
+        for template, used in zip(templates, used_features, strict=True):
+            parts = features.templates.parts(template)
+            of_labels = [part for part in parts if part.attribute == UPSTREAM]
+            cells = active.strings[used.shape].ngrams.cells
+            columns = (column.tolist() for column in used[1:])
+            for ngram, word, row, value in zip(*columns, strict=True):
+                heard = [int(labels.keys[batch.ids[of_place[ngram]]]) for of_place in cells]
+                given = {
+                    part: label_names.get(key, f"label {key:x}")
+                    for part, key in zip(of_labels, heard, strict=True)
+                }
+                weights = table[row].astype(np.float64) * value
+                feature = names.feature(parts, word, weights, given, value)
+                yield feature._replace(key=int(keys[row]))
+
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        wanted = set(keys.tolist())
+        every = range(sum(map(len, docs)))
+        fired = self.features_at(docs, every)
+        return {feature.key: feature.plain_name for feature in fired if feature.key in wanted}
+
+    def define(self, texts: TrainingTexts) -> None:
+        self.index(texts.heard(self.model.layers[0]))
+
+    def index(self, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:
+        """Number the features of the training texts. batches: docs with the labels of the earlier component."""
+        counter = KeyCounter()
+        for docs, labels in batches:
+            for keys in self.features.keys(self.features.batch(docs, labels)):
+                counter.add(keys)
+        self.shim.extra = {"keys": counter.frequent(self.model.attrs["min_count"])}
+
+    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+        """Zero weights for the features found by `index` before."""
+        if Y is None:
+            return
+        self.model.set_dim("nO", Y[0].shape[1])
+        n_rows = self.features.index(self.shim.extra).n_rows
+        zeros = np.zeros((n_rows + 1, Y[0].shape[1]), np.float32)
+        self.shim.set(Parameter("table", zeros))
+
+    def prepare(self) -> None:
+        if "table" in self.shim.parameters:
+            self.features.index(self.shim.extra)
+            self.shim.values("table", is_train=False)
+
+    def forget_words(self) -> None:
+        if self.features.words is not None:
+            self.features.words.forget_words()
 
 
 def _left_out(active: Active, dropped: Mask, nothing: int) -> Active:

@@ -22,6 +22,7 @@ from ...features.label_templates import label_values
 from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
 from ...learning.used_weights import UsedCells, UsedRows
+from ..scorer import Scorer
 from ..weights.storage import pack_extra, read_layer, write_layer
 from .features import LocalFeatures
 from .learner import Batch, ClassifierSetup, SparseRows, group_starts
@@ -61,13 +62,12 @@ def LocalClassifiers(
         forward,
         dims={"nO": None},
         attrs={
+            "scorer": LocalScorer,
             "features": features,
             "order": order,
             "min_count": min_count,
             "reads_annotation": features.reads_annotation,
             "tables": features.tables,
-            "forget_words": forget_words,
-            "prepare": prepare,
         },
         shims=[ClassifiersShim(features, order, masks)],
     )
@@ -95,17 +95,27 @@ def define_features(
     shim.start({"keys": keys, "values": values, "n_tokens": n_tokens})
 
 
-def prepare(model: LocalModel) -> None:
-    """Make what prediction needs of weights just loaded."""
-    shim = shim_of(model)
-    if shim.n_features():
-        shim.stacked()
-        model.attrs["features"].indexes(shim.keys())
+class LocalScorer(Scorer):
+    """Of `LocalClassifiers`. Scores depend on labels of neighbours: they are asked of `BatchScores`."""
 
+    @property
+    def features(self) -> LocalFeatures:
+        features: LocalFeatures = self.model.attrs["features"]
+        return features
 
-def forget_words(model: LocalModel) -> None:
-    """Drop what is remembered of words (at the end of a memory zone)."""
-    model.attrs["features"].forget_words()
+    @property
+    def order(self) -> int:
+        """Neighbours on each side whose labels may be seen."""
+        return int(self.model.attrs["order"])
+
+    def prepare(self) -> None:
+        shim = shim_of(self.model)
+        if shim.n_features():
+            shim.stacked()
+            self.features.indexes(shim.keys())
+
+    def forget_words(self) -> None:
+        self.features.forget_words()
 
 
 def shim_of(model: LocalModel) -> "ClassifiersShim":

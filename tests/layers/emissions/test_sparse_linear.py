@@ -11,7 +11,6 @@ from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.emissions.sparse_linear import (
     Features,
     SparseLinear,
-    index_features,
     row_gradient,
     table_gradient,
 )
@@ -22,7 +21,7 @@ from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.gradients import CellGradient
 
-from ..helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
+from ..helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, raw, zeros
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]", "suffix2[0]+is_alpha[0]"]
 L = 3
@@ -278,7 +277,7 @@ def test_texts_that_were_searched_for_features_are_not_extracted_again(monkeypat
     docs = [doc_of(text) for text in ("a b c d", "b c d e", "c d e f", "d e f g", "e f g h")]
     model = SparseLinear(["lower[-1..1]", "shape[0]", "bias"])
     model.attrs["features"].tuning = Tuning(cache_bytes=n_bytes)
-    model.attrs["index_features"](model, [docs[:1], docs[1:2], docs[2:]])
+    index_features(model, [docs[:1], docs[1:2], docs[2:]])
     model.initialize(Y=zeros(docs, 2))
     extracted = []
     plain = FeatureExtractor.columns

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.emissions.sparse_linear import Features, SparseLinear, forget_words, index_features
+from spacy_hoseq.layers.emissions.sparse_linear import Features, SparseLinear
+from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 
-from ..helpers import doc_of, in_threads, randomize, zeros
+from ..helpers import doc_of, in_threads, index_features, randomize, zeros
 
 TEMPLATES = ["bias", "lower[-2..2]", "suffix2[0]", "edge[-1]", "edge[1]", "shape[1]", "lower[0]+lower[1]"]
 L = 5
@@ -86,7 +87,7 @@ def test_words_are_forgotten():
     model = layer(docs)
     expected = np.concatenate(model.predict(docs))
     assert kept(model)
-    forget_words(model)
+    scorer_of(model).forget_words()
     assert not kept(model)
     assert np.array_equal(np.concatenate(model.predict(docs)), expected)
 

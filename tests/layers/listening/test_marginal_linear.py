@@ -14,7 +14,7 @@ from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.listening.listener import make_marginal_listener, no_backprop
-from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear, index_upstream
+from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.listening.upstream import UpstreamLabels, write_upstream
 from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
@@ -22,7 +22,7 @@ from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.parameter import Parameter
 
 from ...decoders.answers.test_label_ngrams import by_the_formula
-from ..helpers import VOCAB, Doc, applied_gradients, doc_of, randomize, raw, zeros
+from ..helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, raw, zeros
 from .test_upstream import LABELS, docs_of, labels_of
 
 TEMPLATES = [
@@ -46,7 +46,7 @@ def layer(templates=TEMPLATES, docs=None, labels=None, seed=1, received=None, **
     docs = docs_of() if docs is None else docs
     labels = labels_of(docs) if labels is None else labels
     model = MarginalLinear(source(labels, received), templates, **settings)
-    index_upstream(model, [(docs, labels)])
+    index_features(model, [(docs, labels)])
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
 
@@ -128,13 +128,13 @@ def test_features_are_counted_once_for_each_place():
     counts = Counter(key for _, _, key, _ in plain_features(TEMPLATES, docs, labels))
     for least in (1, 2, 5):
         model = MarginalLinear(source(labels), TEMPLATES, min_count=least)
-        index_upstream(model, [(docs, labels), ([Doc(VOCAB)], labels_of([Doc(VOCAB)]))])
+        index_features(model, [(docs, labels), ([Doc(VOCAB)], labels_of([Doc(VOCAB)]))])
         assert weights_of(model).extra["keys"].tolist() == sorted(key for key, n in counts.items() if n >= least)
 
 
 def test_features_of_all_batches_are_counted():
     model = MarginalLinear(source(None), TEMPLATES, min_count=2)
-    index_upstream(model, (([doc], labels_of([doc])) for doc in docs_of()))
+    index_features(model, (([doc], labels_of([doc])) for doc in docs_of()))
     counts = Counter(key for doc in docs_of() for _, _, key, _ in plain_features(TEMPLATES, [doc], labels_of([doc])))
     assert set(weights_of(model).extra["keys"].tolist()) == {key for key, n in counts.items() if n >= 2}
 
@@ -308,7 +308,7 @@ def test_before_initialization():
         model.predict(docs)
     with pytest.raises(ValueError, match=r"\[HS052\]"):
         model.initialize(X=docs, Y=zeros(docs, L))
-    index_upstream(model, [(docs, labels_of(docs))])
+    index_features(model, [(docs, labels_of(docs))])
     with pytest.raises(ValueError, match=r"\[HS052\].*holds no weights"):
         model.predict(docs)
 

@@ -10,11 +10,12 @@ from thinc.api import Model
 from spacy_hoseq.features.label_templates import label_values
 from spacy_hoseq.layers.listening.listener import no_backprop
 from spacy_hoseq.layers.listening.marginal_features import MarginalFeatures
-from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear, forget_words, index_upstream
+from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.listening.pair_rows import UNKNOWN
+from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
 
-from ..helpers import doc_of, in_threads, randomize, zeros
+from ..helpers import doc_of, in_threads, index_features, randomize, zeros
 from .test_marginal_linear import L, plain_scores
 from .test_upstream import LABELS, labels_of
 
@@ -48,7 +49,7 @@ def heard(model, docs, is_train):
 def layer(docs, seed=1, n_indexed=None, **tuning):
     model = MarginalLinear(Model("heard", heard), TEMPLATES)
     model.attrs["features"] = MarginalFeatures(TEMPLATES, Tuning(**tuning))
-    index_upstream(model, [(docs[:n_indexed], labels_of(docs[:n_indexed], seed=5))])
+    index_features(model, [(docs[:n_indexed], labels_of(docs[:n_indexed], seed=5))])
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
 
@@ -126,7 +127,7 @@ def test_words_that_are_numbered_anew():
         asked = [doc_of(f"{doc.text} new{i // 3}")]
         assert np.array_equal(np.concatenate(model.predict(asked)), fresh(model, asked))
         if i % 5 == 0:
-            forget_words(model)
+            scorer_of(model).forget_words()
 
 
 def test_labels_that_come_later():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.layers.listening.marginal_features import MarginalFeatures
-from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear, index_upstream
+from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
 
-from ..helpers import randomize, zeros
+from ..helpers import index_features, randomize, zeros
 from .test_marginal_linear import L, plain_scores, source
 from .test_pair_rows import numbered, texts
 from .test_upstream import docs_of, labels_of
@@ -28,7 +28,7 @@ TEMPLATES = [
 
 def layer(docs, labels, templates=TEMPLATES, **settings):
     model = MarginalLinear(source(labels), templates, **settings)
-    index_upstream(model, [(docs, labels)])
+    index_features(model, [(docs, labels)])
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, 1)
 

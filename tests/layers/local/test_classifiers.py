@@ -10,7 +10,8 @@ import srsly
 from spacy.training import Example
 
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
-from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, forget_words, shim_of
+from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
+from spacy_hoseq.layers.scorer import scorer_of
 
 from ...stored import message_of
 from ..helpers import Doc, doc_of
@@ -443,7 +444,7 @@ def test_shim_of_another_layer():
 def test_forgotten_words_change_nothing():
     problem = trained(2)
     before = scores(problem.model)
-    forget_words(problem.model)
+    scorer_of(problem.model).forget_words()
     assert scores(problem.model) == before
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.layers.local import type_scores as local_type_scores
-from spacy_hoseq.layers.local.classifiers import forget_words, shim_of
+from spacy_hoseq.layers.local.classifiers import shim_of
+from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
 
 from ..helpers import doc_of
@@ -76,7 +77,7 @@ def test_other_weights_and_forgotten_words():
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
     assert np.array_equal(before(*queries), was), "scores of a batch stay those of its weights"
     found = kept(model)
-    forget_words(model)
+    scorer_of(model).forget_words()
     assert kept(model) is None
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
     found = kept(model)

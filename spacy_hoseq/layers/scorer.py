@@ -1,0 +1,230 @@
+"""What the package asks of a layer of scores, as one object: a `Scorer`, found by `scorer_of(model)`.
+
+Any thinc `Model[List[Doc], List[Floats2d]]` gives scores of labels, as a network of spaCy's does, and needs nothing
+else. A layer that can do more has a subclass of `Scorer`, which makes the layer by `scoring_layer`: it may give all
+scores of a batch in one array, name its features, look at the training texts, and keep what it knows of words. A layer
+of another package does so in a few lines (tests/layers/test_scorer.py):
+
+    class Lengths(Scorer):
+        def scores(self, docs, *, is_train):
+            ...
+            return FlatScores(scores, sequence_lengths(docs), backprop)
+
+    model = scoring_layer("lengths", Lengths)
+
+A scorer holds nothing but its model. What a layer learns is in its shim or its parameters, and what it needs besides in
+its `attrs`: so thinc copies and saves layers as it always does.
+"""
+
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Protocol,
+    Sequence,
+    Tuple,
+    Type,
+    cast,
+)
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ..arrays import AnyFloats, Keys, Labels, Lengths
+from ..errors import Errors
+from ..features.sequences import by_doc, sequence_lengths
+from .named_features import NETWORK, Feature
+from .weights.shim import WeightsShim
+
+Emissions = Model[List[Doc], List[Floats2d]]
+Backprop = Callable[[Any], Any]  # takes d_scores (N, L)
+
+
+class FlatScores(NamedTuple):
+    """scores (N, L): of all tokens. lengths (S,): of the sequences that the docs consist of. backprop: takes d_scores
+    (N, L)."""
+
+    scores: AnyFloats
+    lengths: Lengths
+    backprop: Backprop
+
+
+class TrainingTexts(Protocol):
+    """What layers are shown before their weights are set to zero. labels: of the component, by id. gold: label ids of
+    each sequence, -1 where not known."""
+
+    labels: Sequence[str]
+    gold: Sequence[Labels]
+
+    def docs(self) -> Iterator[List[Doc]]:
+        """The words of the texts, batch by batch."""
+
+    def annotated(self) -> List[Iterator[List[Doc]]]:
+        """The same twice: with the gold annotation, and as the components before this one annotate it."""
+
+    def heard(self, source: Model[List[Doc], Any]) -> Iterator[Tuple[List[Doc], Any]]:
+        """Docs with labels of an earlier component. source: the layer that hears them, or finds them itself."""
+
+
+class Scorer:
+    """Scores of labels by one layer. model: the layer.
+
+    is_of_parts (bool): whether the columns of the layers below are parts of labels, which labels have in common.
+    """
+
+    is_of_parts = False
+
+    def __init__(self, model: Model[Any, Any]) -> None:
+        self.model = model
+
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        """Of all tokens of a batch, end to end, with the way back if `is_train`."""
+        raise NotImplementedError
+
+    def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
+        """The features that fire at some words, counted over all docs, and have a weight. Their weights add up to the
+        scores; scores that are made of no features are one feature each, "network"."""
+        scores = self.scores(docs, is_train=False).scores
+        for word in words:
+            yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
+
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        """What features are called that fire in some docs. keys: those that are asked for. RETURNS names by key."""
+        return {}
+
+    def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
+        """Keys (F,) and finished weights (F, L) of the features that have a row of their own."""
+        for shim in self.model.shims:
+            if isinstance(shim, WeightsShim) and "keys" in shim.extra and "table" in shim.parameters:
+                yield shim.extra["keys"], shim.values("table", is_train=False)[:-1]
+
+    def columns_of(self, label: int) -> List[int]:
+        """The columns of `keyed_weights` that add up to the weights of a label."""
+        return [label]
+
+    def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
+        """Weights of pairs of labels, with what the layer knows of pairs. trans (L, L). RETURNS (L, L): of finished
+        weights the same array as long as they are the same."""
+        return trans
+
+    def transitions_gradient(self, d_trans: AnyFloats) -> None:
+        """Keep the gradient of what `transitions` has added. d_trans (L, L)."""
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Names of the tables of the vocabulary that scores depend on."""
+        return self.model.attrs.get("tables", ())
+
+    @property
+    def reads_annotation(self) -> bool:
+        """Whether scores depend on annotation of earlier components."""
+        return bool(self.model.attrs.get("reads_annotation", False))
+
+    def define(self, texts: TrainingTexts) -> None:
+        """Find in the training texts what has a weight. Called before `initialize`."""
+
+    def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+        """Set weights to zero; thinc's `init`."""
+        for layer in self.model.layers:
+            layer.initialize(X, Y)
+        if Y is not None:
+            self.model.set_dim("nO", Y[0].shape[1])
+
+    def prepare(self) -> None:
+        """Make what prediction needs of weights just loaded, so that the first text takes no longer than others."""
+
+    def forget_words(self) -> None:
+        """Drop what is remembered of words (at the end of a memory zone)."""
+
+
+class ListScorer(Scorer):
+    """Of a layer that has thinc's interface alone: a list with an array for each Doc."""
+
+    def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
+        layer = self.model
+        parts, backprop_parts = layer(docs, is_train)
+        arrays = [layer.ops.to_numpy(part) for part in parts]
+        scores = arrays[0] if len(arrays) == 1 else _concatenated(arrays)  # one long Doc is not copied
+
+        def backprop(d_scores: AnyFloats) -> Any:
+            of_docs: List[Any] = by_doc(d_scores, parts)
+            return backprop_parts([layer.ops.asarray(part) for part in of_docs])
+
+        return FlatScores(scores, sequence_lengths(docs), backprop)
+
+
+def _concatenated(arrays: List[AnyFloats]) -> AnyFloats:
+    """The scores of several Docs, end to end. RAISES ValueError [HS053]: of different widths."""
+    for array in arrays[1:]:
+        _check_width(array, arrays[0].shape[1], "emissions")
+    return np.concatenate(arrays) if arrays else np.zeros((0, 0), np.float32)
+
+
+def scorer_of(model: Model[Any, Any]) -> Any:
+    """The scorer of any layer. RETURNS (Scorer): of its own kind."""
+    return model.attrs.get("scorer", ListScorer)(model)
+
+
+def scoring_layer(
+    name: str,
+    scorer: Type[Scorer],
+    *,
+    layers: Sequence[Model[Any, Any]] = (),
+    nO: Optional[int] = None,
+    attrs: Optional[Dict[str, Any]] = None,
+    shims: Sequence[Any] = (),
+) -> Emissions:
+    """A layer of scores with a scorer. attrs: settings, which thinc saves, and what else the scorer needs."""
+    own = {"scorer": scorer, **(attrs or {})}
+    return Model(name, forward, init=initialize, layers=layers, dims={"nO": nO}, attrs=own, shims=list(shims))
+
+
+def forward(model: Emissions, docs: List[Doc], is_train: bool) -> Tuple[List[Floats2d], Backprop]:
+    """thinc's interface of a layer with a scorer: an array for each Doc."""
+    flat: FlatScores = scorer_of(model).scores(docs, is_train=is_train)
+
+    def backprop(d_scores: List[Floats2d]) -> List[Doc]:
+        nothing = np.zeros((0, flat.scores.shape[1]), flat.scores.dtype)
+        flat.backprop(np.concatenate([nothing, *cast(Any, d_scores)]))
+        return docs
+
+    return cast(List[Floats2d], by_doc(flat.scores, docs)), backprop
+
+
+def initialize(
+    model: Model[Any, Any], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
+) -> None:
+    """thinc's `init` of a layer with a scorer."""
+    scorer_of(model).initialize(X, Y)
+
+
+def flat_scores(
+    layer: Emissions,
+    docs: List[Doc],
+    is_train: bool,
+    n_columns: Optional[int] = None,
+    name: str = "emissions",
+) -> FlatScores:
+    """Scores of any layer. n_columns (int): L, if it is known. RAISES ValueError [HS053]: another width."""
+    flat: FlatScores = scorer_of(layer).scores(docs, is_train=is_train)
+    if n_columns is None:
+        return flat
+    if not len(docs):
+        return flat._replace(scores=np.zeros((0, n_columns), flat.scores.dtype))
+    _check_width(flat.scores, n_columns, name)
+    return flat
+
+
+def no_backprop(d_scores: AnyFloats) -> None:
+    """Of prediction."""
+
+
+def _check_width(scores: AnyFloats, n_columns: int, name: str) -> None:
+    if scores.shape[1] != n_columns:
+        raise ValueError(Errors.HS053.format(name=name, got=scores.shape[1], expected=n_columns))
