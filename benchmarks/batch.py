@@ -30,8 +30,8 @@ import spacy_hoseq
 from spacy_hoseq.batch import Annotator
 from spacy_hoseq.batch.engines import here
 from spacy_hoseq.batch.engines import processes as several
-from spacy_hoseq.batch.inputs import Reading
 from spacy_hoseq.batch.parts import parts_of
+from spacy_hoseq.batch.source import Reading
 from spacy_hoseq.batch.work import Work
 
 from .machine import THREADS, description, used_bytes

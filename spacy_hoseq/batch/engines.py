@@ -27,27 +27,44 @@ def here(work: Work, parts: Iterable[Part]) -> Iterator[Done]:
 
 def processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
     """In n processes of this machine. They end when this one does, in whatever way: each watches a pipe that only this
-    one holds open. RAISES ValueError [HS114]: one of them has ended."""
+    one holds open. RAISES ValueError [HS114]: one of them, or the one that starts them, has ended."""
     for name in THREADS:  # of those that start now: libraries that compute in threads would compete
         os.environ.setdefault(name, "1")
-    method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    context = get_context(method)
-    if method == "forkserver":
-        context.set_forkserver_preload([__name__])
+    context = _context()
     watched, alive = context.Pipe(duplex=False)
     with ProcessPoolExecutor(n, mp_context=context, initializer=_begin, initargs=(work, watched)) as pool:
         is_done = False
         try:
-            yield from in_order(lambda part: pool.submit(_do, part), Future.result, parts, n * (1 + AHEAD))
+            submit = _coded(lambda part: pool.submit(_do, part))
+            yield from in_order(submit, _coded(Future.result), parts, n * (1 + AHEAD))
             is_done = True
-        except BrokenProcessPool as error:
-            raise ValueError(Errors.HS114.format(problem=error)) from error
         finally:
             if is_done:
                 pool.shutdown()
             alive.close()
             pool.shutdown(cancel_futures=True)
             watched.close()
+
+
+def _context() -> Any:
+    """Processes begin in one that has loaded what all need, where there is such a thing."""
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+def _coded(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same, which RAISES ValueError [HS114] if a process of the pool, or the one that starts them, has ended."""
+
+    def asked(value: Any) -> Any:
+        try:
+            return ask(value)
+        except (BrokenProcessPool, EOFError, ConnectionError) as error:
+            raise ValueError(Errors.HS114.format(problem=str(error) or repr(error))) from error
+
+    return asked
 
 
 def in_order(

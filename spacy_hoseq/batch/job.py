@@ -11,8 +11,9 @@ from ..errors import Errors
 from .annotator import Annotator
 from .folder import Folder, Shard
 from .formats import STREAMS
-from .inputs import STANDARD, Reading, input_files
+from .inputs import input_files
 from .parts import Part, parts_of
+from .source import STANDARD, Reading
 from .work import Done, Work
 
 SAMPLE = 1 << 16  # bytes at the beginning and the end of a file by which it is known again

@@ -3,13 +3,14 @@ input alone, so that the same job writes the same files with any number of proce
 
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ..errors import Errors
 from ..readers.sentences import Problem
-from .inputs import STANDARD, Reading, Row, Source
+from .inputs import format_of, rows_of
+from .source import STANDARD, Reading, Row, Source
 
 CHARACTERS = 4_000_000  # of a part, at most, but for one text
 
@@ -75,40 +76,81 @@ def hash_of(name: str) -> int:
     return int.from_bytes(blake2b(name.encode("utf8"), digest_size=8).digest(), "little")
 
 
+class _Open:
+    """The part that rows are being put into."""
+
+    def __init__(self, characters: int) -> None:
+        self.rows: List[Row] = []
+        self.problems: List[Problem] = []
+        self._room = characters
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.problems)
+
+    def has_room(self, row: Row, size: int) -> bool:
+        is_short = len(row.text or "") <= self._room
+        return not self.rows or (len(self.rows) < size and is_short)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        self._room -= len(row.text or "")
+
+
+class _Cutter:
+    """Gives parts their numbers, and tells of ids that were there before."""
+
+    def __init__(self, size: int, characters: int) -> None:
+        self.number = 0
+        self.before = 0  # bytes of the files that are read
+        self._size = size
+        self._characters = characters
+        self._seen = SeenIds()
+        self._open = _Open(characters)
+
+    def add(self, item: Union[Row, Problem], source: Source) -> Iterator[Part]:
+        """Take in a row or a problem. YIELDS the part before, if it is full."""
+        if isinstance(item, Problem):
+            self._open.problems.append(item)
+            return
+        if not self._open.has_room(item, self._size):
+            yield self.finish(source)
+        self._open.add(item)
+
+    def flush(self, source: Source) -> Iterator[Part]:
+        """What was taken in and is not yet given, if there is anything."""
+        if self._open:
+            yield self.finish(source)
+
+    def finish(self, source: Source, docs: Optional[Tuple[Path, bytes]] = None) -> Part:
+        """The part as it is; the next one is begun."""
+        rows = self._open.rows
+        problems = self._open.problems
+        own = [row.id for row in rows if row.own]
+        for i in self._seen.repeated(own):
+            problems.append(Problem(source.path, 0, Errors.HS173.format(id=own[i]), "an id of its own"))
+        ids = [row.id for row in rows]
+        texts = [row.text for row in rows]
+        part = Part(self.number, ids, texts, docs, problems, self.before + source.position)
+        self.number += 1
+        self._open = _Open(self._characters)
+        return part
+
+
 def parts_of(files: Iterable[Path], reading: Reading, size: int, characters: int = CHARACTERS) -> Iterator[Part]:
-    """size (int): rows of a part at most. A .spacy file is a part of its own."""
-    before, number, seen = 0, 0, SeenIds()
-    rows: List[Row] = []
-    problems: List[Problem] = []
-    room, source = characters, Source(STANDARD)
-
-    def part(docs: Optional[Tuple[Path, bytes]] = None) -> Part:
-        nonlocal number, rows, problems, room
-        own = [row for row in rows if row.own]
-        for i in seen.repeated([row.id for row in own]):
-            problems.append(Problem(source.path, 0, Errors.HS173.format(id=own[i].id), "an id of its own"))
-        ids, texts = [row.id for row in rows], [row.text for row in rows]
-        finished = Part(number, ids, texts, docs, problems, before + source.position)
-        number, rows, problems, room = number + 1, [], [], characters
-        return finished
-
+    """size (int): rows of a part at most. A file of Docs is a part of its own."""
+    cutter = _Cutter(size, characters)
+    source = Source(STANDARD)
     for path in files:
+        last = source
         source = Source(path)
-        if source.ending == ".spacy":
-            if rows or problems:
-                yield part()
+        if format_of(path).rows is None:
+            yield from cutter.flush(last)
             source.position = source.size
-            yield part((path, path.read_bytes()))
-        else:
-            for item in source.rows(reading):
-                if isinstance(item, Problem):
-                    problems.append(item)
-                    continue
-                length = len(item.text or "")
-                if rows and (len(rows) == size or length > room):
-                    yield part()
-                rows.append(item)
-                room -= length
-        before, source.position = before + source.size, 0
-    if rows or problems or not number:
-        yield part()
+            yield cutter.finish(source, (path, path.read_bytes()))
+        for item in rows_of(source, reading):
+            yield from cutter.add(item, source)
+        cutter.before += source.size
+        source.position = 0
+    yield from cutter.flush(source)
+    if not cutter.number:
+        yield cutter.finish(source)

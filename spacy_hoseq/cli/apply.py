@@ -119,8 +119,8 @@ def job_of(
     """RAISES ValueError [HS170]: pyarrow is not installed; and as `Annotator` and `Job` do."""
     try:
         from ..batch.annotator import Annotator
-        from ..batch.inputs import Reading
         from ..batch.job import Job
+        from ..batch.source import Reading
     except ImportError as error:
         raise ValueError(Errors.HS170.format(package="pyarrow", install='"spacy-hoseq[arrow]"')) from error
     folder = None if output == STANDARD else Path(output)

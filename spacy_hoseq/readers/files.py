@@ -82,23 +82,37 @@ def read_lines(
     """
     encoding = encodings[0] if len(encodings) == 1 else _told_by_its_lines(path, encodings)
     expected = f"text in {' or '.join(encodings)}"
+    for number, data in raw_lines(path, opened):
+        if isinstance(data, Problem):
+            yield data
+            continue
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError as error:
+            yield Problem(path, number, f"the byte 0x{data[error.start]:02X}", expected)
+            continue
+        text = text.removeprefix(MARK) if number == 1 else text
+        strange = re.search(f"[\0{MARK}]", text)
+        if strange:
+            yield Problem(path, number, f"the character U+{ord(strange.group()):04X}", expected)
+        else:
+            yield Line(number, text)
+
+
+def raw_lines(
+    path: Path, opened: Optional[Callable[[Path], IO[bytes]]] = None
+) -> Iterator[Tuple[int, Union[bytes, Problem]]]:
+    """Numbers and bytes of the lines of a file, and a Problem where it cannot be read any further.
+
+    opened (Callable): what opens the file, if it is neither plain nor gzipped.
+    """
     number = 0
     try:
         with (opened or _opened)(path) as file:
             for number, data in enumerate(_lines(file), 1):
-                try:
-                    text = data.decode(encoding)
-                except UnicodeDecodeError as error:
-                    yield Problem(path, number, f"the byte 0x{data[error.start]:02X}", expected)
-                    continue
-                text = text.removeprefix(MARK) if number == 1 else text
-                strange = re.search(f"[\0{MARK}]", text)
-                if strange:
-                    yield Problem(path, number, f"the character U+{ord(strange.group()):04X}", expected)
-                else:
-                    yield Line(number, text)
+                yield number, data
     except UNREADABLE as error:
-        yield Problem(path, number + 1, str(error), "a file that can be read")
+        yield number + 1, Problem(path, number + 1, str(error), "a file that can be read")
 
 
 def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:

@@ -24,9 +24,9 @@ pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.engines import here  # noqa: E402
 from spacy_hoseq.batch.folder import Shard  # noqa: E402
-from spacy_hoseq.batch.inputs import Reading  # noqa: E402
 from spacy_hoseq.batch.job import Job  # noqa: E402
 from spacy_hoseq.batch.parts import Part  # noqa: E402
+from spacy_hoseq.batch.source import Reading  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 N = 23

@@ -1,23 +1,28 @@
 """Files of texts, and parts of jobs."""
 
+import csv
 import gzip
 import io
 
 import pytest
 import srsly
+from hypothesis import given
+from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from spacy_hoseq.batch.inputs import STANDARD, Reading, Row, Source, input_files  # noqa: E402
+from spacy_hoseq.batch import inputs, reading  # noqa: E402
+from spacy_hoseq.batch.inputs import input_files, rows_of  # noqa: E402
 from spacy_hoseq.batch.parts import SeenIds, parts_of  # noqa: E402
+from spacy_hoseq.batch.source import STANDARD, Reading, Row, Source  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 PLAIN = Reading()
 
 
 def rows(path, reading=PLAIN):
-    return list(Source(path).rows(reading))
+    return list(rows_of(Source(path), reading))
 
 
 def texts(path, reading=PLAIN):
@@ -49,7 +54,7 @@ def test_packed_files(tmp_path):
         path = tmp_path / name
         assert [text for _, text in texts(path)] == ["one", "two"] * 500
         source = Source(path)
-        list(source.rows(PLAIN))
+        list(rows_of(source, PLAIN))
         assert source.position == source.size == path.stat().st_size
         path.write_bytes(path.read_bytes()[:-7])
         assert len(problems(path)) == 1, "truncated"
@@ -78,6 +83,79 @@ def test_tables_of_text(tmp_path):
     assert problems(tmp_path / "b.tsv") == [(3, "the byte 0xFF")]
     path.write_text('text\n"a"b\nlast\n"never ends')
     assert [text for _, text in texts(path)] == ["last"] and len(problems(path)) == 2
+
+
+STRAY = b'id,text\n1,good\n2,"stray\n3,fine\n4,"quoted\ntwice"\n5,last\n'
+
+
+def test_a_row_is_whole_or_a_problem(tmp_path):
+    """A bad byte or NUL in a cell of several lines: nothing is cut out of the row, and nothing else is lost."""
+    path = tmp_path / "a.csv"
+    names = {b"\xff": "the byte 0xFF", b"\0": "the character U+0000", b"\xef\xbb\xbf": "the character U+FEFF"}
+    for bad, told in names.items():
+        path.write_bytes(b'id,text\n1,"a\nb' + bad + b'c\nd"\n2,"e\nf"\n3,g' + bad + b"\n4,h\n")
+        assert texts(path) == [("2", "e\nf"), ("4", "h")]
+        assert problems(path) == [(3, told), (7, told)]
+    path.write_bytes(b'id,text\n1,"a\n2,\xff"\n')
+    assert texts(path) == [] and problems(path) == [(3, "the byte 0xFF")]
+
+
+def test_a_stray_quote_does_not_swallow_what_follows(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(STRAY)
+    assert texts(path) == [("1", "good"), ("3", "fine"), ("4", "quoted\ntwice"), ("5", "last")]
+    assert [line for line, _ in problems(path)] == [3]
+    path.write_bytes(b'id,text\n1,"stray\n' + b"2,good\n" * 5000)
+    assert len(texts(path)) == 5000 and [line for line, _ in problems(path)] == [2]
+    long = "\n".join(map(str, range(900)))
+    path.write_text(f'id,text\n1,"{long}"\n')
+    assert texts(path) == [("1", long)]
+    assert problems(path, Reading(quoted_lines=900)) == [] and len(problems(path, Reading(quoted_lines=899))) > 0
+    path.write_bytes(gzip.compress(STRAY)[:-9])
+    assert [line for line, _ in problems(path)] != []
+
+
+@given(st.lists(st.text('ab,"\n\t é', max_size=6), max_size=6), st.sampled_from([".csv", ".tsv"]))
+def test_tables_that_are_well_formed_come_back(tmp_path_factory, cells, ending):
+    path = tmp_path_factory.mktemp("tables") / f"a{ending}"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
+        writer.writerows([["id", "text"], *([str(i), cell] for i, cell in enumerate(cells))])
+    assert texts(path) == [(str(i), cell) for i, cell in enumerate(cells)]
+
+
+def test_ids_arrive_as_they_were(tmp_path):
+    written = ["12345678901234567890123456789", "1.10", "1e400", '["a", 1, [2.50]]', '{"k": null}', "true", '"x y"']
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"text": "t", "id": {value}}}\n' for value in written))
+    assert [name for name, _ in texts(path)] == [*written[:-1], "x y"] and not problems(path)
+    path.write_text('{"text": 5}\n{"text": ' + "[" * 100_000 + "\n" + '{"text": "t", "id": null}\n')
+    assert [line for line, _ in problems(path)] == [1, 2] and texts(path) == [("a.jsonl:3", "t")]
+    table = pa.table({"id": [["a", "b"], None], "text": ["t", "t"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert texts(tmp_path / "a.parquet") == [('["a", "b"]', "t"), ("a.parquet:2", "t")]
+    big = pa.array([2**63 - 1, -(2**63)])
+    pq.write_table(pa.table({"id": big, "text": ["t", "t"]}), tmp_path / "b.parquet")
+    assert [name for name, _ in texts(tmp_path / "b.parquet")] == [str(2**63 - 1), str(-(2**63))]
+
+
+def test_an_input_format_is_one_file(tmp_path, monkeypatch):
+    """A file in the room is found by its name, and nothing else has to name it."""
+    room = tmp_path / "room"
+    room.mkdir()
+    (room / "shouted.py").write_text(
+        "from spacy_hoseq.batch.source import InputFormat\n"
+        "def read(source, reading):\n"
+        "    for line in source.lines():\n"
+        "        yield source.row(line.number, line.text.upper(), None)\n"
+        "FORMAT = InputFormat(['.shout'], read)\n"
+    )
+    monkeypatch.setattr(reading, "__path__", [*reading.__path__, str(room)])
+    formats = reading.input_formats()
+    assert set(formats) - set(inputs.FORMATS) == {".shout"}
+    monkeypatch.setattr(inputs, "FORMATS", formats)
+    (tmp_path / "a.shout.gz").write_bytes(gzip.compress(b"hey\n"))
+    assert texts(tmp_path / "a.shout.gz") == [("a.shout.gz:1", "HEY")]
 
 
 def test_parquet(tmp_path):

@@ -258,3 +258,34 @@ def test_a_process_that_dies(slow, tmp_path, monkeypatch):
     assert process.returncode == 1 and b"HS114" in err and b"smaller parts" in err
     state = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert state["state"] == "unfinished" and state["parts"] <= 4
+
+
+def children_of(pid):
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def command_of(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("is_begun", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_the_process_that_starts_the_others_is_killed(slow, tmp_path, is_begun):
+    process = start(*slow, WORKERS=str(tmp_path / "workers"))
+    until = time.monotonic() + 90
+    starters = []
+    while not starters and process.poll() is None and time.monotonic() < until:
+        starters = [child for child in children_of(process.pid) if b"forkserver" in command_of(child)]
+        time.sleep(0.001)
+    while is_begun and time.monotonic() < until and not (tmp_path / "out" / "parts" / "000001.jsonl").exists():
+        time.sleep(0.02)
+    os.kill(starters[0], signal.SIGKILL)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 1 and b"HS114" in err and b"Aborted" not in err
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["state"] == "unfinished"
