@@ -2,7 +2,7 @@
 
 import srsly
 
-from spacy_hoseq.components.digest import with_digest
+from spacy_hoseq.components.digest import digest_in, with_digest
 from spacy_hoseq.layers.weights.storage import COLUMNS, WEIGHTS, unpack_array, unpack_extra
 
 TYPES = {"counts": COLUMNS, "columns": COLUMNS, "values": WEIGHTS}
@@ -17,7 +17,10 @@ def message_of(data):
     return message
 
 
-def resealed(component, model):
-    """The message of a model, with the digest that it has to have."""
+def reseal(folder, component, model):
+    """Write the message of a model, with the digest that it and `cfg` have to have."""
     message = {name: part for name, part in model.items() if name != "digest"}
-    return with_digest(srsly.msgpack_dumps(message), component._meaning())
+    data = with_digest(srsly.msgpack_dumps(message), component._meaning())
+    (folder / "model").write_bytes(data)
+    cfg = srsly.read_json(folder / "cfg")
+    srsly.write_json(folder / "cfg", {**cfg, "digest": digest_in(data)})

@@ -55,6 +55,8 @@ def compact_pipeline(
     for i, (name, pipe) in enumerate(pipes):
         loss = tolerance * (i + 1) / len(pipes)
         changes.append(_compact(nlp, name, pipe.model, examples, {key: before[key] - loss for key in names}))
+        if changes[-1].pruning is not None and hasattr(pipe, "forget_calibration"):
+            pipe.forget_calibration()
     return Compaction(before, measured(nlp, examples, names), changes)
 
 

@@ -28,9 +28,10 @@ from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
 from .annotation import Annotation
 from .constraints import TagDictionary
+from .digest import digest_of_table
 from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
 from .initialization import batches, cite_tables, earlier_components, known_tags_in, tables_beside, tables_of
-from .saving import SavedComponent, Self
+from .saving import SavedComponent
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
@@ -154,12 +155,14 @@ class SequenceComponent(SavedComponent):
             numbers = {"n_unseen": n_unseen, "n_updates": self._n_updates}
             warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
 
-    def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
-        """As `SavedComponent`. A pipeline that takes the component over by its config (`source`) reads no tables of the
-        vocabulary that was saved beside it: they are kept here."""
-        super().from_disk(path, exclude=exclude)
-        self._tables = tables_beside(Path(path), self.vocab, tables_of(self.model))
-        return self
+    def _find_tables(self, path: Optional[Path]) -> None:
+        """A pipeline that takes the component over by its config (`source`) reads no tables of the vocabulary that was
+        saved beside it: they are kept here."""
+        self._tables = None if path is None else tables_beside(path, self.vocab, tables_of(self.model))
+
+    def _table_digests(self) -> Dict[str, Optional[str]]:
+        lookups = self._tables or self.vocab.lookups
+        return {name: digest_of_table(lookups.get_table(name, None)) for name in sorted(tables_of(self.model))}
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:

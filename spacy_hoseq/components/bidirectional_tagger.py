@@ -234,8 +234,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
         return contexts_of(gold, sequence_lengths(docs), scorer_of(self.model).order, len(self.labels))
 
-    def _meaning(self) -> Dict[str, Any]:
-        return {**super()._meaning(), "representation": self.cfg["representation"]}
+    def _meaning_of_columns(self) -> Dict[str, Any]:
+        return {**super()._meaning_of_columns(), "representation": self.cfg["representation"]}
 
     def _problem(self, data: Optional[bytes]) -> str:
         problem = super()._problem(data)

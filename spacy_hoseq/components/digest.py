@@ -1,15 +1,17 @@
 """Whether what was read belongs together: one digest of a model's bytes and of what gives its columns their meaning.
 
 A saved model is a msgpack map. Its last entry, "digest", is the SHA-256 of all bytes before it and of what the
-component says of its labels. One bit that differs in either of them, or a `cfg` of one training beside the `model` of
-another, is found before anything is made of the weights.
+component says of its labels and of the tables of the vocabulary that its features read. `cfg` names the same digest.
+One bit that differs in any of them, another table, or a `cfg` of one training beside the `model` of another, is found
+before anything is made of the weights.
 """
 
 import hashlib
 import json
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 import srsly
+from spacy.lookups import Table
 
 SIZE = 32  # bytes of SHA-256
 KEY = b"\xa6digest\xc4" + bytes([SIZE])  # msgpack: a string of 6 bytes; a binary of SIZE bytes
@@ -26,6 +28,19 @@ def with_digest(model: bytes, meaning: Dict[str, Any]) -> bytes:
 def belongs(data: bytes, meaning: Dict[str, Any]) -> bool:
     """Whether the digest of a model is that of its bytes and this meaning."""
     return has_digest(data) and data[-SIZE:] == _digest(data[:-SIZE], meaning)
+
+
+def digest_in(data: bytes) -> str:
+    """The digest of a model that has one, as `cfg` names it."""
+    return data[-SIZE:].hex()
+
+
+def digest_of_table(table: Optional[Table]) -> Optional[str]:
+    """SHA-256 of what a table of the vocabulary holds, in any order of its keys; None: there is no such table."""
+    if table is None:
+        return None
+    entries = [[key, value] for key, value in sorted(table.items())]
+    return hashlib.sha256(srsly.msgpack_dumps(entries)).hexdigest()
 
 
 def has_digest(data: bytes) -> bool:

@@ -11,9 +11,11 @@ from thinc.api import Model
 
 from ..errors import Errors, Warnings
 from ..layers.scorer import scorer_of
-from .digest import belongs, has_digest, is_older, with_digest
+from .digest import belongs, digest_in, has_digest, is_older, with_digest
 
 MODEL = "model"
+CFG = "cfg"
+DIGEST = "digest"  # of `cfg`: that of the model it was saved with
 OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
 SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
 
@@ -47,20 +49,33 @@ class SavedComponent(TrainablePipe):
         """Forget what was made of them."""
         raise NotImplementedError
 
+    def forget_calibration(self) -> None:
+        """Drop what prediction sets need: it holds for the weights that it was found with."""
+        self.cfg.pop(SETS, None)
+
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """As all components of spaCy, with a digest in the model."""
+        """As all components of spaCy, with a digest in the model and in `cfg`."""
         exclude = list(exclude)
-        message = srsly.msgpack_loads(super().to_bytes(exclude=[*exclude, MODEL]))
+        message = srsly.msgpack_loads(super().to_bytes(exclude=[*exclude, CFG, MODEL]))
+        cfg = self.cfg
         if MODEL not in exclude:
-            message[MODEL] = with_digest(self.model.to_bytes(), self._meaning())
+            message[MODEL] = self._model_with_digest()
+            cfg = {**cfg, DIGEST: digest_in(message[MODEL])}
+        if CFG not in exclude:
+            message[CFG] = srsly.json_dumps(cfg)
         return bytes(srsly.msgpack_dumps(message))
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """As all components of spaCy, with a digest in the model."""
+        """As all components of spaCy, with a digest in the model and in `cfg`."""
         exclude = list(exclude)
-        super().to_disk(path, exclude=[*exclude, MODEL])
+        super().to_disk(path, exclude=[*exclude, CFG, MODEL])
+        cfg = self.cfg
         if MODEL not in exclude:
-            (Path(path) / MODEL).write_bytes(with_digest(self.model.to_bytes(), self._meaning()))
+            model = self._model_with_digest()
+            (Path(path) / MODEL).write_bytes(model)
+            cfg = {**cfg, DIGEST: digest_in(model)}
+        if CFG not in exclude:
+            srsly.write_json(Path(path) / CFG, cfg)
 
     def from_bytes(self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """RAISES ValueError [HS064]: the data cannot be read, or do not belong together. WARNS [HW007]."""
@@ -68,9 +83,10 @@ class SavedComponent(TrainablePipe):
 
         def read() -> Optional[bytes]:
             message = srsly.msgpack_loads(bytes_data)
-            if not set(message) <= {"cfg", "vocab", MODEL}:
+            if not set(message) <= {CFG, "vocab", MODEL}:
                 raise KeyError(sorted(message))
             super(SavedComponent, self).from_bytes(bytes_data, exclude=[*exclude, MODEL])
+            self._find_tables(None)
             return None if MODEL in exclude else message.get(MODEL)
 
         self._load("bytes", read)
@@ -82,6 +98,7 @@ class SavedComponent(TrainablePipe):
 
         def read() -> Optional[bytes]:
             super(SavedComponent, self).from_disk(path, exclude=[*exclude, MODEL])
+            self._find_tables(Path(path))
             return None if MODEL in exclude else (Path(path) / MODEL).read_bytes()
 
         self._load(str(path), read)
@@ -91,6 +108,7 @@ class SavedComponent(TrainablePipe):
         """read: reads all but the model, and gives its bytes, None if it is not asked for."""
         self.cfg.pop(SETS, None)
         before = dict(self.cfg)
+        older = False
         try:
             data = read()
             # settings are those of the config, which may override what was saved
@@ -98,11 +116,10 @@ class SavedComponent(TrainablePipe):
             self.cfg = {key: saved[key] if key in OF_TRAINING else value for key, value in before.items()}
             self.cfg.update({SETS: saved[SETS]} if SETS in saved else {})
             self._labels_changed()
-            older = data is not None and not has_digest(data) and is_older(data)
-            if data is not None and not older and not belongs(data, self._meaning()):
-                problem = "labels and weights are damaged, not of one training, or made for another representation"
-            else:
-                problem = self._problem(data)
+            if data is not None:
+                older = not has_digest(data) and is_older(data)
+            problem = "" if data is None else self._foreign(data, saved.get(DIGEST), older)
+            problem = problem or self._problem(data)
         except Exception as error:
             raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
         if problem:
@@ -114,9 +131,41 @@ class SavedComponent(TrainablePipe):
         for node in self.model.walk() if data is not None else ():
             scorer_of(node).prepare()
 
+    def _model_with_digest(self) -> bytes:
+        return with_digest(self.model.to_bytes(), self._meaning())
+
+    def _foreign(self, data: bytes, digest: Optional[str], older: bool) -> str:
+        """Why a model is not of the training of `cfg` and of the tables of the vocabulary; "" if it is. digest: that
+        `cfg` names; earlier versions wrote none, and no digest of tables. older: so old that the model has none."""
+        if digest is None:
+            if older or belongs(data, self._meaning_of_columns()):
+                return ""
+        elif has_digest(data) and digest == digest_in(data) and belongs(data, self._meaning()):
+            return ""
+        problem = "labels and weights are damaged, not of one training, or made for another representation"
+        tables = ", ".join(self._table_digests())
+        if not tables:
+            return problem
+        return (
+            f"{problem}, or tables of the vocabulary ({tables}) are others or missing (a component that was taken "
+            "from another pipeline brings them when it is first used: use it, then save the pipeline)"
+        )
+
     def _meaning(self) -> Dict[str, Any]:
-        """What gives the columns of the weights their meaning, beside the config."""
+        """What gives the columns of the weights, and the numbers kept with them, their meaning, beside the config."""
+        sets = srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS)))  # as they are read
+        return {**self._meaning_of_columns(), SETS: sets, "tables": self._table_digests()}
+
+    def _meaning_of_columns(self) -> Dict[str, Any]:
+        """All that earlier versions made the digest of."""
         return {**{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg}, "columns": len(self.tags)}
+
+    def _find_tables(self, path: Optional[Path]) -> None:
+        """Settle which tables features read. path: of the component, None = it comes from bytes."""
+
+    def _table_digests(self) -> Dict[str, Optional[str]]:
+        """Of the tables of the vocabulary that features read, by name; None = there is none."""
+        return {}
 
     def _problem(self, data: Optional[bytes]) -> str:
         """What is wrong with labels, dictionary and weights; "" if nothing, then the weights are read. data: of the

@@ -112,7 +112,7 @@ class StructuredComponent(SequenceComponent):
         return self._finite(loss), gradient
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
-        self.cfg.pop(SETS, None)  # of the weights as they were
+        self.forget_calibration()
         set_dropout_rate(self.model, drop)
         potentials, backprop = self.model.begin_update(docs)
         tables = potentials.scores, potentials.trans
@@ -124,7 +124,7 @@ class StructuredComponent(SequenceComponent):
         return loss
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
-        self.cfg.pop(SETS, None)
+        self.forget_calibration()
         if self.cfg["save_marginals"] and not self.is_calibrated:
             warn_uncalibrated(self, "`save_marginals`")
         gold = list(self._gold_sequences(examples))  # gold spans that are no chunks are refused now

@@ -51,6 +51,7 @@ class Attribute(NamedTuple):
 
 # by name: a function that gives it, perhaps with others, for some Docs: values (N,) of all tokens, end to end
 OF_DOCS: Dict[str, Callable[[Sequence[Doc]], Dict[str, Keys]]] = {}
+TABLES_OF_DOCS: Dict[str, str] = {}  # of those names, the table of the vocabulary that they depend on
 ATTRIBUTES: Dict[str, Attribute] = {}  # by name; "prefixN" takes a number, "prefix" is another one without
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
-from .attributes import check_attribute, lexical_attribute, token_values, values_of_docs
+from .attributes import TABLES_OF_DOCS, check_attribute, lexical_attribute, token_values, values_of_docs
 from .index import Index
 from .keys import AFTER, BEFORE, TemplateKeys
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
@@ -97,7 +97,8 @@ class FeatureExtractor:
     @property
     def tables(self) -> List[str]:
         """Names of the vocabulary's tables on which the features depend."""
-        return self._lexicon.tables
+        of_docs = {TABLES_OF_DOCS[name] for name in self._contextual if name in TABLES_OF_DOCS}
+        return sorted({*self._lexicon.tables, *of_docs})
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where it does not fire."""

@@ -11,7 +11,7 @@ import srsly
 
 from spacy_hoseq.layers.local.classifiers import shim_of
 
-from ..stored import message_of, resealed
+from ..stored import message_of, reseal
 from .bidirectional_helpers import (
     NAME,
     STRATEGIES,
@@ -308,7 +308,7 @@ def test_weights_that_cannot_be(damaged, change):
     message = message_of(outer["shims"][0][0])
     change(message)
     outer["shims"] = [[srsly.msgpack_dumps(message)]]
-    path.write_bytes(resealed(tagger_of(ready()), outer))
+    reseal(path.parent, tagger_of(ready()), outer)
     assert_refused(damaged, r"HS05[0-4]")
 
 

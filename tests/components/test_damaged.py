@@ -7,7 +7,7 @@ import pytest
 import spacy
 import srsly
 
-from ..stored import message_of, resealed
+from ..stored import message_of, reseal
 from .helpers import LABELS, blank, examples_of, gold, predicted, ready, tagger_model, tagger_of, trained
 
 PARTS = ("cfg", "model")
@@ -115,7 +115,7 @@ def with_weights(path, change):
     shims = [message_of(shims[0]) if shims else None for shims in message["shims"]]
     change(*shims)
     message["shims"] = [[srsly.msgpack_dumps(shim)] for shim in shims]
-    path.write_bytes(resealed(tagger_of(ready()), message))
+    reseal(path.parent, tagger_of(ready()), message)
 
 
 def nan(head, table):
@@ -156,7 +156,7 @@ def test_sizes_that_cannot_be(damaged, size):
     path = damaged / "hoseq_tagger" / "model"
     message = srsly.msgpack_loads(path.read_bytes())
     message["nodes"][0]["dims"]["nO"] = size
-    path.write_bytes(resealed(tagger_of(ready()), message))
+    reseal(path.parent, tagger_of(ready()), message)
     assert_refused(damaged)
 
 

@@ -18,7 +18,7 @@ from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
 from ...arrays import Ints, Keys, Mask
-from ..attributes import OF_DOCS
+from ..attributes import OF_DOCS, TABLES_OF_DOCS
 from ..index import ExactIndex
 from ..keys import mix
 
@@ -106,3 +106,4 @@ def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
 _recent: List[Tuple[Any, KnownWords]] = []  # words of the latest tables
 for _name in ATTRIBUTES:
     OF_DOCS[_name] = known_word_values
+    TABLES_OF_DOCS[_name] = TABLE
