@@ -100,6 +100,11 @@ class FeatureExtractor:
         of_docs = {TABLES_OF_DOCS[name] for name in self._contextual if name in TABLES_OF_DOCS}
         return sorted({*self._lexicon.tables, *of_docs})
 
+    @property
+    def reach(self) -> int:
+        """How many words away templates look, at most."""
+        return self._margin
+
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where it does not fire."""
         columns = self.columns(docs)

@@ -54,11 +54,18 @@ def accounts(
     pipe: of the pipeline that has annotated the doc. reasons (bool): False = `why` is None everywhere.
     against: a label to compare with. RAISES ValueError [HS141, HS146] as `explain`.
     """
+    return list(each_account(pipe, doc, tokens, reasons=reasons, against=against))
+
+
+def each_account(
+    pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None, *, reasons: bool = True, against: Optional[str] = None
+) -> Iterator[Account]:
+    """As `accounts`, one after the other: each is found when it is asked for."""
     if isinstance(pipe, HoseqBidirectionalTagger):
-        return list(_of_decisions(pipe, doc, tokens, reasons, against))
+        return _of_decisions(pipe, doc, tokens, reasons, against)
     if isinstance(pipe, HoseqChunker):
-        return list(_of_chunks(pipe, doc, tokens, reasons, against))
-    return list(_of_words(pipe, doc, tokens, reasons, against))
+        return _of_chunks(pipe, doc, tokens, reasons, against)
+    return _of_words(pipe, doc, tokens, reasons, against)
 
 
 def as_data(account: Account) -> Dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import AnyFloats, Floats, Mask
 from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials, path_score
+from ..layers.scorer import scorer_of
 from .features import Feature, features_at
 from .reading import Reading
 
@@ -72,35 +73,55 @@ def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: 
     it), and without what constrains the sentence. What a feature of the word says is the same for all labellings with a
     label there, so without it the log-odds are less by just that."""
     sentence = int(reading.sentence_of[word])
-    start, end = int(reading.ends[sentence] - reading.lengths[sentence]), int(reading.ends[sentence])
-    place, layer = word - start, reading.pipe.model.layers[0]
-    here = features_at(layer, reading, [word])
+    end = int(reading.ends[sentence])
+    start = end - int(reading.lengths[sentence])
+    here = features_at(reading.pipe.model.layers[0], reading, [word])
     here.sort(key=lambda f: -abs(f.weights[label] - f.weights[other]))
-    around = features_at(layer, reading, range(max(start, word - 2 * NEAR), min(end, word + 2 * NEAR + 1)))
-    near = range(max(start, word - NEAR), min(end, word + NEAR + 1))
-    scores = np.tile(one.scores.astype(np.float64), (len(near) + 1, 1, 1))
-    for row, at in zip(scores[1:], near, strict=True):
-        for feature in around:
-            if at in feature.looks_at:
-                row[feature.word - start] -= feature.weights
-    odds, *without = _log_odds(copies(one, scores), place, len(one.scores), label, other)
+    odds = _log_odds(reading.answers.nodes[word], label, other)
     changes = []
     for feature in here[:CHANGES]:  # p(y_t) of all labellings with y_t is divided by exp(w(y_t)), and normalised
         gain = float(feature.weights[label] - feature.weights[other])
         changes.append(Change("feature", feature.name, odds - gain, gain))
-    for at, x in zip(near, without, strict=True):
+    near = range(max(start, word - NEAR), min(end, word + NEAR + 1))
+    for at, nodes in zip(near, nodes_without(reading, one, start, near, word), strict=True):
         where = f" ({at - word:+d})" if at != word else ""
-        changes.append(Change("word", reading.text(at) + where, x, odds - x))
+        without = _log_odds(nodes, label, other)
+        changes.append(Change("word", reading.text(at) + where, without, odds - without))
     if one.allowed is not None and not one.allowed.all():
-        (free,) = _log_odds(one._replace(allowed=None), place, len(one.scores), label, other)
+        free = _log_odds(answers_of(one._replace(allowed=None)).nodes[word - start], label, other)
         changes.append(Change("constraint", "labels that cannot stand here", free, odds - free))
     return sorted(changes, key=lambda change: -abs(change.difference))
 
 
-def _log_odds(potentials: Potentials, place: int, size: int, label: int, other: int) -> List[float]:
-    nodes = answers_of(potentials).nodes[place::size]
+def nodes_without(reading: Reading, one: Potentials, start: int, near: range, word: int) -> List[Floats]:
+    """p(y_t = .) of a word without each of some words around it, that is, without all features that look at them.
+
+    one: the sentence, whose first word is `start`. They are kept with the reading: of each word that is taken away, for
+    all words around it.
+    """
+    known = reading.without.setdefault("nodes", {})
+    missing = [at for at in near if at not in known]
+    if missing:
+        end = start + len(one.scores)
+        layer = reading.pipe.model.layers[0]
+        reach = scorer_of(layer).reach
+        first = max(start, missing[0] - reach)
+        around = features_at(layer, reading, range(first, min(end, missing[-1] + reach + 1)))
+        scores = np.tile(one.scores.astype(np.float64), (len(missing), 1, 1))
+        for row, at in zip(scores, missing, strict=True):
+            for feature in around:
+                if at in feature.looks_at:
+                    row[feature.word - start] -= feature.weights
+        nodes = answers_of(copies(one, scores)).nodes.reshape(scores.shape)
+        for of_sentence, at in zip(nodes, missing, strict=True):
+            begin = max(start, at - NEAR)
+            known[at] = begin, of_sentence[begin - start : at + NEAR + 1 - start].copy()
+    return [known[at][1][word - known[at][0]] for at in near]
+
+
+def _log_odds(p: Floats, label: int, other: int) -> float:
     with np.errstate(divide="ignore"):
-        return [float(x) for x in np.log(nodes[:, label]) - np.log(nodes[:, other])]
+        return float(np.log(p[label]) - np.log(p[other]))
 
 
 def smallest_set(features: Sequence[Feature], best: Floats, label: int) -> "tuple[List[Feature], int]":

@@ -71,7 +71,7 @@ class Reading(Words):
 
     pipe: the component. docs: with what earlier components have set; what this one has set already constrains nothing,
     so that annotated docs can be read. potentials: of all their words. labels: by id, of tokens (of a chunker: its
-    tags). What is asked for is computed once.
+    tags). What is asked for is computed once. without: what was found of words that were taken away.
     RAISES ValueError [E143]: no labels yet; [HS140]: a component of another kind; as the pipeline does.
     """
 
@@ -82,6 +82,7 @@ class Reading(Words):
         words, self.potentials = pipe.potentials(map(_bare, docs) if plain else docs, preset=False)
         super().__init__(docs, words)
         self.pipe, self.labels = pipe, pipe.tags
+        self.without: Dict[str, Dict[int, Any]] = {}
 
     @cached_property
     def answers(self) -> Answers:

@@ -122,6 +122,11 @@ class Scorer:
         return self.model.attrs.get("tables", ())
 
     @property
+    def reach(self) -> int:
+        """How many words away features look, at most."""
+        return max((int(scorer_of(layer).reach) for layer in self.model.layers), default=0)
+
+    @property
     def reads_annotation(self) -> bool:
         """Whether scores depend on annotation of earlier components."""
         return bool(self.model.attrs.get("reads_annotation", False))

@@ -164,6 +164,10 @@ class SparseScorer(Scorer):
 
         return FlatScores(scores, lengths, backprop)
 
+    @property
+    def reach(self) -> int:
+        return self.features.extractor.reach
+
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         extractor = self.features.extractor
         columns = extractor.columns(docs)

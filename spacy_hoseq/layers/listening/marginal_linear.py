@@ -111,6 +111,12 @@ class MarginalScorer(Scorer):
             scores[start:stop] = _scores(table, active, tuning)
         return FlatScores(scores, batch.lengths, no_backprop)
 
+    @property
+    def reach(self) -> int:
+        words = self.features.words
+        of_labels = [abs(offset) for template in self.features.templates.labels for offset in template.offsets]
+        return max([0 if words is None else words.reach, *of_labels])
+
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
         features = self.features
         keys = self.shim.extra["keys"]
