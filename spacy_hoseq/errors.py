@@ -10,7 +10,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
     HS11x commands, batches, HS12x words of texts without spaces,
     HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
-    HS15x curation, HS16x, HS17x jobs."""
+    HS15x curation, HS16x, HS17x jobs, HS18x a server."""
 
     HS003 = (
         "This component was trained with a table {table} of its own, and the vocabulary of the texts has another one. "
@@ -328,10 +328,19 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
 
     HS148 = (
-        "The request is for {host}, which is no name of this server, or it comes from a page of another site. Use an "
-        "address of this machine or `localhost`; give another name by --host."
+        "The request is for {host}, which is no name of this server, or it comes from a page of another site. Use the "
+        "address that it prints, with the port; give other names by which browsers know it (--name)."
     )
     HS149 = "The text has {n} characters, at most {most} are annotated. Give a part of it, or --max-length."
+    HS180 = (
+        "The work on this request was ended after {seconds:g} s. Give a shorter text, ask for fewer words (`tokens`), "
+        "or start the server with --max-seconds."
+    )
+    HS181 = "The request has not arrived within {seconds:g} s. Send it again."
+    HS182 = (
+        "Reasons are asked for {n} words, of each component; at most {most} are given at once. Name fewer (`tokens`), "
+        "one `component`, or start the server with --max-words."
+    )
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS158 = (
         'The component "{name}" does not know how odd right answers are: it was not calibrated, or was trained since. '

@@ -23,7 +23,9 @@ from spacy_hoseq.reporting.explanation import explanation_data
 from ..components import chunker_helpers
 
 pytest.importorskip("uvicorn", reason='pip install "spacy-hoseq[ui]"')
-from spacy_hoseq.reporting.serving.application import application, is_this_server  # noqa: E402
+from spacy_hoseq.reporting.serving import application as served  # noqa: E402
+from spacy_hoseq.reporting.serving.application import application  # noqa: E402
+from spacy_hoseq.reporting.serving.guard import is_this_server  # noqa: E402
 from spacy_hoseq.reporting.serving.server import listening, names_of_server  # noqa: E402
 
 MOST = 60
@@ -130,19 +132,132 @@ def test_pages_of_other_sites_learn_nothing(server):
 @pytest.mark.parametrize(
     "host, is_ours",
     [
-        ("127.0.0.1:8000", True), ("[::1]:8000", True), ("192.168.0.7", True), ("localhost", True), ("here:80", True),
-        ("HERE:80", True), ("", False), ("evil.example", False), ("127.0.0.1.evil.example", False), ("[::1", False),
-        ("localhost.evil.example:80", False), ("evil.example@127.0.0.1x", False),
+        ("127.0.0.1:8000", True), ("localhost:8000", True), ("here:8000", True), ("HERE:8000", True),
+        ("tags.example:443", True), ("127.0.0.1", False), ("localhost", False), ("127.0.0.1:8001", False),
+        ("[::1]:8000", False), ("192.168.0.7:8000", False), ("here:443", False), ("tags.example:8000", False),
+        ("", False), ("evil.example:8000", False), ("127.0.0.1.evil.example:8000", False), ("[::1", False),
+        ("localhost.evil.example:8000", False), ("evil.example@127.0.0.1:8000", False), ("127.1:8000", False),
+        ("localhost.:8000", False), ("127.0.0.1:08000", True), ("127.0.0.1:8000 ", False), ("127.0.0.1:", False),
+        ("localhost,evil:8000", False), ("[127.0.0.1]:8000", True), ("\u0661\u0662\u0667.0.0.1:8000", False),
     ],
 )  # fmt: skip
 def test_names_of_this_server(host, is_ours):
-    assert is_this_server(host, {"localhost", "here"}) == is_ours
+    names = {"localhost", "here", "tags.example:443"}
+    assert is_this_server(host, names, ("127.0.0.1", 8000)) == is_ours
+
+
+def test_addresses_of_this_server():
+    assert is_this_server("[::1]:8000", (), ("::1", 8000)) and is_this_server("[0:0::1]:8000", (), ("::1", 8000))
+    assert is_this_server("10.0.0.7:80", (), ("::ffff:10.0.0.7", 80)) and is_this_server("10.0.0.7", (), ("10.0.0.7", 80))
+    assert is_this_server("a", {"a"}, ("10.0.0.7", 443), "https") and not is_this_server("a", {"a"}, ("10.0.0.7", 443))
 
 
 def test_names_that_are_given():
     assert names_of_server("127.0.0.1") == names_of_server("::1") == ("localhost",)
     assert names_of_server("0.0.0.0") == ("localhost", socket.gethostname())
-    assert names_of_server("tags.example") == ("localhost", "tags.example")
+    assert names_of_server("10.0.0.7") == ()
+    assert names_of_server("tags.example") == ("tags.example",)
+
+
+def test_origin_is_compared_whole(server):
+    port = int(server.address.rpartition(":")[2])
+    for origin in (
+        "http://127.0.0.1", f"http://127.0.0.1:{port + 1}", f"https://127.0.0.1:{port}", f"http://localhost:{port}",
+        f"http://127.0.0.1:{port}/", f"ftp://127.0.0.1:{port}", f"x://http://127.0.0.1:{port}", "",
+    ):  # fmt: skip
+        assert server.ask("/", b"text=a", Origin=origin)[0] == 403, origin
+    assert server.ask("/", b"text=a", Origin=f"HTTP://127.0.0.1:{port}")[0] == 200
+
+
+def test_json_that_is_nested_deeply(server):
+    for body in (b"[" * 4000, b'{"text":' * 500, b'{"tokens": ' + b"[" * 900 + b"]" * 900 + b', "text": "a"}'):
+        status, text, _ = server.ask("/explain", body, Content_Type="application/json")
+        assert status == 400 and "[HS172]" in text
+    for half in ({"text": "\ud800"}, {"text": "a", "component": "\udc00"}):
+        status, answer = server.explain(**half)
+        assert status == 400 and "[HS172]" in answer["error"]
+
+
+def test_tokens_that_are_named_again(server):
+    status, answer = server.explain(text="the old cat", component="hoseq_tagger", tokens=[1, 1, 0, 1])
+    assert status == 200 and [one["first"] for one in answer["decisions"]] == [1, 0]
+
+
+class Slow:
+    """Accounts that take their time."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.n = 0
+
+    def __call__(self, pipe, doc, tokens):
+        for account in accounts(pipe, doc, [0]) * 1000:
+            time.sleep(self.seconds)
+            self.n += 1
+            yield account
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    slow = Slow(0.02)
+    monkeypatch.setattr(served, "each_account", slow)
+    return slow
+
+
+def test_time_of_a_request_is_limited(nlp, slow):
+    running = Running(nlp, max_seconds=0.2)
+    begin = time.monotonic()
+    status, answer = running.explain(text="the old cat")
+    assert status == 503 and "[HS180]" in answer["error"] and time.monotonic() - begin < 10
+    status, _, _ = running.ask()
+    running.stop()
+    assert status == 200 and slow.n < 100
+
+
+def test_words_of_a_request_are_limited(nlp):
+    running = Running(nlp, max_words=2)
+    status, answer = running.explain(text="the old cat", component="hoseq_tagger")
+    assert status == 413 and "[HS182]" in answer["error"]
+    assert running.explain(text="the old cat", component="hoseq_tagger", tokens=[0, 1, 0])[0] == 200
+    assert running.explain(text="the old cat", tokens=[0, 1])[0] == 413, "of two components"
+    running.stop()
+
+
+def test_others_are_answered_meanwhile(nlp, slow):
+    running = Running(nlp, max_seconds=60)
+    thread = threading.Thread(target=running.explain, kwargs={"text": "the old cat"}, daemon=True)
+    thread.start()
+    while not slow.n:
+        time.sleep(0.01)
+    status, page, _ = running.ask("/", urlencode({"text": "the old cat"}).encode())
+    assert status == 200 and 'class="cell' in page and slow.n < 1000 and thread.is_alive()
+    running.stop()
+
+
+def test_work_stops_when_the_client_is_gone(nlp, slow):
+    running = Running(nlp, max_seconds=60)
+    host, port = running.listener.getsockname()
+    body = json.dumps({"text": "the old cat"}).encode()
+    head = f"POST /explain HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((host, port)) as client:
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        while not slow.n:
+            time.sleep(0.01)
+    time.sleep(1)
+    n = slow.n
+    time.sleep(0.5)
+    running.stop()
+    assert slow.n == n < 500
+
+
+def test_body_that_does_not_arrive(nlp):
+    running = Running(nlp, max_seconds=0.3)
+    host, port = running.listener.getsockname()
+    with socket.create_connection((host, port), timeout=20) as client:
+        client.sendall(f"POST / HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 10\r\n\r\ntext".encode())
+        answer = client.recv(100_000)
+    running.stop()
+    assert b" 408 " in answer.splitlines()[0]
 
 
 def test_threads_get_their_own_answers(server, nlp):

@@ -21,6 +21,9 @@ def serve_cli(
     port: int = typer.Option(8000, "--port", "-p", min=0, max=65535, help="0: any that is free"),
     component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all taggers and chunkers"),
     max_length: int = typer.Option(5000, "--max-length", min=1, help="Characters of the longest text"),
+    max_words: int = typer.Option(500, "--max-words", min=1, help="Words that a request may have reasons for"),
+    max_seconds: float = typer.Option(10.0, "--max-seconds", min=0.0, help="Of work for a request"),
+    name: Optional[List[str]] = typer.Option(None, "--name", help="Another name that browsers use, or name:port"),
     code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
     # fmt: on
 ) -> None:
@@ -37,8 +40,14 @@ def serve_cli(
         except ImportError as error:
             raise ValueError(Errors.HS170.format(package=error.name, install='"spacy-hoseq[ui]"')) from error
         with server.listening(host, port) as listener:
-            names = server.names_of_server(host)
-            app = application(pipeline_of(model), component or None, max_length=max_length, hosts=names)
+            app = application(
+                pipeline_of(model),
+                component or None,
+                max_length=max_length,
+                max_words=max_words,
+                max_seconds=max_seconds,
+                hosts=[*server.names_of_server(host), *(name or ())],
+            )
             msg.good(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}", "Ctrl+C ends it.")
             with suppress(KeyboardInterrupt):
                 server.serve(app, listener)

@@ -23,15 +23,15 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def names_of_server(host: str) -> Tuple[str, ...]:
-    """By which requests may name it, beside its addresses: `localhost`, the name that it listens on, and, if others can
-    reach it, that of the machine."""
-    others: Tuple[str, ...] = ()
+    """By which requests may name it, beside its addresses: `localhost` if it listens there, the name that it listens
+    on, and, if it listens on all addresses, that of the machine."""
     try:
-        if not ip_address(host).is_loopback:
-            others = (socket.gethostname(),)
+        address = ip_address(host)
     except ValueError:
-        others = (host,)
-    return ("localhost", *others)
+        return (host,)
+    if address.is_unspecified:
+        return ("localhost", socket.gethostname())
+    return ("localhost",) if address.is_loopback else ()
 
 
 def serve(app: Starlette, listener: socket.socket) -> None:
