@@ -5,6 +5,7 @@
     label patterns, some weight negative        longest matches                    O(U L)
     sequences in which configurations fire      states made on the fly             O(S L)
     scores of label pairs at each token         the chain's, step by step          O(L^2)
+    these beside label patterns                 longest matches                    O(U L)
 
 The first two decode what pruning leaves. Sums are in `answers/`.
 """
@@ -14,7 +15,6 @@ from typing import Callable, List, Tuple
 import numpy as np
 
 from ..arrays import Ints, Labels
-from ..errors import Errors
 from .chain import edge_viterbi
 from .higher_order import ConfigurationLattice, any_sign_checked, configuration_paths
 from .problem import TUNING, Paths, Potentials, Tuning, score_of_checked
@@ -25,17 +25,14 @@ def decode_exact(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences, with their scores.
 
     RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: as the algorithm used.
-    RAISES ValueError [HS020-HS025, HS036-HS038]; [HS099]: scores of label pairs at each token beside label patterns.
+    RAISES ValueError [HS020-HS025, HS036-HS038].
     """
-    check_chain(potentials)
     labels = checked_labels(potentials.check(), tuning)
     return Paths(labels, score_of_checked(potentials, labels))
 
 
 def checked_labels(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     """The labels of `decode_exact` alone (N,). potentials: checked."""
-    if potentials.edge_scores is not None:
-        return edge_viterbi(potentials).labels
     parts = _algorithms(potentials)
     if len(parts) == 1:
         return parts[0][0](potentials, tuning)
@@ -50,8 +47,10 @@ def checked_labels(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
 def _algorithms(potentials: Potentials) -> List[Tuple[Callable[[Potentials, Tuning], Labels], Ints]]:
     """Who decodes which sequences: each by its own features and their signs, so that ties do not depend on others."""
     fired, configurations = potentials.fired, potentials.configurations
-    functions = (pruned_checked, _labels_of_any_sign, _labels_with_configurations)
-    everywhere = int(potentials.weights.some_are_negative)
+    has_edges = potentials.edge_scores is not None
+    chain = _labels_of_edges if has_edges else pruned_checked
+    functions = (chain, _labels_of_any_sign, _labels_with_configurations)
+    everywhere = int(potentials.weights.has_patterns if has_edges else potentials.weights.some_are_negative)
     some_negative = fired is not None and fired.weights.min(initial=0.0) < 0
     if configurations is None and (everywhere or not some_negative):
         return [(functions[everywhere], np.arange(len(potentials.lengths)))]
@@ -64,6 +63,10 @@ def _algorithms(potentials: Potentials) -> List[Tuple[Callable[[Potentials, Tuni
         algorithm[np.searchsorted(ends, first, side="right")] = 2
     parts = [(function, np.flatnonzero(algorithm == i)) for i, function in enumerate(functions)]
     return [(function, sequences) for function, sequences in parts if len(sequences)]
+
+
+def _labels_of_edges(potentials: Potentials, tuning: Tuning) -> Labels:
+    return edge_viterbi(potentials).labels
 
 
 def _labels_of_any_sign(potentials: Potentials, tuning: Tuning) -> Labels:
@@ -85,10 +88,3 @@ def _without_zeros(potentials: Potentials) -> Potentials:
         return potentials
     earning = np.flatnonzero(configurations.weights)
     return potentials._replace(configurations=configurations.chosen(earning, np.zeros_like(earning)))
-
-
-def check_chain(potentials: Potentials) -> None:
-    """RAISES ValueError [HS099]: pairs of labels have scores at each token, and there are label patterns, too."""
-    has_patterns = potentials.weights.has_patterns or potentials.configurations is not None
-    if potentials.edge_scores is not None and has_patterns:
-        raise ValueError(Errors.HS099.format(decoder="label patterns"))

@@ -12,7 +12,7 @@ from typing import List
 import numpy as np
 
 from ..errors import Errors
-from .exact import check_chain, decode_exact
+from .exact import decode_exact
 from .higher_order import k_best_paths, lattice_of
 from .problem import KBest, Potentials
 
@@ -25,14 +25,12 @@ def k_best(potentials: Potentials, k: int) -> KBest:
 
     RETURNS (KBest): labels (m, N) int32, scores (m,) float64, best first, m <= k; distinct. Ties: lowest state. A batch
     without tokens has one empty labelling of score 0.
-    RAISES ValueError [HS020-HS024, HS026, HS036-HS038]; [HS099]: scores of label pairs at each token beside
-    label patterns.
+    RAISES ValueError [HS020-HS024, HS026, HS036-HS038].
 
     Time O(T S L k log(S L k)) a sequence for S states (the nodes of the trie), memory O(T S k).
     """
     if k < 1:
         raise ValueError(Errors.HS026.format(k=k))
-    check_chain(potentials)
     if k == 1:
         paths = decode_exact(potentials)
         return KBest(paths.labels[None], paths.scores.sum(keepdims=True))

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..arrays import Labels
 from ..errors import Errors
-from .exact import check_chain
 from .higher_order import lattice_of, sample_paths
 from .problem import Potentials
 
@@ -16,14 +15,12 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
     """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for a batch of sequences.
 
     rng: where chance comes from; nothing global is touched.
-    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS029]: `n_samples` below 1; [HS099]:
-    scores of label pairs at each token beside label patterns.
+    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS029]: `n_samples` below 1.
 
     Time O(T S L) a sequence for S states (the nodes of the trie) and O(T S) for each distinct state drawn; memory
     O(T S).
     """
     check_n_samples(n_samples)
-    check_chain(potentials)
     parts = [np.zeros((n_samples, 0), np.int32)]
     for part in potentials.check().one_by_one():
         with part.numbered() as one:

@@ -10,7 +10,6 @@ a kernel has no result and the next row is taken.
 
 from typing import Callable, NamedTuple, Optional, Tuple
 
-from ..exact import check_chain
 from ..problem import TUNING, Answers, Asked, Potentials, Tuning, check_threshold
 from .in_parts import part_answers
 from .profile import Profile
@@ -33,11 +32,10 @@ def answers_of(potentials: Potentials, asked: Asked = BEST_LABELS, *, tuning: Tu
     Z(x), for a batch; each when it is asked for.
 
     asked: what will be wanted beside the best labels, so that it is found together with them.
-    RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]; [HS027]: the threshold; [HS099]: scores of label pairs
-    at each token beside label patterns. When sums are asked for: [HS023]: a sequence has no path; [HS038]: as
-    configurations; [HS097]: scores so large that float64 does not tell labellings apart.
+    RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]; [HS027]: the threshold. When sums are asked for:
+    [HS023]: a sequence has no path; [HS038]: as configurations; [HS097]: scores so large that float64 does not tell
+    labellings apart.
     """
-    check_chain(potentials)
     potentials.check()
     if asked.probable is not None:
         check_threshold(asked.probable)

@@ -12,7 +12,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ..higher_order import ConfigurationLattice, Lattice, LongestMatch, lattice_entropies
+from ..higher_order import ConfigurationLattice, Lattice, LongestMatch, is_small, lattice_entropies
 from ..problem import (
     TUNING,
     Arcs,
@@ -25,6 +25,7 @@ from ..problem import (
     Weights,
     check_gradient,
     make_layout,
+    sums_of_sequences,
 )
 from .label_strings import Strings, with_configurations, with_patterns
 from .pattern_sums import feature_sums, spanned_sequences
@@ -92,7 +93,10 @@ class PatternPosterior(Posterior):
 
     def sequence_entropies(self) -> Floats:
         """From -log p(y | x) = log Z - score(x, y) and the expected counts of all features, sequence by sequence: in a
-        small part of the time of `conditional_entropies`. RAISES ValueError [HS038, HS097]."""
+        small part of the time of `conditional_entropies`. Of large scores too many digits cancel in this difference;
+        then those are added up. RAISES ValueError [HS038, HS097]."""
+        if not is_small(self._potentials):
+            return sums_of_sequences(self.conditional_entropies(), self.lengths)
         entropies = np.zeros(len(self._potentials.lengths))
         for i, part in enumerate(self._potentials.one_by_one()):
             log_z, counts = feature_sums(part.potentials, None, self._tuning)
@@ -187,6 +191,8 @@ def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float
     terms += [(counts.node_weights, weights.node_weights)] if weights.has_patterns else []
     terms += [(counts.fired_weights, fired.weights)] if fired is not None else []
     terms += [(counts.configuration_weights, configurations.weights)] if configurations is not None else []
+    if counts.edge_scores is not None and potentials.edge_scores is not None:
+        terms.append((counts.edge_scores, potentials.edge_scores))
     return float(sum((n[n != 0] * x[n != 0].astype(np.float64)).sum() for n, x in terms))  # not of forbidden pairs
 
 

@@ -2,6 +2,7 @@
 
     label patterns, weights that keep digits        inclusive messages, scaled     O(U + L^2) a token
     label patterns of any size and sign             exclusive states, logarithms   O(U L)
+    label patterns, scores of label pairs           the same
     a chain of which scaled messages lose digits    the same; states are labels    O(L^2)
     sequences in which configurations fire          states made on the fly         O(S L)
 
@@ -56,7 +57,8 @@ def _without_configurations(potentials: Potentials, costs: Optional[Potentials],
 
 def _contiguous(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
     """Without configurations."""
-    if not potentials.weights.has_patterns or not keeps_digits(potentials):
+    needs_states = potentials.edge_scores is not None or not potentials.weights.has_patterns
+    if needs_states or not keeps_digits(potentials):
         return exclusive(potentials, costs, tuning)
     total = _no_sums(potentials)
     for part in potentials.parts(len(potentials.lengths), tuning.sum_cells // len(potentials.weights.trie)):

@@ -31,6 +31,7 @@ from ..problem import (
     make_layout,
     packed_edge_scores,
     ranges,
+    sums_of_sequences,
 )
 from .forward_backward import ScaledPrefixes, moved_on, packed_emissions, scaled_prefixes, scaled_suffixes, turned
 
@@ -62,7 +63,7 @@ def chain_posterior(
     if tokens is not None:
         rows = layout._replace(tokens=tokens.take(layout.tokens))
     if potentials.edge_scores is not None:
-        edge_scores = packed_edge_scores(potentials.edge_scores, scores, rows)
+        edge_scores = packed_edge_scores(potentials.edge_scores, rows)
     emissions = packed_emissions(scores, potentials.allowed, rows)
     most = largest(scores) if most is None else most
     prefixes = scaled_prefixes(emissions, potentials.trans.astype(np.float64), layout, most, edge_scores)
@@ -195,10 +196,7 @@ class ChainPosterior(Posterior):
         return self._unpacked(np.maximum(entropies, 0.0))
 
     def sequence_entropies(self) -> Floats:
-        lengths = self._layout.lengths
-        sequence = np.repeat(np.arange(len(lengths)), lengths)
-        sums = np.bincount(sequence, self.conditional_entropies(), minlength=len(lengths))
-        return np.asarray(sums, np.float64)
+        return sums_of_sequences(self.conditional_entropies(), self._layout.lengths)
 
     def _steps(self, tokens: Ints, labels: AnyInts) -> Floats:
         """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the list; 0 where that is

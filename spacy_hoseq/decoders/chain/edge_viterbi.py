@@ -7,22 +7,22 @@ Checked against enumeration in tests/decoders/chain/test_edge_scores.py.
 
 import numpy as np
 
-from ..problem import Paths, Potentials, check_scores, make_layout, packed_edge_scores, packed_scores
+from ..problem import Paths, Potentials, make_layout, packed_edge_scores, packed_scores
 from .viterbi import unpack_paths
 
 
 def edge_viterbi(potentials: Potentials) -> Paths:
     """As `viterbi`, with edge_scores (N, L, L) on top of trans (None = 0); those of first tokens count for nothing.
+    potentials: checked.
 
-    RAISES ValueError as `viterbi`; [HS021, HS024]: bad edge_scores. Time O(N L^2), memory O(N L^2).
+    RAISES ValueError [HS023]. Time O(N L^2), memory O(N L^2).
     """
     scores, edge_scores = potentials.scores, potentials.edge_scores
     if edge_scores is None:
         edge_scores = np.zeros((*scores.shape, scores.shape[1]))
-    check_scores(scores, potentials.trans, potentials.allowed)
     layout = make_layout(potentials.lengths, len(scores))
     emissions = packed_scores(scores, potentials.allowed, layout).T  # (N, L)
-    both = packed_edge_scores(edge_scores, scores, layout) + potentials.trans  # (N, L, L)
+    both = packed_edge_scores(edge_scores, layout) + potentials.trans  # (N, L, L)
     v, back = emissions.copy(), np.zeros(emissions.shape, np.int32)
     for t in range(1, len(layout.size_at_t)):
         here, start = layout.step(t), int(layout.offset[t - 1])

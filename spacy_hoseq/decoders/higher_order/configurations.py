@@ -67,6 +67,7 @@ class ConfigurationLattice:
     def _build(self, potentials: Potentials) -> List[Step]:
         trie, psi, trans = self.trie, potentials.weights.psi, potentials.weights.precise_trans
         scores, allowed, fired = potentials.scores, potentials.allowed, potentials.fired
+        edge_scores = potentials.edge_scores
         steps: List[Step] = []
         states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
         for t in range(len(scores)):
@@ -80,7 +81,10 @@ class ConfigurationLattice:
                 label = np.tile(labels, len(states.node))
                 node = trie.after[states.node[source], label].astype(np.intp)
                 live = states.live[source]
-            arc = trans[trie.label[states.node[source]], label] if t else np.zeros(len(label))
+            arc = np.zeros(len(label))
+            if t:
+                pairs = trie.label[states.node[source]], label
+                arc = trans[pairs] if edge_scores is None else trans[pairs] + edge_scores[t][pairs]
             live, open_ = self._extend(t, label, live, states.open)
             ends = self._configurations.last[open_] == t
             done = live[:, ends]

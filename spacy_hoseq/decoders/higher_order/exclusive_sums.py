@@ -37,13 +37,13 @@ def exclusive_sums(
     Memory O(S + U) a token, and that of edge_scores.
     """
     collected = _Counts(lattice, potentials, layout)
-    by_rank = lattice_sums(lattice, collected.add, costs, measured=not _is_small(potentials))
+    by_rank = lattice_sums(lattice, collected.add, costs, measured=not is_small(potentials))
     log_z = np.empty(len(by_rank))
     log_z[layout.order] = by_rank
     return Sums(log_z, collected.counts(potentials))
 
 
-def _is_small(potentials: Potentials) -> bool:
+def is_small(potentials: Potentials) -> bool:
     """Whether rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are added up less than
     4 T times."""
     weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations

@@ -38,25 +38,29 @@ from ..problem import (
     Weights,
     added_up,
     expand_fired,
+    largest,
     make_layout,
     packed_scores,
 )
 
-MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits
+MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits at a token
+CANCELLED = 1e-10  # of probabilities that sum to 1: more than rounding without cancellation
 STEP = 1e-50  # imaginary; its square vanishes beside 1
 
 
 def inclusive_sums(potentials: Potentials, costs: Optional[Potentials] = None) -> Optional[Sums]:
     """E[f] of all features of some sequences, without configurations; with costs their covariances with c(y) = score(x,
-    y) under `costs`, which differ in scores and in what fires. RETURNS None if digits are lost on the way, or if a
-    sequence has no path: some transitions are forbidden, and a share vanishes that may count later.
+    y) under `costs`, which differ in scores and in what fires. RETURNS None if digits are lost on the way: some
+    transitions are forbidden, and a share vanishes that may count later, or negative weights cancel; and if a sequence
+    has no path.
 
     To be asked only where `keeps_digits`. Time O(N (L^2 + U)), memory O(N U).
     """
     layout = make_layout(potentials.lengths, len(potentials.scores))
     emissions = packed_scores(potentials.scores, potentials.allowed, layout)
     if costs is None:
-        return PatternWalk(emissions, potentials.weights, potentials.fired, layout).sums()
+        sums = PatternWalk(emissions, potentials.weights, potentials.fired, layout).sums()
+        return sums if sums is not None and _sums_to(1.0, sums.counts, layout, CANCELLED) else None
     complex_emissions = emissions + 1j * STEP * packed_scores(costs.scores, None, layout)
     fired = potentials.fired
     if fired is not None and costs.fired is not None:
@@ -64,8 +68,20 @@ def inclusive_sums(potentials: Potentials, costs: Optional[Potentials] = None) -
     sums = PatternWalk(complex_emissions, potentials.weights, fired, layout).sums()
     if sums is None:
         return None
-    scores, trans, nodes, fired_counts = (np.asarray(part).imag / STEP for part in sums.counts[:4])
-    return Sums(sums.log_z.real, PotentialsGradient(scores, trans, nodes, fired_counts))
+    counts = PotentialsGradient(*(np.asarray(part).imag / STEP for part in sums.counts[:4]))
+    cost = largest(costs.scores) + (0.0 if costs.fired is None else largest(costs.fired.weights))
+    least = CANCELLED * max(1.0, cost * float(layout.lengths.max(initial=0)))
+    return Sums(sums.log_z.real, counts) if _sums_to(0.0, counts, layout, least) else None
+
+
+def _sums_to(total: float, counts: PotentialsGradient, layout: Layout, tolerance: float) -> bool:
+    """Whether labels of each token, and pairs of each two, sum to what they should: probabilities to 1, covariances to
+    0. What the rounding of a step changes of log Z is just what the labels of that token miss; nested patterns with
+    negative weights multiply what the steps before have lost."""
+    n_pairs = len(layout.tokens) - len(layout.lengths)
+    labels = np.abs(counts.scores.sum(axis=1) - total).max(initial=0.0)
+    pairs = abs(counts.trans.sum() - total * n_pairs) / max(1, n_pairs)
+    return bool(max(labels, pairs) < tolerance)
 
 
 def keeps_digits(potentials: Potentials) -> bool:

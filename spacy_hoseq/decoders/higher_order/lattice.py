@@ -25,7 +25,7 @@ class Step(NamedTuple):
     label (S,): of each state. gain (S, n): score of being in a state, -inf if it cannot be entered.
     source (E,): state before of each arc, arcs sorted by target. first (S + 1,): the arcs into state v are
         first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their scores, or (E, n) if they differ
-        from sequence to sequence, not for `best_paths`. Empty at the first token.
+        from sequence to sequence. Empty at the first token.
     """
 
     label: Ints
@@ -33,6 +33,11 @@ class Step(NamedTuple):
     source: Ints
     first: Ints
     arc: Floats
+
+    @property
+    def columns(self) -> Floats:
+        """The scores of arcs, sequence by sequence. RETURNS (E, n), or (E, 1) if all share them."""
+        return self.arc[:, None] if self.arc.ndim == 1 else self.arc
 
 
 class Lattice(Protocol):
@@ -102,7 +107,7 @@ def _max_forward(lattice: Lattice, first: int, last: int, entry: Optional[Floats
             v = step.gain
         else:
             n = int(lattice.size_at_t[t])
-            v = np.maximum.reduceat(v[step.source, :n] + step.arc[:, None], step.first[:-1], axis=0) + step.gain
+            v = np.maximum.reduceat(v[step.source, :n] + step.columns, step.first[:-1], axis=0) + step.gain
         history.append(v)
     return history
 
@@ -113,7 +118,7 @@ def _best_source(step: Step, states: Ints, v: Floats) -> Ints:
     start = np.cumsum(counts) - counts
     arcs = np.arange(counts.sum()) - np.repeat(start - step.first[states], counts)
     column = np.repeat(np.arange(len(states)), counts)
-    values = v[step.source[arcs], column] + step.arc[arcs]
+    values = v[step.source[arcs], column] + (step.arc[arcs] if step.arc.ndim == 1 else step.arc[arcs, column])
     is_best = np.flatnonzero(values == np.maximum.reduceat(values, start)[column])[::-1]
     chosen = np.zeros(len(states), np.intp)
     chosen[column[is_best]] = step.source[arcs[is_best]]  # of several the first is assigned last

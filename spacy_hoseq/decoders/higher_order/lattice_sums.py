@@ -113,7 +113,7 @@ def prefix_sums(lattice: Lattice, costs: Optional[Lattice] = None, *, measured: 
         if t > 0:
             known = prefixes.arcs[-1] if t > 1 else None
             prefixes.arcs.append(known if known is not None and known.source is step.source else _Arcs(step))
-            arc, arc_shift = _relative(_columns(step.arc))
+            arc, arc_shift = _relative(step.columns)
             groups = prefixes.arcs[-1].into
             before = prefixes.alpha[-1][:, :n]
             terms = before[step.source] + arc
@@ -164,7 +164,7 @@ def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None
             visit(0, states, nothing)
             break
         step, before = lattice.step(t), prefixes.alpha[t - 1][:, :n]
-        gain, (arc, _) = _relative(step.gain)[0], _relative(_columns(step.arc))
+        gain, (arc, _) = _relative(step.gain)[0], _relative(step.columns)
         into, out_of = prefixes.arcs[t - 1].into, prefixes.arcs[t - 1].out_of
         message = arc + (gain + beta)[into.which]  # (E, n): everything after the source
         arcs = _softmax(before[step.source] + message)
@@ -227,11 +227,6 @@ def _with_ended(values: Floats, n_states: int, n: int) -> Floats:
     """values (S, n'), with 0 in the columns whose last token this is. RETURNS (S, n)."""
     n_on = values.shape[1]
     return np.concatenate([values.reshape(n_states, n_on), np.zeros((n_states, n - n_on))], axis=1)
-
-
-def _columns(arc: Floats) -> Floats:
-    """Scores of arcs, (E,) if all columns share them. RETURNS (E, 1) or (E, n)."""
-    return arc[:, None] if arc.ndim == 1 else arc
 
 
 def _cost_at(costs: Optional[Lattice], t: int) -> Floats:

@@ -55,7 +55,7 @@ def max_marginals(lattice: Lattice, n_labels: int) -> List[Floats]:
         if t:
             groups = groups if groups.is_of(step) else _Groups(step)
             later = np.repeat(step.gain + suffixes, np.diff(step.first), axis=0)
-            later += step.arc if step.arc.ndim == 2 else step.arc[:, None]
+            later += step.columns
             suffixes = np.full((len(prefixes[t - 1]), n), -np.inf)
             suffixes[groups.sources] = np.maximum.reduceat(later[groups.order], groups.starts, axis=0)
     return best
@@ -69,8 +69,7 @@ def _prefixes(lattice: Lattice) -> List[Floats]:
         if t == 0:
             prefixes.append(step.gain)
             continue
-        arc = step.arc if step.arc.ndim == 2 else step.arc[:, None]
-        paths = prefixes[-1][:, :n][step.source] + arc
+        paths = prefixes[-1][:, :n][step.source] + step.columns
         prefixes.append(np.maximum.reduceat(paths, step.first[:-1], axis=0) + step.gain)
     return prefixes
 

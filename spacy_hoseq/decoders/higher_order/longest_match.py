@@ -47,7 +47,7 @@ class LongestMatch:
         self._arcs = weights.prepared(Arcs)
         self._edge_scores: Optional[Floats] = None
         if edge_scores is not None:
-            packed = packed_edge_scores(edge_scores, potentials.scores, layout)
+            packed = packed_edge_scores(edge_scores, layout)
             self._edge_scores = packed.reshape(len(packed), -1)  # (N, L * L)
 
     def step(self, t: int) -> Step:

@@ -64,7 +64,7 @@ def decode_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
     n_nodes = len(potentials.weights.trie)
     labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
-    is_large = n_nodes > tuning.many_nodes
+    is_large = n_nodes > tuning.many_nodes and n_nodes * len(potentials.lengths) > tuning.plain_cells
     columns = tuning.dominance_cells if is_large else max(tuning.min_columns * n_nodes, tuning.column_cells)
     decode = dominance.decode_columns if is_large else _decode
     for part in potentials.parts(max(1, columns // n_nodes), tuning.history_cells):

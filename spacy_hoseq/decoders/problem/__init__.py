@@ -15,6 +15,7 @@ from .layout import (
     packed_scores,
     parts_of,
     ranges,
+    sums_of_sequences,
 )
 from .path_score import chain_score, path_score, score_of_checked
 from .potentials import Potentials, PotentialsGradient, Selection
@@ -40,5 +41,5 @@ __all__ = [
     "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold", "expand_fired", "largest",
     "least_reaching", "make_instances", "make_layout", "matching", "neighbours", "no_configurations",
     "packed_edge_scores", "packed_scores", "parts_of", "path_score", "probable_labels", "ranges", "reach",
-    "score_of_checked",
+    "score_of_checked", "sums_of_sequences",
 ]  # fmt: skip

@@ -124,15 +124,18 @@ def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout, to
     return packed
 
 
-def packed_edge_scores(edge_scores: AnyFloats, scores: AnyFloats, layout: Layout) -> Floats:
-    """RETURNS (N, L, L) float64, 0 at first tokens, which count for nothing. RAISES ValueError [HS024]: their shape;
-    [HS021]: NaN or infinite ones."""
-    expected = (*scores.shape, scores.shape[1])
+def check_edge_scores(edge_scores: AnyFloats, shape: Tuple[int, ...]) -> None:
+    """shape: of the emissions. RAISES ValueError [HS024]: another one; [HS021]: NaN or infinite scores."""
+    expected = (*shape, shape[1])
     if edge_scores.shape != expected:
         raise ValueError(Errors.HS024.format(name="edge_scores", got=edge_scores.shape, expected=expected))
     finite = np.isfinite(edge_scores)
     if not finite.all():
         raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=edge_scores.size))
+
+
+def packed_edge_scores(edge_scores: AnyFloats, layout: Layout) -> Floats:
+    """RETURNS (N, L, L) float64, 0 at first tokens, which count for nothing."""
     packed: Floats = edge_scores[layout.tokens].astype(np.float64)
     if len(packed):
         packed[layout.step(0)] = 0.0
@@ -143,6 +146,12 @@ def ranges(first: AnyInts, sizes: AnyInts) -> Ints:
     """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,) intp."""
     result: Ints = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
     return result
+
+
+def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:
+    """The values of all tokens (N,), added up in each sequence. RETURNS (S,) float64."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    return np.asarray(np.bincount(sequence, values, minlength=len(lengths)), np.float64)
 
 
 def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Ints:

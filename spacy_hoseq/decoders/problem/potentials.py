@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from .configurations import Configurations, check_configurations
-from .layout import check_emissions, check_lengths, check_transitions, parts_of, ranges
+from .layout import check_edge_scores, check_emissions, check_lengths, check_transitions, parts_of, ranges
 from .results import NoPath
 from .trie import Fired
 from .weights import Weights
@@ -67,6 +67,8 @@ class Potentials(NamedTuple):
         check_emissions(self.scores, self.trans.shape, self.allowed)
         self.weights.prepared(check_weights)
         check_lengths(self.lengths, len(self.scores))
+        if self.edge_scores is not None:
+            check_edge_scores(self.edge_scores, self.scores.shape)
         if self.fired is not None:
             check_finite(self.weights, self.fired.nodes, self.fired.weights)
         if self.configurations is not None:

@@ -14,7 +14,8 @@ class Tuning(NamedTuple):
     step_cells: (earlier label, label, sequence) triples that are compared in one call.
     column_cells: of one step of the sequences that are walked together, nodes x sequences (`nonnegative.py`).
     min_columns: sequences that are walked together even if that makes more cells.
-    many_nodes: of a trie, from which on only the nodes that can still pay are walked (`dominance.py`).
+    many_nodes: of a trie, from which on only the nodes that can still pay are walked (`dominance.py`), and
+        `plain_cells`: nodes x sequences, up to which all are walked all the same: each step takes fewer calls.
     dominance_cells: as column_cells, there.
     dominance_history: nodes remembered there for the way back.
     arc_cells: arcs of one step of the sequences that are walked together, over longest matches (`longest_match.py`).
@@ -28,7 +29,8 @@ class Tuning(NamedTuple):
     bound_cells: (token, label) pairs compared at once to exclude labels.
     bound_candidates: candidates compared at once to exclude more of them.
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
-    short_tokens: of a text that plain Python decodes, and `short_candidates`: of each of its tokens, on average.
+    short_tokens: of a text that plain Python decodes, `short_candidates`: of each of its tokens, on average, and
+        `short_pairs`: of candidates at neighbouring tokens of all its windows.
     short_sequences: of the length of the longest, up to which a text is short for sums (`posterior/short.py`), and
         `short_labels`: that it may have; `short_likely`: of each token, on average, that are decoded one by one.
     window_tokens: of open windows that are decoded together.
@@ -52,6 +54,7 @@ class Tuning(NamedTuple):
     column_cells: int = 65_536  # half a megabyte
     min_columns: int = 16
     many_nodes: int = 4_000
+    plain_cells: int = 30_000
     dominance_cells: int = 4_000_000
     dominance_history: int = 20_000_000
     arc_cells: int = 2_000_000
@@ -67,6 +70,7 @@ class Tuning(NamedTuple):
     pair_cells: int = 1_000_000
     short_tokens: int = 160
     short_candidates: int = 12
+    short_pairs: int = 500
     short_sequences: int = 3
     short_labels: int = 100
     short_likely: int = 4

@@ -126,7 +126,10 @@ def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> 
     if weights.has_patterns:
         _refine(left, tables)
     chosen = [of_token[0] for of_token in labels]
-    for window in _windows(left, max(1, tables.reach)):
+    windows = _windows(left, max(1, tables.reach))
+    if sum(left.n_pairs(first, end) for first, end in windows) > tuning.short_pairs:
+        return None
+    for window in windows:
         first, end = window
         if not tables.reach:
             path = _chain(left, window, tables.trans, tables.n_labels)

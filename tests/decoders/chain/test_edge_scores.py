@@ -282,25 +282,6 @@ def test_other_errors_are_those_of_chains(change, code):
             function(replace(small(), **change))
 
 
-WITH = {
-    "patterns": {"patterns": (((0, 1), 1.0),)},
-    "fired": {"fired": ((1, (0, 1), 1.0),)},
-    "configurations": {"configurations": ((0, (frozenset([0]), frozenset([1])), 1.0),)},
-}
-
-
-@pytest.mark.parametrize("kind", WITH)
-def test_not_together_with_patterns(kind):
-    case = replace(small(), **WITH[kind])
-    others = [
-        lambda one: k_best(one.potentials(), 2),
-        lambda one: sample(one.potentials(), 2, np.random.default_rng(0)),
-    ]
-    for function in (decode, posterior, *others):
-        with pytest.raises(ValueError, match=r"\[HS099\].*cannot be used with label patterns"):
-            function(case)
-
-
 @given(case=cases_with_edge_scores(max_tokens=5, max_sequences=1), k=st.sampled_from([2, 3, 40]))
 def test_k_best_are_the_enumerated_ones(case, k):
     labels, scores = oracle.joint_table(fit(case)).k_best(k)

@@ -27,7 +27,7 @@ NO_LIMIT = 10**9
 
 def decode(case, tuning=TUNING):
     """As the public function decodes with a large trie."""
-    return decode_with_patterns(case, tuning._replace(many_nodes=0))
+    return decode_with_patterns(case, tuning._replace(many_nodes=0, plain_cells=0))
 
 
 def columns_of(case, tuning=TUNING):
@@ -267,7 +267,7 @@ def test_only_large_tries_are_decoded_so():
     n_nodes = len(case.pattern_scores().trie)
     for limit, n_calls in ((n_nodes, 0), (n_nodes - 1, 1)):
         with mock.patch.object(dominance, "decode_columns", wraps=decode_columns) as used:
-            assert decode_with_patterns(case, Tuning(many_nodes=limit)).labels.tolist() == [0, 1, 1]
+            assert decode_with_patterns(case, Tuning(many_nodes=limit, plain_cells=0)).labels.tolist() == [0, 1, 1]
         assert used.call_count == n_calls
 
 

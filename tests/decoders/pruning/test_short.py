@@ -12,6 +12,7 @@ from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
+from ...cases import Case
 from ...strategies import cases, peaked_case
 
 # whatever the number of pairs, sequences have few candidates, so that none is left to dense decoders
@@ -84,3 +85,14 @@ def test_long_text_is_left_to_the_batch():
             pruned_labels(replace(case, fired=()).potentials(), tuning=Tuning(short_tokens=short_tokens))
             assert short.called == asked
             short.reset_mock()
+
+
+@pytest.mark.parametrize("with_patterns", [False, True])
+def test_texts_in_doubt_everywhere_are_left_to_arrays(with_patterns):
+    """Pairs of candidates are counted before any is looked at."""
+    case = Case(np.zeros((10, 4)), np.zeros((4, 4)), np.array([10]), (((0, 1), 1.0),) if with_patterns else ())
+    for limit, left in ((9 * 16, False), (9 * 16 - 1, True)):
+        tuning = TUNING._replace(short_pairs=limit)
+        with mock.patch.object(pruning, "beside_decided", wraps=pruning.beside_decided) as batch:
+            labels = pruned_labels(case.potentials(), tuning=tuning).tolist()
+        assert batch.called == left and len(labels) == 10
