@@ -32,6 +32,7 @@ CONTENTS = {
         "tasks/report",
         "tasks/morphology",
         "tasks/lemmas",
+        "tasks/names",
         "tasks/chunks",
         "tasks/pipelines",
         "tasks/easiest-first",

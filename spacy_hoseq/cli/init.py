@@ -7,10 +7,11 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from ..recipes import RECIPES, recipe
+from ..recipes import ALIASES, RECIPES, recipe
 from .app import hoseq_cli
 
-LIST = "; ".join(f"{name}: {each.what}" for name, each in RECIPES.items())
+OTHER_NAMES = {recipe_name: f" (or {other})" for other, recipe_name in ALIASES.items()}
+LIST = "; ".join(f"{name}{OTHER_NAMES.get(name, '')}: {each.what}" for name, each in RECIPES.items())
 STANDARD_OUTPUT = Path("-")
 
 
@@ -37,5 +38,5 @@ def init_cli(
         output.write_text(text, encoding="utf8")
     except (OSError, ValueError) as error:
         msg.fail("Nothing written", str(error), exits=1)
-    msg.good(f"{output}: {RECIPES[name].what}")
+    msg.good(f"{output}: {RECIPES[ALIASES.get(name, name)].what}")
     msg.text(f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR")

@@ -38,6 +38,7 @@ RECIPES: Dict[str, Recipe] = {
         "entities, from both together", ("chunker", "entities", "neural-chunker", "neural-entities")
     ),
 }
+ALIASES = {"ner": "entities"}  # other names of recipes
 CHARACTERS = {  # what is asked of words in letters -> of words in Chinese characters
     "english_pos_templates.v2": "chinese_pos_templates.v2",
     "accurate_pos_templates.v1": "accurate_chinese_pos_templates.v1",
@@ -58,9 +59,10 @@ TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --p
 def recipe(name: str, lang: Optional[str] = None) -> str:
     """A complete config as text, with comments, for `spacy train`.
 
-    name (str): one of RECIPES. lang (str): a language of spaCy's; None: that of the recipe.
+    name (str): one of RECIPES or ALIASES. lang (str): a language of spaCy's; None: that of the recipe.
     RAISES ValueError [HS116]: there is no such recipe; [HS117]: no such language.
     """
+    name = ALIASES.get(name, name)
     if name not in RECIPES:
         raise ValueError(Errors.HS116.format(name=name, known=", ".join(RECIPES)))
     lang = RECIPES[name].lang if lang is None else lang

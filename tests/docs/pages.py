@@ -10,7 +10,8 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf8")
     for path in [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 }
-TUTORIALS = ("docs/tutorial.md", "docs/tutorial-annotation.md")  # whose code is run with their commands
+# whose code is run with their commands
+TUTORIALS = ("docs/tutorial.md", "docs/tutorial-annotation.md", "docs/tasks/names.md")
 FENCE = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
 
 
