@@ -88,10 +88,11 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
 class TagTable:
     """Tags by id, as the arrays that `chunk_bounds` needs: for tags that come as numbers.
 
-    tags: all tags. RAISES ValueError [HS080]: one of no known form.
+    tags: all tags, kept as `names`. RAISES ValueError [HS080]: one of no known form.
     """
 
     def __init__(self, tags: Sequence[str]) -> None:
+        self.names = list(tags)
         letters, types = zip(*map(_split, tags), strict=True) if tags else ((), ())
         self._types = sorted(set(types))
         self._kind = np.array([self._types.index(name) for name in types], np.intp)

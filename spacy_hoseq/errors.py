@@ -261,6 +261,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "listener). Give it a tok2vec of its own, or set `grad_factor = 0` in the listening component."
     )
 
+    HS105 = 'The component "{name}" has no `{asked}`: {reason}. A `hoseq_tagger` or a `hoseq_chunker` has.'
     HS110 = (
         "No metric to keep: {missing} not among the numbers that the development corpus gives ({known}). Give a corpus "
         "annotated with what the pipeline predicts, or a metric of these (--metric)."
@@ -307,8 +308,7 @@ class Errors(JobErrors, metaclass=WithCodes):
     )
     HS141 = "Token {token} is no word of this text of {n} tokens, counted from 0: it is white space, or there is none."
     HS142 = (
-        'The component "{name}" has the strategy "{strategy}", which makes no decisions one by one. Expected '
-        '"easiest_first" or "easiest_last".'
+        '"{name}" decides nothing one by one: it has the strategy "{strategy}", not "easiest_first" or "easiest_last".'
     )
     HS144 = (
         'The scores of the component "{name}" do not follow its weights (off by {error:.2g}), so that one temperature '

@@ -13,8 +13,7 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc, SpanGroup
 
 from ..arrays import Ints, Keys, Mask
-from ..components.annotation import DECISIONS, MARGINALS
-from ..components.spans.guesses import FoundChunks
+from ..components import DECISIONS, MARGINALS, FoundChunks
 from .schema import SENTENCE, SPAN, STRINGS, TOKEN_FIELDS, token_type
 
 ENTITIES = "ents"  # the group of `doc.ents` among the spans
@@ -186,8 +185,10 @@ def _groups(doc: Doc, chunks: Optional[Chunks], strings: StringStore) -> List[Gr
     """Name, first and last token, label and probability of the spans in each group of a Doc, in the order of names."""
     groups: List[Group] = []
     if chunks is not None:
-        labels = [strings.as_int(name) for name in chunks.found.types]
-        groups.append((chunks.key, chunks.found.first, chunks.found.end, labels, chunks.found.probabilities))
+        found = chunks.found
+        labels = [strings.as_int(name) for name in found.types]
+        p = np.full(len(labels), np.nan, np.float32) if found.probabilities is None else found.probabilities
+        groups.append((chunks.key, found.first, found.end, labels, p))
     for name, group in doc.spans.items() if doc.spans else ():
         bounds = [(span.start, span.end, span.label) for span in group]
         first, end, labels = map(list, zip(*bounds, strict=True)) if bounds else ([], [], [])

@@ -56,11 +56,12 @@ class Loaded:
             raise ValueError(Errors.HS175)
         if chunker is None or not docs:
             return docs, [None] * len(docs)
-        guesses, key = chunker.predict(docs), chunker.cfg["spans_key"]
+        reading: Any = chunker.predict(docs)
+        key = chunker.cfg["spans_key"]
         if any(key in doc.spans for doc in docs):
-            chunker.set_annotations(docs, guesses)
+            chunker.set_annotations(docs, reading)
             return docs, [None] * len(docs)
-        return docs, [Chunks(key, found) for found in guesses]
+        return docs, [Chunks(key, found) for found in reading.chunks]
 
     def remember(self, n_tokens: int) -> None:
         """The words of so many tokens more, or forget all: no Doc made before may be in use any more.

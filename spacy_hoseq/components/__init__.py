@@ -1,16 +1,56 @@
-"""The registered components, one file each; what they share is in `base.py` and `structured.py`.
+"""What a config names, and what every tool may ask of it.
 
-spaCy finds them through entry points.
+component   `HoseqTagger` and the others: `SequenceComponent`, those with p(y | x) `StructuredComponent`
+target      where its labels stand on a Doc: `component.target`, or `target_at("tag")`
+reading     what it made of some Docs: `component.read(docs, Asked(nodes=True))`
+
+spaCy finds the factories through entry points.
 """
+
+# ruff: noqa: F401  (names for type checkers)
+
+from typing import TYPE_CHECKING
 
 from ..lazy_names import lazy_names
 
+if TYPE_CHECKING:
+    from .base import SequenceComponent
+    from .bidirectional_tagger import HoseqBidirectionalTagger
+    from .chunker import HoseqChunker
+    from .extensions import DECISIONS, MARGINALS
+    from .lemmatizer import HoseqLemmatizer
+    from .listening import listeners_in
+    from .morphologizer import HoseqMorphologizer
+    from .reading import Asked, LabelsAlone, Reading
+    from .spans.expected import probable_chunks
+    from .strategies import GREEDY
+    from .structured import StructuredComponent
+    from .tagger import HoseqTagger
+    from .targets.chunk_tags import FoundChunks
+    from .targets.places import target_at
+    from .targets.target import Items, Target, known_labels
+
 HOMES = {
+    "Asked": "reading",
+    "DECISIONS": "extensions",
+    "FoundChunks": "targets.chunk_tags",
+    "GREEDY": "strategies",
     "HoseqBidirectionalTagger": "bidirectional_tagger",
     "HoseqChunker": "chunker",
     "HoseqLemmatizer": "lemmatizer",
     "HoseqMorphologizer": "morphologizer",
     "HoseqTagger": "tagger",
+    "Items": "targets.target",
+    "LabelsAlone": "reading",
+    "MARGINALS": "extensions",
+    "Reading": "reading",
+    "SequenceComponent": "base",
+    "StructuredComponent": "structured",
+    "Target": "targets.target",
+    "known_labels": "targets.target",
+    "listeners_in": "listening",
+    "probable_chunks": "spans.expected",
+    "target_at": "targets.places",
 }
 __all__ = sorted(HOMES)
 __getattr__ = lazy_names(__name__, HOMES)

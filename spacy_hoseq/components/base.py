@@ -1,7 +1,7 @@
 """What all components share: labels, examples, updates, and reading what was saved.
 
-A component says where its labels stand on a Doc (`Annotation`), what constrains its guesses, and how it guesses and
-learns; the rest is here, over spaCy's TrainablePipe.
+A component says where its labels stand on a Doc (`Target`), what constrains them, and how it reads and learns; the
+rest is here, over spaCy's TrainablePipe.
 """
 
 import warnings
@@ -20,18 +20,27 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Mask
+from ..decoders.answers import Asked
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, words_of
 from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
-from .annotation import Annotation
 from .constraints import TagDictionary
 from .digest import digest_of_table
-from .gold import LabelTable, known_labels, permitted_labels, read_examples, word_examples
-from .initialization import batches, cite_tables, earlier_components, known_tags_in, tables_beside, tables_of
+from .initialization import (
+    batches,
+    cite_tables,
+    earlier_components,
+    known_tags_in,
+    read_examples,
+    tables_beside,
+    tables_of,
+)
+from .reading import LABELS, Reading
 from .saving import SavedComponent
+from .targets.target import LabelTable, Target, known_labels, word_examples
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
@@ -43,10 +52,12 @@ UNSEEN = 0.2  # share of the updates of a training that no evaluation need follo
 class SequenceComponent(SavedComponent):
     """A component that labels sequences of tokens.
 
-    annotation: where its labels stand. cfg: its settings, which are saved with it.
+    target: where its labels stand. cfg: its settings, which are saved with it.
     """
 
-    made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary")  # cached, until the labels change
+    target: Target
+
+    made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary", "continues")  # cached until they change
 
     def __init__(
         self,
@@ -55,12 +66,12 @@ class SequenceComponent(SavedComponent):
         name: str,
         *,
         scorer: Optional[Callable],
-        annotation: Annotation,
+        target: Target,
         cfg: Dict[str, Any],
     ) -> None:
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         self.cfg: Dict[str, Any] = {"labels": [], **cfg}
-        self._annotation = annotation
+        self.target = target
         self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
         self._known_tags: Optional[Table] = None  # that this component has made
         self._tables: Optional[Lookups] = None  # that it was trained with, if its vocabulary was read without them
@@ -83,15 +94,28 @@ class SequenceComponent(SavedComponent):
         self._labels_changed()
         return 1
 
-    def predict(self, docs: Iterable[Doc]) -> Any:
-        """Guesses for docs, without touching them; docs may be empty. White-space tokens have the id -1, and rows of
-        zeros. RAISES ValueError [E143]: there are no labels; [HS003]: a table of another pipeline."""
-        docs = words_of(list(docs))
-        if not any(len(doc) for doc in docs):
-            return self._no_guesses(docs)
-        self.lend_tables(docs[0].vocab)
-        self._require_labels()
-        return self._guesses(docs)
+    def read(self, docs: Iterable[Doc], asked: Asked = LABELS, *, preset: bool = True) -> Reading:
+        """The labels of docs, and how sure they are; docs are not touched, and may be empty.
+
+        asked: what will be wanted beside the best labels. preset (bool): what is set on the docs already constrains the
+        labels, unless the component overwrites it. RAISES ValueError [E143]: there are no labels; [HS003]: a table of
+        another pipeline.
+        """
+        words = words_of(list(docs))
+        if any(map(len, words)):
+            self.lend_tables(words[0].vocab)
+            self._require_labels()
+        return self._read(words, asked, preset=preset)
+
+    def predict(self, docs: Iterable[Doc]) -> Reading:
+        """What `set_annotations` writes: a reading, light where nothing but labels is asked for."""
+        return self.read(docs, self._asked())
+
+    def set_annotations(self, docs: Union[Doc, Sequence[Doc]], reading: Reading) -> None:
+        """Write labels, and what else the config asks for. What is set already stays, unless `overwrite`."""
+        docs = [docs] if isinstance(docs, Doc) else docs
+        self._write(docs, reading)
+        self._keep(docs, reading)
 
     def update(
         self,
@@ -173,13 +197,20 @@ class SequenceComponent(SavedComponent):
             for node in self.model.walk():
                 scorer_of(node).forget_words()
 
-    def _guesses(self, docs: WordDocs) -> Any:
-        """What `set_annotations` writes on the tokens of docs whose words are these, not all of them empty."""
+    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
+        """As `read`. docs: their words; they may all be empty."""
         raise NotImplementedError
 
-    def _no_guesses(self, docs: WordDocs) -> Any:
-        """The same of docs that are all empty."""
-        raise NotImplementedError
+    def _asked(self) -> Asked:
+        """What `set_annotations` needs beside the labels."""
+        return Asked()
+
+    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
+        """Write the labels."""
+        self.target.write(docs, reading.label_ids, self._label_table, overwrite=self.cfg["overwrite"])
+
+    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+        """Write what else the config asks for."""
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
         """Keep the gradient of a batch for `finish_update`. docs: the predicted ones. RETURNS the loss."""
@@ -208,8 +239,8 @@ class SequenceComponent(SavedComponent):
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:
-            there = ", ".join(self._annotation.others_in(examples)) or "nothing"
-            raise ValueError(Errors.HS069.format(name=self.name, looked=self._annotation.place, there=there))
+            there = ", ".join(self.target.others_in(examples)) or "nothing"
+            raise ValueError(Errors.HS069.format(name=self.name, looked=self.target.where, there=there))
         if "tag_dictionary" in self.cfg:
             self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
             self._labels_changed()
@@ -252,14 +283,14 @@ class SequenceComponent(SavedComponent):
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
         """All labels in the gold annotation."""
-        return self._annotation.labels_in(examples)
+        return self.target.labels_in(examples)
 
     def _check_label(self, label: str) -> None:
-        self._annotation.check_label(label)
+        self.target.check_label(label)
 
     @cached_property
     def _label_table(self) -> LabelTable:
-        return LabelTable(self.tags, self.vocab.strings, self._annotation.neg_prefix, self._annotation.space)
+        return LabelTable(self.tags, self.vocab.strings, self.target.neg_prefix, self.target.space)
 
     @cached_property
     def _dictionary(self) -> Optional[TagDictionary]:
@@ -270,9 +301,19 @@ class SequenceComponent(SavedComponent):
         for name in self.made_of_labels:
             self.__dict__.pop(name, None)
 
+    def gold(self, examples: Iterable[Example]) -> Mask:
+        """What the annotation permits at the words of the predicted docs (N, L): everything where nothing is known.
+        WARNS [HW001]: labels that the component does not have."""
+        return self._gold_mask(word_examples(list(examples))[0])
+
+    @cached_property
+    def continues(self) -> Optional[Mask]:
+        """Pairs of labels of one span (L, L), None of labels of tokens. RAISES ValueError [HS084]."""
+        return self.target.continues(self.tags)
+
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
-        """What the annotation permits at the predicted words (N, L): everything where nothing is known."""
-        return permitted_labels(self._annotation.gold_values(examples), examples, self._label_table)
+        """As `gold`, of examples without white space."""
+        return self.target.gold(examples, self._label_table)
 
     def _gold_batches(self, examples: List[Example]) -> Iterator[Tuple[List[Doc], Ints]]:
         """Predicted docs with their gold labels (N,) by id, -1 where not known, batch by batch."""

@@ -5,8 +5,9 @@ sides, the tokens of a sentence are labelled (Tsuruoka & Tsujii 2005). Labels go
 chunks, to a span group.
 """
 
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -14,19 +15,22 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from ..arrays import Ints, Mask
+from ..decoders.answers import Asked
 from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local.classifiers import LocalModel, Strategy, define_features, shim_of
 from ..layers.local.learner import Batch
 from ..layers.local.scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
-from .annotation import Annotation, TokenLabels, write_decisions
 from .base import SequenceComponent, inspection
 from .constraints import allowed_labels
-from .gold import known_labels, word_examples
+from .extensions import write_decisions
 from .initialization import after_earlier_components, batches
-from .spans.annotation import ChunkTags
-from .strategies import Decided, check_strategy, infer, nothing_decided
+from .reading import LabelsAlone, Reading
+from .strategies import DecidedReading, check_strategy, decided, nothing_decided
+from .targets.chunk_tags import ChunkTags
+from .targets.target import Target, known_labels, word_examples
+from .targets.token_labels import TokenLabels
 
 DEFAULT_MODEL = """
 [model]
@@ -130,7 +134,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     ) -> None:
         check_strategy(strategy, scorer_of(model).order, prune, with_order=save_decisions)
         in_tokens = TokenLabels(attribute, neg_prefix)
-        annotation: Annotation = in_tokens if representation is None else ChunkTags(spans_key, representation)
+        target: Target = in_tokens if representation is None else ChunkTags(spans_key, representation)
         cfg: Dict[str, Any] = {
             "strategy": strategy,
             "prune": prune,
@@ -142,7 +146,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
             "save_decisions": save_decisions,
             "tag_dictionary": {},
         }
-        super().__init__(vocab, model, name, scorer=scorer, annotation=annotation, cfg=cfg)
+        super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
         self._learn_rate = learn_rate
         shim_of(model).configure(learn_rate=learn_rate, width=width, n_process=n_process, seed=seed)
 
@@ -162,15 +166,6 @@ class HoseqBidirectionalTagger(SequenceComponent):
         tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
         """
         self._initialize(get_examples, nlp, labels, tag_dictionary)
-
-    def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Decided) -> None:
-        """Write labels or chunks, and decisions if asked for. What is set already stays, unless `overwrite`."""
-        docs = [docs] if isinstance(docs, Doc) else docs
-        self._annotation.write(docs, guesses.labels, self._label_table, overwrite=self.cfg["overwrite"])
-        if guesses.order is not None and guesses.probabilities is not None:
-            for i, doc in enumerate(docs):
-                names = [self._label_table.names[y] for y in guesses.labels[i].tolist()]
-                write_decisions(doc, self.name, names, guesses.order[i], guesses.probabilities[i])
 
     def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
         """Why token i was decided as it was. RETURNS its turn and the reasons: `inspection.explain_decision`."""
@@ -197,21 +192,32 @@ class HoseqBidirectionalTagger(SequenceComponent):
         self._check_size(loss / len(gold), self._learn_rate)  # a token cannot lose more than scores lie apart
         return loss
 
-    def _guesses(self, docs: WordDocs) -> Decided:
-        annotation = self._annotation
-        preset = annotation if isinstance(annotation, TokenLabels) and not self.cfg["overwrite"] else None
-        return infer(
+    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> DecidedReading:
+        return DecidedReading(docs, self.target, self.tags, self._decided(docs, preset=preset))
+
+    def _decided(self, docs: WordDocs, *, preset: bool) -> LabelsAlone:
+        if not any(map(len, docs)):
+            return nothing_decided(self.cfg["strategy"], self.name)
+        target = self.target if preset and not self.cfg["overwrite"] else None
+        kept = target if isinstance(target, TokenLabels) else None
+        return decided(
             self.model.predict(docs),
             docs,
             self.cfg["strategy"],
             scorer_of(self.model).order,
             prune=self.cfg["prune"],
-            allowed=allowed_labels(docs, self._label_table, self._dictionary, preset),
-            with_order=self.cfg["save_decisions"],
+            allowed=allowed_labels(docs, self._label_table, self._dictionary, kept),
+            name=self.name,
         )
 
-    def _no_guesses(self, docs: WordDocs) -> Decided:
-        return nothing_decided(docs, with_order=self.cfg["save_decisions"])
+    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+        if not self.cfg["save_decisions"]:
+            return
+        names = self._label_table.names
+        orders = reading.of_tokens(reading.answers.order)
+        probabilities = reading.of_tokens(reading.confidences().astype(np.float32))
+        for doc, ids, order, of_tokens in zip(docs, reading.label_ids, orders, probabilities, strict=True):
+            write_decisions(doc, self.name, [names[y] for y in ids.tolist()], order, of_tokens)
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
         docs, gold = [eg.predicted for eg in examples], list(self._gold_batches(examples))

@@ -5,7 +5,8 @@ Matsumoto 2011). Every span comes with the exact probability that it is a chunk.
 """
 
 from functools import cached_property
-from typing import Any, Callable, Iterable, List, Literal, Optional, Sequence, Union
+from itertools import pairwise
+from typing import Any, Callable, Iterable, List, Literal, NamedTuple, Optional, Sequence
 
 import numpy as np
 from spacy.language import Language
@@ -14,8 +15,8 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import AnyInts, Mask
-from ..chunks import Grammar, TagTable, grammar, tag_names
+from ..arrays import AnyInts, Floats, Mask
+from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
 from ..decoders.answers import Asked, answers_of
 from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials
@@ -23,21 +24,13 @@ from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
 from ..learning.parameter import UpdateRule
 from ..words import on_original
-from .annotation import write_marginals
 from .base import inspection
-from .spans.annotation import ChunkTags
-from .spans.entities import preset_mask, write_entities
+from .extensions import write_marginals
+from .reading import Reading
 from .spans.expected import check_span_threshold, expected_chunks
-from .spans.guesses import (
-    FoundChunks,
-    ScoredChunks,
-    chunks_by_doc,
-    chunks_of_best,
-    no_chunks,
-    spans_of,
-    write_spans,
-)
 from .structured import DEFAULT_MODEL, StructuredComponent
+from .targets.chunk_tags import ChunkTags, FoundChunks
+from .targets.entities import preset_mask
 
 
 @Language.factory(
@@ -95,6 +88,48 @@ def make_hoseq_chunker(
     )
 
 
+class ChunkReading(Reading):
+    """tags: the labels, as a table. continues (L, L): pairs of tags of one chunk. threshold: None = the chunks of the
+    best labelling; else those that are right in expectation (expected.py)."""
+
+    target: ChunkTags
+
+    def __init__(
+        self,
+        docs: WordDocs,
+        target: ChunkTags,
+        tags: TagTable,
+        continues: Optional[Mask],
+        answers: Any,
+        threshold: Optional[float],
+    ) -> None:
+        super().__init__(docs, target, tags.names, answers)
+        self._tags = tags
+        self._continues = continues
+        self._threshold = threshold
+
+    @cached_property
+    def chunks(self) -> List[FoundChunks]:
+        """The chunks of each Doc, and the probability that each is there: begins, goes on and ends as it does."""
+        if self._threshold is not None:
+            representation = str(self.target.representation)
+            chunks, p = expected_chunks(self.answers, self.labels, representation, self._threshold)
+            return chunks_by_doc(self.docs, chunks, p)
+        lengths = self.answers.lengths
+        begins = np.zeros(len(self.best), bool)
+        begins[np.cumsum(lengths) - lengths] = True
+        first, end, types = self._tags.chunks(self.best, begins)
+        p = self.answers.segments(first, end - first, continues=self._continues)
+        return chunks_by_doc(self.docs, Chunks(first, end, types), p)
+
+
+class ScoredChunks(NamedTuple):
+    """One of the best ways to chunk a Doc. spans: (first, end, type). score: of its tags, in score units."""
+
+    spans: "list[tuple[int, int, str]]"
+    score: float
+
+
 class HoseqChunker(StructuredComponent):
     """Finds chunks, or entities, that do not overlap.
 
@@ -103,8 +138,8 @@ class HoseqChunker(StructuredComponent):
     RAISES ValueError [HS027, HS060, HS067, HS081, HS084]: impossible settings.
     """
 
-    _annotation: ChunkTags
-    made_of_labels = (*StructuredComponent.made_of_labels, "_grammar", "_goes_on")
+    target: ChunkTags
+    made_of_labels = (*StructuredComponent.made_of_labels, "_grammar")
 
     def __init__(
         self,
@@ -135,7 +170,7 @@ class HoseqChunker(StructuredComponent):
             average=average,
             seed=seed,
             scorer=scorer,
-            annotation=ChunkTags(spans_key, representation, with_entities=annotate_ents),
+            target=ChunkTags(spans_key, representation, with_entities=annotate_ents),
             cfg={
                 "representation": representation,
                 "spans_key": spans_key,
@@ -169,21 +204,6 @@ class HoseqChunker(StructuredComponent):
         """The tags that stand for chunks, by id: labels of the tokens. `labels` are the types of chunks."""
         return tag_names(self.labels, self.cfg["representation"])
 
-    def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: List[FoundChunks]) -> None:
-        """Write spans with their scores, and what else is asked for. Spans that are set already stay, unless
-        `overwrite`."""
-        docs = [docs] if isinstance(docs, Doc) else docs
-        key, overwrite = self.cfg["spans_key"], self.cfg["overwrite"]
-        ids = {label: self.vocab.strings.add(label) for label in self.labels}
-        for doc, chunks in zip(docs, guesses, strict=True):
-            spans = spans_of(doc, chunks, ids)
-            if overwrite or key not in doc.spans:
-                write_spans(doc, key, spans, chunks.probabilities)
-            if self.cfg["annotate_ents"]:
-                write_entities(doc, spans, overwrite=overwrite)
-            if chunks.marginals is not None:
-                write_marginals(doc, self.name, self.tags, chunks.marginals)
-
     def explain_span(self, span: Span, against: Optional[str] = None) -> Any:
         """Why a chunk is there, or is not: `inspection.explain_span`. (`explain` says why a token has its tag.)"""
         return inspection("explain_span")(self, span, against)
@@ -201,22 +221,25 @@ class HoseqChunker(StructuredComponent):
             chunkings.append(of_doc)
         return chunkings
 
-    def _guesses(self, docs: WordDocs) -> List[FoundChunks]:
-        potentials = self._potentials(docs)
-        with_marginals, threshold = self.cfg["save_marginals"], self.cfg.get("span_threshold")
-        if threshold is not None:
-            answers = answers_of(potentials)
-            found = expected_chunks(answers, self.tags, self.cfg["representation"], threshold)
-            return chunks_by_doc(docs, *found, answers.nodes if with_marginals else None)
-        answers = answers_of(potentials, Asked(nodes=with_marginals, continues=self._goes_on))
-        nodes = answers.nodes if with_marginals else None
-        return chunks_by_doc(docs, *chunks_of_best(answers, self._goes_on, self._label_table.tags), nodes)
+    def _asked(self) -> Asked:
+        return Asked(nodes=self.cfg["save_marginals"], continues=self.continues)
 
-    def _no_guesses(self, docs: WordDocs) -> List[FoundChunks]:
-        return no_chunks(docs, len(self.tags), with_marginals=self.cfg["save_marginals"])
+    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> ChunkReading:
+        potentials = self._possible_labels(docs, preset=preset)
+        tags, threshold = self._label_table.tags, self.cfg["span_threshold"]
+        answers = answers_of(potentials, asked._replace(continues=self.continues))
+        return ChunkReading(docs, self.target, tags, self.continues, answers, threshold)
+
+    def _write(self, docs: Sequence[Doc], reading: ChunkReading) -> None:  # type: ignore[override]
+        self.target.write_chunks(docs, reading.chunks, overwrite=self.cfg["overwrite"])
+
+    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+        if self.cfg["save_marginals"]:
+            for doc, marginals in zip(docs, reading.marginals(), strict=True):
+                write_marginals(doc, self.name, self.tags, marginals)
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
-        return self._annotation.types_in(examples)
+        return self.target.types_in(examples)
 
     def _check_label(self, label: str) -> None:
         """RAISES ValueError [HS080]: an empty one."""
@@ -225,11 +248,6 @@ class HoseqChunker(StructuredComponent):
     @cached_property
     def _grammar(self) -> Grammar:
         return grammar(self.tags, self.cfg["representation"])
-
-    @cached_property
-    def _goes_on(self) -> Mask:
-        """Pairs of tags of one chunk (L, L): a tag that cannot be first continues the one before."""
-        return self._grammar.pairs & ~self._grammar.first
 
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
         """As for all components; everything also where sentences of the predicted docs cut a gold chunk."""
@@ -258,3 +276,22 @@ class HoseqChunker(StructuredComponent):
         if preset and self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
             return potentials.permitting(preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first))
         return potentials
+
+
+def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats) -> List[FoundChunks]:
+    """Cut by Doc, on its tokens. docs: without white space. chunks: of all words, end to end, with probabilities p."""
+    first, end, types = chunks
+    p32 = p.astype(np.float32)
+    cuts = [0, len(first)]
+    if len(docs) > 1:
+        starts = np.cumsum([0, *(len(doc) for doc in docs)])
+        cuts = np.searchsorted(first, starts).tolist()
+        shift = np.repeat(starts[:-1], np.diff(cuts))
+        first = first - shift
+        end = end - shift
+    firsts = first.tolist()
+    ends = end.tolist()
+    return [
+        FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), types[a:b], p32[a:b])
+        for doc, (a, b) in zip(docs, pairwise(cuts), strict=True)
+    ]

@@ -10,8 +10,8 @@ from ..arrays import Mask
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.sequences import words_and_lengths
-from .annotation import TokenLabels
-from .gold import LabelTable
+from .targets.target import LabelTable
+from .targets.token_labels import TokenLabels
 
 
 class TagDictionary:
@@ -51,7 +51,7 @@ def allowed_labels(
         the dictionary; None = nowhere. A preset string that is no label of the component constrains nothing.
     """
     allowed = None if dictionary is None else dictionary.allowed(docs)
-    if preset is not None and any(preset.is_set(doc) for doc in docs):
+    if preset is not None and any(map(preset.is_set, docs)):
         values = np.concatenate([preset.read(doc) for doc in docs])
         fixed = np.isin(values, table.ids)
         if fixed.any():

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar
 
 from spacy.language import Language
 from spacy.lookups import Lookups
 from spacy.tokens import Doc
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -19,6 +20,16 @@ from ..words import original_of
 
 Item = TypeVar("Item")
 BATCH = 1000  # docs whose features are counted together
+
+
+def read_examples(get_examples: Callable[[], Iterable[Example]], method: str) -> List[Example]:
+    """All training examples. RAISES as spaCy's `validate_get_examples`, which would read all of them once more."""
+    if not callable(get_examples):
+        validate_get_examples(get_examples, method)
+    found = get_examples()
+    examples = list(found or ())
+    validate_get_examples(lambda: examples or found, method)
+    return examples
 
 
 def known_tags_in(gold: Iterable[Tuple[List[Doc], Ints]], labels: Sequence[str]) -> Dict[str, List[int]]:

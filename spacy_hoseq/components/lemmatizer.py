@@ -14,21 +14,21 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from ..arrays import Labels, Mask
-from ..decoders.answers import answers_of
+from ..decoders.answers import Asked
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
-from ..features.sequences import WordDocs, on_tokens, words_of
+from ..features.sequences import WordDocs
 from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
-from ..words import original_of
-from .gold import read_examples
-from .lemmas.annotation import LemmaLabels
+from .initialization import read_examples
 from .lemmas.candidates import Candidates
 from .lemmas.scripts import script_of
 from .lemmas.tokens import KnownTokens
+from .reading import LABELS, LabelsAlone, Reading, wants_labels_alone
 from .tagger import HoseqTagger
+from .targets.lemmas import LemmaLabels
 
 DEFAULT_MODEL = """
 [model]
@@ -100,12 +100,12 @@ class HoseqLemmatizer(HoseqTagger):
     """
 
     made_of_labels = (*HoseqTagger.made_of_labels, "candidates", "_known_tokens")
-    _annotation: LemmaLabels
+    target: LemmaLabels
 
     def __init__(self, vocab: Vocab, model: TaggerModel, name: str = "hoseq_lemmatizer", **settings: Any) -> None:
-        annotation = LemmaLabels()
-        super().__init__(vocab, model, name, annotation=annotation, **settings)
-        self.cfg.update({"attribute": annotation.attribute, "neg_prefix": ""})
+        target = LemmaLabels()
+        super().__init__(vocab, model, name, target=target, **settings)
+        self.cfg.update({"attribute": target.attribute, "neg_prefix": ""})
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -150,15 +150,13 @@ class HoseqLemmatizer(HoseqTagger):
         least (float): less probable ones are left out. White space has none. RAISES ValueError [E143].
         """
         self._require_labels()
-        return [self._lemmas_of(words_of([doc]), least) for doc in docs]
+        return [self._lemmas_of(doc, least) for doc in docs]
 
-    def _lemmas_of(self, words: WordDocs, least: float) -> List[Dict[str, float]]:
-        if not len(words[0]):
-            return [{} for _ in on_tokens(np.zeros(0, np.int32), words, 0)[0]]
-        potentials = self._potentials(words)
-        (nodes,) = on_tokens(answers_of(potentials).nodes, words, 0.0)
+    def _lemmas_of(self, doc: Doc, least: float) -> List[Dict[str, float]]:
+        reading = self.read([doc], Asked(nodes=True))
+        (nodes,) = reading.of_tokens(reading.answers.nodes)
         result = []
-        for token, row in zip(original_of(words[0]), nodes, strict=True):
+        for token, row in zip(doc, nodes, strict=True):
             lemmas: Dict[str, float] = {}
             for label_id in np.flatnonzero(row).tolist():
                 lemma = self.candidates.lemma(token.text, label_id)
@@ -171,7 +169,7 @@ class HoseqLemmatizer(HoseqTagger):
         """Words of the training text with the scripts that make their lemmas."""
         for example in examples:
             reference = example.reference
-            for token, script in zip(reference, self._annotation.read(reference).tolist(), strict=True):
+            for token, script in zip(reference, self.target.read(reference).tolist(), strict=True):
                 if script:
                     yield token.text, reference.vocab.strings[script]
 
@@ -185,12 +183,18 @@ class HoseqLemmatizer(HoseqTagger):
         others = super()._permitted(docs, preset=preset)
         return fitting if others is None else fitting & others
 
-    def _best_of(self, docs: WordDocs) -> Labels:
+    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
-        is_preset = not self.cfg["overwrite"] and any(map(self._annotation.is_set, docs))
-        if is_preset or self.decoder is not decode_exact or not KnownTokens.serve(self.model):
-            return super()._best_of(docs)
-        return self._known_tokens.labels(self.model, docs, super()._best_of)
+        is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
+        is_plain = wants_labels_alone(asked) and self.decoder is decode_exact and any(map(len, docs))
+        if is_preset or not is_plain or not KnownTokens.serve(self.model):
+            return super()._read(docs, asked, preset=preset)
+        labels = self._known_tokens.labels(self.model, docs, self._best_of)
+        alone = LabelsAlone(labels, self.name, "labels alone were asked for")
+        return Reading(docs, self.target, self.tags, alone)
+
+    def _best_of(self, docs: WordDocs) -> Labels:
+        return super()._read(docs, LABELS, preset=False).best
 
     @cached_property
     def _known_tokens(self) -> KnownTokens:

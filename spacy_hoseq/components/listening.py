@@ -3,8 +3,6 @@
 import warnings
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-import numpy as np
-from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
@@ -12,18 +10,14 @@ from spacy.training import Example
 from thinc.api import Model
 
 from ..arrays import Labels
-from ..decoders.answers import Asked, answers_of, certain_labels
-from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact
-from ..decoders.problem import Potentials
+from ..decoders.answers import certain_labels
 from ..errors import Errors, Warnings
 from ..features.label_templates import label_values
 from ..features.sequences import sequence_lengths
 from ..layers.listening.listener import MarginalListener
 from ..layers.listening.upstream import Output, Upstream, UpstreamLabels
 from .initialization import after_earlier_components, batches
-
-Handed = List[Tuple[Output, UpstreamLabels]]
+from .reading import Reading
 
 
 def listeners_in(component: Any) -> List[MarginalListener]:
@@ -137,21 +131,14 @@ def hand_over(listeners: Sequence[MarginalListener], upstream: Upstream) -> None
         listener.receive(upstream)
 
 
-def decode_for(
-    listeners: Sequence[MarginalListener],
-    potentials: Potentials,
-    decode: Decoder,
-    labels: Sequence[str],
-) -> Tuple[NDArray[np.int32], Handed]:
-    """The best labels (N,), and what the listeners ask for, in each output once. labels: all, by id."""
-    handed: Handed = []
-    keys = label_values(labels) if listeners else np.zeros(0, np.uint64)
+def handed(listeners: Sequence[MarginalListener], reading: Reading) -> Iterator[Tuple[Output, UpstreamLabels]]:
+    """What listeners ask of the labels that a tagger has read: of each output once."""
+    if not listeners:
+        return
+    keys = label_values(reading.labels)
     thresholds = [listener.threshold for listener in listeners if listener.output == "marginals"]
-    least = min(thresholds, default=None)
-    answers = answers_of(potentials, Asked(probable=least))
-    if least is not None:
-        handed.append(("marginals", UpstreamLabels(answers.probable(least), keys, least)))
-    best = answers.best if decode is decode_exact else decode(potentials).labels
+    if thresholds:
+        least = min(thresholds)
+        yield "marginals", UpstreamLabels(reading.answers.probable(least), keys, least)
     if len(thresholds) < len(listeners):
-        handed.append(("one_best", UpstreamLabels(certain_labels(best, potentials.lengths), keys, 0.0)))
-    return best, handed
+        yield "one_best", UpstreamLabels(certain_labels(reading.best, sequence_lengths(reading.docs)), keys, 0.0)

@@ -14,20 +14,20 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import Floats32, Labels, Mask
-from ..decoders.answers import answers_of
+from ..arrays import Floats32, Mask
+from ..decoders.answers import Asked
 from ..decoders.choice import Decoder
 from ..decoders.problem import Potentials
-from ..features.sequences import on_tokens, words_of
 from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
-from .morphology.annotation import MorphologyLabels
 from .morphology.costs import costs_of
 from .morphology.labels import analysis_of, label_of, normalized
 from .morphology.probabilities import FeatureTable
 from .morphology.unseen import unseen_labels
+from .reading import Reading
 from .tagger import HoseqTagger
+from .targets.morphology import MorphologyLabels
 
 DEFAULT_MODEL = """
 [model]
@@ -116,7 +116,7 @@ class HoseqMorphologizer(HoseqTagger):
     """
 
     made_of_labels = (*HoseqTagger.made_of_labels, "_cost_table")
-    _annotation: MorphologyLabels
+    target: MorphologyLabels
 
     def __init__(
         self,
@@ -130,9 +130,9 @@ class HoseqMorphologizer(HoseqTagger):
         overwrite: bool = True,
         **settings: Any,
     ) -> None:
-        annotation = MorphologyLabels(with_tag)
-        super().__init__(vocab, model, name, annotation=annotation, overwrite=overwrite, **settings)
-        self.cfg.update({"attribute": annotation.attribute, "neg_prefix": "", "with_tag": with_tag, "extend": extend})
+        target = MorphologyLabels(with_tag)
+        super().__init__(vocab, model, name, target=target, overwrite=overwrite, **settings)
+        self.cfg.update({"attribute": target.attribute, "neg_prefix": "", "with_tag": with_tag, "extend": extend})
         self.cfg.update({"unseen_labels": unseen_labels, "n_seen": None})
 
     @property
@@ -173,11 +173,9 @@ class HoseqMorphologizer(HoseqTagger):
         """
         self._require_labels()
         table, result = FeatureTable(self.labels), []
-        for words in (words_of([doc]) for doc in docs):
-            marginals = np.zeros((0, len(self.labels)))
-            if len(words[0]):
-                marginals = answers_of(self._potentials(words)).nodes
-            (of_tokens,) = on_tokens(marginals, words, 0.0)
+        for doc in docs:
+            reading = self.read([doc], Asked(nodes=True))
+            (of_tokens,) = reading.of_tokens(reading.answers.nodes)
             result.append(table.of(of_tokens, least))
         return result
 
@@ -204,13 +202,13 @@ class HoseqMorphologizer(HoseqTagger):
         seen = np.arange(len(self.labels)) < n_seen
         return potentials.permitting(np.broadcast_to(seen, potentials.scores.shape))
 
-    def _write(self, docs: Sequence[Doc], labels: Sequence[Labels]) -> None:
+    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         settings = {name: bool(self.cfg[name]) for name in ("overwrite", "extend")}
-        self._annotation.write_all(docs, labels, self._label_table, **settings)
+        self.target.write_all(docs, reading.label_ids, self._label_table, **settings)
 
     def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
         allowed = super()._permitted(docs, preset=False)
-        fitting = self._annotation.preset(docs, self.labels, extend=self.cfg["extend"]) if preset else None
+        fitting = self.target.preset(docs, self.labels, extend=self.cfg["extend"]) if preset else None
         if allowed is None or fitting is None:
             return fitting if allowed is None else allowed
         both: Mask = allowed & fitting

@@ -1,28 +1,53 @@
-"""The strategies of bidirectional inference by name, for the docs of a batch."""
+"""The strategies of bidirectional inference by name, and what they decide of a batch."""
 
-from typing import List, NamedTuple, Optional, Sequence
+from functools import cached_property
+from typing import Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import Floats32, Mask
+from ..arrays import Floats, Labels, Mask
 from ..decoders.bidirectional.decompositions import check_prune, classifiers_of, decode_decompositions
-from ..decoders.bidirectional.easiest_first import decision_order, decode_easiest_first
+from ..decoders.bidirectional.easiest_first import EasiestPath, decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import LocalScores
 from ..errors import Errors
-from ..features.sequences import on_tokens, sequence_lengths
+from ..features.sequences import sequence_lengths
+from .reading import LabelsAlone, Reading
 
 GREEDY = ("easiest_first", "easiest_last")
 
 
-class Decided(NamedTuple):
-    """Predictions for docs. labels: (len(doc),) int32 each, -1 at white space. order, probabilities: when each token
-    was decided, and how probable its label was then, if asked for; 0 at white space."""
+class Decisions(LabelsAlone):
+    """What a greedy strategy decided, token by token.
 
-    labels: List[NDArray[np.int32]]
-    order: Optional[List[NDArray[np.int32]]]
-    probabilities: Optional[List[Floats32]]
+    best (N,): labels by id. probabilities (N,): how probable each was when it was decided, given the neighbours that
+    were decided before.
+    """
+
+    def __init__(self, path: EasiestPath, *, hardest: bool, name: str) -> None:
+        super().__init__(path.labels, name, "labels are decided one by one")
+        self.path = path
+        self.hardest = hardest
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        return np.exp(self.path.log_probabilities)
+
+    @cached_property
+    def order(self) -> NDArray[np.int32]:
+        """When each word was decided (N,), 1 = first of its sentence."""
+        return decision_order(self.path, hardest=self.hardest)
+
+
+class DecidedReading(Reading):
+    """What a bidirectional tagger made of some Docs. answers: `Decisions`, or of strategies that are not greedy
+    `LabelsAlone`."""
+
+    def confidences(self) -> Floats:
+        """As `Reading` has it: the probability of each decision, when it was made."""
+        probabilities: Floats = self.answers.probabilities
+        return probabilities
 
 
 def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool) -> None:
@@ -33,15 +58,7 @@ def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool)
         raise ValueError(Errors.HS096.format(strategy=strategy))
 
 
-def nothing_decided(docs: Sequence[Doc], *, with_order: bool) -> Decided:
-    """Predictions for docs that are all empty."""
-    labels, nothing = on_tokens(np.zeros(0, np.int32), docs, -1), np.zeros(0, np.float32)
-    if not with_order:
-        return Decided(labels, None, None)
-    return Decided(labels, on_tokens(nothing.astype(np.int32), docs, 0), on_tokens(nothing, docs, 0))
-
-
-def infer(
+def decided(
     local: LocalScores,
     docs: Sequence[Doc],
     strategy: str,
@@ -49,19 +66,25 @@ def infer(
     *,
     prune: float,
     allowed: Optional[Mask],
-    with_order: bool,
-) -> Decided:
-    """Labels of docs that are not all empty, without white space. with_order (bool): keep the order of decisions, of a
-    greedy strategy."""
+    name: str,
+) -> LabelsAlone:
+    """The labels of docs without white space, and how they were found. name: of the component, for messages."""
     lengths = sequence_lengths(docs)
-    if strategy not in GREEDY:
-        paths = decode_decompositions(local, lengths, order, strategy, prune=prune, allowed=allowed)
-        return Decided(on_tokens(paths.labels, docs, -1), None, None)
-    hardest = strategy == "easiest_last"
-    path = decode_easiest_first(local, lengths, order, allowed=allowed, hardest=hardest)
-    labels = on_tokens(path.labels, docs, -1)
-    if not with_order:
-        return Decided(labels, None, None)
-    probabilities = np.exp(path.log_probabilities).astype(np.float32)
-    decided = decision_order(path, hardest=hardest)
-    return Decided(labels, on_tokens(decided, docs, 0), on_tokens(probabilities, docs, 0))
+    if strategy in GREEDY:
+        hardest = strategy == "easiest_last"
+        path = decode_easiest_first(local, lengths, order, allowed=allowed, hardest=hardest)
+        return Decisions(path, hardest=hardest, name=name)
+    paths = decode_decompositions(local, lengths, order, strategy, prune=prune, allowed=allowed)
+    return labels_of(paths.labels, strategy, name)
+
+
+def nothing_decided(strategy: str, name: str) -> LabelsAlone:
+    """Of docs that are all empty."""
+    labels = np.zeros(0, np.int32)
+    if strategy in GREEDY:
+        return Decisions(EasiestPath(labels, np.zeros(0), np.zeros(0, np.intp)), hardest=False, name=name)
+    return labels_of(labels, strategy, name)
+
+
+def labels_of(labels: Labels, strategy: str, name: str) -> LabelsAlone:
+    return LabelsAlone(labels, name, f'the strategy "{strategy}" has no probability of each label')

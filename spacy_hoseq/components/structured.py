@@ -12,7 +12,7 @@ from thinc.api import set_dropout_rate
 from ..arrays import Floats32, Labels
 from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
-from ..decoders.problem import Potentials, PotentialsGradient
+from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths, words_of
 from ..layers.listening.listener import own_layers
@@ -21,11 +21,10 @@ from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging, weights_in
 from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
-from .annotation import Annotation
 from .base import SequenceComponent, inspection
-from .gold import word_examples
 from .listening import ComponentTexts, warn_uncalibrated
 from .saving import SETS
+from .targets.target import Target, word_examples
 
 DEFAULT_MODEL = """
 [model]
@@ -58,10 +57,10 @@ class StructuredComponent(SequenceComponent):
         average: Averaging,
         seed: int,
         scorer: Optional[Callable],
-        annotation: Annotation,
+        target: Target,
         cfg: Dict[str, Any],
     ) -> None:
-        super().__init__(vocab, model, name, scorer=scorer, annotation=annotation, cfg=cfg)
+        super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
         _check("decoder", decoder, Decoder, "spacy_hoseq.exact_decoder.v1")
         _check("update_rule", update_rule, UpdateRule, "spacy_hoseq.adagrad.v1")
         if average not in get_args(Averaging):
@@ -134,6 +133,14 @@ class StructuredComponent(SequenceComponent):
         sample = [eg.predicted for eg in examples[:10]]
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in sample]
         self.model.initialize(X=sample, Y=shapes)
+
+    def _possible_labels(self, docs: WordDocs, *, preset: bool) -> Potentials:
+        """As `_potentials`, of docs that may all be empty."""
+        if any(map(len, docs)):
+            return self._potentials(docs, preset=preset)
+        n_labels = len(self.tags)
+        trans = np.zeros((n_labels, n_labels), np.float32)
+        return Potentials(np.zeros((0, n_labels), np.float32), Weights(trans), np.zeros(0, np.int32))
 
     def _costs(self) -> Optional[Floats32]:
         """What a wrong label costs in learning, [right, wrong] (L, L); None = all the same."""

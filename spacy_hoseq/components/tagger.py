@@ -5,7 +5,8 @@ The component owns its learning: update rule and averaging of its config act on 
 saving on finished ones (averaged, half precision).
 """
 
-from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Sequence, Union
+from itertools import chain
+from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Sequence
 
 import numpy as np
 from spacy.language import Language
@@ -14,8 +15,8 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from ..arrays import Floats32, Ints, Labels, Mask
-from ..decoders.answers import answers_of
+from ..arrays import Labels, Mask
+from ..decoders.answers import Asked, answers_of
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
@@ -27,26 +28,12 @@ from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
 from ..learning.parameter import UpdateRule
-from .annotation import TokenLabels, write_marginals
 from .constraints import allowed_labels
-from .listening import Handed, check_tok2vec, decode_for, hand_over, listeners_in, removed
+from .extensions import write_marginals
+from .listening import check_tok2vec, hand_over, handed, listeners_in, removed
+from .reading import LabelsAlone, Reading, wants_labels_alone
 from .structured import DEFAULT_MODEL, StructuredComponent
-
-
-class Guesses(NamedTuple):
-    """Predictions for docs. labels: (len(doc),) int32 each, -1 at white space. marginals: (len(doc), L) float32 each,
-    if asked for; rows of white space are 0. handed: what listeners of later components asked for, of all words."""
-
-    labels: List[Labels]
-    marginals: Optional[List[Floats32]]
-    handed: Handed
-
-
-def count_words(labels: Sequence[Labels]) -> Ints:
-    """How many words each Doc has. labels: (len(doc),) of each, -1 at white space."""
-    words = np.concatenate([np.zeros(1, bool), *(ids >= 0 for ids in labels)])
-    ends = np.cumsum([0, *map(len, labels)])
-    return np.diff(np.cumsum(words).take(ends))
+from .targets.token_labels import TokenLabels
 
 
 class ScoredLabels(NamedTuple):
@@ -110,10 +97,11 @@ def make_hoseq_tagger(
 class HoseqTagger(StructuredComponent):
     """Labels every token with the best label sequence of its sentence. All settings: docs/reference/tagger.md.
 
-    annotation: where labels stand, if that is no attribute of `TokenLabels`.
+    target: where labels stand, if that is no attribute of `TokenLabels`.
     RAISES ValueError [HS060, HS062, HS067]: impossible settings."""
 
-    _annotation: TokenLabels
+    target: TokenLabels
+    tuning: Tuning = TUNING
 
     def __init__(
         self,
@@ -131,7 +119,7 @@ class HoseqTagger(StructuredComponent):
         save_marginals: bool = False,
         seed: int = 0,
         scorer: Optional[Callable] = None,
-        annotation: Optional[TokenLabels] = None,
+        target: Optional[TokenLabels] = None,
     ) -> None:
         super().__init__(
             vocab,
@@ -143,7 +131,7 @@ class HoseqTagger(StructuredComponent):
             average=average,
             seed=seed,
             scorer=scorer,
-            annotation=TokenLabels(attribute, neg_prefix) if annotation is None else annotation,
+            target=TokenLabels(attribute, neg_prefix) if target is None else target,
             cfg={
                 "attribute": attribute,
                 "overwrite": overwrite,
@@ -173,16 +161,6 @@ class HoseqTagger(StructuredComponent):
         """
         self._initialize(get_examples, nlp, labels, tag_dictionary, weights_from)
 
-    def set_annotations(self, docs: Union[Doc, Sequence[Doc]], guesses: Guesses) -> None:
-        """Write labels, and marginals if asked for. Labels that are set already stay, unless `overwrite`."""
-        docs = [docs] if isinstance(docs, Doc) else docs
-        self._write(docs, guesses.labels)
-        for doc, marginals in zip(docs, guesses.marginals or (), strict=False):
-            write_marginals(doc, self.name, self.labels, marginals)
-        sizes = count_words(guesses.labels) if guesses.handed else None
-        for output, labels in guesses.handed:
-            write_upstream(docs, self.name, output, labels, sizes)
-
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
         """The k best label sequences of each Doc, best first, under the same constraints as `predict`. RAISES
         ValueError [HS026, HS038, HS099]."""
@@ -209,7 +187,7 @@ class HoseqTagger(StructuredComponent):
     @property
     def listeners(self) -> List[MarginalListener]:
         """Layers of later components that listen to this one (spaCy's protocol, as with Tok2Vec)."""
-        return [listener for name in self.listener_map for listener in self.listener_map[name]]
+        return list(chain.from_iterable(self.listener_map.values()))
 
     @property
     def listening_components(self) -> List[str]:
@@ -242,45 +220,46 @@ class HoseqTagger(StructuredComponent):
         (of_tokens,) = on_tokens(rows.T, words, -1)
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
-    def _guesses(self, docs: WordDocs) -> Guesses:
-        if not self.listeners and not self.cfg["save_marginals"]:
-            return Guesses(on_tokens(self._best_labels(docs), docs, -1), None, [])
-        potentials = self._potentials(docs)
-        labels, handed = decode_for(self.listeners, potentials, self.decoder, self.labels)
-        if not self.cfg["save_marginals"]:
-            return Guesses(on_tokens(labels, docs, -1), None, handed)
-        marginals = answers_of(potentials).nodes.astype(np.float32)
-        return Guesses(on_tokens(labels, docs, -1), on_tokens(marginals, docs, 0), handed)
+    def _asked(self) -> Asked:
+        thresholds = [listener.threshold for listener in self.listeners if listener.output == "marginals"]
+        return Asked(nodes=self.cfg["save_marginals"], probable=min(thresholds, default=None))
 
-    def _best_labels(self, docs: WordDocs, tuning: Tuning = TUNING) -> Labels:
-        """Those of all docs (N,), some docs at a time: scores of many labels take memory."""
-        before = np.cumsum([0, *map(len, docs[:-1])]) * len(self.labels) // tuning.label_cells
+    def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
+        parts = self._parts(docs) if wants_labels_alone(asked) else [docs]
+        if len(parts) > 1:
+            labels = np.concatenate([self._read(part, asked, preset=preset).best for part in parts])
+            alone = LabelsAlone(labels, self.name, "of so many texts at once, labels alone were asked for")
+            return Reading(docs, self.target, self.tags, alone)
+        potentials = self._possible_labels(docs, preset=preset)
+        answers = answers_of(potentials, asked)
+        best = answers.best if self.decoder is decode_exact else self.decoder(potentials).labels
+        return Reading(docs, self.target, self._label_table.labels, answers, best)
+
+    def _parts(self, docs: WordDocs) -> List[WordDocs]:
+        """Docs whose labels are decoded together: scores of many labels take memory."""
+        n_labels = len(self._label_table.labels)
+        before = np.cumsum([0, *map(len, docs[:-1])]) * n_labels // self.tuning.label_cells
         ends = [*np.flatnonzero(np.diff(before)) + 1, len(docs)]
         if len(ends) == 1:
-            return self._best_of(docs)
-        parts = (words_of(docs[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-        return np.concatenate([self._best_of(part) for part in parts])
+            return [docs]
+        return [words_of(docs[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
-    def _best_of(self, docs: WordDocs) -> Labels:
-        potentials = self._potentials(docs)
-        return answers_of(potentials).best if self.decoder is decode_exact else self.decoder(potentials).labels
-
-    def _no_guesses(self, docs: WordDocs) -> Guesses:
-        marginals = np.zeros((0, len(self.labels)), np.float32)
-        nothing = on_tokens(marginals, docs, 0) if self.cfg["save_marginals"] else None
-        return Guesses(on_tokens(np.zeros(0, np.int32), docs, -1), nothing, [])
+    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+        if self.cfg["save_marginals"]:
+            for doc, marginals in zip(docs, reading.marginals(), strict=True):
+                write_marginals(doc, self.name, self.labels, marginals)
+        sizes = None if len(docs) == 1 else reading.n_words
+        for output, labels in handed(self.listeners, reading):
+            write_upstream(docs, self.name, output, labels, sizes)
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         self._require_labels()
         potentials: Potentials = self.model.predict(docs)
         return potentials.permitting(self._permitted(docs, preset=preset and not self.cfg["overwrite"]))
 
-    def _write(self, docs: Sequence[Doc], labels: Sequence[Labels]) -> None:
-        self._annotation.write(docs, labels, self._label_table, overwrite=self.cfg["overwrite"])
-
     def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
         """What the tag dictionary permits, and what is set on the docs already (N, L); None = all."""
-        return allowed_labels(docs, self._label_table, self._dictionary, self._annotation if preset else None)
+        return allowed_labels(docs, self._label_table, self._dictionary, self.target if preset else None)
 
     def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:
         if self.listeners:

@@ -19,9 +19,8 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..arrays import AnyInts, Floats, Ints, Mask
+from ..components import known_labels
 from ..components.bidirectional_tagger import HoseqBidirectionalTagger
-from ..components.chunker import HoseqChunker
-from ..components.gold import known_labels, word_examples
 from ..components.structured import StructuredComponent
 from ..decoders import answers_of, decode_exact
 from ..decoders.problem import Potentials, ranges
@@ -93,7 +92,7 @@ def label_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, Any]
     """The same, and bidirectional taggers; those that find sentences only if they are named. RAISES ValueError
     [HS152]."""
     components = _components(nlp, names, (StructuredComponent, HoseqBidirectionalTagger))
-    return {name: pipe for name, pipe in components.items() if names or pipe.cfg.get("attribute") != "sent_start"}
+    return {name: pipe for name, pipe in components.items() if names or not pipe.target.finds_sentences}
 
 
 def _components(nlp: Language, names: Sequence[str], kinds: Tuple[type, ...]) -> Dict[str, Any]:
@@ -107,17 +106,16 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
     """As `judged`, by one component. RAISES ValueError [E143]: it has no labels."""
     reading = Reading(component, [eg.predicted for eg in examples])
     potentials = reading.potentials
-    permitted: Mask = component._gold_mask(word_examples(list(examples))[0])
+    permitted: Mask = component.gold(examples)
     if potentials.allowed is not None:
         permitted[~(permitted & potentials.allowed).any(axis=1)] = True
-    gold, goes_on = known_labels(permitted), None
-    if isinstance(component, HoseqChunker):
-        goes_on = component._grammar.pairs & ~component._grammar.first
+    gold = known_labels(permitted)
+    goes_on = component.continues
     first, sizes = units(gold, goes_on, potentials.lengths)
     p_given, p_other = given_the_others(potentials, permitted, first, sizes)
     return Judgement(
         reading=reading,
-        attribute=component.cfg.get("attribute") or f"spans.{component.cfg['spans_key']}",
+        attribute=component.target.place,
         goes_on=goes_on,
         permitted=permitted,
         gold=gold,

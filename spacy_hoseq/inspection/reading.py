@@ -78,7 +78,7 @@ class Reading(Words):
     def __init__(self, pipe: Any, docs: Sequence[Doc]) -> None:
         if not isinstance(pipe, StructuredComponent):
             raise ValueError(Errors.HS140.format(name=getattr(pipe, "name", pipe), kind=type(pipe).__name__))
-        plain = pipe.cfg.get("attribute") == "sent_start"
+        plain = pipe.target.finds_sentences
         words, self.potentials = pipe.potentials(map(_bare, docs) if plain else docs, preset=False)
         super().__init__(docs, words)
         self.pipe, self.labels = pipe, pipe.tags

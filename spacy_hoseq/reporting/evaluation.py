@@ -129,8 +129,7 @@ def _layers(
 def _attribute_of(component: Any, judgement: Optional[Judgement]) -> str:
     if judgement is not None:
         return judgement.attribute
-    settings = component.cfg
-    return f"spans.{settings['spans_key']}" if settings["representation"] else str(settings["attribute"])
+    return str(component.target.place)
 
 
 def _layer(

@@ -7,7 +7,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..arrays import Floats
-from ..components.annotation import TokenLabels
+from ..components import target_at
 from ..features.sequences import sentence_starts
 from .places import Place, place_of
 from .significance import f_score, interval
@@ -46,20 +46,9 @@ class Confusion(NamedTuple):
     examples: List[Place]
 
 
-def items_of(doc: Doc, attribute: str) -> Items:
+def items_of(doc: Doc, place: str) -> Items:
     """The labels of a Doc: tokens or spans, each with its first token and end; "" = a token without a label."""
-    if attribute.startswith("spans."):
-        key = attribute.partition(".")[2]
-        spans = doc.spans[key] if key in doc.spans else doc.ents
-        return [(span.start, span.end, span.label_) for span in spans]
-    strings = doc.vocab.strings
-    values = TokenLabels(attribute, "").read(doc).tolist()
-    spaces = doc.to_array("IS_SPACE").tolist() if len(doc) else []
-    return [
-        (i, i + 1, strings[v] if v else "")
-        for i, (v, space) in enumerate(zip(values, spaces, strict=True))
-        if not space
-    ]
+    return target_at(place).items(doc)
 
 
 def counts(docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from spacy.tokens import Doc, Token
 
-from ..components.annotation import DECISIONS, MARGINALS
+from ..components import DECISIONS, MARGINALS
 from ..components.morphology.labels import label_of
 from .pages import rendered
 from .sentence import shown

@@ -50,7 +50,7 @@ def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
 def test_preset_tags_and_overwrite():
     nlp = ready()
     assert tags_of(nlp, "the cat", tags="R R") == ["R", "R"]
-    assert [labels.tolist() for labels in tagger_of(nlp).predict([doc_of(nlp, "the cat", "R R")]).labels] == [[4, 4]]
+    assert [labels.tolist() for labels in tagger_of(nlp).predict([doc_of(nlp, "the cat", "R R")]).label_ids] == [[4, 4]]
     docs = [doc_of(nlp, LONG[0]), doc_of(nlp, "the cat", "R R"), with_gaps(nlp, LONG[0], "_ _ ODD _ _ _ _")]
     tags = LONG[1].split()
     assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe(docs)] == [tags, ["R", "R"], "D A ODD V D N .".split()]
@@ -124,9 +124,8 @@ def test_labels_are_those_of_the_decoder(strategy, order):
     else:
         expected = decode_decompositions(scores, lengths, order, strategy, prune=0.01).labels
     found = tagger_of(nlp).predict(docs)
-    assert np.concatenate(found.labels).tolist() == expected.tolist() and set(expected.tolist()) == set(range(6))
-    assert [len(labels) for labels in found.labels] == [len(doc) for doc in docs]
-    assert found.order is None and found.probabilities is None
+    assert np.concatenate(found.label_ids).tolist() == expected.tolist() and set(expected.tolist()) == set(range(6))
+    assert [len(labels) for labels in found.label_ids] == [len(doc) for doc in docs]
     assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
 
 
@@ -157,7 +156,7 @@ def test_pruning():
     found = {}
     for prune in (0.0, 0.01, 1.0):
         tagger_of(nlp).cfg["prune"] = prune
-        found[prune] = np.concatenate(tagger_of(nlp).predict(docs).labels).tolist()
+        found[prune] = np.concatenate(tagger_of(nlp).predict(docs).label_ids).tolist()
         assert (
             found[prune] == decode_decompositions(scores, lengths, 2, "full_bidirectional", prune=prune).labels.tolist()
         )
@@ -206,8 +205,8 @@ def test_decisions_of_chunks():
 def test_nothing_to_label():
     nlp = ready()
     assert [[t.tag_ for t in doc] for doc in tagger_of(nlp).pipe([Doc(nlp.vocab), Doc(nlp.vocab)])] == [[], []]
-    assert [labels.tolist() for labels in tagger_of(nlp).predict([Doc(nlp.vocab)]).labels] == [[]]
-    assert tagger_of(nlp).predict([]).labels == []
+    assert [labels.tolist() for labels in tagger_of(nlp).predict([Doc(nlp.vocab)]).label_ids] == [[]]
+    assert tagger_of(nlp).predict([]).label_ids == []
     assert set(tags_of(nlp, "unseen")) < set(LABELS)
 
 

@@ -211,9 +211,10 @@ def test_another_key():
 def test_predicting_changes_nothing():
     nlp = ready()
     doc = doc_of(nlp, TEXTS[0])
-    (found,) = chunker_of(nlp).predict([doc])
-    assert not doc.spans and found.marginals is None
-    chunker_of(nlp).set_annotations(doc, [found])
+    reading = chunker_of(nlp).predict([doc])
+    (found,) = reading.chunks
+    assert not doc.spans
+    chunker_of(nlp).set_annotations(doc, reading)
     assert on(doc) == CORPUS[0][2] and scores_on(doc) == found.probabilities.tolist()
 
 

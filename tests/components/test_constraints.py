@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.components.annotation import TokenLabels
 from spacy_hoseq.components.constraints import TagDictionary, allowed_labels
-from spacy_hoseq.components.gold import LabelTable
+from spacy_hoseq.components.targets.target import LabelTable
+from spacy_hoseq.components.targets.token_labels import TokenLabels
 from spacy_hoseq.layers.weights.shim import weights_of
 
 from .helpers import (
@@ -67,14 +67,14 @@ def test_all_tags_are_preset():
     nlp = ready()
     doc = doc_of(nlp, "the cat", "R R")
     assert [token.tag_ for token in tagger_of(nlp)(doc)] == ["R", "R"]
-    assert tagger_of(nlp).predict([doc_of(nlp, "the cat", "R R")]).labels[0].tolist() == [LABELS.index("R")] * 2
+    assert tagger_of(nlp).predict([doc_of(nlp, "the cat", "R R")]).label_ids[0].tolist() == [LABELS.index("R")] * 2
 
 
 def test_preset_tag_that_is_no_label():
     nlp = ready()
     doc = tagger_of(nlp)(with_gaps(nlp, LONG[0], ["", "", "ODD", "", "", "", ""]))
     assert [token.tag_ for token in doc] == ["D", "A", "ODD", "V", "D", "N", "."]
-    assert tagger_of(nlp).predict([doc_of(nlp, "the cat", "ODD ODD")]).labels[0].tolist() == [
+    assert tagger_of(nlp).predict([doc_of(nlp, "the cat", "ODD ODD")]).label_ids[0].tolist() == [
         LABELS.index("D"), LABELS.index("N"),
     ]  # fmt: skip
 

@@ -127,7 +127,7 @@ def test_exact_decoders_agree(name):
     potentials = tagger_of(nlp).model.predict(docs)
     other = blank("all patterns", decoder=DECODERS[name])
     tagger_of(other).from_bytes(tagger_of(nlp).to_bytes())
-    labels = np.concatenate(tagger_of(other).predict(random_docs(other, 30)).labels)
+    labels = np.concatenate(tagger_of(other).predict(random_docs(other, 30)).label_ids)
     assert score_of(potentials, labels) == pytest.approx(decode_exact(potentials).scores)
 
 
@@ -144,7 +144,7 @@ NOT_EXACT = {
 def test_decoders_that_are_not_exact(decoder):
     nlp = trained("all patterns", 6, decoder=decoder)
     docs = random_docs(nlp, 40)
-    labels = tagger_of(nlp).predict(docs).labels
+    labels = tagger_of(nlp).predict(docs).label_ids
     assert [len(part) for part in labels] == [len(doc) for doc in docs]
     together = np.concatenate(labels)
     assert together.dtype == np.int32 and together.min() >= 0 and together.max() < len(LABELS)
@@ -191,13 +191,13 @@ def test_most_probable_label_of_every_token(patterns):
     settings = {"objective": "log_likelihood", "save_marginals": True, "model": tagger_model(patterns=patterns)}
     nlp = trained(decoder=DECODERS["max_marginal"], n_updates=2, **settings)
     docs = random_docs(nlp, 40)
-    guesses = tagger_of(nlp).predict(docs)
-    for labels, marginals in zip(guesses.labels, guesses.marginals, strict=True):
+    reading = tagger_of(nlp).predict(docs)
+    for labels, marginals in zip(reading.label_ids, reading.marginals(), strict=True):
         assert labels.tolist() == marginals.argmax(axis=1).tolist()
     plain = trained(n_updates=2, **settings)
     best = tagger_of(plain).predict(docs)
-    assert not all(np.array_equal(a, b) for a, b in zip(guesses.labels, best.labels, strict=True)), "not the best path"
-    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(guesses.marginals, best.marginals, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(reading.label_ids, best.label_ids, strict=True)), "other"
+    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(reading.marginals(), best.marginals(), strict=True))
 
 
 @pytest.mark.long
@@ -205,12 +205,12 @@ def test_most_probable_label_of_every_token(patterns):
 def test_labels_that_are_set_stay(name):
     nlp = trained("all patterns", decoder=DECODERS[name])
     doc = doc_of(nlp, "the old dog sees a cat .")
-    assert tagger_of(nlp).predict([doc]).labels[0][3] == LABELS.index("V")
+    assert tagger_of(nlp).predict([doc]).label_ids[0][3] == LABELS.index("V")
     doc[3].tag_ = "N"
-    assert tagger_of(nlp).predict([doc]).labels[0][3] == LABELS.index("N"), "its neighbours are chosen to fit"
+    assert tagger_of(nlp).predict([doc]).label_ids[0][3] == LABELS.index("N"), "its neighbours are chosen to fit"
     tagger_of(nlp)(doc)
     assert doc[3].tag_ == "N" and all(token.tag_ in LABELS for token in doc)
-    labels = tagger_of(nlp).predict([doc_of(nlp, "the old dog"), doc_of(nlp, ""), doc_of(nlp, "cat")]).labels
+    labels = tagger_of(nlp).predict([doc_of(nlp, "the old dog"), doc_of(nlp, ""), doc_of(nlp, "cat")]).label_ids
     assert [len(part) for part in labels] == [3, 0, 1]
 
 
@@ -218,7 +218,7 @@ def test_labels_that_are_set_stay(name):
 def test_decoders_that_know_no_configurations(name):
     nlp = blank(decoder=DECODERS[name], model=tagger_model(patterns=SPANS))
     nlp.initialize(lambda: examples_of(nlp))
-    assert len(tagger_of(nlp).predict([doc_of(nlp, "dogs run .")]).labels[0]) == 3, "no rule has fired"
+    assert len(tagger_of(nlp).predict([doc_of(nlp, "dogs run .")]).label_ids[0]) == 3, "no rule has fired"
     with pytest.raises(ValueError, match=r"\[HS039\] The decoder \w+ cannot use general config.*exact_decoder\.v1"):
         tagger_of(nlp).predict([doc_of(nlp, "the old dog .")])
     with pytest.raises(ValueError, match="HS039"):
@@ -251,13 +251,13 @@ def assert_same_decoder(tagger, name):
 @pytest.mark.parametrize("name", WIDTHS)
 def test_decoder_is_kept(name, tmp_path):
     nlp = trained("all patterns", 4, decoder=WIDTHS[name])
-    expected = [labels.tolist() for labels in tagger_of(nlp).predict(random_docs(nlp)).labels]
+    expected = [labels.tolist() for labels in tagger_of(nlp).predict(random_docs(nlp)).label_ids]
     nlp.to_disk(tmp_path)
     restored = pickle.loads(pickle.dumps(tagger_of(nlp)))
     for tagger in (tagger_of(nlp), tagger_of(spacy.load(tmp_path)), tagger_of(reloaded(nlp)), restored):
         assert_same_decoder(tagger, name)
         docs = [spacy.tokens.Doc(tagger.vocab).from_bytes(doc.to_bytes()) for doc in random_docs(nlp)]
-        assert [labels.tolist() for labels in tagger.predict(docs).labels] == expected
+        assert [labels.tolist() for labels in tagger.predict(docs).label_ids] == expected
 
 
 def test_decoder_can_be_changed_in_loading(tmp_path):

@@ -74,7 +74,7 @@ def test_calling_and_piping_are_the_same(variant):
     called = [[token.tag_ for token in tagger_of(nlp)(doc)] for doc in docs]
     assert [[token.tag_ for token in doc] for doc in tagger_of(nlp).pipe(piped)] == called
     assert [[token.tag_ for token in doc] for doc in nlp.pipe(whole)] == called
-    guesses = tagger_of(nlp).predict(random_docs(nlp, 20)).labels
+    guesses = tagger_of(nlp).predict(random_docs(nlp, 20)).label_ids
     assert [[tagger_of(nlp).labels[y] for y in labels] for labels in guesses] == called
 
 

@@ -6,8 +6,8 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.components.annotation import TokenLabels
-from spacy_hoseq.components.gold import LabelTable, permitted_labels
+from spacy_hoseq.components.targets.target import LabelTable, permitted_labels
+from spacy_hoseq.components.targets.token_labels import TokenLabels
 
 from .helpers import LABELS, VARIANTS, blank, doc_of, examples_of, tagger_of, tags_of, train, trained
 

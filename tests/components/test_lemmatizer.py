@@ -66,7 +66,7 @@ def test_tokens_seen_before_change_nothing(nlp):
     potentials = pipe.potentials(docs)[1]
     whole = np.where(potentials.allowed, potentials.scores, -np.inf).argmax(axis=1)
     for _ in range(2):
-        assert np.array_equal(np.concatenate(pipe.predict(docs).labels), whole)
+        assert np.array_equal(np.concatenate(pipe.predict(docs).label_ids), whole)
 
 
 def test_more_training_is_seen():

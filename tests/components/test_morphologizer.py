@@ -14,6 +14,7 @@ from spacy.morphology import Morphology
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_hoseq.components import Asked
 from spacy_hoseq.components.morphology.costs import costs_of
 from spacy_hoseq.components.morphology.labels import analysis_of, label_of, normalized
 from spacy_hoseq.features.sequences import words_of
@@ -319,5 +320,11 @@ def test_docs_are_decoded_some_at_a_time(label_cells):
     nlp = tiny.trained(5)
     texts = [["urbs"], [], ["magna", "urbs", "ardet", "."], ["magnae", " ", "urbes"], ["urbem"], []]
     docs = words_of([Doc(nlp.vocab, words=text) for text in texts])
-    labels = nlp.get_pipe(NAME)._best_labels(docs, Tuning(label_cells=label_cells))
-    assert np.array_equal(labels, nlp.get_pipe(NAME)._best_labels(docs)) and len(labels) == sum(map(len, docs))
+    pipe = nlp.get_pipe(NAME)
+    pipe.tuning = Tuning(label_cells=label_cells)
+    reading = pipe.read(docs)
+    assert np.array_equal(reading.best, pipe.read(docs, Asked(nodes=True)).best)
+    assert len(reading.best) == sum(map(len, docs))
+    if label_cells < 200:  # in parts
+        with pytest.raises(ValueError, match=r"\[HS105\].*`nodes`.*labels alone were asked for"):
+            reading.confidences()

@@ -106,4 +106,4 @@ def test_weights_of_rules_count_where_they_fire_only():
     assert scores == [2, 4, 0, 0]
     split = doc_of(nlp, "from a to b", sent_starts=[1, 0, 0, 1])
     assert tagger_of(nlp).top_k([split], 1)[0][0].score == 0
-    assert np.array_equal(tagger_of(nlp).predict([split]).labels[0], [0, 0, 0, 0])
+    assert np.array_equal(tagger_of(nlp).predict([split]).label_ids[0], [0, 0, 0, 0])

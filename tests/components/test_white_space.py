@@ -155,7 +155,7 @@ def test_tagger(kind, batch):
     space = {"tag": "_SP", "pos": "SPACE"}.get(attribute, "")
     k_best = [component.top_k(some, 3) for some in (docs, plain)]
     drawn = [component.sample(some, 2, seed=1) for some in (docs, plain)]
-    guesses, expected = component.predict(docs), component.predict(plain)
+    readings, expected = component.predict(docs), component.predict(plain)
     for i, doc in enumerate(docs):
         at = places(doc)
         assert [b.score for b in k_best[0][i]] == [b.score for b in k_best[1][i]]
@@ -163,7 +163,7 @@ def test_tagger(kind, batch):
         for ours, theirs in zip(rows, others, strict=True):
             assert [ours[j] for j in at] == theirs
             assert {label for j, label in enumerate(ours) if doc[j].is_space} <= {space}
-        assert_same_rows(doc, plain[i], guesses.labels[i], expected.labels[i], -1)
+        assert_same_rows(doc, plain[i], readings.label_ids[i], expected.label_ids[i], -1)
     for doc, other in zip(component.pipe(docs), component.pipe(plain), strict=True):
         found = read(doc, attribute)
         assert [found[j] for j in places(doc)] == read(other, attribute)

@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from spacy_hoseq.cli.tag import notes_of, text_table
-from spacy_hoseq.components.annotation import write_decisions, write_marginals
+from spacy_hoseq.components.extensions import write_decisions, write_marginals
 from spacy_hoseq.reporting.text import sentences_of, text_page
 
 from ..components import chunker_helpers, helpers

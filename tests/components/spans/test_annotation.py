@@ -8,9 +8,8 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_hoseq.chunks import LETTERS, tag_names
-from spacy_hoseq.components.bidirectional_tagger import Decided
-from spacy_hoseq.components.gold import LabelTable
-from spacy_hoseq.components.spans.annotation import ChunkTags
+from spacy_hoseq.components.targets.chunk_tags import ChunkTags
+from spacy_hoseq.components.targets.target import LabelTable
 
 from ..bidirectional_helpers import (
     CHUNKED,
@@ -166,7 +165,8 @@ def test_a_type_like_a_negative_annotation():
 def written(nlp, doc, tags):
     labels = tagger_of(nlp).labels
     ids = np.array([labels.index(tag) for tag in tags.split()], np.int32)
-    tagger_of(nlp).set_annotations([doc], Decided([ids], None, None))
+    tagger = tagger_of(nlp)
+    tagger.target.write([doc], [ids], tagger._label_table, overwrite=False)
     return chunks_on(doc)
 
 

@@ -5,9 +5,9 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.components.spans.entities import _aligned as tags_aligned
-from spacy_hoseq.components.spans.entities import _needs_no_alignment as needs_no_alignment
-from spacy_hoseq.components.spans.entities import _read as tags_read
+from spacy_hoseq.components.targets.entities import _aligned as tags_aligned
+from spacy_hoseq.components.targets.entities import _needs_no_alignment as needs_no_alignment
+from spacy_hoseq.components.targets.entities import _read as tags_read
 
 from ..chunker_helpers import (
     CORPUS,

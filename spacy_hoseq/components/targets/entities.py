@@ -88,3 +88,12 @@ def _translated(tag: "str | None", letters: Dict[str, str]) -> str:
     if not tag or tag == "-":
         return ""
     return OUTSIDE if tag == OUTSIDE else letters[tag[0]] + tag[1:]
+
+
+def put_entities(doc: Doc, first: int, end: int, spans: List[Span]) -> None:
+    """Set the spans as entities in the place of those that reach into first <= i < end. All else stays as it is."""
+    gone = [entity for entity in doc.ents if entity.end > first and entity.start < end]
+    covered = {token for span in spans for token in range(span.start, span.end)}
+    reached = {token for span in gone for token in range(span.start, span.end)}.union(range(first, end))
+    outside = [doc[i : i + 1] for i in sorted(reached - covered)]
+    doc.set_ents(spans, outside=outside, default="unmodified")

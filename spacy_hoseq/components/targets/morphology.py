@@ -8,14 +8,14 @@ from spacy import attrs
 from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.strings import StringStore
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ...arrays import Keys, Labels, Mask
 from ...features.sequences import by_doc
-from ..annotation import SPACE, TokenLabels
-from ..gold import LabelTable
-from .labels import analysis_of, features_of, label_of
+from ..morphology.labels import analysis_of, features_of, label_of
+from .target import LabelTable
+from .token_labels import SPACE, TokenLabels
 
 WORDS_AND_ALL = [attrs.ORTH, attrs.POS, attrs.MORPH, attrs.TAG]
 POS, MORPH, TAG = range(3)  # columns of what is read and written
@@ -30,14 +30,16 @@ class Written(NamedTuple):
 
 
 class MorphologyLabels(TokenLabels):
-    """Labels made of a part of speech and features, as in labels.py.
+    """Labels made of a part of speech and features, as in morphology/labels.py.
 
     with_tag (bool): the tag belongs to the label, too.
     """
 
-    def __init__(self, with_tag: bool) -> None:
-        super().__init__("tag", "")
-        self.attribute, self.place = "morph", "token.morph and token.pos"
+    attribute = "morph"
+
+    def __init__(self, with_tag: bool = False) -> None:
+        self.places = ("morph", "pos", "tag") if with_tag else ("morph", "pos")
+        self.neg_prefix = ""
         self.space = label_of(SPACE["pos"], "", SPACE["tag"] if with_tag else "")
         self.with_tag = with_tag
         self._columns = WORDS_AND_ALL[1 : 4 if with_tag else 3]
@@ -105,6 +107,13 @@ class MorphologyLabels(TokenLabels):
                 values = merged
             columns = len(self._columns)
             doc.from_array(self._columns, np.ascontiguousarray(values[:, :columns]))  # type: ignore[arg-type]
+
+    def _put(self, token: Token, label: str) -> None:
+        analysis = analysis_of(label)
+        token.pos_ = analysis.pos
+        token.set_morph(analysis.morph)  # type: ignore[attr-defined]
+        if analysis.tag:
+            token.tag_ = analysis.tag
 
     def _values_of(self, table: LabelTable, doc: Doc) -> Keys:
         """What is written for each label (L + 1, 3): -1 stands for white space."""

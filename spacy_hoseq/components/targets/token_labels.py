@@ -1,73 +1,45 @@
-"""Labels on Docs: where they stand, how they are read and written, and what is kept beside them."""
+"""Labels in an attribute of each token: of spaCy, or an extension."""
 
-from typing import Any, Dict, Iterable, List, Protocol, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.attrs import ORTH, POS, SENT_START, TAG
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from ..arrays import Floats32, Keys, Labels
-from ..errors import Errors
-from ..features.sequences import by_doc
-from .gold import LabelTable
+from ...arrays import Keys, Labels
+from ...errors import Errors
+from ...features.sequences import by_doc
+from .target import Items, LabelTable, Target
 
 ATTRIBUTES = {"tag": [TAG], "pos": [POS], "sent_start": [SENT_START]}  # of spaCy's; all others are extensions
 STARTS, GOES_ON = "S", "I"  # labels of "sent_start": whether a sentence starts at the token
 STARTED, GOING_ON = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)  # what SENT_START is there (1 and -1)
 SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
-MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
-# (rows of white-space tokens are 0)
-DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
 
 
-class Annotation(Protocol):
-    """Where the labels of tokens stand on a Doc: in an attribute of each token, or in spans that tags stand for.
-
-    neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix. place (str): what to
-    call it in messages. space (str): what stands at white-space tokens, which have no label; "" = nothing.
-    """
-
-    neg_prefix: str
-    place: str
-    space: str
-
-    def check_label(self, label: str) -> None:
-        """RAISES ValueError: no label that can stand there."""
-        ...
-
-    def labels_in(self, examples: Sequence[Example]) -> List[str]:
-        """All labels in the gold annotation, sorted."""
-        ...
-
-    def others_in(self, examples: Sequence[Example]) -> List[str]:
-        """What else the gold annotation has of this kind, in words."""
-        ...
-
-    def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is known."""
-        ...
-
-    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
-        """Set the labels of each Doc (len(doc),): ids in the table, -1 at white space. What is set already stays,
-        unless `overwrite`."""
-        ...
-
-
-class TokenLabels:
+class TokenLabels(Target):
     """Labels in an attribute of each token.
 
-    attribute (str): "tag", "pos" or an extension, "_.name". neg_prefix (str): as `Annotation` has it.
+    attribute (str): "tag", "pos", "sent_start" or an extension, "_.name". neg_prefix (str): as `Target` has it.
     RAISES ValueError [HS062]: an attribute that cannot be labelled.
     """
 
-    def __init__(self, attribute: str, neg_prefix: str) -> None:
+    representation: Optional[str] = None
+
+    def __init__(self, attribute: str, neg_prefix: str = "") -> None:
         if attribute not in ATTRIBUTES and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
             raise ValueError(Errors.HS062.format(attribute=attribute))
-        self.attribute, self.neg_prefix, self.place = attribute, neg_prefix, f"token.{attribute}"
+        self.attribute = attribute
+        self.places: Tuple[str, ...] = (attribute,)
+        self.neg_prefix = neg_prefix
         self.space = SPACE.get(attribute, "")
+        self._register()
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        """Extensions belong to the process, not to the component: one that was unpickled registers its own."""
+        self.__dict__.update(state)
         self._register()
 
     def check_label(self, label: str) -> None:
@@ -85,7 +57,7 @@ class TokenLabels:
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """Attributes of tokens that are annotated."""
         return [
-            f"token.{name}" for name in ATTRIBUTES if any(TokenLabels(name, "").is_set(eg.reference) for eg in examples)
+            f"token.{name}" for name in ATTRIBUTES if any(TokenLabels(name).is_set(eg.reference) for eg in examples)
         ]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
@@ -109,13 +81,24 @@ class TokenLabels:
             return self._names(np.asarray(doc.to_array(SENT_START), np.uint64), doc)
         if self.attribute in ATTRIBUTES:
             return np.asarray(doc.to_array(ATTRIBUTES[self.attribute]), np.uint64)
-        self._register()
         texts = [getattr(token._, self.attribute[2:]) or "" for token in doc]
         for text in texts:
             if not isinstance(text, str):
                 kind = type(text).__name__
                 raise ValueError(Errors.HS066.format(attribute=self.attribute, value=repr(text), type=kind))
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
+
+    def items(self, doc: Doc) -> Items:
+        """The words of a Doc with their labels, "" where there is none."""
+        strings = doc.vocab.strings
+        values = self.read(doc).tolist()
+        labels = [strings[value] if value else "" for value in values]
+        return [(i, i + 1, label) for i, label in enumerate(labels) if not doc[i].is_space]
+
+    def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
+        """Give other labels to tokens of an annotated Doc."""
+        for i, _, label in items:
+            self._put(doc[i], label)
 
     def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
         """Set the labels of each Doc, ids in the table; those that are set already stay, unless `overwrite`."""
@@ -145,9 +128,16 @@ class TokenLabels:
         if self.attribute in ATTRIBUTES:
             doc.from_array(ATTRIBUTES[self.attribute], values[:, None])  # type: ignore[arg-type]
             return
-        self._register()
         for token, value in zip(doc, values.tolist(), strict=True):
             setattr(token._, self.attribute[2:], doc.vocab.strings[value] if value else "")
+
+    def _put(self, token: Token, label: str) -> None:
+        if self.attribute.startswith("_."):
+            setattr(token._, self.attribute[2:], label)
+        elif self.attribute == "sent_start":
+            token.is_sent_start = label == STARTS
+        else:
+            setattr(token, f"{self.attribute}_", label)
 
     def _aligned(self, example: Example) -> Keys:
         predicted, reference = example.predicted, example.reference
@@ -167,7 +157,6 @@ class TokenLabels:
         return values
 
     def _register(self) -> None:
-        """Extensions belong to the process, not to the component: one that was unpickled must register its own."""
         if self.attribute.startswith("_.") and not Token.has_extension(self.attribute[2:]):
             Token.set_extension(self.attribute[2:], default="")
 
@@ -180,20 +169,3 @@ def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str
             name = doc.vocab.strings[value] if value else ""
             names.add(name[len(neg_prefix) :] if neg_prefix and name.startswith(neg_prefix) else name)
     return sorted(names - {""})
-
-
-def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: Floats32) -> None:
-    """Keep the marginals of the component `name` on the Doc, beside those of others."""
-    _keep(doc, MARGINALS, name, {"labels": list(labels), "probabilities": probabilities})
-
-
-def write_decisions(doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: Floats32) -> None:
-    """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence, 0 = never: white space),
-    and how probable it was then."""
-    _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
-
-
-def _keep(doc: Doc, extension: str, name: str, kept: Dict[str, Any]) -> None:
-    if not Doc.has_extension(extension):
-        Doc.set_extension(extension, default=None)
-    doc._.set(extension, {**(doc._.get(extension) or {}), name: kept})

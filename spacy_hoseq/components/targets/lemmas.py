@@ -5,23 +5,24 @@ from typing import Dict, List, Sequence, Tuple
 import numpy as np
 from spacy.attrs import LEMMA, ORTH
 from spacy.strings import StringStore
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ...arrays import Keys, Labels
 from ...features.sequences import by_doc
-from ..annotation import TokenLabels
-from ..gold import LabelTable
-from .scripts import script_named, script_of
+from ..lemmas.scripts import script_named, script_of
+from .target import LabelTable
+from .token_labels import TokenLabels
 
 
 class LemmaLabels(TokenLabels):
-    """Labels that are scripts (scripts.py), of the lemmas of words."""
+    """Labels that are scripts (lemmas/scripts.py), of the lemmas of words."""
+
+    attribute = "lemma"
 
     def __init__(self) -> None:
-        super().__init__("tag", "")
-        self.attribute = "lemma"
-        self.place = "token.lemma"
+        self.places = ("lemma",)
+        self.neg_prefix = ""
         self.space = ""
 
     def check_label(self, label: str) -> None:
@@ -58,6 +59,10 @@ class LemmaLabels(TokenLabels):
                 if overwrite or not values[i]:
                     values[i] = lemmas[pair]
             doc.from_array([LEMMA], values[:, None])
+
+    def _put(self, token: Token, label: str) -> None:
+        lemma = script_named(label).applied(token.text)
+        token.lemma_ = token.text if lemma is None else lemma
 
     def _aligned(self, example: Example) -> Keys:
         predicted, reference = example.predicted, example.reference

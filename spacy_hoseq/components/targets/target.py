@@ -1,0 +1,163 @@
+"""The contract of a target: where the labels of a component stand on a Doc, and how they are read and written."""
+
+import warnings
+from functools import cached_property
+from typing import List, Optional, Protocol, Sequence, Tuple
+
+import numpy as np
+from spacy.strings import StringStore
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ...arrays import Ints, Keys, Labels, Mask
+from ...chunks import TagTable
+from ...errors import Warnings
+from ...features.sequences import WordDocs, words_of
+
+Items = List[Tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
+SPANS = "spans."  # how the place of a span group begins
+ENTS = "ents"
+
+
+class LabelTable:
+    """From string-store ids to labels and to masks of permitted labels.
+
+    labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such
+    prefix. space (str): what is written at white-space tokens, which have the id -1.
+    """
+
+    def __init__(self, labels: Sequence[str], strings: StringStore, neg_prefix: str, space: str = "") -> None:
+        n = len(labels)
+        self.labels = list(labels)
+        self.names = [*labels, space]  # the last one: of white space
+        self.ids = np.array([strings.add(label) for label in labels], np.uint64)
+        self.values = np.append(self.ids, np.uint64(strings.as_int(space)))
+        names, masks = list(self.ids), [np.eye(n, dtype=bool)]
+        if neg_prefix:
+            names += [strings.as_int(f"{neg_prefix}{label}") for label in labels]
+            masks.append(~np.eye(n, dtype=bool))
+        everything = np.ones((1, n), bool)
+        order = np.argsort(np.array(names, np.uint64), kind="stable")
+        self._names = np.array(names, np.uint64)[order]
+        self._masks = np.concatenate([np.concatenate(masks)[order], everything])  # last row: no annotation
+
+    @cached_property
+    def tags(self) -> TagTable:
+        """The labels as tags of chunks."""
+        return TagTable(self.labels)
+
+    def masks(self, values: Keys) -> Tuple[Mask, Mask]:
+        """RETURNS permitted labels (N, L) bool, and where an annotation names no known label (N,) bool."""
+        at = np.minimum(np.searchsorted(self._names, values), len(self._names) - 1)
+        known = self._names[at] == values
+        return self._masks[np.where(known, at, len(self._names))], ~known & (values != 0)
+
+
+class Target(Protocol):
+    """Where labels stand on a Doc: in attributes of each token, or in spans that tags of tokens stand for.
+
+    places (Tuple[str, ...]): all that is written: "tag", "pos", "morph", "lemma", "sent_start", "_.name"; "spans.NAME",
+        "ents".
+        The first one names the target.
+    representation (str): how tags stand for spans (chunks.py); None = labels are those of tokens.
+    neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
+    space (str): what stands at white-space tokens, which have no label; "" = nothing.
+    """
+
+    places: Tuple[str, ...]
+    representation: Optional[str]
+    neg_prefix: str
+    space: str
+
+    @property
+    def place(self) -> str:
+        """The name of the target: "tag", "spans.chunks"."""
+        return self.places[0]
+
+    @property
+    def where(self) -> str:
+        """What messages call it: "token.tag", 'doc.spans["chunks"] and doc.ents'."""
+        return " and ".join(map(_in_words, self.places))
+
+    @property
+    def of_spans(self) -> bool:
+        """Whether labels are those of spans, not of tokens."""
+        return self.representation is not None
+
+    @property
+    def finds_sentences(self) -> bool:
+        """Whether the sentences of a Doc follow from the labels, so that it is read without any."""
+        return self.place == "sent_start"
+
+    def check_label(self, label: str) -> None:
+        """RAISES ValueError: no label that can stand there."""
+        ...
+
+    def labels_in(self, examples: Sequence[Example]) -> List[str]:
+        """All labels in the gold annotation, sorted."""
+        ...
+
+    def others_in(self, examples: Sequence[Example]) -> List[str]:
+        """What else the gold annotation has of this kind, in words."""
+        ...
+
+    def gold_values(self, examples: Sequence[Example]) -> Keys:
+        """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is known."""
+        ...
+
+    def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:
+        """What the annotation permits at the predicted tokens (N, L): everything where nothing is known. WARNS
+        [HW001]: labels that are not in the table."""
+        return permitted_labels(self.gold_values(examples), examples, table)
+
+    def continues(self, tags: Sequence[str]) -> Optional[Mask]:
+        """Pairs of tags of one span (L, L): a tag that cannot be first goes on with the span of the one before. None:
+        labels are those of tokens. RAISES ValueError [HS084]: tags do not say where spans begin."""
+        return None
+
+    def items(self, doc: Doc) -> Items:
+        """The labels that stand on a Doc, white space left out; "" = a token without a label."""
+        ...
+
+    def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
+        """Put other labels into the tokens first <= i < end of an annotated Doc. Spans that reach into them go."""
+        ...
+
+    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
+        """Set the labels of each Doc (len(doc),): ids in the table, -1 at white space. What is set already stays,
+        unless `overwrite`."""
+        ...
+
+
+def _in_words(place: str) -> str:
+    if place.startswith(SPANS):
+        return f'doc.spans["{place[len(SPANS) :]}"]'
+    return f"doc.{place}" if place == ENTS else f"token.{place}"
+
+
+def permitted_labels(values: Keys, examples: Sequence[Example], table: LabelTable) -> Mask:
+    """The labels that gold values permit, as `gold_mask` has them. values (N,): of these examples. RETURNS (N, L) bool.
+    WARNS [HW001]."""
+    masks, unknown = table.masks(values)
+    if unknown.any():
+        names = sorted({_name_of(value, examples) for value in set(values[unknown].tolist())})
+        warnings.warn(Warnings.HW001.format(labels=", ".join(names), n=int(unknown.sum())), stacklevel=2)
+    return masks
+
+
+def _name_of(value: int, examples: Sequence[Example]) -> str:
+    """The string of an id, which is that of some Doc's vocabulary: they may have several."""
+    stores = (doc.vocab.strings for eg in examples for doc in (eg.reference, eg.predicted))
+    return next((store[value] for store in stores if value in store), str(value))  # type: ignore[operator]
+
+
+def word_examples(examples: Sequence[Example]) -> Tuple[List[Example], WordDocs]:
+    """The examples without white-space tokens, each itself if it has none. RETURNS them, and their predicted docs."""
+    predicted, references = words_of([eg.predicted for eg in examples]), words_of([eg.reference for eg in examples])
+    parts = zip(examples, predicted, references, strict=True)
+    return [eg if x is eg.predicted and y is eg.reference else Example(x, y) for eg, x, y in parts], predicted
+
+
+def known_labels(masks: Mask) -> Ints:
+    """Label ids where the gold annotation permits one label only, -1 elsewhere. masks (N, L). RETURNS (N,)."""
+    return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1)
