@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from . import noise
+
 COMMON: dict[str, Any] = dict(
     deadline=None,
     database=None,
@@ -27,6 +29,7 @@ FIRST = ("conformance", "docs", "project", "experiments")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run everything: long tests too, and more random examples")
     parser.addoption("--slow", action="store_true", help="as --all, with thousands of random examples")
+    parser.addoption("--noise", action="store_true", help="round as another processor might (tests/noise.py)")
 
 
 @pytest.hookimpl(tryfirst=True)  # before that of Hypothesis reads the seed; processes of xdist get the options
@@ -34,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
     slow, everything = config.getoption("--slow"), config.getoption("--all")
     settings.load_profile("slow" if slow else "all" if everything else "quick")
+    if config.getoption("--noise"):
+        noise.install()
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(10**6))
 
