@@ -25,3 +25,9 @@ def test_numbers_that_are_exact_everywhere_stay():
 def test_source_is_rewritten():
     tree = noise._Rewriter().visit(ast.parse("np.exp(a @ b, out=c)"))
     assert ast.unparse(tree) == "_noisy.FUNCTIONS['exp'](_noisy.matmul(a, b), out=c)"
+
+
+def test_same_product_is_the_same_each_time_and_depends_on_the_shape():
+    a, b = np.random.default_rng(0).normal(size=(2, 40, 40))
+    assert (noise.matmul(a, b) == noise.matmul(a, b)).all()
+    assert (noise.matmul(a[:1], b) != noise.matmul(a, b)[:1]).any()
