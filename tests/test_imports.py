@@ -21,7 +21,7 @@ PERMITTED = {
     "lazy_names": set(),
     "words": {"numpy", "spacy", "arrays"},
     "__init__": {"lazy_names", "pipelines"},
-    "pipelines": {"spacy", "errors"},
+    "pipelines": {"spacy", "components.digest", "errors"},
     "features": {"numpy", "spacy", "words", "arrays", "errors"},
     "decoders": {"numpy", "arrays", "errors"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
@@ -51,7 +51,8 @@ PERMITTED = {
     "lexicons": {"numpy", "spacy", "srsly", "features", "pipelines", "arrays", "errors", "lazy_names"},
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",
-        "components.tagger", "readers.annotated", "features.contextual", "decoders", "chunks", "arrays", "errors",
+        "components.tagger", "pipelines", "readers.annotated", "features.contextual",
+        "decoders", "chunks", "arrays", "errors",
         "lazy_names",
     },
     "scorers": {"numpy", "spacy", "words", "errors"},

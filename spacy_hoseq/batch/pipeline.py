@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-import spacy
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -20,7 +19,7 @@ from thinc.api import Config
 
 from ..components.chunker import HoseqChunker
 from ..errors import Errors
-from ..pipelines import found_at
+from ..pipelines import found_at, load_found, load_from
 from .columns import Chunks
 
 Source = Union[str, Path, bytes]
@@ -101,11 +100,11 @@ def load_pipeline(source: Source, exclude: "tuple[str, ...]", code: Optional[str
     if code is not None:
         import_file("python_code", code)
     if not isinstance(source, bytes):
-        return spacy.load(found_at(str(source)), exclude=exclude)
+        return load_found(str(source), exclude=exclude)
     if source.startswith(PACKED):
         with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(io.BytesIO(source)) as files:
             files.extractall(folder)
-            return spacy.load(Path(folder), exclude=exclude)
+            return load_from(Path(folder), exclude=exclude)
     config = Config().from_bytes(_entries(source)[CONFIG])
     return load_model_from_config(config, exclude=exclude, auto_fill=True).from_bytes(source, exclude=exclude)
 

@@ -14,7 +14,7 @@ from wasabi import msg
 from ..arrays import Ints
 from ..errors import Errors
 from ..lexicons import bigrams_of, exchange_words
-from ..pipelines import found_at
+from ..pipelines import load_found
 from ..readers.files import find_files, json_entries, read_lines
 from ..readers.sentences import Problem
 from .app import hoseq_cli
@@ -43,7 +43,7 @@ def clusters_cli(
     """
     problems: List[Problem] = []
     try:
-        nlp = spacy.load(found_at(model)) if model else spacy.blank(lang)
+        nlp = load_found(model) if model else spacy.blank(lang)
         files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]
         bar = tqdm(docs_of(nlp, files, words, text_key, problems), desc="texts", unit="", leave=False, disable=None)
         bigrams = bigrams_of(bar, min_count)

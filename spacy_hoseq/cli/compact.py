@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
-import spacy
 import typer
 from spacy.cli._util import import_code
 from wasabi import msg, table
@@ -19,6 +18,7 @@ from ..compaction.pipeline import (
     save_compact,
     within,
 )
+from ..pipelines import load_from
 from .app import hoseq_cli
 
 N_LOADS = 3
@@ -58,7 +58,7 @@ def compact_cli(
     output = model if output is None else output
     try:
         check_output(output, overwrite=overwrite)
-        nlp = spacy.load(model)
+        nlp = load_from(model)
         examples = dev_examples(nlp, dev)
         before = sizes(model, timings, code)
         msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
@@ -66,7 +66,7 @@ def compact_cli(
         save_compact(nlp, output, overwrite=overwrite, keep_strings=keep_strings)
     except (OSError, ValueError) as error:
         msg.fail("Nothing written", str(error), exits=1)
-    saved = spacy.load(output)
+    saved = load_from(output)
     after = measured(saved, dev_examples(saved, dev), list(result.before))
     rows = table_rows(result._replace(after=after), before, sizes(output, timings, code))
     print(table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r")))

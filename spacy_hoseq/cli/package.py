@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import typer
-from spacy.cli.package import package
+from spacy.cli.package import has_build, package
 from wasabi import msg
 
+from ..errors import Errors
 from ..pipelines import embedded_path
 from .app import hoseq_cli
 
@@ -27,6 +28,8 @@ def package_cli(
     try:
         path = embedded_path(name)
         kinds = [kind.strip() for kind in build.split(",")]
+        if kinds != ["none"] and not has_build():
+            raise ValueError(Errors.HS170.format(package="build", install="build"))
         output.mkdir(parents=True, exist_ok=True)
         wheel, sdist = "wheel" in kinds, "sdist" in kinds
         package(path, output, create_wheel=wheel, create_sdist=sdist, force=force, silent=True)

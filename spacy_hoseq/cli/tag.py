@@ -6,14 +6,12 @@ import webbrowser
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
-import spacy
 import typer
 from spacy.language import Language
 from wasabi import msg, table
 
 from ..components.strategies import GREEDY
-from ..errors import Errors
-from ..pipelines import embedded_names, found_at
+from ..pipelines import load_found
 from ..reporting.pages import uncalibrated
 from ..reporting.text import Cell, Sentence, sentences_of, text_page
 from .app import hoseq_cli
@@ -56,12 +54,8 @@ def tag_cli(
 
 
 def pipeline_of(name: str) -> Language:
-    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError [HS130]."""
-    try:
-        nlp = spacy.load(found_at(name))
-    except OSError as error:  # (spaCy's message has what it looked for)
-        known = ", ".join(f'"{pipeline[:2]}"' for pipeline in embedded_names())
-        raise ValueError(Errors.HS130.format(name=name, known=known)) from error
+    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError [HS130, HS133]."""
+    nlp = load_found(name)
     for _, pipe in nlp.pipeline:
         keep_probabilities(pipe)
     return nlp

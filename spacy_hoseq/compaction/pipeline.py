@@ -11,6 +11,7 @@ from spacy.strings import StringStore
 from spacy.training import Example
 from spacy.util import registry
 
+from ..components.digest import write_digests
 from ..errors import Errors
 from .search import Pruning, smallest, steps_for
 from .weights import CompactWeights, Counts, counts_of, feature_shims
@@ -140,6 +141,7 @@ def save_compact(nlp: Language, output: Path, *, overwrite: bool = False, keep_s
         if all(map(is_compactible, pipes)) and not keep_strings and not len(nlp.vocab.vectors):
             labels = {label for pipe in pipes for label in pipe.labels}
             StringStore(labels).to_disk(new / "vocab" / "strings.json")
+        write_digests(new)
         if output.exists():
             shutil.rmtree(output)
         shutil.move(str(new), str(output))

@@ -4,16 +4,21 @@ A saved model is a msgpack map. Its last entry, "digest", is the SHA-256 of all 
 component says of its labels and of the tables of the vocabulary that its features read. `cfg` names the same digest.
 One bit that differs in any of them, another table, or a `cfg` of one training beside the `model` of another, is found
 before anything is made of the weights.
+
+A pipeline can have a list of all its files, too, `digests.json`, which `spacy_hoseq.load` compares: those of the
+package and those that its commands write have one.
 """
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any, Dict, Optional
 
 import srsly
 from spacy.lookups import Table
 
 SIZE = 32  # bytes of SHA-256
+FILES = "digests.json"  # in the folder of a pipeline
 KEY = b"\xa6digest\xc4" + bytes([SIZE])  # msgpack: a string of 6 bytes; a binary of SIZE bytes
 FORMAT_WITH_DIGEST = 3  # of layers (layers/weights/storage.py)
 
@@ -57,3 +62,33 @@ def _digest(body: bytes, meaning: Dict[str, Any]) -> bytes:
     whole = hashlib.sha256(json.dumps(meaning, sort_keys=True).encode("ascii"))
     whole.update(body)
     return whole.digest()
+
+
+def write_digests(folder: Path) -> None:
+    """Name all files of a saved pipeline, with the SHA-256 of each, in `digests.json`."""
+    lines = json.dumps(file_digests(folder), indent=0)
+    (folder / FILES).write_text(lines + "\n", encoding="utf8")
+
+
+def file_digests(folder: Path) -> Dict[str, str]:
+    """Of the files of a pipeline that change what it does; not of its card, its licence and `meta.json`."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = [(path.relative_to(folder).as_posix(), path) for path in paths]
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in names if is_read(path)}
+
+
+def is_read(path: Path) -> bool:
+    """Whether what a pipeline does depends on a file in its folder."""
+    is_card = path.name in (FILES, "meta.json", "__init__.py") or path.suffix in (".md", ".pyc")
+    return not is_card and not path.name.startswith("LICENSE")
+
+
+def changed_file(folder: Path) -> str:
+    """The first file that is not as `digests.json` has it; "" if all are, or if there is no such list. Files that it
+    does not name are not looked at. RAISES Exception of any kind: the list is damaged."""
+    path = folder / FILES
+    if not path.is_file():
+        return ""
+    saved = json.loads(path.read_text(encoding="utf8"))
+    there = file_digests(folder)
+    return next((name for name in sorted(saved) if saved[name] != there.get(name)), "")

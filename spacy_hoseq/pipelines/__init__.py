@@ -1,5 +1,6 @@
-"""Trained pipelines that come with the package: each is a folder of this room, as `nlp.to_disk` writes it."""
+"""Trained pipelines: those that come with the package, each a folder of this room, and what loads any."""
 
-from .embedded import embedded_names, embedded_path, found_at, load
+from .embedded import embedded_names, embedded_path, found_at
+from .loading import load, load_found, load_from
 
-__all__ = ["embedded_names", "embedded_path", "found_at", "load"]
+__all__ = ["embedded_names", "embedded_path", "found_at", "load", "load_found", "load_from"]

@@ -1,10 +1,8 @@
-"""Where the embedded pipelines are, and how they are loaded."""
+"""Where the pipelines of the package are."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Union
+from typing import List, Union
 
-import spacy
-from spacy.language import Language
 from spacy.util import is_package
 
 from ..errors import Errors
@@ -41,16 +39,3 @@ def found_at(name: str) -> Union[str, Path]:
     known = embedded_names()
     return embedded_path(name) if name in known or f"{name}{END}" in known else name
 
-
-def load(name: str, **settings: Any) -> Language:
-    """A trained pipeline that comes with the package: from raw text to sentences, words, tags, and what its card says
-    (docs/pipelines.md).
-
-        nlp = spacy_hoseq.load("en")
-        [(token.text, token.tag_) for token in nlp("It just works.")]
-
-    name (str): "en" or "zh". settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
-    RAISES ValueError [HS130]: no pipeline of that name; [HS131]: the package was installed without its data.
-    """
-    options: Dict[str, Any] = dict(settings)
-    return spacy.load(embedded_path(name), **options)

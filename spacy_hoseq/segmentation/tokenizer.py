@@ -10,12 +10,13 @@ from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
-from spacy.util import load_model, load_model_from_config
+from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..components.tagger import HoseqTagger
 from ..errors import Errors
+from ..pipelines import load_from
 from .decoding import WordLabels, Words, unit_doc
 from .units import Units, units_of
 
@@ -63,7 +64,7 @@ class CharacterTokenizer:
         RAISES ValueError [HS120]: there is none; [HS121]: it has no tagger of units.
         """
         if segmenter is not None:
-            self.use(load_model(segmenter))
+            self.use(load_from(segmenter))
         elif self.segmenter is None:
             raise ValueError(Errors.HS120)
 
@@ -176,7 +177,7 @@ class CharacterTokenizer:
         def read() -> Optional[Language]:
             if not folder.exists() and Path(path).is_dir():
                 return None
-            return load_model(folder)
+            return load_from(folder)
 
         return self._read(str(path), read)
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
-import spacy
 import srsly
 import typer
 from spacy.cli._util import import_code
@@ -13,7 +12,7 @@ from wasabi import msg
 
 from ...curation.selection import Doubts, doubtful_tokens, doubts_of, select
 from ...errors import Errors
-from ...pipelines import found_at
+from ...pipelines import load_found
 from ...readers.files import find_files
 from ...readers.sentences import Problem
 from ...readers.texts import shares
@@ -49,7 +48,7 @@ def select_cli(
     try:
         if output.suffix not in (".jsonl", ".spacy"):
             raise ValueError(Errors.HS155.format(path=output))
-        nlp = spacy.load(found_at(model))
+        nlp = load_found(model)
         problems: List[Problem] = []
         docs = list(docs_of(nlp, find_files(pool, [""]), text_key, problems))
         doubts = doubts_of(nlp, docs, by, component or ())  # type: ignore[arg-type]

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
-import spacy
 import typer
 from spacy.cli._util import import_code
 from wasabi import msg, table
 
 from ...compaction.pipeline import check_output, dev_examples
+from ...components.digest import write_digests
 from ...inspection.calibration import Calibration, calibrate
-from ...pipelines import found_at
+from ...pipelines import load_found
 from ...reporting.reliability import draw_calibration
 from ..app import hoseq_cli
 
@@ -45,10 +45,11 @@ def calibrate_cli(
     import_code(code)
     try:
         check_output(output, overwrite=overwrite)
-        nlp = spacy.load(found_at(model))
+        nlp = load_found(model)
         examples = dev_examples(nlp, dev)
         found = calibrate(nlp, examples[: limit or None], component or None)
         nlp.to_disk(output)
+        write_digests(output)
         if picture:
             picture.mkdir(parents=True, exist_ok=True)
             for name, one in found.items():

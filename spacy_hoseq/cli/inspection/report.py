@@ -4,7 +4,6 @@ import tempfile
 from pathlib import Path
 from typing import Optional
 
-import spacy
 import srsly
 import typer
 from spacy.cli._util import import_code
@@ -12,7 +11,7 @@ from spacy.training.corpus import FILE_TYPE, walk_corpus
 from wasabi import msg
 
 from ...errors import Errors
-from ...pipelines import found_at
+from ...pipelines import load_found
 from ...readers.annotated import read_docs
 from ...reporting.report import as_json, as_markdown, as_page, examples_in, report
 from ..app import hoseq_cli
@@ -41,7 +40,7 @@ def report_cli(
     try:
         if curve and train is None:
             raise ValueError(Errors.HS156)
-        nlp = spacy.load(found_at(model))
+        nlp = load_found(model)
         examples = examples_in(nlp, data)
         if not any(len(eg.reference) for eg in examples):
             raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected="a .spacy file of some"))
@@ -52,7 +51,7 @@ def report_cli(
                 examples,
                 model=name_of(model),
                 data=data.name,
-                against=None if against is None else (name_of(against), spacy.load(found_at(against))),
+                against=None if against is None else (name_of(against), load_found(against)),
                 train=docs,
                 curve=Path(folder) if curve else None,
             )

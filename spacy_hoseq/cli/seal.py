@@ -1,0 +1,33 @@
+"""`python -m spacy hoseq seal`: a list of a pipeline's files, by which damage to any of them is noticed."""
+
+from pathlib import Path
+
+import typer
+from spacy.cli._util import import_code
+from wasabi import msg
+
+from ..components.digest import FILES, write_digests
+from ..pipelines import load_from
+from .app import hoseq_cli
+
+
+@hoseq_cli.command("seal")
+def seal_cli(
+    # fmt: off
+    model: Path = typer.Argument(..., help="Directory of a trained pipeline", exists=True, file_okay=False),
+    code: Path = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    # fmt: on
+) -> None:
+    """List the files of a pipeline with their digests. From then on `spacy_hoseq.load` and the commands refuse it if
+    one of them is damaged, missing or of another pipeline. Saving the pipeline removes the list.
+
+    DOCS: docs/reference/command-line.md
+    """
+    import_code(code)
+    try:
+        (model / FILES).unlink(missing_ok=True)
+        load_from(model)
+        write_digests(model)
+    except (OSError, ValueError) as error:
+        msg.fail("Not sealed", str(error), exits=1)
+    msg.good(f"{model / FILES}")
