@@ -40,6 +40,7 @@ CONTENTS = {
         "tasks/chinese",
         "tasks/letters",
         "tasks/annotate",
+        "tasks/dataframe",
         "tasks/smaller",
         "tasks/words",
         "tasks/extend",

@@ -87,3 +87,4 @@ class JobErrors:
         "The input is not what it was when {path} was written: {problem}. Give the same input, or another output, or "
         "--restart to annotate everything anew."
     )
+    HS179 = "The format {format} has no columns, so rows cannot be tokens (--flat). Take csv, tsv, parquet or jsonl."

@@ -108,7 +108,7 @@ def ray_actors(work: Work, parts: Iterable[Part], n: int, address: Optional[str]
     os.environ.setdefault("RAY_worker_niceness", "0")  # by default its workers yield to all else on the machine
     ray.init(address=address, log_to_driver=False, include_dashboard=False, ignore_reinit_error=True)
     try:
-        sent = ray.put(Work(work.annotator.with_bytes(), work.format))
+        sent = ray.put(work.with_bytes())
         start = ray.remote(num_cpus=1, max_restarts=3, max_task_retries=3)(RayActor)
         actors = [start.remote(sent) for _ in range(n)]
         submit = lambda part: actors[part.number % n].do.remote(part)  # noqa: E731

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from ..errors import Errors
-from .formats import FORMATS
 from .locks import Locks
 from .log import BESIDE, Log, replace
 from .parts import Part
 from .work import Done
+from .writing import output_formats
 
 FORMAT = 2  # of the manifest
 FINISHED, UNFINISHED = "finished", "unfinished"
 OURS = re.compile(r"(manifest|errors|parts)(-\d+-of-\d+)?\.jsonl?|\.lock(-gate|-\d+-of-\d+)?|parts")
-A_PART = re.compile(rf"(\d{{6,}})\.({'|'.join(FORMATS)})")
+A_PART = re.compile(rf"(\d{{6,}})\.({'|'.join(output_formats())})")
 
 
 class Shard:

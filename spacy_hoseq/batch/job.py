@@ -10,11 +10,11 @@ from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, Optional, 
 from ..errors import Errors
 from .annotator import Annotator
 from .folder import Folder, Shard
-from .formats import STREAMS
 from .inputs import input_files
 from .parts import Part, parts_of
 from .source import STANDARD, Reading
 from .work import Done, Work
+from .writing import output_format
 
 SAMPLE = 1 << 16  # bytes at the beginning and the end of a file by which it is known again
 LISTED = 100  # inputs that the manifest names
@@ -26,9 +26,9 @@ Told = Callable[[Done], None]
 @dataclass
 class Job:
     """inputs: files, folders, globs, "-". output (Path): the folder to write to, None = a stream. format (str): of it.
-    part_size (int): rows of a file.
+    part_size (int): rows of a file, at most. flat (bool): a row is a token.
 
-    RAISES ValueError [HS165, HS166]: no such input; [HS174]: this format is no stream.
+    RAISES ValueError [HS165, HS166]: no such input; [HS174]: this format is no stream; [HS179]: nor a table.
     """
 
     annotator: Annotator
@@ -37,10 +37,15 @@ class Job:
     format: str
     reading: Reading
     part_size: int
+    flat: bool = False
 
     def __post_init__(self) -> None:
-        if self.output is None and self.format not in STREAMS:
+        form = output_format(self.format)
+        if self.output is None and not form.is_stream:
             raise ValueError(Errors.HS174.format(problem=f"--format {self.format}"))
+        if self.flat and form.table is None:
+            raise ValueError(Errors.HS179.format(format=self.format))
+        self.flat = self.flat or form.is_flat
         self.files: List[Path] = input_files(self.inputs, self.output)
 
     @property
@@ -52,14 +57,14 @@ class Job:
     def fingerprint(self) -> str:
         """Of all that decides what is written."""
         known = [[path.as_posix(), "" if path == STANDARD else _sample(path)] for path in self.files]
-        parts = [self.annotator.fingerprint, self.format, self.part_size, self.reading, known]
+        parts = [self.annotator.fingerprint, self.format, self.flat, self.part_size, self.reading, known]
         return hashlib.sha256(json.dumps(parts).encode("utf8")).hexdigest()[:32]
 
     def parts(self) -> Iterator[Part]:
         return parts_of(self.files, self.reading, self.part_size)
 
     def work(self) -> Work:
-        return Work(self.annotator, self.format)
+        return Work(self.annotator, self.format, self.flat)
 
     def folder(self, shard: Shard, restart: bool) -> Folder:
         """Where the job is written, to be entered. RAISES ValueError as `Folder` does."""

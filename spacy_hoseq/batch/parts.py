@@ -13,6 +13,9 @@ from .inputs import format_of, rows_of
 from .source import STANDARD, Reading, Row, Source
 
 CHARACTERS = 4_000_000  # of a part, at most, but for one text
+FIRST_ROWS = 250  # of the first parts, at most
+EACH_SIZE = 8  # parts of each number of rows
+MOST_DOUBLINGS = 20
 
 
 class Part(NamedTuple):
@@ -76,6 +79,12 @@ def hash_of(name: str) -> int:
     return int.from_bytes(blake2b(name.encode("utf8"), digest_size=8).digest(), "little")
 
 
+def rows_of_part(number: int) -> int:
+    """How many rows the first parts have: so few that there is soon one for each process. 250 eight times, then 500
+    eight times, and so on."""
+    return int(FIRST_ROWS * 2 ** min(number // EACH_SIZE, MOST_DOUBLINGS))
+
+
 class _Open:
     """The part that rows are being put into."""
 
@@ -112,7 +121,7 @@ class _Cutter:
         if isinstance(item, Problem):
             self._open.problems.append(item)
             return
-        if not self._open.has_room(item, self._size):
+        if not self._open.has_room(item, min(self._size, rows_of_part(self.number))):
             yield self.finish(source)
         self._open.add(item)
 
@@ -137,7 +146,7 @@ class _Cutter:
 
 
 def parts_of(files: Iterable[Path], reading: Reading, size: int, characters: int = CHARACTERS) -> Iterator[Part]:
-    """size (int): rows of a part at most. A file of Docs is a part of its own."""
+    """size (int): rows of a part at most; the first ones have fewer. A file of Docs is a part of its own."""
     cutter = _Cutter(size, characters)
     source = Source(STANDARD)
     for path in files:

@@ -11,7 +11,7 @@ from ..errors import Errors
 STRINGS = {"word": ORTH, "norm": NORM, "tag": TAG, "pos": POS, "morph": MORPH, "lemma": LEMMA, "dep": DEP}
 TOKEN_FIELDS = (*STRINGS, "head", "prob")
 ROW_FIELDS = ("text", "sentences", "spans")
-DEFAULT = ("tag", "pos", "sentences", "spans")
+DEFAULT = ("word", "tag", "pos", "sentences", "spans")
 OFFSETS = ("characters", "bytes")
 KEY = b"spacy_hoseq"  # of the metadata
 

@@ -4,7 +4,7 @@ Only the process that hands out parts writes (folder.py), so a process that ends
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import pyarrow as pa
 from spacy.tokens import Doc, DocBin
@@ -14,8 +14,11 @@ from ..errors import Errors
 from ..readers.sentences import Problem
 from .annotator import Annotator
 from .columns import Annotated
-from .formats import DOCS, TABLES, table_of
+from .flat import flat
+from .output import DocsFile
 from .parts import Part
+from .schema import schema_of
+from .writing import output_format
 
 
 class Done(NamedTuple):
@@ -32,48 +35,96 @@ class Done(NamedTuple):
 
 
 class Work:
-    """Annotates parts. Can be pickled, as the annotator can. format (str): one of FORMATS."""
+    """Annotates parts. Can be pickled, as the annotator can. format (str): the name of one (writing/). flat (bool): a
+    row for each token, not for each text."""
 
-    def __init__(self, annotator: Annotator, format: str) -> None:
-        self.annotator, self.format = annotator, format
+    def __init__(self, annotator: Annotator, format: str, flat: bool = False) -> None:
+        self.annotator = annotator
+        self.format = format
+        self.flat = flat
+
+    def with_bytes(self) -> "Work":
+        """The same, with the pipeline as bytes."""
+        return Work(self.annotator.with_bytes(), self.format, self.flat)
 
     def __call__(self, part: Part) -> Done:
-        errors = [_error(part, problem) for problem in part.problems]
-        ids, tables, tokens, at = list(part.ids), list[pa.Table](), 0, 0
-        file = DOCS[self.format]() if self.format in DOCS else None
-
-        def rows(vocab: Vocab) -> Sequence[Any]:
-            if part.docs is None:
-                return part.texts
-            docs = _docs(part, vocab, errors)
-            ids.extend(f"{part.docs[0].as_posix()}:{number}" for number in range(1, len(docs) + 1))
-            return docs
-
-        for done in self.annotator.annotate(rows, on_docs=file is not None):
-            names = ids[at : at + len(done.docs)]
-            failed = [(name, error) for name, error in zip(names, done.errors, strict=True) if error is not None]
-            errors += [{"part": part.number, "id": name, "error": error} for name, error in failed]
-            tokens += sum(len(doc) for doc in done.docs if doc is not None)
-            if file is None:
-                tables.append(self._table(part, names, done, at))
-            else:
-                there = [(name, doc) for name, doc in zip(names, done.docs, strict=True) if doc is not None]
-                file.add([name for name, _ in there], [doc for _, doc in there])
-                del there
-            at += len(names)
+        form = output_format(self.format)
+        target: Union[_Tables, _Docs] = _Tables(self) if form.docs is None else _Docs(form.docs())
+        doing = _Doing(part)
+        for done in self.annotator.annotate(doing.rows, on_docs=form.docs is not None):
+            names, texts = doing.take(done)
+            target.add(names, texts, done)
             del done
-        if file is None:
-            data = TABLES[self.format](pa.concat_tables(tables) if tables else self.annotator.schema.empty_table())
-        else:
-            data = file.data()
-        return Done(part.number, data, at, tokens, errors, part.position, part.digest)
+        return Done(part.number, target.data(), doing.n_rows, doing.n_tokens, doing.errors, part.position, part.digest)
 
-    def _table(self, part: Part, names: List[str], done: Annotated, first: int) -> pa.Table:
-        annotator = self.annotator
-        texts: Sequence[Any] = part.texts[first : first + len(names)]
-        if part.docs is not None:
-            texts = [None if doc is None else doc.text for doc in done.docs]
-        return table_of(names, texts, annotator.columns(done), annotator.outputs, annotator.about)
+
+class _Doing:
+    """How far a part is done, and what could not be."""
+
+    def __init__(self, part: Part) -> None:
+        self.errors = [_error(part, problem) for problem in part.problems]
+        self.n_rows = 0
+        self.n_tokens = 0
+        self._part = part
+        self._ids = list(part.ids)
+
+    def rows(self, vocab: Vocab) -> Sequence[Any]:
+        """Texts, or Docs."""
+        if self._part.docs is None:
+            return self._part.texts
+        docs = _docs(self._part, vocab, self.errors)
+        place = self._part.docs[0].as_posix()
+        self._ids = [f"{place}:{number}" for number in range(1, len(docs) + 1)]
+        return docs
+
+    def take(self, done: Annotated) -> Tuple[List[str], List[Optional[str]]]:
+        """RETURNS the ids and the texts of these rows, which are the next ones."""
+        first = self.n_rows
+        self.n_rows += len(done.docs)
+        self.n_tokens += sum(len(doc) for doc in done.docs if doc is not None)
+        names = self._ids[first : self.n_rows]
+        for name, error in zip(names, done.errors, strict=True):
+            if error is not None:
+                self.errors.append({"part": self._part.number, "id": name, "error": error})
+        if self._part.docs is None:
+            return names, self._part.texts[first : self.n_rows]
+        return names, [None if doc is None else doc.text for doc in done.docs]
+
+
+class _Tables:
+    """A part as a table."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._tables: List[pa.Table] = []
+
+    def add(self, names: List[str], texts: List[Optional[str]], done: Annotated) -> None:
+        annotator = self._work.annotator
+        schema = schema_of(annotator.outputs, pa.string(), annotator.about)
+        columns = annotator.columns(done)
+        columns["id"] = pa.array(names, pa.string())
+        columns["text"] = pa.array(texts, pa.string())
+        self._tables.append(pa.table([columns[name] for name in schema.names], schema=schema))
+
+    def data(self) -> bytes:
+        empty = self._work.annotator.schema.empty_table()
+        table = pa.concat_tables(self._tables) if self._tables else empty
+        write = output_format(self._work.format).table
+        return b"" if write is None else write(flat(table) if self._work.flat else table)
+
+
+class _Docs:
+    """A part as a file of Docs; those that failed are left out."""
+
+    def __init__(self, file: DocsFile) -> None:
+        self._file = file
+
+    def add(self, names: List[str], texts: List[Optional[str]], done: Annotated) -> None:
+        there = [(name, doc) for name, doc in zip(names, done.docs, strict=True) if doc is not None]
+        self._file.add([name for name, _ in there], [doc for _, doc in there])
+
+    def data(self) -> bytes:
+        return self._file.data()
 
 
 def _docs(part: Part, vocab: Vocab, errors: List[Dict[str, Any]]) -> List[Doc]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
 import typer
 from wasabi import msg
 
+from ..batch.writing import output_format, output_formats
 from ..errors import Errors
 from .app import hoseq_cli
 from .progress import Progress
@@ -22,17 +23,11 @@ if TYPE_CHECKING:
     from ..batch.work import Done
 
 STANDARD = "-"
-FIELDS = "text,tag,pos,sentences,spans"
+FIELDS = "text,word,tag,pos,sentences,spans"
+OF_TOKENS = "word,lemma,tag,pos,prob,sentences,spans"
 
 
-class FormatName(str, Enum):
-    """What parts are written as."""
-
-    parquet = "parquet"
-    jsonl = "jsonl"
-    spacy = "spacy"
-    conll = "conll"
-    conllu = "conllu"
+FORMATS = ", ".join(output_formats())
 
 
 class EngineName(str, Enum):
@@ -46,20 +41,28 @@ class Stopped(KeyboardInterrupt):
     """A signal has asked the process to end."""
 
 
+def known_format(name: str) -> str:
+    """RAISES typer.BadParameter: there is no such format."""
+    if name and name not in output_formats():
+        raise typer.BadParameter(f"{name!r} is not one of {FORMATS}.")
+    return name
+
+
 @hoseq_cli.command("apply")
 def apply_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     inputs: List[str] = typer.Argument(..., help="Files of texts, folders and globs of them; - for standard input"),
     output: str = typer.Option(..., "--output", "-o", help="Folder to write to; - for standard output"),
-    format_name: Optional[FormatName] = typer.Option(None, "--format", "-f", help="Default: parquet; to - jsonl"),
+    form: str = typer.Option("", "--format", "-f", callback=known_format, help=f"{FORMATS}; else parquet, to - jsonl"),
+    flat: bool = typer.Option(False, "--flat", help="A row for each token, not for each text; csv and tsv always"),
     n_process: int = typer.Option(1, "--n-process", "-n", min=-1, help="Processes; -1: one for each core"),
     shard: str = typer.Option("1/1", "--shard", help="i/n: every nth part from the ith on; for n machines"),
-    fields: str = typer.Option(FIELDS, "--fields", help="Columns, and fields of tokens"),
+    fields: Optional[str] = typer.Option(None, "--fields", help=f"Default: {FIELDS}; with --flat {OF_TOKENS}"),
     text_key: str = typer.Option("text", "--text-key", help="Column, or key of .jsonl, of the text"),
     id_key: str = typer.Option("id", "--id-key", help="Column, or key of .jsonl, of the id, if there is one"),
     whole: bool = typer.Option(False, "--whole", "-w", help="A .txt file is one text, not one in each line"),
-    part_size: int = typer.Option(5000, "--part-size", min=1, help="Texts that become one file"),
+    part_size: int = typer.Option(5000, "--part-size", min=1, help="Texts of a file, at most"),
     restart: bool = typer.Option(False, "--restart", "-R", help="Delete what an earlier run wrote; begin anew"),
     exclude: str = typer.Option("", "--exclude", help="Components not to load, separated by commas"),
     max_length: Optional[int] = typer.Option(None, "--max-length", help="Characters of the longest text"),
@@ -75,13 +78,13 @@ def apply_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    form = format_name.value if format_name else "jsonl" if output == STANDARD else "parquet"
+    form = form or ("jsonl" if output == STANDARD else "parquet")
     n_process = n_process if n_process > 0 else os.cpu_count() or 1
     try:
         with signals():
-            settings = {"outputs": fields.split(","), "max_length": max_length, "code": code}
-            settings["exclude"] = list(filter(None, exclude.split(",")))
-            job = job_of(model, settings, inputs, output, form, (text_key, id_key, whole), part_size)
+            excluded = list(filter(None, exclude.split(",")))
+            settings = {"fields": fields, "max_length": max_length, "code": code, "exclude": excluded}
+            job = job_of(model, settings, inputs, output, form, (text_key, id_key, whole), part_size, flat)
             state = run(job, engine_of(engine.value, n_process, address), shard, restart)
     except (ValueError, OSError) as error:
         print(f"Stopped: {error}", file=sys.stderr)
@@ -114,7 +117,14 @@ def signals() -> Iterator[None]:
 
 
 def job_of(
-    model: str, settings: Dict[str, Any], inputs: List[str], output: str, form: str, reading: Any, part_size: int
+    model: str,
+    settings: Dict[str, Any],
+    inputs: List[str],
+    output: str,
+    form: str,
+    reading: Any,
+    part_size: int,
+    flat: bool,
 ) -> "Job":
     """RAISES ValueError [HS170]: pyarrow is not installed; and as `Annotator` and `Job` do."""
     try:
@@ -124,7 +134,10 @@ def job_of(
     except ImportError as error:
         raise ValueError(Errors.HS170.format(package="pyarrow", install='"spacy-hoseq[arrow]"')) from error
     folder = None if output == STANDARD else Path(output)
-    return Job(Annotator(model, **settings), inputs, folder, form, Reading(*reading), part_size)
+    flat = flat or output_format(form).is_flat
+    fields = settings.pop("fields") or (OF_TOKENS if flat else FIELDS)
+    annotator = Annotator(model, outputs=fields.split(","), **settings)
+    return Job(annotator, inputs, folder, form, Reading(*reading), part_size, flat)
 
 
 def engine_of(name: str, n_process: int, address: Optional[str]) -> "Engine":

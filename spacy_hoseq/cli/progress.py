@@ -1,21 +1,28 @@
-"""How far a long run is: a bar in a terminal, else a line every minute."""
+"""How far a long run is: a bar in a terminal, else a line after five seconds, and then ever more rarely."""
 
 import time
 from typing import IO, Any, Optional
 
 from tqdm import tqdm
 
-INTERVAL = 60.0  # seconds between two lines where there is no terminal
+FIRST = 5.0  # seconds until the first line where there is no terminal; the time to the next one doubles
+LONGEST = 60.0  # seconds between two lines
 MB = 1e6
 
 
 class Progress:
     """total (int): bytes to be read, 0 = not known. position (int): where an earlier run stopped."""
 
-    def __init__(self, total: int, position: int, stream: IO[str], interval: float = INTERVAL) -> None:
-        self._total, self._first, self._position, self._stream = total, position, position, stream
-        self._interval, self._rows, self._tokens = interval, 0, 0
-        self._start = self._said = time.monotonic()
+    def __init__(self, total: int, position: int, stream: IO[str], interval: float = FIRST) -> None:
+        self._total = total
+        self._first = position
+        self._position = position
+        self._stream = stream
+        self._interval = interval
+        self._rows = 0
+        self._tokens = 0
+        self._start = time.monotonic()
+        self._said = self._start
         self._bar: Optional[Any] = None
 
     def __enter__(self) -> "Progress":
@@ -30,23 +37,26 @@ class Progress:
 
     def update(self, position: int, rows: int, tokens: int) -> None:
         """One part more. position (int): bytes read by then."""
-        step, self._position = max(0, position - self._position), max(position, self._position)
-        self._rows, self._tokens = self._rows + rows, self._tokens + tokens
+        step = max(0, position - self._position)
+        self._position += step
+        self._rows += rows
+        self._tokens += tokens
         now = time.monotonic()
         if self._bar is not None:
-            self._bar.set_postfix_str(f"{self._tokens / max(1e-9, now - self._start):,.0f} tokens/s", refresh=False)
+            self._bar.set_postfix_str(self._speed(now - self._start), refresh=False)
             self._bar.update(step)
         elif now - self._said >= self._interval:
             self._said = now
+            self._interval = min(2 * self._interval, LONGEST)
             print(self.line(now - self._start), file=self._stream, flush=True)
+
+    def _speed(self, seconds: float) -> str:
+        seconds = max(1e-9, seconds)
+        return f"{self._rows / seconds:,.0f} texts/s, {self._tokens / seconds:,.0f} tokens/s"
 
     def line(self, seconds: float) -> str:
         """What there is to say after so many seconds."""
-        parts = [
-            f"{self._rows:,} texts",
-            f"{self._tokens:,} tokens",
-            f"{self._tokens / max(1e-9, seconds):,.0f} tokens/s",
-        ]
+        parts = [f"{self._rows:,} texts", f"{self._tokens:,} tokens", self._speed(seconds)]
         if self._total:
             share = self._position / self._total
             parts.insert(0, f"{self._position / MB:,.1f} of {self._total / MB:,.1f} MB ({share:.0%})")

@@ -44,7 +44,8 @@ def annotate():
 def expected(doc, at=lambda i: i):
     """What the columns say, from the Doc: plainly."""
     tokens = [
-        {"start": at(t.idx), "end": at(t.idx + len(t)), "tag": t.tag_ or None, "pos": t.pos_ or None} for t in doc
+        {"start": at(t.idx), "end": at(t.idx + len(t)), "word": t.text, "tag": t.tag_ or None, "pos": t.pos_ or None}
+        for t in doc
     ]
     sentences = [{"start": at(s.start_char), "end": at(s.end_char)} for s in doc.sents] if len(doc) else []
     group = doc.spans["chunks"]
@@ -68,7 +69,8 @@ def test_columns_say_what_the_docs_say(annotate):
 
 
 def test_offsets_in_bytes():
-    result = Annotator("en", offsets="bytes", outputs=["text", "tag", "pos", "sentences", "spans"])(table(TEXTS))
+    outputs = ["text", "word", "tag", "pos", "sentences", "spans"]
+    result = Annotator("en", offsets="bytes", outputs=outputs)(table(TEXTS))
     for row, doc in zip(result.to_pylist(), english().pipe(TEXTS), strict=True):
         data = doc.text.encode("utf8")
         assert (row["tokens"], row["sentences"], row["spans"]) == expected(

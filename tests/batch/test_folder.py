@@ -1,6 +1,7 @@
 """Folders of jobs: how they are begun, interrupted, gone on with, refused."""
 
 import contextlib
+import dataclasses
 import errno
 import hashlib
 import io
@@ -220,6 +221,12 @@ def test_a_folder_that_cannot_be_written(job, tmp_path):
         run(job(tmp_path / "file"))
     with pytest.raises(ValueError, match="HS169"):
         run(job(Path("/proc/nothing/here")))
+
+
+@pytest.mark.parametrize("form", ["spacy", "conll", "conllu"])
+def test_formats_that_are_no_tables(job, tmp_path, form):
+    with pytest.raises(ValueError, match=f"HS179.*{form}"):
+        dataclasses.replace(job(tmp_path / "out", form=form), flat=True)
 
 
 def test_formats_that_are_no_stream(job):

@@ -1,5 +1,6 @@
 """What parts become, against Docs of the pipeline."""
 
+import csv
 import io
 import json
 
@@ -15,10 +16,12 @@ from .helpers import TEXTS, english
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from spacy_hoseq.batch import Annotator  # noqa: E402
-from spacy_hoseq.batch.formats import json_lines_bytes  # noqa: E402
+from spacy_hoseq.batch import Annotator, writing  # noqa: E402
+from spacy_hoseq.batch.flat import flat  # noqa: E402
 from spacy_hoseq.batch.parts import Part  # noqa: E402
+from spacy_hoseq.batch.schema import SPAN  # noqa: E402
 from spacy_hoseq.batch.work import Work  # noqa: E402
+from spacy_hoseq.batch.writing.jsonl import json_lines_bytes  # noqa: E402
 
 OUTPUTS = ["text", "tag", "pos", "sentences", "spans"]
 IDS = [f"t {i}" for i in range(len(TEXTS))]
@@ -114,7 +117,7 @@ def test_heads_in_conllu():
     words = [doc[0], doc[2]]
     for token in words:
         token.head, token.dep_ = doc[2], "dep" if token.i == 0 else "ROOT"
-    from spacy_hoseq.batch.formats import conllu_lines
+    from spacy_hoseq.batch.writing.conllu import conllu_lines
 
     lines = conllu_lines("x", doc)
     assert [line.split("\t")[:1] + line.split("\t")[6:8] for line in lines if "\t" in line] == [
@@ -151,3 +154,98 @@ def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
 def test_bytes_do_not_depend_on_how_texts_are_cut(annotate, form):
     small = Annotator("en", outputs=OUTPUTS, characters=60, zone_tokens=20)
     assert done(small, form, TEXTS * 2).data == done(annotate, form, TEXTS * 2).data
+
+
+def flat_rows(doc, name):
+    """What a flat table says of a Doc, plainly."""
+    sentences = {token.i: number for number, sentence in enumerate(doc.sents) for token in sentence}
+    chunks = {}
+    for group, key in ((doc.spans["chunks"], "chunk"), (doc.ents, "entity")):
+        scores = group.attrs["scores"] if key == "chunk" else [None] * len(group)
+        for span, score in zip(group, scores, strict=True):
+            for token in span:
+                tag = f"{'B' if token.i == span.start else 'I'}-{span.label_}"
+                chunks[token.i, key] = (tag, None if score is None else pytest.approx(score))
+    for token in doc:
+        chunk, chunk_prob = chunks.get((token.i, "chunk"), ("O", None))
+        entity, entity_prob = chunks.get((token.i, "entity"), ("O", None))
+        yield {
+            "id": name, "sentence": sentences[token.i], "token": token.i, "start": token.idx,
+            "end": token.idx + len(token), "tag": token.tag_ or None, "pos": token.pos_ or None,
+            "chunk": chunk, "chunk_prob": chunk_prob, "entity": entity, "entity_prob": entity_prob,
+        }  # fmt: skip
+
+
+def flat_part(annotate, form, texts=TEXTS):
+    part = Part(0, [f"t {i}" for i in range(len(texts))], texts, None, [], 0)
+    return Work(annotate, form, flat=True)(part).data
+
+
+def test_a_row_for_each_token(annotate, docs):
+    table = pq.read_table(io.BytesIO(flat_part(annotate, "parquet")))
+    expected = [row for name, doc in zip(IDS, docs, strict=True) for row in flat_rows(doc, name)]
+    assert table.to_pylist() == expected
+    assert {row["chunk"][:2] for row in expected} == {"O", "B-", "I-"}
+    assert {row["sentence"] for row in expected} == {0, 1}
+    lines = [json.loads(line) for line in flat_part(annotate, "jsonl").decode().splitlines()]
+    assert [line["token"] for line in lines] == [row["token"] for row in expected]
+    assert flat_part(annotate, "parquet", [None, ""]) and flat_part(annotate, "jsonl", [None, ""]) == b""
+    assert json.loads(table.schema.metadata[b"spacy_hoseq"])["model"] == "en_hoseq_sm"
+
+
+@pytest.mark.parametrize("form, delimiter", [("csv", ","), ("tsv", "\t")])
+def test_tables_as_text(annotate, docs, form, delimiter):
+    with_words = Annotator("en", outputs=["word", "tag", "sentences", "spans", "prob"])
+    text = flat_part(with_words, form, [*TEXTS, 'a "b", c\td\ne']).decode()
+    header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    assert header[:7] == ["id", "sentence", "token", "start", "end", "word", "tag"] and header[7] == "tag_prob"
+    words = [token.text for doc in english().pipe([*TEXTS, 'a "b", c\td\ne']) for token in doc]
+    assert [row[5] for row in rows] == words
+    assert all(0 < float(row[7]) <= 1 for row in rows if row[5].strip())
+    assert flat_part(with_words, form, []).decode().count("\n") == 1
+
+
+def test_entities_and_texts_without_sentences_in_flat_tables(tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "old ferry"}])
+    nlp.to_disk(tmp_path / "model")
+    data = flat_part(Annotator(tmp_path / "model"), "parquet", ["The old ferry", "", "ferry"])
+    table = pq.read_table(io.BytesIO(data))
+    assert table["entity"].to_pylist() == ["O", "B-X", "I-X", "O"] and set(table["chunk"].to_pylist()) == {"O"}
+    assert table["sentence"].to_pylist() == [None, None, None, 0] and table["token"].to_pylist() == [0, 1, 2, 0]
+
+
+def test_groups_of_each_text_are_its_own():
+    kind = pa.list_(SPAN)
+    spans = [
+        [{"start": 0, "end": 1, "label": "A", "prob": 0.5, "group": "b"}],
+        [
+            {"start": 0, "end": 1, "label": "B", "prob": None, "group": "a"},
+            {"start": 2, "end": 3, "label": "C", "prob": 1.0, "group": "b"},
+            {"start": 2, "end": 3, "label": "E", "prob": None, "group": "ents"},
+        ],
+        None,
+    ]
+    words = [[{"start": 0, "end": 1}, {"start": 2, "end": 3}]] * 2 + [None]
+    bounds = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())]))
+    table = flat(pa.table({"tokens": pa.array(words, bounds), "spans": pa.array(spans, kind)}))
+    assert table["chunk"].to_pylist() == ["B-A", "O", "B-B", "O"]
+    assert table["chunk_prob"].to_pylist() == [0.5, None, None, None]
+    assert table["entity"].to_pylist() == ["O", "O", "O", "B-E"]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_flat_bytes_do_not_depend_on_how_texts_are_cut(annotate, form):
+    small = Annotator("en", outputs=OUTPUTS, characters=60, zone_tokens=20)
+    assert flat_part(small, form, TEXTS * 2) == flat_part(annotate, form, TEXTS * 2)
+
+
+def test_an_output_format_is_one_file(annotate, tmp_path, monkeypatch):
+    """A file in the room is found by its name, and nothing else has to name it."""
+    (tmp_path / "shout.py").write_text(
+        "from spacy_hoseq.batch.output import OutputFormat\n"
+        "FORMAT = OutputFormat(table=lambda table: b'HEY' * len(table))\n"
+    )
+    monkeypatch.setattr(writing, "__path__", [*writing.__path__, str(tmp_path)])
+    assert "shout" in writing.output_formats()
+    assert done(annotate, "shout").data == b"HEY" * len(TEXTS)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from spacy_hoseq.batch import inputs, reading  # noqa: E402
 from spacy_hoseq.batch.inputs import input_files, rows_of  # noqa: E402
-from spacy_hoseq.batch.parts import SeenIds, parts_of  # noqa: E402
+from spacy_hoseq.batch.parts import SeenIds, parts_of, rows_of_part  # noqa: E402
 from spacy_hoseq.batch.source import STANDARD, Reading, Row, Source  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
@@ -212,6 +212,16 @@ def test_parts_end_where_the_input_says(tmp_path):
     total = sum(path.stat().st_size for path in (lines, docs, last))
     assert parts[-1].position == total and [p.position for p in parts] == sorted(p.position for p in parts)
     assert [part.texts for part in parts_of([], PLAIN, 2)] == [[]], "a job without texts is a job"
+
+
+def test_the_first_parts_are_small(tmp_path):
+    """So that two thousand texts are work for several processes, however many there are."""
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{i}\n" for i in range(10_000)))
+    sizes = [len(part.texts) for part in parts_of([path], PLAIN, 1000)]
+    assert sizes == [250] * 8 + [500] * 8 + [1000] * 4
+    assert [len(part.texts) for part in parts_of([path], PLAIN, 100)] == [100] * 100
+    assert rows_of_part(10**6) > 10**6
 
 
 def test_ids_that_were_there_before(tmp_path):

@@ -1,5 +1,6 @@
 """`python -m spacy hoseq apply`: what is typed, what comes out, and how it ends."""
 
+import csv
 import io
 import json
 import os
@@ -149,7 +150,8 @@ def test_progress_without_a_terminal():
     assert progress.line(75 * 60).endswith("75 min left"), "as long as for what was read in this run"
     with Progress(0, 0, stream, interval=1000.0) as progress:
         progress.update(5, 1, 2)
-    assert len(stream.getvalue().splitlines()) == 2 and progress.line(2.0) == "1 texts, 2 tokens, 1 tokens/s"
+    assert len(stream.getvalue().splitlines()) == 2
+    assert progress.line(2.0) == "1 texts, 2 tokens, 0 texts/s, 1 tokens/s"
 
 
 def test_a_text_that_needs_more_memory_than_there_is(slow, tmp_path, monkeypatch):
@@ -175,8 +177,52 @@ def test_progress_in_a_terminal():
     with Progress(100, 0, stream) as progress:
         progress.update(50, 1, 2)
         progress._bar.refresh()
-    assert "50%" in stream.getvalue() and "tokens/s" in stream.getvalue()
+    assert "50%" in stream.getvalue() and "texts/s" in stream.getvalue() and "tokens/s" in stream.getvalue()
 
+
+def test_lines_come_soon_and_then_ever_more_rarely(monkeypatch):
+    now = 0.0
+    stream = io.StringIO()
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with Progress(10**9, 0, stream) as progress:
+        said = []
+        for second in range(400):
+            now = float(second)
+            before = len(stream.getvalue())
+            progress.update(second, 20, 300)
+            said += [second] if len(stream.getvalue()) > before else []
+    assert said == [5, 15, 35, 75, 135, 195, 255, 315, 375]
+    assert "120 texts, 1,800 tokens, 24 texts/s, 360 tokens/s" in stream.getvalue().splitlines()[0]
+
+
+def test_a_table_of_tokens(tmp_path):
+    path = texts_file(tmp_path / "in.jsonl", TEXTS)
+    code, output = run("en", path, "-o", tmp_path / "out", "--flat", "-f", "csv")
+    assert code == 0, output
+    header, *rows = csv.reader(io.StringIO((tmp_path / "out" / "parts" / "000000.csv").read_text(), newline=""))
+    assert header == [
+        "id", "sentence", "token", "start", "end", "word", "tag", "pos", "lemma", "tag_prob",
+        "chunk", "chunk_prob", "entity", "entity_prob",
+    ]  # fmt: skip
+    assert [row[5] for row in rows] == [token.text for doc in english().pipe(TEXTS) for token in doc]
+    assert run("en", path, "-o", tmp_path / "out", "-f", "csv")[0] == 0, "it is the same job"
+    code, output = run("en", path, "-o", tmp_path / "out2", "--flat", "-f", "conll")
+    assert code == 1 and "HS179" in output
+    code, output = run("en", path, "-o", tmp_path / "out2", "-f", "xml")
+    assert code == 2 and "parquet" in output and "csv" in output and not (tmp_path / "out2").exists()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_two_thousand_texts_are_work_for_two_processes(tmp_path, slow):
+    texts_file(tmp_path / "in.jsonl", ["a text"] * 2000)
+    model, path, *options = slow[:6]
+    (tmp_path / "code.py").write_text(SLOW.replace("time.sleep(0.1)", "pass"))
+    log = tmp_path / "workers"
+    process = start(model, path, *options, "--code", tmp_path / "code.py", WORKERS=str(log))
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 0, err
+    assert len(workers_of(log)) == 2
 
 @pytest.mark.long
 def test_from_standard_input_to_standard_output():
