@@ -19,18 +19,20 @@ PERMITTED = {
     "errors": {"messages"},
     "messages": set(),
     "lazy_names": set(),
+    "kept": set(),
     "words": {"numpy", "spacy", "arrays"},
     "__init__": {"lazy_names", "pipelines"},
     "pipelines": {"spacy", "components.digest", "errors"},
-    "features": {"numpy", "spacy", "words", "arrays", "errors"},
+    "features": {"numpy", "spacy", "words", "arrays", "errors", "kept"},
     "decoders": {"numpy", "arrays", "errors"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
     "patterns": {
-        "numpy", "spacy", "decoders", "features.sequences", "features.word_types", "arrays", "errors", "lazy_names",
+        "numpy", "spacy", "decoders", "features.sequences", "features.word_types", "arrays", "errors", "kept",
+        "lazy_names",
     },
     "layers": {
         "numpy", "thinc", "srsly", "spacy.tokens",
-        "features", "patterns", "learning", "decoders", "words", "arrays", "errors", "lazy_names",
+        "features", "patterns", "learning", "decoders", "words", "arrays", "errors", "kept", "lazy_names",
     },
     "components": {
         "numpy", "spacy", "thinc", "srsly",

@@ -164,6 +164,9 @@ class FeatureExtractor:
         """Drop all cached word types (at the end of a memory zone)."""
         self._lexicon.clear()
 
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_makers": {}}
+
     def _pad(self, values: NDArray[Any], positions: Ints, lengths: Lengths, outside: Tuple[Any, Any]) -> NDArray[Any]:
         """Lay sentences apart by `margin` places that hold what stands before and after them."""
         margin = self._margin

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyInts, Rows, distinct
+from ..kept import are_same
 from .index import DenseIndex, ExactIndex
 
 Table = NDArray[Any]
@@ -53,8 +54,7 @@ class GrowingTable:
 
     def serves(self, made_from: Tuple[Any, ...], most: int) -> bool:
         """Whether to go on with it: made from these very objects, and not above `most` rows."""
-        same = len(made_from) == len(self.made_from)
-        return same and len(self) <= most and all(a is b for a, b in zip(made_from, self.made_from, strict=True))
+        return len(self) <= most and are_same(made_from, self.made_from)
 
     def of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Tuple[Rows, Table]:
         """make: the rows of some keys, each once, ascending. RETURNS the row of each key, as `keys` in shape; and the

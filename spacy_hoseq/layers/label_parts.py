@@ -13,7 +13,7 @@ few more than the labels, and the order of a sum does not depend on the batch.
 Checked against the definition, and by finite differences, in tests/layers/test_label_parts.py.
 """
 
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -21,6 +21,7 @@ from thinc.types import Floats2d
 
 from ..arrays import AnyFloats, Floats, Floats32, Ints, Keys
 from ..decoders.problem import ranges
+from ..kept import Kept
 from ..learning.gradients import CellGradient, added_cells
 from ..learning.parameter import Parameter
 from .named_features import Feature
@@ -60,7 +61,7 @@ class LabelParts:
         self._levels = _levels(parts, first)
         self.matrix: Floats = np.zeros((len(names), self.n_labels))
         self.matrix[parts, np.repeat(np.arange(self.n_labels), np.diff(first))] = 1
-        self._whole: Optional[Tuple[AnyFloats, AnyFloats, AnyFloats]] = None
+        self._whole: Kept[AnyFloats] = Kept()
 
     @classmethod
     def of(cls, parts_of: List[List[Part]]) -> "LabelParts":
@@ -121,15 +122,13 @@ class LabelParts:
 
     def kept_pairs(self, trans: AnyFloats, of_parts: AnyFloats) -> AnyFloats:
         """trans + `pairs`: the same array as long as both are the same arrays."""
-        whole = self._whole
-        if whole is None or whole[0] is not trans or whole[1] is not of_parts:
-            together = trans + self.pairs(of_parts)
-            together.setflags(write=False)
-            self._whole = whole = trans, of_parts, together
-        return whole[2]
 
-    def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_whole": None}
+        def make() -> AnyFloats:
+            together: AnyFloats = trans + self.pairs(of_parts)
+            together.setflags(write=False)
+            return together
+
+        return self._whole.of((trans, of_parts), make)
 
 
 def _levels(parts: Ints, first: Ints) -> List[Level]:
@@ -152,26 +151,25 @@ def label_parts(emissions: Emissions, parts_of: PartsOf, tuning: Tuning = TUNING
         "label_parts",
         PartScorer,
         layers=[emissions],
-        attrs={"parts_of": parts_of, "parts": Known(tuning)},
+        attrs={"parts_of": parts_of, "parts": KnownParts(tuning)},
         shims=[WeightsShim("label_parts", _problem)],
     )
 
 
-class Known:
-    """The parts that the weights save, made from it when first needed."""
+class KnownParts:
+    """The parts that the weights save, made of them when first needed."""
 
     def __init__(self, tuning: Tuning) -> None:
         self.tuning = tuning
-        self._of: Any = None
-        self._parts: Optional[LabelParts] = None
+        self._parts: Kept[LabelParts] = Kept()
 
     def of(self, extra: Dict[str, Any]) -> LabelParts:
-        parts = self._parts
-        if parts is None or self._of is not extra:
-            arrays = (extra[name].astype(np.intp) for name in ("kinds", "parts", "first"))
-            parts = LabelParts(list(extra["names"]), *arrays)
-            self._of, self._parts = extra, parts
-        return parts
+        return self._parts.of((extra,), lambda: _unpacked(extra))
+
+
+def _unpacked(extra: Dict[str, Any]) -> LabelParts:
+    arrays = (extra[name].astype(np.intp) for name in ("kinds", "parts", "first"))
+    return LabelParts(list(extra["names"]), *arrays)
 
 
 class PartScorer(Scorer):

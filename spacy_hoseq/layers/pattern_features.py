@@ -7,6 +7,7 @@ from spacy.tokens import Doc
 
 from ..arrays import AnyFloats, Floats, Ints
 from ..decoders.problem import Configurations, Fired, PatternTrie, PotentialsGradient, Weights
+from ..kept import Kept
 from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSource
 
 
@@ -30,59 +31,52 @@ class Structure:
 
     def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
         self.nonnegative, self.max_states, self.label_pairs = nonnegative, max_states, label_pairs
-        self._forget()
-
-    def _forget(self) -> None:
-        self._of: Any = None
-        self._all: Optional[Tuple[PatternFeatures, PatternTrie]] = None
-        self._weights: Any = None
-        self._finished: Optional[InUse] = None
-        self._prepared: Optional[Tuple[Optional[InUse], Weights]] = None
+        self._all: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
+        self._finished: Kept[InUse] = Kept()
+        self._prepared: Kept[Weights] = Kept()
         self._learning: Optional[Weights] = None
 
-    def in_use(self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool) -> InUse:
+    def in_use(
+        self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool
+    ) -> InUse:
         """definition: of all features, as saved. weights (W,): theirs; finished ones unless `is_train`."""
-        every = self._all  # (other threads may be making them, too)
-        if every is None or self._of is not definition:
-            features = PatternFeatures.from_arrays(definition)
-            every = features, PatternTrie(features.patterns, n_labels)
-            self._all, self._of, self._finished = every, definition, None
+        every = self._all.of((definition,), lambda: _with_trie(definition, n_labels))
         if is_train:
             return InUse(*every, _node_weights(*every, weights))
-        finished = self._finished
-        if finished is None or self._weights is not weights:
-            features, trie = every
-            if not weights.all():
-                features = features.without(weights == 0)
-                trie = PatternTrie(features.patterns, n_labels)
-            node_weights = _node_weights(features, trie, weights)
-            node_weights.setflags(write=False)
-            finished = InUse(features, trie, node_weights)
-            self._finished, self._weights = finished, weights
-        return finished
+        return self._finished.of((every, weights), lambda: _without_zeros(*every, weights))
 
     def prepared(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
         """Finished weights: the same object, with all that decoders have made of them, as long as they are the same."""
         self._learning = None  # (of many labels these tables are most of all memory)
-        prepared = self._prepared  # (other threads may be making them, too)
-        if prepared is None or prepared[0] is not in_use or prepared[1].trans is not trans:
-            prepared = self._prepared = in_use, weights_in_use(trans, in_use)
-        return prepared[1]
+        return self._prepared.of((trans, in_use), lambda: weights_in_use(trans, in_use))
 
     def learning(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
         """Weights while they are learnt, which follow those of the update before."""
-        weights, earlier, self._prepared = weights_in_use(trans, in_use), self._learning, None
+        self._prepared.forget()
+        weights = weights_in_use(trans, in_use)
+        earlier = self._learning
         if earlier is not None and len(earlier.trans) == len(trans):
             weights.follow(earlier)
         self._learning = weights
         return weights
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {"nonnegative": self.nonnegative, "max_states": self.max_states, "label_pairs": self.label_pairs}
+        return {**self.__dict__, "_learning": None}
 
-    def __setstate__(self, settings: Dict[str, Any]) -> None:  # a worker process makes its own
-        self.__dict__.update(settings)
-        self._forget()
+
+def _with_trie(definition: Dict[str, Any], n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
+    features = PatternFeatures.from_arrays(definition)
+    return features, PatternTrie(features.patterns, n_labels)
+
+
+def _without_zeros(features: PatternFeatures, trie: PatternTrie, weights: AnyFloats) -> InUse:
+    """Features with a weight, to predict with."""
+    if not weights.all():
+        features = features.without(weights == 0)
+        trie = PatternTrie(features.patterns, trie.n_labels)
+    node_weights = _node_weights(features, trie, weights)
+    node_weights.setflags(write=False)
+    return InUse(features, trie, node_weights)
 
 
 def _node_weights(features: PatternFeatures, trie: PatternTrie, weights: AnyFloats) -> Floats:

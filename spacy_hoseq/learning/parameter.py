@@ -1,6 +1,6 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Dict, Optional, Protocol, Sequence, Tuple, Union, runtime_checkable
+from typing import Any, Dict, Optional, Protocol, Sequence, Tuple, Union, runtime_checkable
 
 import numpy as np
 
@@ -186,6 +186,20 @@ class Parameter:
                 self._used[cells // self.n_columns] = True
                 self._cells.add(cells)
         return touched
+
+    def as_loaded(self) -> Optional[UsedCells]:
+        """The weights that are not zero, if they were loaded and nothing was learnt since; else None."""
+        learns = self.n_updates or self._touched is not None or self._table is not None
+        if learns or not self.resumed:
+            return None
+        loaded = self._loaded
+        if loaded is None:
+            loaded = UsedRows(self.shape, np.arange(self.shape[0]), self.values)
+        return loaded if isinstance(loaded, UsedCells) else loaded.cells()
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """What is made of the weights is made again in a copy."""
+        return {**self.__dict__, "_finished": {}, "_finished_rows": {}, "_finished_cells": {}}
 
     @property
     def n_columns(self) -> int:

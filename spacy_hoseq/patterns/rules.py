@@ -23,7 +23,8 @@ component lacks one of its labels.
 
 import itertools
 import math
-from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from functools import partial
+from typing import Any, Dict, FrozenSet, List, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ from ..arrays import Ints
 from ..decoders.problem import Pattern, ranges
 from ..errors import Errors
 from ..features.sequences import sentence_starts
+from ..kept import Kept
 from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
 from .word_rules import WordRules, looks_at_words
 
@@ -63,7 +65,7 @@ class RulePatterns:
             if rule in rules[:number]:
                 raise ValueError(Errors.HS034.format(rule=rule["name"], problem="it is given twice"))
         self.rules = rules
-        self._matcher: Optional[Tuple[Vocab, Matcher]] = None
+        self._matcher: Kept[Matcher] = Kept()  # which belongs to a vocabulary
         self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
         self._spanning = {number for number, rule in enumerate(rules) if not _is_contiguous(rule)}
         of_words = [number for number, rule in enumerate(rules) if looks_at_words(rule["tokens"])]
@@ -136,14 +138,13 @@ class RulePatterns:
         """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's sequences."""
         if not self._others or not len(doc):
             return []
-        made = self._matcher  # (other threads may be making one, too)
-        if made is None or made[0] is not doc.vocab:
-            self._matcher = made = doc.vocab, _matcher(self.rules, self._others, doc.vocab)
+        make = partial(_matcher, self.rules, self._others, doc.vocab)
+        matcher = self._matcher.of((doc.vocab,), make)
         slots_of: Dict[Tuple[int, int, int], List[int]] = {}
         ends = [*starts[1:].tolist(), len(doc)]
         for start, end in zip(starts.tolist(), ends, strict=True):  # a longest match must not reach beyond
             part = doc if len(starts) == 1 else doc[start:end]
-            matches: List[Any] = made[1](part, with_alignments=True)
+            matches: List[Any] = matcher(part, with_alignments=True)
             for key, first, stop, slots in matches:
                 slots_of[key, start + first, start + stop] = list(slots)
         return [(*match, slots) for match, slots in slots_of.items()]
@@ -152,9 +153,6 @@ class RulePatterns:
         """Drop what is remembered of words (at the end of a memory zone)."""
         if self._word_rules is not None:
             self._word_rules.forget_words()
-
-    def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_matcher": None}  # a Matcher belongs to a vocabulary
 
 
 def _matcher(rules: List[Dict[str, Any]], numbers: List[int], vocab: Vocab) -> Matcher:

@@ -1,6 +1,6 @@
 """Skip-chain features: two mentions of one word are likely to have similar labels (Sutton & McCallum 2004)."""
 
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..features.sequences import sentence_starts
+from ..kept import Kept
 from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
 
 
@@ -38,7 +39,7 @@ class SameWordPairs:
         except Exception as error:  # a description that spaCy cannot read
             raise ValueError(_message(str(error))) from error
         self.label_sets, self.token, self.max_distance = label_sets, token, max_distance
-        self._matcher: Optional[Tuple[Vocab, Matcher]] = None
+        self._matcher: Kept[Matcher] = Kept()  # which belongs to a vocabulary
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a label that the component does not have."""
@@ -75,15 +76,13 @@ class SameWordPairs:
         return FiredRules(np.array(tokens, np.intp), np.zeros(len(tokens), np.intp), size, slots)
 
     def _mentions(self, doc: Doc) -> Set[int]:
-        made = self._matcher  # (other threads may be making one, too)
-        if made is None or made[0] is not doc.vocab:
+        def make() -> Matcher:
             matcher = Matcher(doc.vocab)
             matcher.add("word", [[self.token]])
-            self._matcher = made = doc.vocab, matcher
-        return {first for _, first, _ in made[1](doc)}
+            return matcher
 
-    def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_matcher": None}  # a Matcher belongs to a vocabulary
+        matcher = self._matcher.of((doc.vocab,), make)
+        return {first for _, first, _ in matcher(doc)}
 
 
 def _message(problem: str) -> str:

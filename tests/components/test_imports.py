@@ -6,8 +6,8 @@ import sys
 from ..test_imports import PACKAGE
 
 NEEDED = {
-    "arrays", "chunks", "components", "decoders", "errors", "features", "lazy_names", "layers", "learning", "messages",
-    "patterns", "scorers", "words",
+    "arrays", "chunks", "components", "decoders", "errors", "features", "kept", "lazy_names", "layers", "learning",
+    "messages", "patterns", "scorers", "words",
 }  # fmt: skip
 OTHERS = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith("_") and path.name != "py.typed"} - NEEDED
 

@@ -5,6 +5,7 @@ import sys
 import pytest
 from spacy.tokens import Doc
 
+from spacy_hoseq.kept import Kept
 from spacy_hoseq.layers.local.features import LocalFeatures
 from spacy_hoseq.patterns.same_word import SameWordPairs
 
@@ -70,5 +71,9 @@ def test_mentions_while_they_are_first_looked_for():
         sources.append(SameWordPairs([["B"]], {}, 5))
         return find()
 
-    found += with_another_between(SameWordPairs._mentions, work, lambda: found.append(find()))
-    assert len(found) > 6 and all(tokens == [2] for tokens in found)
+    def other():
+        found.append(find())
+
+    for function in (SameWordPairs._mentions, Kept.of):
+        found += with_another_between(function, work, other)
+    assert len(found) > 12 and all(tokens == [2] for tokens in found)

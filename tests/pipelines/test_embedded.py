@@ -1,5 +1,7 @@
 """Pipelines that come with the package: found, loaded, sourced, refused."""
 
+import copy
+import pickle
 import shutil
 import zlib
 
@@ -32,6 +34,20 @@ def test_whatever_text(name):
         assert doc.text == text
         assert all(token.tag_ and token.pos_ for token in doc)
         assert all(span.text.strip() for span in doc.sents) or not text.strip()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_light_in_other_processes(name):
+    """At most 1.5 times the files, also when words and weights were used; and the same results."""
+    nlp = spacy_hoseq.load(name)
+    n_bytes = sum(file.stat().st_size for file in embedded_path(name).rglob("*") if file.is_file())
+    fresh = len(pickle.dumps(nlp))
+    expected = [doc.to_json() for doc in nlp.pipe(TEXTS)]
+    used = pickle.dumps(nlp)
+    assert fresh < 1.5 * n_bytes and len(used) < 1.5 * n_bytes
+    for other in (pickle.loads(used), copy.deepcopy(nlp)):
+        assert [doc.to_json() for doc in other.pipe(TEXTS)] == expected
+        assert len(pickle.dumps(other)) < 1.5 * n_bytes
 
 
 def test_english():

@@ -14,11 +14,13 @@ from ...features.extract import Columns, FeatureExtractor, counted_keys, rows_of
 from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ...features.sequences import names_and_lengths
 from ...features.templates import Template, parse_templates
+from ...kept import Kept
 from ...learning.gradients import Gradient, added_cells, are_few
 from ...learning.parameter import Parameter
 from ...learning.used_weights import Used, UsedRows
 from ..named_features import Feature, Names
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
+from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
 from ..weights.row_sums import Term, add_rows, sum_rows
 from ..weights.shim import WeightsShim, weights_of
@@ -64,36 +66,31 @@ def SparseLinear(
 
 
 class Features:
-    """The extractor, with the index and the remembered rows that belong to the weights in use.
+    """The extractor, and what is made of the weights in use.
 
-    `known` is what the weights save of their features ("keys" or "hash_rows"); the index is made from it when first
-    needed, and again when other weights were loaded. Rows of training texts are kept, since they come back every epoch.
+    `known` is what the weights save of their features ("keys" or "hash_rows"). Rows of training texts are kept, since
+    they come back every epoch.
     """
 
     def __init__(self, templates: List[Template], tuning: Tuning = TUNING) -> None:
         self.tuning = tuning
         self.extractor = FeatureExtractor(templates, tuning.word_types)
         self.forget_scores()
-        self._known: Dict[str, Any] = {}
-        self._index: Optional[Index] = None
-        self._used: Optional[UsedFeatures] = None
-        self._cache: Dict[bytes, Rows] = {}
-        self._cached_bytes = 0
+        self._index: Kept[Index] = Kept()
+        self._used: Kept[UsedFeatures] = Kept()
+        self._text_rows: Kept[TextRows] = Kept()
 
     def index(self, known: Dict[str, Any]) -> Index:
         """Of all features, to learn with."""
-        if self._index is None or self._known is not known:
-            hashed = "hash_rows" in known
-            self._index = HashedIndex(known["hash_rows"]) if hashed else ExactIndex(known["keys"])
-            self._known, self._cache, self._cached_bytes = known, {}, 0
-        return self._index
+        return self._index.of((known,), lambda: _index_of(known))
 
     def used(self, known: Dict[str, Any], whole: Used) -> UsedFeatures:
         """What predicts. whole: finished weights, which never change."""
-        used = self._used
-        if used is None or used.known is not known or used.whole is not whole:
-            self._used = used = UsedFeatures.of(known, whole, self._index if self._known is known else None)
-        return used
+
+        def make() -> UsedFeatures:
+            return UsedFeatures.of(known, whole, self._index.get((known,)))
+
+        return self._used.of((known, whole), make)
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
         """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words and sentence starts:
@@ -102,31 +99,29 @@ class Features:
         names, lengths = names_and_lengths(docs)
         if not self.extractor.is_lexical:
             return index.lookup(self.extractor.keys(docs)), lengths
-        unknown = {name: doc for name, doc in zip(names, docs, strict=True) if name not in self._cache}
-        fresh: Dict[bytes, Rows] = {}
-        if unknown:
-            fresh = self.remember(known, list(unknown.values()), self.extractor.columns(list(unknown.values())))
-        rows = [fresh[name] if name in fresh else self._cache[name] for name in names]
-        return np.concatenate(rows, axis=1), lengths
 
-    def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> Dict[bytes, Rows]:
-        """Keep the rows of training texts, as long as there is room: the rest is extracted each time.
-        RETURNS them by the name of their text."""
-        rows = rows_of(self.extractor, self.index(known), columns)
+        def make(numbers: List[int]) -> List[Rows]:
+            columns = self.extractor.columns([docs[number] for number in numbers])
+            return [rows_of(self.extractor, index, columns)]
+
+        (rows,) = self.text_rows(known).of(names, [len(doc) for doc in docs], make)
+        return rows, lengths
+
+    def remember(self, known: Dict[str, Any], docs: Sequence[Doc], columns: Columns) -> None:
+        """Keep the rows of training texts."""
         names, _ = names_and_lengths(docs)
-        ends = np.cumsum([len(doc) for doc in docs])
-        parts = [np.ascontiguousarray(part) for part in np.split(rows, ends[:-1], axis=1)]
-        fresh = dict(zip(names, parts, strict=True))
-        if self._cached_bytes + rows.nbytes <= self.tuning.cache_bytes:
-            self._cache.update(fresh)
-            self._cached_bytes += rows.nbytes
-        return fresh
+        rows = rows_of(self.extractor, self.index(known), columns)
+        self.text_rows(known).add(names, [len(doc) for doc in docs], [rows])
+
+    def text_rows(self, known: Dict[str, Any]) -> TextRows:
+        return self._text_rows.of((known,), lambda: TextRows(self.tuning.cache_bytes))
 
     def forget_scores(self) -> None:
         self.type_scores = TypeScores(self.tuning)
 
-    def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_cache": {}, "_cached_bytes": 0, "_used": None}  # a worker process does not train
+
+def _index_of(known: Dict[str, Any]) -> Index:
+    return HashedIndex(known["hash_rows"]) if "hash_rows" in known else ExactIndex(known["keys"])
 
 
 class SparseScorer(Scorer):
@@ -172,7 +167,7 @@ class SparseScorer(Scorer):
         extractor = self.features.extractor
         columns = extractor.columns(docs)
         names = Names(docs)
-        index, table = self._used()[:2]
+        index, table = self._used()
         for word in words:
             keys = extractor.keys_between(columns, word, word + 1)[:, 0]
             rows = index.lookup(keys).tolist()
@@ -287,7 +282,7 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     Templates about one word are added up once for each word type and place of the word, all others at each token, in
     blocks of tokens. The order of the sum is that of places and templates, whatever the batch is.
     """
-    extractor, (index, table) = features.extractor, used[:2]
+    extractor, (index, table) = features.extractor, used
     columns = extractor.columns(docs)
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:

@@ -12,22 +12,20 @@ from ..weights.row_sums import Summands
 
 
 class UsedFeatures(NamedTuple):
-    """rows: key -> row of `table` (U + 1, L), whose last row is that of no feature. known, whole: what they are of."""
+    """rows: key -> row of `table` (U + 1, L), whose last row is that of no feature."""
 
     rows: Index
     table: Summands
-    known: Dict[str, Any]
-    whole: Used
 
     @classmethod
     def of(cls, known: Dict[str, Any], whole: Used, index: Optional[Index] = None) -> "UsedFeatures":
         """known: what a layer saves of its features, "keys" (F,) or "hash_rows". whole: of a table (F + 1, L).
         index: of all features, if it is there: while weights change, that takes less than making another."""
         if "hash_rows" in known:
-            return cls(HashedIndex(known["hash_rows"]), _every(whole), known, whole)
+            return cls(HashedIndex(known["hash_rows"]), _every(whole))
         rows, table = _some(whole)
         chosen = ExactIndex(known["keys"][rows]) if index is None else SomeRows(index, rows)
-        return cls(chosen, table, known, whole)
+        return cls(chosen, table)
 
 
 def _every(whole: Used) -> Summands:

@@ -20,6 +20,7 @@ from ...features.label_templates import LabelTemplate, label_keys
 from ...features.sequences import by_doc, sequence_lengths
 from ...features.templates import parse_templates
 from ...features.upstream_templates import split_upstream
+from ...kept import Kept
 from ..tuning import TUNING, Tuning
 from .pair_rows import PairRows
 from .short_text import ShortFeatures, Templates
@@ -151,16 +152,13 @@ class MarginalFeatures:
         shapes = [at.shape for _, at in self._placed]
         of_short = Templates(self.templates.labels, shapes, self._pair_of, self._word_at)
         self._short = ShortFeatures(of_short, self.templates.margin, tuning)
-        self._known: Dict[str, Any] = {}
-        self._index: Optional[ExactIndex] = None
+        self._index: Kept[ExactIndex] = Kept()
 
     def index(self, known: Dict[str, Any]) -> ExactIndex:
-        """RAISES ValueError [HS052]: no features yet."""
-        if self._index is None or self._known is not known:
-            if "keys" not in known:
-                raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
-            self._index, self._known = ExactIndex(known["keys"]), known
-        return self._index
+        """known: what the weights save of their features. RAISES ValueError [HS052]: no features yet."""
+        if "keys" not in known:
+            raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
+        return self._index.of((known,), lambda: ExactIndex(known["keys"]))
 
     def active_of_short(
         self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex

@@ -14,6 +14,7 @@ from ...features.extract import Columns, FeatureExtractor, positions_of
 from ...features.index import Index
 from ...features.keys import ABSENT, mix
 from ...features.label_templates import LabelTemplate
+from ...kept import Kept
 from ..tuning import TUNING, Tuning
 from .pair_rows import PairRows
 from .upstream import UpstreamLabels
@@ -109,14 +110,17 @@ class OfShape:
     def __init__(self, shape: Shape, templates: Sequence[LabelTemplate], width: int, most: int) -> None:
         self.shape, self._width, self._most = shape, width, most
         self._seeds = np.array([template.seed for template in templates], np.uint64)
-        self._rows: Dict[String, bytes] = {}
-        self._index: object = None
+        self._rows: Kept[Dict[String, bytes]] = Kept()
 
     def rows(self, index: Index, strings: List[String]) -> Dict[String, bytes]:
         """Of these strings, among others; () has no feature. (W,) each."""
-        if self._index is not index or len(self._rows) > self._most:
-            self._rows, self._index = {(): np.full(self._width, index.n_rows, np.int32).tobytes()}, index
-        known = self._rows
+        def begin() -> Dict[String, bytes]:
+            return {(): np.full(self._width, index.n_rows, np.int32).tobytes()}
+
+        known = self._rows.of((index,), begin)
+        if len(known) > self._most:
+            self._rows.forget()
+            known = self._rows.of((index,), begin)
         new = list({string: None for string in strings if string not in known})
         if new:
             keys = self._seeds[:, None]

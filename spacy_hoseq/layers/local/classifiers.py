@@ -21,9 +21,9 @@ from ...features.keys import Keys
 from ...features.label_templates import label_values
 from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
-from ...learning.used_weights import UsedCells, UsedRows
+from ...learning.used_weights import Used, UsedCells, UsedRows
 from ..scorer import Scorer
-from ..weights.storage import pack_extra, read_layer, write_layer
+from ..weights.storage import SparseTable, pack_extra, read_layer, unpack_extra, write_layer
 from .features import LocalFeatures
 from .learner import Batch, ClassifierSetup, SparseRows, group_starts
 from .scores import BatchScores, stack_weights
@@ -229,13 +229,27 @@ class ClassifiersShim(Shim):
             self._stacked, self._has_update, self._has_learnt = None, False, True
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {
-            **self.__dict__,
-            "_weights": self._finished(),
-            "_training": None,
-            "_has_update": False,
-            "_has_learnt": False,
-        }
+        """Of a copy, or of one in another process, which does not go on learning: weights are packed as in files."""
+        state = {**self.__dict__, "_stacked": None, "_training": None, "_has_update": False, "_has_learnt": False}
+        tables = self._tables(self._finished(), self._extra["keys"]) if self._extra else {}
+        packed = {visible: SparseTable.of(used, exact=True).packed() for visible, used in tables.items()}
+        return {**state, "_weights": packed, "_extra": pack_extra(self._extra)}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._extra = unpack_extra(state["_extra"])
+        tables = {int(visible): SparseTable.unpacked(packed).used() for visible, packed in state["_weights"].items()}
+        self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
+
+    def _tables(self, weights: Dict[int, SparseRows], keys: List[Keys]) -> Dict[str, UsedCells]:
+        """Weights of each classifier, as they are saved. keys: of the features, one array a group."""
+        sizes = [len(group) for group in keys]
+        tables = {}
+        for visible, (rows, values) in weights.items():
+            n_rows = int(group_starts([sizes[g] for g in self._groups[visible]])[-1])
+            used = UsedRows((n_rows, values.shape[1]), rows.astype(np.intp), values.astype(np.float32))
+            tables[str(visible)] = used.cells()
+        return tables
 
     def to_device(self, device_type: str, device_id: int) -> None:
         """Linear models stay on the CPU."""
@@ -243,12 +257,7 @@ class ClassifiersShim(Shim):
     def to_bytes(self) -> bytes:
         weights, keys = without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
         extra = {**self._extra, "keys": keys} if self._extra else {}
-        sizes = [len(group) for group in keys]
-        tables = {}
-        for visible, (rows, values) in weights.items():
-            n_rows = int(group_starts([sizes[g] for g in self._groups[visible]])[-1])
-            used = UsedRows((n_rows, values.shape[1]), rows.astype(np.intp), values.astype(np.float32))
-            tables[str(visible)] = used.cells()
+        tables = self._tables(weights, keys)
         return write_layer("local_classifiers", self._made_for, {"order": self._order}, tables, pack_extra(extra))
 
     def from_bytes(self, data: bytes) -> "ClassifiersShim":
@@ -268,7 +277,7 @@ class ClassifiersShim(Shim):
         if problem:
             raise ValueError(Errors.HS050.format(name=name, problem=problem))
         self._end_training()
-        self._weights = {v: SparseRows(table.rows.astype(np.int32), table.values) for v, table in tables.items()}
+        self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
         self._extra, self._stacked = extra, None
         return self
 
@@ -293,6 +302,12 @@ class ClassifiersShim(Shim):
         if self._training is not None:
             self._training.close()
         self._training, self._has_update, self._has_learnt = None, False, False
+
+
+def _sparse_rows(used: Used) -> SparseRows:
+    """Weights of a classifier, as they were read."""
+    rows = used.rows() if isinstance(used, UsedCells) else used
+    return SparseRows(rows.rows.astype(np.int32), rows.values)
 
 
 def _no_backprop(d_scores: Any) -> NoReturn:

@@ -6,7 +6,7 @@ classifier the groups that it uses follow each other, each closed by a row of ze
 indexes: of group 0, and of all label templates.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -17,8 +17,10 @@ from ...features.extract import FeatureExtractor
 from ...features.index import ExactIndex, KeyCounter
 from ...features.keys import ABSENT, mix
 from ...features.label_templates import LABEL, LabelTemplate, label_keys, split_templates
-from ...features.sequences import sentence_starts
+from ...features.sequences import by_doc, sentence_starts
 from ...features.templates import Part, parse_templates
+from ...kept import Kept
+from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
 from .type_scores import LocalTypeScores, StackedWeights
 
@@ -77,11 +79,9 @@ class LocalFeatures:
         self.slots = [[slot_of[offset] for offset in t.offsets] for t in self.label_templates]
         self.masks = [sum(1 << slot for slot in set(slots)) for slots in self.slots]
         self.label_groups = label_groups(self.label_templates, self.slots)
-        self._keys: List[Keys] = []
-        self._indexes: Optional[FeatureIndexes] = None
-        self._types: Optional[LocalTypeScores] = None
-        self._cache: Dict[bytes, TrainingRows] = {}
-        self._cached_bytes = 0
+        self._indexes: Kept[FeatureIndexes] = Kept()
+        self._types: Kept[LocalTypeScores] = Kept()
+        self._text_rows: Kept[TextRows] = Kept()
 
     @property
     def reads_annotation(self) -> bool:
@@ -89,7 +89,7 @@ class LocalFeatures:
 
     def forget_words(self) -> None:
         self._extractor.forget_words()
-        self._types = None
+        self._types.forget()
 
     def groups_of(self, visible: int) -> List[int]:
         """The groups that a classifier uses: of the label templates, those whose neighbours it sees."""
@@ -115,22 +115,21 @@ class LocalFeatures:
 
     def indexes(self, keys: List[Keys]) -> FeatureIndexes:
         """Made when first needed and when other keys are in use."""
-        indexes = self._indexes  # (other threads may be making them, too)
-        if indexes is None or self._keys is not keys:
-            starts = np.cumsum([0, *map(len, keys[1:])])
-            labels = ExactIndex(np.concatenate([np.zeros(0, np.uint64), *keys[1:]]))
-            indexes = FeatureIndexes(ExactIndex(keys[0]), labels, starts)
-            self._types, self._cache, self._cached_bytes = None, {}, 0
-            self._indexes, self._keys = indexes, keys
-        return indexes
+        return self._indexes.of((keys,), lambda: _indexes_of(keys))
 
     def word_features(self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights) -> WordFeatures:
         """Features of the words of all docs, those of more than one word computed in blocks of tokens."""
         index, extractor = self.indexes(keys).words, self._extractor
         columns = extractor.columns(docs)
-        type_scores = self._types  # (other threads may put others in their place)
-        if type_scores is None or not type_scores.are_of(weights, columns.numbering):
-            self._types = type_scores = self._type_scores(weights, index, columns.numbering)
+        made_from = (weights, columns.numbering)
+
+        def make() -> LocalTypeScores:
+            return LocalTypeScores(weights, extractor, index, self._n_plain, self.tuning)
+
+        type_scores = self._types.of(made_from, make)
+        if type_scores.is_full:
+            self._types.forget()
+            type_scores = self._types.of(made_from, make)
         rows = np.empty((len(self._of_more), columns.n_tokens), np.int32)
         words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
         for start in range(0, columns.n_tokens, self.tuning.key_tokens):
@@ -139,9 +138,6 @@ class LocalFeatures:
             rows[:, start:stop] = index.lookup(of_words[: len(rows)])
             words[:, start:stop] = of_words[len(rows) :]
         return WordFeatures(type_scores, type_scores.codes(columns), rows, words)
-
-    def _type_scores(self, weights: StackedWeights, index: ExactIndex, numbering: object) -> LocalTypeScores:
-        return LocalTypeScores(weights, self._extractor, index, self._n_plain, numbering, self.tuning)
 
     def fired(
         self, docs: Sequence[Doc], token: int, context: Ints, visible: int, values: Keys, keys: List[Keys]
@@ -167,25 +163,20 @@ class LocalFeatures:
         Texts with the same words, sentences, annotation (if read) and gold labels come from the cache.
         """
         indexes = self.indexes(keys)
-        ends = np.cumsum([len(doc) for doc in docs])
-        parts = np.split(contexts, ends[:-1])
-        names = [self._name(doc, part) for doc, part in zip(docs, parts, strict=True)]
-        fresh: Dict[bytes, TrainingRows] = {}
-        new = [i for i, name in enumerate(names) if name not in self._cache]
-        if new:
-            of_words = self._extractor.keys([docs[i] for i in new])
+        sizes = [len(doc) for doc in docs]
+        parts = by_doc(contexts, docs)
+
+        def make(numbers: List[int]) -> List[Rows]:
+            of_words = self._extractor.keys([docs[i] for i in numbers])
             plain = indexes.words.lookup(of_words[: self._n_plain])
-            label_keys_ = self._label_keys(of_words[self._word_at], np.concatenate([parts[i] for i in new]), values)
-            stacked = indexes.label_rows(np.array(label_keys_, np.uint64).reshape(len(label_keys_), plain.shape[1]))
-            cuts = np.cumsum([len(docs[i]) for i in new])[:-1]
-            pairs = zip(np.split(plain, cuts, axis=1), np.split(stacked, cuts, axis=1), strict=True)
-            whole = (TrainingRows(*map(np.ascontiguousarray, pair)) for pair in pairs)
-            fresh = dict(zip((names[i] for i in new), whole, strict=True))
-            if self._cached_bytes + plain.nbytes + stacked.nbytes <= self.tuning.local_cache_bytes:
-                self._cache.update(fresh)
-                self._cached_bytes += plain.nbytes + stacked.nbytes
-        rows = [fresh[name] if name in fresh else self._cache[name] for name in names]
-        return TrainingRows(*(np.concatenate(part, axis=1) for part in zip(*rows, strict=True)))
+            some = np.concatenate([parts[i] for i in numbers])
+            of_labels = np.array(self._label_keys(of_words[self._word_at], some, values), np.uint64)
+            labels = indexes.label_rows(of_labels.reshape(len(self.label_templates), plain.shape[1]))
+            return [plain, labels]
+
+        names = [self._name(doc, part) for doc, part in zip(docs, parts, strict=True)]
+        text_rows = self._text_rows.of((keys,), lambda: TextRows(self.tuning.local_cache_bytes))
+        return TrainingRows(*text_rows.of(names, sizes, make))
 
     def _name(self, doc: Doc, contexts: Ints) -> bytes:
         seen = [doc.to_array(["ORTH"]), sentence_starts(doc), contexts, *self._extractor.contextual_values(doc)]
@@ -200,13 +191,11 @@ class LocalFeatures:
             result.append(np.where(known, label_keys(template, words, [values[label] for label in labels]), 0))
         return result
 
-    def __getstate__(self) -> Dict[str, Any]:
-        return {
-            **self.__dict__,
-            "_types": None,
-            "_cache": {},
-            "_cached_bytes": 0,
-        }  # a worker process of `nlp.pipe` does not train
+
+def _indexes_of(keys: List[Keys]) -> FeatureIndexes:
+    starts = np.cumsum([0, *map(len, keys[1:])])
+    labels = ExactIndex(np.concatenate([np.zeros(0, np.uint64), *keys[1:]]))
+    return FeatureIndexes(ExactIndex(keys[0]), labels, starts)
 
 
 class LabelGroup(NamedTuple):

@@ -40,26 +40,25 @@ class LocalTypeScores:
         extractor: FeatureExtractor,
         index: ExactIndex,
         n_plain: int,
-        numbering: object,
         tuning: Tuning = TUNING,
     ) -> None:
-        """n_plain (int): the templates of the extractor that are asked for, the first ones. numbering: of the word
-        types, as their `Columns` have it."""
+        """n_plain (int): the templates of the extractor that are asked for, the first ones."""
         of_words = {o: [k for k in templates if k < n_plain] for o, templates in extractor.of_one_word.items()}
         self.templates: Dict[int, List[int]] = {o: templates for o, templates in of_words.items() if templates}
         self._weights, self._extractor, self._index, self._tuning = weights, extractor, index, tuning
         ends = np.cumsum([len(templates) for templates in self.templates.values()])
         self._parts = [slice(end - len(t), end) for end, t in zip(ends.tolist(), self.templates.values(), strict=True)]
         n_templates = int(sum(map(len, self.templates.values())))
-        self._features = GrowingTable((weights, numbering), np.zeros((0, n_templates), np.int32))
+        self._features = GrowingTable((), np.zeros((0, n_templates), np.int32))
         self._scores = self._no_scores()
 
     def _no_scores(self) -> GrowingTable:
         return GrowingTable((), np.zeros((1, self._weights.table.shape[1]), np.float32), merged_zeros=True)
 
-    def are_of(self, weights: StackedWeights, numbering: object) -> bool:
-        """Whether they can be used further: for other weights, or when words were forgotten, they are others."""
-        return self._features.serves((weights, numbering), self._tuning.scored_types)
+    @property
+    def is_full(self) -> bool:
+        """Whether others are to be begun."""
+        return len(self._features) > self._tuning.scored_types
 
     def codes(self, columns: Columns) -> Ints:
         """What `rows` asks for each token: the word types at each offset. RETURNS (offsets, N)."""

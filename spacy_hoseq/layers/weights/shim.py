@@ -6,7 +6,7 @@ arrays live in a Shim, thinc's device for parameters that it does not own: `mode
 precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from thinc.api import Model
 from thinc.shims import Shim
 
 from ...errors import Errors
+from ...kept import Kept
 from ...learning.cell_table import CellTable
 from ...learning.gradients import Gradient
 from ...learning.parameter import Parameter, UpdateRule
 from ...learning.used_weights import Used
-from .storage import pack_extra, read_layer, write_layer
+from .storage import COPIED, SparseTable, pack_extra, read_layer, unpack_extra, write_layer
 
 Averaging = Literal[True, False, "late"]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
@@ -43,7 +44,7 @@ class WeightsShim(Shim):
         self._problem, self._made_for = problem, made_for or {}
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
-        self._packed: Optional[Tuple[Dict[str, Any], Dict[str, Any]]] = None
+        self._packed: Kept[Dict[str, Any]] = Kept()
         self._rule: Optional[UpdateRule] = None
         self._averaged: Averaging = True
         self._rng = np.random.default_rng(0)
@@ -129,6 +130,18 @@ class WeightsShim(Shim):
         self._pending = {}
         self._has_update = False
 
+    def __getstate__(self) -> Dict[str, Any]:
+        """Of a copy, or of one in another process: weights that were loaded are packed as in files, without rounding,
+        those that learn are whole."""
+        parameters = {name: packed_parameter(parameter) for name, parameter in self.parameters.items()}
+        return {**self.__dict__, "parameters": parameters, "extra": self._extra_packed()}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.extra = unpack_extra(state["extra"])
+        packed = state["parameters"].items()
+        self.parameters = {name: unpacked_parameter(name, parameter) for name, parameter in packed}
+
     def to_device(self, device_type: str, device_id: int) -> None:
         """Linear models stay on the CPU."""
 
@@ -139,10 +152,7 @@ class WeightsShim(Shim):
 
     def _extra_packed(self) -> Dict[str, Any]:
         """`extra` as it is saved, which is the same at every evaluation of a training."""
-        packed = self._packed
-        if packed is None or packed[0] is not self.extra:
-            self._packed = packed = self.extra, pack_extra(self.extra)
-        return packed[1]
+        return self._packed.of((self.extra,), lambda: pack_extra(self.extra))
 
     def from_bytes(self, data: bytes) -> "WeightsShim":
         """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or infinite weights;
@@ -160,6 +170,22 @@ class WeightsShim(Shim):
             raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
         self._pending, self._has_update = {}, False
         return self
+
+
+def packed_parameter(parameter: Parameter) -> Union[Parameter, Dict[str, Any]]:
+    """As it is copied."""
+    loaded = parameter.as_loaded()
+    if loaded is None:
+        return parameter
+    return {"nonnegative": parameter.nonnegative, **SparseTable.of(loaded, exact=True).packed()}
+
+
+def unpacked_parameter(name: str, packed: Union[Parameter, Dict[str, Any]]) -> Parameter:
+    """The inverse of `packed_parameter`."""
+    if isinstance(packed, Parameter):
+        return packed
+    used = SparseTable.unpacked(packed, COPIED).used()
+    return Parameter(name, used, nonnegative=packed["nonnegative"], resumed=True)
 
 
 def weights_of(model: Model) -> WeightsShim:

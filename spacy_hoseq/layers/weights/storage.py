@@ -35,6 +35,7 @@ from ...learning.used_weights import Used, UsedCells, UsedRows, to_storage
 FORMAT = 3
 COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns
 WEIGHTS = ("<f2", "<f4")
+COPIED = (*WEIGHTS, "<f8")  # in copies, which are exact
 EXTRA = {"keys": ("<u8",), "values": ("<u8",), "sets": ("<u1",)}  # all other arrays: NUMBERS
 NUMBERS = ("<i4",)
 FEW = 4  # weights are read as cells if at most one in so many of a row is not zero
@@ -126,8 +127,11 @@ class SparseTable(NamedTuple):
     rows: Any = None
 
     @classmethod
-    def of(cls, used: UsedCells) -> "SparseTable":
-        """Values are rounded as `to_storage` does."""
+    def of(cls, used: UsedCells, *, exact: bool = False) -> "SparseTable":
+        """Values are rounded as `to_storage` does; if `exact`, only where that changes none."""
+        stored = to_storage(used.values)
+        if exact and not np.array_equal(stored, used.values):
+            stored = used.values
         n_columns = int(np.prod(used.shape[1:]))
         rows, columns = np.divmod(used.cells, max(1, n_columns))
         return cls(
@@ -135,19 +139,19 @@ class SparseTable(NamedTuple):
             used.values.dtype == np.float64,
             np.bincount(rows, minlength=used.shape[0]).astype(_unsigned(n_columns)),
             columns.astype(_unsigned(n_columns - 1)),
-            to_storage(used.values),
+            stored,
         )
 
     @classmethod
-    def unpacked(cls, packed: Dict[str, Any]) -> "SparseTable":
-        """The inverse of `packed`. RAISES Exception of any kind: damaged."""
+    def unpacked(cls, packed: Dict[str, Any], types: Sequence[str] = WEIGHTS) -> "SparseTable":
+        """The inverse of `packed`. types: that values may have. RAISES Exception of any kind: damaged."""
         if "dtype" in packed and packed["dtype"] not in ("<f4", "<f8"):
             raise ValueError(UNFIT)
         double = bool(packed["double"]) if "double" in packed else packed["dtype"] == "<f8"
         counts, columns = (unpack_array(packed[name], COLUMNS) for name in ("counts", "columns"))
         rows = unpack_keys(packed["rows"], NUMBERS) if "rows" in packed else None
         shape = tuple(int(size) for size in packed["shape"])
-        return cls(shape, double, counts, columns, unpack_array(packed["values"], WEIGHTS), rows)
+        return cls(shape, double, counts, columns, unpack_array(packed["values"], types), rows)
 
     def packed(self) -> Dict[str, Any]:
         """For msgpack."""

@@ -108,7 +108,7 @@ def test_memory_is_bounded():
     for doc in docs:
         assert_same(model, [doc], labels_of([doc]))
     for of_shape in features_of(model)._short._shapes:
-        assert len(of_shape._rows) <= 5 + 9 * 5**3  # and what one text needs
+        assert len(of_shape._rows.latest) <= 5 + 9 * 5**3  # and what one text needs
 
 
 @pytest.mark.parametrize("template", ["upstream[-1]+upstream[0]+lower[0]", "upstream[0]+lower[-1]+suffix1[1]"])

@@ -41,7 +41,7 @@ def fresh(model, docs, queries):
 
 
 def kept(model):
-    return model.attrs["features"]._types
+    return model.attrs["features"]._types.latest
 
 
 @pytest.mark.parametrize("order", [1, 2])

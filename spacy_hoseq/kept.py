@@ -1,0 +1,47 @@
+"""What is made from other objects and kept beside them."""
+
+from typing import Any, Callable, Generic, Optional, Tuple, TypeVar
+
+Made = TypeVar("Made")
+
+
+class Kept(Generic[Made]):
+    """One thing that is made when it is first asked for, and again when it is asked for with other objects. These never
+    change, so it is enough to compare which objects they are.
+
+    Several threads may ask at once: each gets what belongs to its own objects. A copy, or one in another process, is
+    empty.
+    """
+
+    def __init__(self) -> None:
+        self._kept: Optional[Tuple[Tuple[Any, ...], Made]] = None
+
+    def of(self, made_from: Tuple[Any, ...], make: Callable[[], Made]) -> Made:
+        """What is made from these very objects. make: called if it is not there."""
+        kept = self._kept
+        if kept is None or not are_same(kept[0], made_from):
+            kept = (made_from, make())
+            self._kept = kept
+        return kept[1]
+
+    def get(self, made_from: Tuple[Any, ...]) -> Optional[Made]:
+        """The same, None if it is not there."""
+        kept = self._kept
+        return kept[1] if kept is not None and are_same(kept[0], made_from) else None
+
+    @property
+    def latest(self) -> Optional[Made]:
+        """What is kept now, None if nothing is."""
+        kept = self._kept
+        return None if kept is None else kept[1]
+
+    def forget(self) -> None:
+        self._kept = None
+
+    def __reduce__(self) -> Any:
+        return Kept, ()
+
+
+def are_same(some: Tuple[Any, ...], others: Tuple[Any, ...]) -> bool:
+    """Whether these are the very objects, in the same order."""
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
