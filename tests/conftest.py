@@ -20,7 +20,6 @@ COMMON: dict[str, Any] = dict(
 )
 settings.register_profile("quick", max_examples=10, **COMMON)
 settings.register_profile("all", max_examples=15, **COMMON)
-settings.register_profile("slow", max_examples=2500, **COMMON)
 
 # Folders whose modules take a minute each. They come first: last, each would leave the other processors idle.
 FIRST = ("conformance", "docs", "project", "experiments")
@@ -29,6 +28,7 @@ FIRST = ("conformance", "docs", "project", "experiments")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run everything: long tests too, and more random examples")
     parser.addoption("--slow", action="store_true", help="as --all, with thousands of random examples")
+    parser.addoption("--examples", type=int, default=2500, help="with --slow: random examples of each test")
     parser.addoption("--noise", action="store_true", help="round as another processor might (tests/noise.py)")
 
 
@@ -36,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
     slow, everything = config.getoption("--slow"), config.getoption("--all")
+    settings.register_profile("slow", max_examples=config.getoption("--examples"), **COMMON)
     settings.load_profile("slow" if slow else "all" if everything else "quick")
     if config.getoption("--noise"):
         noise.install()
