@@ -25,7 +25,7 @@ pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.engines import here  # noqa: E402
 from spacy_hoseq.batch.folder import Shard  # noqa: E402
-from spacy_hoseq.batch.job import Job  # noqa: E402
+from spacy_hoseq.batch.job import SAMPLE, Job  # noqa: E402
 from spacy_hoseq.batch.parts import Part  # noqa: E402
 from spacy_hoseq.batch.source import Reading  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
@@ -127,6 +127,30 @@ def test_twenty_kills(job, tmp_path):
                 shutil.rmtree(tmp_path / "out")
     run(job(tmp_path / "out"))
     assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("shard", ["1/3", "2/3", "3/3"])
+def test_a_shard_that_was_stopped_goes_on_with_its_own_parts(job, tmp_path, shard):
+    """What it has done is not done again, and none of the parts of others is."""
+    run(job(tmp_path / "whole"), shard)
+    with contextlib.suppress(InterruptedError, KeyboardInterrupt, RuntimeError):
+        run(job(tmp_path / "out"), shard, tell=stopping(2))
+    done = {name for name in files(tmp_path / "out") if name.startswith("parts/")}
+    told = []
+    assert run(job(tmp_path / "out"), shard, tell=told.append)["state"] == "finished"
+    assert len(told) + len(done) == len([name for name in files(tmp_path / "out") if name.startswith("parts/")])
+    assert len(done) == 2 and told
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+def test_the_end_of_a_file_is_part_of_what_it_is_known_by(job, tmp_path):
+    """A file longer than both samples, and of the same size: the first byte, or the last one, is another."""
+    source, size = tmp_path / "in.jsonl", 5 * SAMPLE
+    known = []
+    for data in (b"a" * size, b"b" + b"a" * (size - 1), b"a" * (size - 1) + b"b", b"a" * (size - 1)):
+        source.write_bytes(data)
+        known.append(job(tmp_path / "out").fingerprint)
+    assert len(set(known)) == 4
 
 
 def test_shards_are_the_whole(job, tmp_path):

@@ -155,6 +155,18 @@ def test_recipe_learns_and_predicts(name, corpus, tmp_path):
         assert right > 0.4 * len(doc)
 
 
+def test_entities_are_those_above_a_threshold_of_their_own():
+    """0.3, so that entities that are likely are found even if the best labelling has none; chunks are those of it."""
+    thresholds = {
+        name: config_of(name, "en")["components"][CHUNKER].get("span_threshold")
+        for name in RECIPES
+        if CHUNKER in config_of(name, "en")["components"]
+    }
+    assert thresholds == {
+        "chunker": None, "pipeline": None, "entities": 0.3, "neural-chunker": None, "neural-entities": 0.3,
+    }  # fmt: skip
+
+
 def test_probabilities():
     assert config_of("crf")["components"][TAGGER]["save_marginals"] is True
     assert config_of("pipeline")["components"][TAGGER]["save_marginals"] is False

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spacy_hoseq.reporting.significance import mcnemar
+from spacy_hoseq.reporting.significance import interval, mcnemar, paired_bootstrap
 
 
 def outcomes(gained, lost, both=3, neither=2):
@@ -70,3 +70,33 @@ def test_a_hundred_thousand_tokens():
     expected = math.erfc((gained - lost - 1) / math.sqrt(2 * (gained + lost)))
     assert mcnemar(*outcomes(gained, lost)).p == pytest.approx(expected, rel=1e-3) and 0.05 < expected < 0.06
     assert 0 <= mcnemar(*outcomes(60_000, 40_000)).p < 1e-300
+
+
+def counted(rows):
+    return np.array(rows, float)
+
+
+def first_count(counts):
+    return counts[:, 0]
+
+
+def test_bootstrap_counts_ties_as_not_better():
+    """Two systems that are equal: no resample shows a gain. One that is better everywhere: all do."""
+    a = counted([[1], [0], [2], [1]])
+    assert paired_bootstrap(a, a, first_count, resamples=200) == (0.0, 1.0)
+    assert paired_bootstrap(a, a + 1, first_count, resamples=200) == (4.0, 0.0)
+    assert paired_bootstrap(a + 1, a, first_count, resamples=200) == (-4.0, 1.0)
+
+
+def test_bootstrap_is_the_share_of_resamples_by_enumeration():
+    """Two sentences, of which one is better and one is not: (1/2)^2 of the resamples have the second one only."""
+    a, b = counted([[0], [0]]), counted([[1], [0]])
+    found = paired_bootstrap(a, b, first_count, resamples=10_000)
+    assert found.gain == 1 and found.p == pytest.approx(0.25, abs=0.02)
+
+
+def test_interval_is_that_of_the_resamples():
+    assert interval(counted([[3], [3]]), first_count) == (6, 6)
+    low, high = interval(counted([[0], [1]]), first_count, level=0.5, resamples=1000)
+    assert (low, high) in ((0, 2), (0, 1), (1, 2), (1, 1))
+    assert interval(np.zeros((0, 1)), first_count) == (0, 0)

@@ -96,6 +96,16 @@ def test_pieces_that_do_not_agree_are_summed_as_one(change):
     assert parts == ([(12, True)] * 3 + [(4, True)] if not change else [(40, False)])
 
 
+@pytest.mark.parametrize("place", [0, -1])
+def test_pieces_have_to_agree_from_either_end(place):
+    """One token at one end says something, and is heard everywhere: messages from the other end agree."""
+    scores, trans = np.zeros((40, 2)), np.array([[0.0, -20.0], [-20.0, 0.0]])
+    scores[place, 1] = 3.0
+    found, parts = read(scores, trans, [40])
+    np.testing.assert_allclose(found, plain_marginals(scores, trans, [40], np.ones((40, 2), bool)), atol=1e-8)
+    assert parts == [(40, False)]
+
+
 def test_labels_that_alternate():
     """0,1,0,1,... is the only way: no piece can tell where it stands."""
     trans, allowed = np.array([[NEVER, 0.0], [0.0, NEVER]]), np.ones((25, 2), bool)

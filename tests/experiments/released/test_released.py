@@ -83,3 +83,22 @@ def test_finished_pipeline_is_the_same_again_without_its_words(tmp_path):
     loaded = spacy.load(tmp_path / "one")
     assert loaded.meta["name"] == "tea" and "学" not in loaded.tokenizer.segmenter.vocab.strings
     assert [token.text for token in loaded(text)] == expected
+
+
+def test_new_words_are_those_that_training_has_not_seen(tmp_path):
+    """Not those that the dev part has not: it has all of them."""
+    train = tagged_file(tmp_path / "train.spacy", "the/D dog/N sees/V", "the/D cat/N runs/V")
+    dev = tagged_file(tmp_path / "dev.spacy", "the/D dog/N | flies/V", "the/D zebra/N | sees/N")
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("attribute_ruler")
+    for words, tag in ((["the"], "D"), (["dog", "cat", "zebra"], "N"), (["sees", "runs"], "V"), (["flies"], "X")):
+        ruler.add([[{"ORTH": word}] for word in words], {"TAG": tag})
+    nlp.to_disk(tmp_path / "model")
+    measure = script("released/measure_text")
+    measure.calibration_errors = lambda *_: {}  # the ruler has no probabilities
+    status, _ = call(measure, tmp_path / "model", train, dev, tmp_path / "found.json")
+    assert status == 0
+    found = srsly.read_json(tmp_path / "found.json")
+    assert found["tokens"] == 6 and found["gold_words"]["tag"] == pytest.approx(4 / 6)
+    assert found["gold_words"]["new_tag"] == pytest.approx(1 / 2), "of flies and zebra"
+    assert found["unknown_words"] == 2
