@@ -3,6 +3,7 @@
 from typing import Any, Dict, Iterable, List, Optional
 
 import numpy as np
+from spacy.pipeline.morphologizer import morphologizer_score
 from spacy.scorer import PRFScore, Scorer
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
@@ -54,6 +55,17 @@ def _counts_of_same_tokens(examples: List[Example], name: str) -> Optional[PRFSc
 def make_label_scorer() -> Any:
     """Registered as `spacy_hoseq.label_scorer.v1`."""
     return label_score
+
+
+def analysis_score(examples: Iterable[Example], **settings: Any) -> Dict[str, Any]:
+    """What spaCy's scorer of morphologizers says, and "tag_acc": of a `hoseq_morphologizer` that writes tags, too."""
+    examples = list(examples)
+    return {**morphologizer_score(examples, **settings), **label_score(examples, attribute="tag")}
+
+
+def make_analysis_scorer() -> Any:
+    """Registered as `spacy_hoseq.analysis_scorer.v1`."""
+    return analysis_score
 
 
 def chunk_score(examples: Iterable[Example], *, spans_key: str = "chunks", **_: Any) -> Dict[str, Any]:

@@ -70,6 +70,23 @@ def lemma_templates() -> List[str]:
     return ["bias", "lower[0]", "suffix1..10[0]", "prefix1..5[0]", "pos[0]+morph[0]", *of_pos, *of_analysis]
 
 
+def sentence_templates() -> List[str]:
+    """Where sentences begin: line breaks, signs and shapes of the words around, and whether a space stands between."""
+    breaks = ["", "+orth[-1]", "+short_shape[0]", "+short_shape[-1]+short_shape[0]"]
+    last = ["spacy[-1]", "orth[0]", "lower[-2]", "length[-2]", "spacy[-1]+short_shape[0]", "lower[-2]+short_shape[0]"]
+    return [
+        "bias",
+        "orth[-2..1]",
+        "lower[0]",
+        "shape[-2..1]",
+        "lower[0]+lower[1]",
+        "initial_upper[0]+spacy[-1]",
+        "short_shape[-2]+orth[-1]+short_shape[0]",
+        *(f"line_break[0]{each}" for each in breaks),
+        *(f"orth[-1]+{each}" for each in last),
+    ]
+
+
 def chinese_pos_templates() -> List[str]:
     """Part-of-speech tagging of segmented Chinese: words and word pairs around, word length, characters of the word
     (Qian & Liu, "Chinese POS Tagging", low order features), with character classes and reduplication."""

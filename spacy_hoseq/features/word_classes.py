@@ -30,7 +30,7 @@ from spacy.strings import get_string_id
 from ..errors import Errors
 from .attributes import register_attribute
 from .known_tags import accurate_pos_templates, english_pos_templates_v2
-from .template_sets import chunk_templates, chunk_word_templates
+from .template_sets import chunk_templates, chunk_word_templates, morphology_templates
 
 TABLE = "hoseq_word_classes"  # {"columns": names of the classes of each, "words": packed keys, and numbers of names}
 MAX_COLUMNS = 16
@@ -150,6 +150,11 @@ def english_pos_templates_v3(classes: int) -> List[str]:
 def accurate_pos_templates_v2(classes: int) -> List[str]:
     """`accurate_pos_templates`, and classes."""
     return [*accurate_pos_templates(), *_of_classes(classes)]
+
+
+def morphology_templates_v2(classes: int) -> List[str]:
+    """`morphology_templates`, and classes."""
+    return [*morphology_templates(), *_of_classes(classes)]
 
 
 def chunk_word_templates_v2(classes: int) -> List[str]:

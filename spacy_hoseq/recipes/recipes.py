@@ -32,6 +32,8 @@ RECIPES: Dict[str, Recipe] = {
     "entities": Recipe("entities from words", ("chunker", "entities")),
     "chinese": Recipe("tags of Chinese words, with rules as patterns", ("tagger", "chinese"), "zh"),
     "morphologizer": Recipe("parts of speech and features, for any number of labels", ("morphologizer",)),
+    "sentences": Recipe("where sentences begin in raw text", ("sentences",)),
+    "treebank": Recipe("tags, parts of speech, features and lemmas, from a treebank", ("morphologizer", "treebank")),
     "neural": Recipe("tags, from sparse features and a network together", ("tagger", "neural")),
     "neural-chunker": Recipe("chunks, from both together, and given tags", ("chunker", "neural-chunker")),
     "neural-entities": Recipe(
