@@ -1,6 +1,6 @@
 """`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them to spaCy's."""
 
-from . import apply, clusters, compact, convert, curation, init, inspection, package, seal, tag
+from . import apply, clusters, compact, convert, curation, init, inspection, package, seal, tag, treebank
 from .app import hoseq_cli
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "package",
     "seal",
     "tag",
+    "treebank",
 ]

@@ -15,6 +15,7 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
   hoseq find-errors corpus.spacy crf -o doubts        likely annotation errors, the most doubtful first
   hoseq select pool.jsonl en -n 200 -o next.jsonl     texts to annotate next
   hoseq report training/model-best test.spacy -o r    how a model did: accuracy, confusions, probabilities
+  hoseq treebank UD_Welsh-CCG/ -o cy                  a whole pipeline from a treebank
   hoseq clusters raw.txt -n 1000 -o clusters.tsv      word clusters from raw text, as features
   hoseq compact training/model-best --dev dev.spacy   a smaller model of the same accuracy
   hoseq package en packages/                          the English pipeline as a package for `spacy.load`

@@ -202,9 +202,7 @@ def forward(model: Emissions, docs: List[Doc], is_train: bool) -> Tuple[List[Flo
     return cast(List[Floats2d], by_doc(flat.scores, docs)), backprop
 
 
-def initialize(
-    model: Model[Any, Any], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
-) -> None:
+def initialize(model: Model[Any, Any], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
     """thinc's `init` of a layer with a scorer."""
     scorer_of(model).initialize(X, Y)
 

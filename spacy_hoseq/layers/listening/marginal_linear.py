@@ -92,9 +92,7 @@ class MarginalScorer(Scorer):
         backprop = partial(_backprop, shim, features, batch, active, table, scale, backprop_upstream)
         return FlatScores(scores, batch.lengths, backprop)
 
-    def _predicted(
-        self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex, table: AnyFloats
-    ) -> FlatScores:
+    def _predicted(self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex, table: AnyFloats) -> FlatScores:
         features = self.features
         tuning = features.tuning
         of_short = features.active_of_short(docs, labels, index)
@@ -139,8 +137,7 @@ class MarginalScorer(Scorer):
             for ngram, word, row, value in zip(*columns, strict=True):
                 heard = [int(labels.keys[batch.ids[of_place[ngram]]]) for of_place in cells]
                 given = {
-                    part: label_names.get(key, f"label {key:x}")
-                    for part, key in zip(of_labels, heard, strict=True)
+                    part: label_names.get(key, f"label {key:x}") for part, key in zip(of_labels, heard, strict=True)
                 }
                 weights = table[row].astype(np.float64) * value
                 feature = names.feature(parts, word, weights, given, value)

@@ -1,0 +1,124 @@
+"""The card of a pipeline: what it was made of, and how good it is on text that was used for nothing else."""
+
+from typing import Any, Dict, List, Tuple
+
+from .parts import Contents
+from .source import Treebank
+from .training import Lexicons
+
+FIGURES = {  # score of spaCy -> what it is called
+    "token_f": "words, F",
+    "sents_f": "sentences, F",
+    "tag_acc": "tags (XPOS)",
+    "pos_acc": "parts of speech (UPOS)",
+    "morph_acc": "features",
+    "lemma_acc": "lemmas",
+}
+GIVEN = ("token_f", "sents_f")  # with gold words
+DIVISION = "of every ten groups of ten sentences the ninth is for the test, the tenth for development."
+UNKNOWN = "unknown: the folder of the treebank does not say"
+
+CARD = """# {name}
+
+{description}
+
+```python
+import spacy
+
+nlp = spacy.load("{folder}")
+for token in nlp(text):
+    print(token.text, token.tag_, token.pos_, token.morph, token.lemma_)
+```
+
+## How good it is
+
+On {words:,} words of the treebank that were used for nothing else{test}. Percentages: with the words and sentences of
+the treebank, and from raw text, where an answer counts if its word was found, too.
+
+{table}
+
+## What it was made of
+
+| Part | Words | Use |
+| --- | ---: | --- |
+| train | {train:,} | training |
+| dev | {dev:,} | choice of the best epoch, size, calibration of probabilities |
+| test | {words:,} | the figures above |
+
+{source}
+
+{divided}
+Trained by `python -m spacy hoseq treebank`. A multi-word token of the treebank is one token here.
+"""
+
+
+def meta_of(treebank: Treebank, name: str, scores: Dict[str, Any], lexicons: Lexicons) -> Dict[str, Any]:
+    """What the pipeline says of itself."""
+    sources = [
+        {
+            "name": treebank.name,
+            "url": f"https://github.com/UniversalDependencies/{treebank.name}",
+            "license": treebank.licence or UNKNOWN,
+            "author": treebank.contributors,
+        }
+    ]
+    for kind, path in lexicons._asdict().items():
+        if path is not None:
+            sources.append({"name": f"{kind}: {path.name}", "url": "", "license": "as its maker says", "author": ""})
+    gold = {score: scores["gold"][score] for score in FIGURES if score not in GIVEN and _has(scores["gold"], score)}
+    raw = {score: scores["raw"][score] for score in GIVEN if _has(scores["raw"], score)}
+    return {
+        "name": name,
+        "description": f"{treebank.lang}: sentences, tags, parts of speech, features and lemmas, from {treebank.name}.",
+        "license": treebank.licence or UNKNOWN,
+        "sources": sources,
+        "performance": {**gold, **raw},
+    }
+
+
+def card_of(
+    treebank: Treebank, folder: str, meta: Dict[str, Any], scores: Dict[str, Any], contents: Dict[str, Contents]
+) -> str:
+    """The card as Markdown."""
+    source = f"Treebank: {treebank.name}. Licence: {treebank.licence or UNKNOWN}."
+    if treebank.contributors:
+        source += f" Contributors: {treebank.contributors}."
+    made = [part for part, each in contents.items() if each.made]
+    divided = ""
+    if made:
+        missing = " and ".join(made)
+        divided = f"The treebank has no part {missing}: {DIVISION}\n"
+    return CARD.format(
+        name=meta["name"],
+        description=meta["description"],
+        folder=folder,
+        words=contents["test"].words,
+        test=" (its test part)" if not contents["test"].made else "",
+        table="\n".join(["| | gold words | raw text |", "| --- | ---: | ---: |", *map(_row, figures(scores))]),
+        train=contents["train"].words,
+        dev=contents["dev"].words,
+        source=source,
+        divided=divided,
+    )
+
+
+def figures(scores: Dict[str, Any]) -> List[Tuple[str, str, str]]:
+    """Name, with gold words, from raw text; in percent."""
+    rows = []
+    for score, name in FIGURES.items():
+        gold = "" if score in GIVEN else _percent(scores["gold"], score)
+        if gold or _has(scores["raw"], score):
+            rows.append((name, gold, _percent(scores["raw"], score)))
+    return rows
+
+
+def _row(cells: Tuple[str, str, str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _has(scores: Dict[str, Any], score: str) -> bool:
+    return scores.get(score) is not None
+
+
+def _percent(scores: Dict[str, Any], score: str) -> str:
+    return f"{100 * scores[score]:.1f}" if _has(scores, score) else ""

@@ -1,0 +1,79 @@
+"""Training, development and test Docs of a treebank.
+
+A part that the treebank has is taken as it is. A part that it does not have is made of the training files (of all
+files, if there are none of training), in groups of ten sentences: of every ten groups the ninth is for the test, the
+tenth for development. Training never sees either.
+"""
+
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple
+
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+from ..errors import Errors
+from ..readers.docs import grouped, sentences_to_doc
+from ..readers.formats.table import conllu_format
+from ..readers.sentences import Problem, Sentence
+from .source import PARTS, Treebank
+
+SENTENCES = 10  # of a Doc
+DIVIDED = {"test": 8, "dev": 9}  # of ten groups, from 0
+
+
+class Contents(NamedTuple):
+    """words (int): in a part. layers: what is annotated there. made: whether it was made of the training files."""
+
+    words: int
+    layers: List[str]
+    made: bool
+
+
+Progress = Callable[[Iterable[Doc]], Iterable[Doc]]
+
+
+def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> Dict[str, Contents]:
+    """One .spacy file for each part. RETURNS what is in them. RAISES ValueError [HS191]: a line cannot be read, or
+    there are too few sentences."""
+    docs = {part: list(progress(docs_of(treebank, part))) for part in (*PARTS, "")}
+    pool = [*docs.pop("")]
+    given = {part for part in PARTS if docs[part]}
+    if not docs["train"]:
+        pool += [doc for part in PARTS for doc in docs[part]]
+        given, docs = set(), {part: [] for part in PARTS}
+    pool = [*docs["train"], *pool]
+    missing = {DIVIDED[part]: part for part in DIVIDED if part not in given}
+    docs["train"] = [doc for i, doc in enumerate(pool) if i % SENTENCES not in missing]
+    for place, part in missing.items():
+        docs[part] = pool[place::SENTENCES]
+    for part in PARTS:
+        if not docs[part]:
+            problem = f"no sentences for the part {part}: {len(pool)} groups of {SENTENCES} sentences in all"
+            raise ValueError(Errors.HS191.format(name=treebank.name, problem=problem))
+    attributes = conllu_format().attributes
+    for part in PARTS:
+        DocBin(attrs=[*attributes, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
+    made = {part: part in missing.values() for part in PARTS}
+    return {part: Contents(sum(map(len, docs[part])), layers_of(docs[part]), made[part]) for part in PARTS}
+
+
+def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
+    """The sentences of a part, ten in each Doc."""
+    vocab = Vocab()
+    for file in treebank.files.get(part, ()):
+        for group in grouped(_sentences(treebank.name, conllu_format().read(file, ["utf-8"])), SENTENCES):
+            yield sentences_to_doc(vocab, group, treebank.lang)
+
+
+def layers_of(docs: List[Doc]) -> List[str]:
+    """What of "TAG", "POS", "MORPH" and "LEMMA" the Docs have."""
+    names = ("TAG", "POS", "MORPH", "LEMMA")
+    return [name for name in names if any(doc.has_annotation(name) for doc in docs)]
+
+
+def _sentences(name: str, items: Iterable[Any]) -> Iterator[Sentence]:
+    for item in items:
+        if isinstance(item, Problem):
+            problem = f"{item.path}, line {item.line}: expected {item.expected}, found {item.actual}"
+            raise ValueError(Errors.HS191.format(name=name, problem=problem))
+        yield item

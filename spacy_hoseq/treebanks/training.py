@@ -1,0 +1,131 @@
+"""The steps from a treebank to a pipeline. Each writes its result at its end, and is left out if that is there.
+
+corpus/train.spacy, dev.spacy, test.spacy      the parts
+clusters.tsv                                   of raw text, if there is any
+configs/sentences.cfg, treebank.cfg            recipes, which can be changed
+training/sentences, training/treebank          by `spacy train`
+pipeline                                       both, compacted and calibrated
+"""
+
+import sys
+from pathlib import Path
+from typing import IO, Any, Dict, List, NamedTuple, Optional
+
+import spacy
+import srsly
+from spacy.language import Language
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.util import load_config
+from thinc.api import Config
+
+from ..compaction.pipeline import compact_pipeline, dev_examples, save_compact
+from ..inspection.calibration import calibrate
+from ..readers.annotated import read_docs
+from ..recipes import recipe
+from .parts import Contents
+
+MORPHOLOGIZER, LEMMATIZER, SENTENCES = "hoseq_morphologizer", "hoseq_lemmatizer", "hoseq_sentences"
+RECIPES = ("sentences", "treebank")
+WORDS = 1_500_000  # of all epochs together
+EPOCHS = (6, 15)  # at least, at most
+MEASURED_WORDS = 6_000  # of the development part, by which a model is compacted and calibrated
+TOLERANCE = 0.0005  # of each accuracy, for a smaller model
+
+
+class Lexicons(NamedTuple):
+    """What is known beforehand. clusters: words with their clusters. forms: with tags. lemmas: with lemmas."""
+
+    clusters: Optional[Path] = None
+    forms: Optional[Path] = None
+    lemmas: Optional[Path] = None
+
+
+def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Lexicons) -> Config:
+    """A recipe for what the treebank has."""
+    config = Config().from_str(recipe(name, lang), interpolate=False)
+    if name == "sentences":
+        return config
+    layers = contents["train"].layers
+    components, training = config["components"], config["training"]
+    least, most = EPOCHS
+    training["max_epochs"] = max(least, min(most, WORDS // max(1, contents["train"].words)))
+    if "LEMMA" not in layers:
+        _remove(config, LEMMATIZER, ["lemma_acc"])
+    if not {"POS", "MORPH"} & set(layers):
+        _remove(config, MORPHOLOGIZER, ["pos_acc", "morph_acc", "tag_acc"])
+    if lexicons.clusters or lexicons.forms:
+        table = {"path": _text(lexicons.clusters), "lexicon": _text(lexicons.forms)}
+        config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", **table}
+        n_classes = sum(path is not None for path in (lexicons.clusters, lexicons.forms))
+        templates = {"@misc": "spacy_hoseq.morphology_templates.v2", "classes": n_classes}
+        components[MORPHOLOGIZER]["model"]["emissions"]["templates"] = templates
+    if lexicons.lemmas and LEMMATIZER in components:
+        lexicon = {"@misc": "spacy_hoseq.lemma_lexicon.v1", "path": _text(lexicons.lemmas)}
+        config["initialize"]["components"][LEMMATIZER] = {"lexicon": lexicon}
+    return config
+
+
+def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Path:
+    """Train by the config of this name. RETURNS the folder of the best pipeline."""
+    best = work / "training" / name / "model-best"
+    done = work / "training" / name / "done"
+    if not done.exists():
+        paths = {f"paths.{part}": str(work / "corpus" / f"{part}.spacy") for part in ("train", "dev")}
+        config = load_config(work / "configs" / f"{name}.cfg", overrides=paths)
+        stream = output or sys.stdout
+        train(init_nlp(config), work / "training" / name, stdout=stream, stderr=stream)
+        done.touch()
+    return best
+
+
+def join(work: Path) -> Language:
+    """The trained pipelines as one, with the sentences first; smaller, and with probabilities that fit."""
+    nlp = spacy.load(work / "training" / "treebank" / "model-best")
+    examples = some_of(dev_examples(nlp, work / "corpus" / "dev.spacy"))
+    compact_pipeline(nlp, examples, TOLERANCE)
+    calibrate(nlp, examples)
+    sentences = spacy.load(work / "training" / "sentences" / "model-best")
+    nlp.add_pipe(SENTENCES, source=sentences, first=True)
+    return nlp
+
+
+def measure(nlp: Language, path: Path) -> Dict[str, Any]:
+    """Scores on a .spacy file: "gold" with its words and sentences, "raw" from its text."""
+    docs = list(read_docs([path], nlp.vocab, 0))
+    given = dev_examples(nlp, path)
+    raw = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
+    return {"gold": nlp.evaluate(given), "raw": nlp.evaluate(raw), "words": sum(map(len, docs))}
+
+
+def save(nlp: Language, meta: Dict[str, Any], output: Path, *, overwrite: bool) -> None:
+    """Write the pipeline with its meta. RAISES ValueError [HS113]."""
+    nlp.meta.update(meta)
+    save_compact(nlp, output, overwrite=overwrite)
+
+
+def some_of(examples: List[Example]) -> List[Example]:
+    """Examples with so many words in all, spread over the part."""
+    n_words = sum(len(eg.reference) for eg in examples)
+    return examples[:: max(1, n_words // MEASURED_WORDS)]
+
+
+def write_contents(path: Path, contents: Dict[str, Contents]) -> None:
+    srsly.write_json(path, {part: each._asdict() for part, each in contents.items()})
+
+
+def read_contents(path: Path) -> Dict[str, Contents]:
+    return {part: Contents(**fields) for part, fields in srsly.read_json(path).items()}
+
+
+def _remove(config: Config, component: str, scores: List[str]) -> None:
+    del config["components"][component]
+    config["nlp"]["pipeline"].remove(component)
+    weights = config["training"]["score_weights"]
+    for score in scores:
+        weights.pop(score, None)
+
+
+def _text(path: Optional[Path]) -> Optional[str]:
+    return None if path is None else str(path.resolve())
