@@ -33,6 +33,7 @@ CONTENTS = {
         "tasks/morphology",
         "tasks/lemmas",
         "tasks/names",
+        "tasks/treebank",
         "tasks/chunks",
         "tasks/pipelines",
         "tasks/easiest-first",

@@ -50,6 +50,9 @@ PERMITTED = {
     },
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},
+    "treebanks": {
+        "spacy", "srsly", "thinc.api", "compaction", "inspection", "readers", "recipes", "errors",
+    },
     "lexicons": {"numpy", "spacy", "srsly", "features", "pipelines", "arrays", "errors", "lazy_names"},
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",

@@ -69,15 +69,16 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
 
 def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Path:
     """Train by the config of this name. RETURNS the folder of the best pipeline."""
-    best = work / "training" / name / "model-best"
-    done = work / "training" / name / "done"
+    folder = work / "training" / name
+    done = folder / "done"
     if not done.exists():
+        folder.mkdir(parents=True, exist_ok=True)
         paths = {f"paths.{part}": str(work / "corpus" / f"{part}.spacy") for part in ("train", "dev")}
         config = load_config(work / "configs" / f"{name}.cfg", overrides=paths)
         stream = output or sys.stdout
-        train(init_nlp(config), work / "training" / name, stdout=stream, stderr=stream)
+        train(init_nlp(config), folder, stdout=stream, stderr=stream)
         done.touch()
-    return best
+    return folder / "model-best"
 
 
 def join(work: Path) -> Language:

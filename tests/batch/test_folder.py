@@ -353,9 +353,7 @@ def test_runs_that_begin_wait_for_each_other(job, tmp_path):
         except ValueError as error:
             assert "HS167" in str(error) or "HS168" in str(error)
 
-    threads = [
-        threading.Thread(target=begin, args=(size, shard)) for size in (2, 3, 4, 5) for shard in ("1/2", "2/2")
-    ]
+    threads = [threading.Thread(target=begin, args=(size, shard)) for size in (2, 3, 4, 5) for shard in ("1/2", "2/2")]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,0 +1,83 @@
+"""`python -m spacy hoseq treebank`: from a treebank to a pipeline, and on after an interruption."""
+
+import pytest
+import spacy
+import srsly
+from spacy.cli._util import app
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+from spacy_hoseq.cli import treebank
+from spacy_hoseq.treebanks.parts import Contents
+from spacy_hoseq.treebanks.training import RECIPES, Lexicons, config_for
+
+from ..treebanks import tiny
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["hoseq", "treebank", *map(str, arguments)])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def few_updates(work, lexicons):
+    """Configs that are there are used."""
+    (work / "configs").mkdir(parents=True)
+    contents = {part: Contents(500, ["TAG", "POS", "MORPH", "LEMMA"], False) for part in ("train", "dev", "test")}
+    for name in RECIPES:
+        config = config_for(name, "en", contents, lexicons)
+        config["training"]["batcher"]["n_batches"] = config["training"]["eval_frequency"] = 10
+        config["training"]["max_epochs"] = 3
+        config.to_disk(work / "configs" / f"{name}.cfg")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The output folder, and what was printed."""
+    path = tmp_path_factory.mktemp("treebank")
+    tiny.write(path / "UD_English-Tiny")
+    (path / "raw.txt").write_text("The dog sees. The ponies went.\n" * 20, encoding="utf8")
+    (path / "lemmas.tsv").write_text("mice\tmouse\n", encoding="utf8")
+    few_updates(path / "en-training", Lexicons(path / "en-training" / "clusters.tsv", None, path / "lemmas.tsv"))
+    options = ["--raw", path / "raw.txt", "--lemmas", path / "lemmas.tsv"]
+    code, output = run(path / "UD_English-Tiny", "-o", path / "en", *options)
+    assert code == 0, output
+    return path / "en", output
+
+
+def test_pipeline(made):
+    folder, _ = made
+    nlp = spacy.load(folder)
+    assert nlp.pipe_names == ["hoseq_sentences", "hoseq_morphologizer", "hoseq_lemmatizer"]
+    doc = nlp("The ponies went again. The dog slept here.")
+    assert [sent.text for sent in doc.sents] == ["The ponies went again.", "The dog slept here."]
+    assert [token.lemma_ for token in doc][:3] == ["the", "pony", "go"]
+    assert [token.tag_ for token in doc][:3] == ["DT", "NNS", "VB"]
+    assert doc[1].pos_ == "NOUN" and doc[1].morph.get("Number") == ["Plur"]
+
+
+def test_card(made):
+    folder, output = made
+    meta = srsly.read_json(folder / "meta.json")
+    assert meta["license"] == meta["sources"][0]["license"] == "CC0 1.0"
+    assert meta["performance"]["lemma_acc"] == 1.0
+    card = (folder / "README.md").read_text(encoding="utf8")
+    assert "UD_English-Tiny" in card and "| lemmas | 100.0 |" in card and "500 words" in card
+    assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(" ", "").replace("\n", "")
+
+
+def test_goes_on(made, monkeypatch):
+    """What is there is not made again; what is there already is not replaced without asking."""
+    folder, _ = made
+    code, output = run(folder.parent / "UD_English-Tiny", "-o", folder)
+    assert code == 1 and "HS113" in output
+    monkeypatch.setattr(treebank, "write_parts", None)
+    monkeypatch.setattr("spacy_hoseq.treebanks.training.train", None)
+    code, output = run(folder.parent / "UD_English-Tiny", "-o", folder, "--overwrite")
+    assert code == 0, output
+
+
+def test_what_is_missing(tmp_path):
+    code, output = run("-o", tmp_path / "en")
+    assert code == 1 and "HS159" in output
+    code, output = run(tmp_path, "-o", tmp_path / "en")
+    assert code == 1 and "HS074" in output

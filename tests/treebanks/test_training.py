@@ -1,0 +1,44 @@
+"""Configs for what a treebank has."""
+
+import pytest
+from spacy.util import load_model_from_config
+
+from spacy_hoseq.treebanks.parts import Contents
+from spacy_hoseq.treebanks.training import Lexicons, config_for
+
+ALL = ["TAG", "POS", "MORPH", "LEMMA"]
+
+
+def contents(layers, words=1000):
+    return {part: Contents(words, layers, False) for part in ("train", "dev", "test")}
+
+
+@pytest.mark.parametrize(
+    "layers, pipeline",
+    [
+        (ALL, ["hoseq_morphologizer", "hoseq_lemmatizer"]),
+        (ALL[:3], ["hoseq_morphologizer"]),
+        (["TAG", "LEMMA"], ["hoseq_lemmatizer"]),
+    ],
+)
+def test_layers(layers, pipeline):
+    config = config_for("treebank", "en", contents(layers), Lexicons())
+    nlp = load_model_from_config(config.interpolate(), auto_fill=True, validate=True)
+    assert nlp.pipe_names == pipeline
+    scores = {name for name, weight in config["training"]["score_weights"].items() if weight}
+    of_words = {"tag_acc", "pos_acc", "morph_acc"} if "POS" in layers else set()
+    assert scores == of_words | ({"lemma_acc"} if "LEMMA" in layers else set())
+
+
+@pytest.mark.parametrize("words, epochs", [(1000, 15), (200_000, 7), (2_000_000, 6)])
+def test_epochs(words, epochs):
+    assert config_for("treebank", "en", contents(ALL, words), Lexicons())["training"]["max_epochs"] == epochs
+
+
+def test_lexicons(tmp_path):
+    paths = {name: tmp_path / f"{name}.tsv" for name in ("clusters", "forms", "lemmas")}
+    config = config_for("treebank", "en", contents(ALL), Lexicons(**paths))
+    assert config["initialize"]["lookups"]["lexicon"] == str(paths["forms"])
+    assert config["components"]["hoseq_morphologizer"]["model"]["emissions"]["templates"]["classes"] == 2
+    assert config["initialize"]["components"]["hoseq_lemmatizer"]["lexicon"]["path"] == str(paths["lemmas"])
+    load_model_from_config(config.interpolate(), auto_fill=True, validate=True)
