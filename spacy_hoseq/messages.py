@@ -50,6 +50,10 @@ class Warnings(metaclass=WithCodes):
         'The probabilities of "{name}" are not calibrated: they rank labels, but of those with 0.9 fewer or more than '
         "nine in ten are right. Calibrate the pipeline: python -m spacy hoseq calibrate MODEL DEV.spacy -o OUTPUT."
     )
+    HW010 = (
+        'The component "{name}" reads annotation that begins with "{prefix}" ({labels}) as "any label but this one". '
+        'If these are labels of their own, set `neg_prefix = ""`.'
+    )
 
 
 class JobErrors:

@@ -41,11 +41,13 @@ from .initialization import (
 from .reading import LABELS, Reading
 from .saving import SavedComponent
 from .targets.target import LabelTable, Target, known_labels, word_examples
+from .targets.token_labels import negative_in
 
 ABOVE = ("explain", "explain_decision", "explain_span", "prediction_sets")
 # of the floor above, when they are asked for
 inspection = lazy_names("spacy_hoseq", dict.fromkeys(ABOVE, "inspection"))
 MOST = 1e6  # score that no weights reach which learn something
+FEW = 5  # names in a message
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
 
 
@@ -80,10 +82,12 @@ class SequenceComponent(SavedComponent):
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
 
-        RAISES ValueError [E187]: no string; [HS065, HS080]: it cannot be written; [E922]: there are weights already.
+        RAISES ValueError [E187]: no string; [HS065, HS057, HS080]: it cannot be written; [E922]: there are weights.
         """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
+        if not label:
+            raise ValueError(Errors.HS057.format(name=self.name))
         self._check_label(label)
         if label in self.cfg["labels"]:
             return 0
@@ -236,6 +240,11 @@ class SequenceComponent(SavedComponent):
             self._weights_from(weights_from)
             return
         self._score_weights = None if nlp is None else dict(nlp.config["training"]["score_weights"])
+        negative = negative_in(examples, self.target)
+        if negative:
+            prefix = self.target.neg_prefix
+            message = Warnings.HW010.format(name=self.name, labels=", ".join(negative[:FEW]), prefix=prefix)
+            warnings.warn(message, stacklevel=2)
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:

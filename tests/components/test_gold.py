@@ -178,6 +178,7 @@ def test_partial_annotation_is_learnt(variant):
     assert tags_of(nlp, "the cat sleeps") == ["D", "N", "V"]
 
 
+@pytest.mark.filterwarnings("ignore:.*HW010")
 @pytest.mark.parametrize("variant", ["perceptron", "max_margin", "log_likelihood", "frequent"])
 def test_negative_annotation_is_learnt(variant):
     nlp = blank(variant)

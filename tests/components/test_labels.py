@@ -74,6 +74,7 @@ def test_labels_of_the_examples(variant):
     assert list(nlp.meta["labels"]["hoseq_tagger"]) == list(LABELS)
 
 
+@pytest.mark.filterwarnings("ignore:.*HW010")
 def test_labels_with_negative_prefix_are_the_labels():
     nlp = blank()
     nlp.initialize(lambda: examples_of(nlp, [("a b c", "X !Y !X")]))
@@ -185,3 +186,25 @@ def test_all_examples_count_not_only_a_sample():
     assert "Z" in tagger_of(nlp).labels
     train(nlp, corpus=corpus)
     assert tags_of(nlp, "zebras") == ["Z"]
+
+
+def test_the_empty_text_is_no_label():
+    nlp = blank()
+    with pytest.raises(ValueError, match=r"\[HS057\].*hoseq_tagger"):
+        tagger_of(nlp).add_label("")
+    with pytest.raises(ValueError, match=r"\[HS057\]"):
+        tagger_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=["A", ""])
+
+
+@pytest.mark.filterwarnings("ignore:.*HW001")
+@pytest.mark.parametrize("tag", ["!", "!A"])
+def test_labels_that_are_read_as_negative_annotation(tag):
+    nlp = blank()
+    examples = [Example.from_dict(doc_of(nlp, "a b"), {"tags": ["A", tag]})]
+    with pytest.warns(UserWarning, match=rf"\[HW010\].*\({tag}\).*neg_prefix"):
+        nlp.initialize(lambda: examples)
+    assert tagger_of(nlp).labels == ("A",)
+    plain = blank(neg_prefix="")
+    examples = [Example.from_dict(doc_of(plain, "a b"), {"tags": ["A", tag]})]
+    plain.initialize(lambda: examples)
+    assert tagger_of(plain).labels == (tag, "A")

@@ -141,6 +141,10 @@ def test_words_stay_words_and_nothing_is_loaded():
     assert "<script>" in page.words and "script" not in [tag for tag, _ in page.elements]
     assert not {"src", "href"} & {name for tag, attrs in page.elements for name in attrs if tag != "a"}
     assert "<script>" not in as_markdown(made())
+    found = made()
+    layer = found.layers[0]._replace(component="<i>x", attribute="[a](javascript:b)")
+    text = as_markdown(found._replace(title="<b>|`x", layers=[layer]))
+    assert "# &lt;b>\\|\\`x" in text and "## &lt;i>x: \\[a](javascript:b)" in text
     titles = [attrs.get("aria-label") for tag, attrs in page.elements if tag == "svg"]
     assert len(titles) == 2 and all(titles)
 

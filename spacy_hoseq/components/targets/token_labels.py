@@ -169,3 +169,15 @@ def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str
             name = doc.vocab.strings[value] if value else ""
             names.add(name[len(neg_prefix) :] if neg_prefix and name.startswith(neg_prefix) else name)
     return sorted(names - {""})
+
+
+def negative_in(examples: Iterable[Example], target: Any) -> List[str]:
+    """Gold annotation that says which label is wrong ("!NN"), sorted. target: with the prefix of such annotation."""
+    prefix = target.neg_prefix
+    if not prefix:
+        return []
+    names: Set[str] = set()
+    for example in examples:
+        strings = example.reference.vocab.strings
+        names.update(strings[value] for value in set(target.read(example.reference).tolist()) if value)
+    return sorted(name for name in names if name.startswith(prefix))
