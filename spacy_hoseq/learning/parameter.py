@@ -13,6 +13,7 @@ from .used_weights import Used, UsedCells, UsedRows, to_storage
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
 MANY_COLUMNS = 128  # of a table of features from which on it is learnt cell by cell
+BLOCK = 1 << 22  # weights that are updated together
 
 
 @runtime_checkable
@@ -162,11 +163,21 @@ class Parameter:
             row, place = np.asarray(at, np.intp), touched.touch(at)
             self._cells = None if len(at) else self._cells
         self._used[row] = True
-        old, old_sums = values[at], sums[place]
-        new, sums[place], memory[place] = self._stepped(rule, gradient, old, old_sums, memory[place])
-        if self._cells is not None and isinstance(change, CellGradient):
-            self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
-        values[at] = new
+        if isinstance(change, CellGradient):
+            old, old_sums = values[at], sums[place]
+            new, sums[place], memory[place] = self._stepped(rule, gradient, old, old_sums, memory[place])
+            if self._cells is not None:
+                self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
+            values[at] = new
+            return
+        n_rows = max(1, BLOCK // max(1, self.n_columns))
+        for start in range(0, len(row), n_rows):  # of many labels all rows at once would need much memory
+            rows = row[start : start + n_rows]
+            places = place[start : start + n_rows]
+            some = gradient[start : start + n_rows]
+            values[rows], sums[places], memory[places] = self._stepped(
+                rule, some, values[rows], sums[places], memory[places]
+            )
 
     def _begin(self, rule: UpdateRule) -> TouchedRows:
         loaded, table = self._loaded, self._table
