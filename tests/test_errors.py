@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import spacy_hoseq
 from spacy_hoseq.errors import Errors, Warnings
 
@@ -29,15 +27,13 @@ def test_there_are_codes():
     assert len(CODES) > 30 and "HS010" in CODES and "HW001" in CODES
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_code_is_used(code):
-    group = groups_of_code(code).__name__
-    assert re.search(rf"\b{group}\.{code}\b", LIBRARY), f"{code} is never given"
+def test_every_code_is_used():
+    given = set(re.findall(r"\b(?:Errors|Warnings)\.H[SW]\d{3}\b", LIBRARY))
+    assert not {code for code in CODES if f"{groups_of_code(code).__name__}.{code}" not in given}
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_code_is_tested(code):
-    assert code in SUITE, f"no test provokes {code}"
+def test_every_code_is_tested():
+    assert not set(CODES) - set(re.findall(r"H[SW]\d{3}", SUITE)), "no test provokes these"
 
 
 def test_no_code_is_used_that_does_not_exist():
@@ -47,11 +43,10 @@ def test_no_code_is_used_that_does_not_exist():
     assert documented <= set(CODES), "docstrings name existing codes only"
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_message_begins_with_its_code(code):
-    message = getattr(groups_of_code(code), code)
-    assert message.startswith(f"[{code}] ")
-    assert message.rstrip().endswith((".", "]")), "whole sentences"
+def test_messages_begin_with_their_codes_and_are_whole_sentences():
+    messages = {code: getattr(groups_of_code(code), code) for code in CODES}
+    assert not {code for code, message in messages.items() if not message.startswith(f"[{code}] ")}
+    assert not {code for code, message in messages.items() if not message.rstrip().endswith((".", "]"))}
 
 
 def test_no_message_is_raised_without_a_code():

@@ -247,14 +247,16 @@ def test_configs():
     assert everything >= set((ROOT / "configs").rglob("*.cfg"))
 
 
-@pytest.mark.parametrize("page, name", matches(r"spacy_hoseq\.\w+\.v\d+"))
-def test_registered_name(page, name):
-    assert [registry for registry in REGISTRIES if name in getattr(spacy.registry, registry)] != []
+def test_registered_names():
+    known = {name for registry in REGISTRIES for name in getattr(spacy.registry, registry).get_all()}
+    named = matches(r"spacy_hoseq\.\w+\.v\d+")
+    assert len(named) > 50 and not [(page, name) for page, name in named if name not in known]
 
 
-@pytest.mark.parametrize("page, code", matches(r"\bH[SW]\d{3}\b"))
-def test_code_of_an_error(page, code):
-    assert hasattr(Warnings if code.startswith("HW") else Errors, code)
+def test_codes_of_errors():
+    named = matches(r"\bH[SW]\d{3}\b")
+    groups = {"HW": Warnings, "HS": Errors}
+    assert len(named) > 50 and not [(page, code) for page, code in named if not hasattr(groups[code[:2]], code)]
 
 
 def test_all_that_is_registered_and_all_codes_are_on_some_page():
@@ -265,19 +267,29 @@ def test_all_that_is_registered_and_all_codes_are_on_some_page():
     assert {code for code in codes if code not in text} == set()
 
 
-@pytest.mark.parametrize("page, link", matches(r"\]\((?!http)([^)\s]+)\)"))
-def test_link(page, link):
+def test_links():
+    links = matches(r"\]\((?!http)([^)\s]+)\)")
+    assert len(links) > 100 and not [(page, link) for page, link in links if not leads_somewhere(page, link)]
+
+
+def leads_somewhere(page, link):
     name, _, place = link.partition("#")
     path = (ROOT / page).parent / name if name else ROOT / page
-    assert path.is_file()
+    if not path.is_file():
+        return False
     titles = headings(path.read_text(encoding="utf8")) if path.suffix == ".md" else []
-    assert not place or place in {anchor(title) for _, title, _ in titles}
+    return not place or place in {anchor(title) for _, title, _ in titles}
 
 
-@pytest.mark.parametrize("page, path", matches(FILES))
-def test_file_of_the_repository(page, path):
-    root = Path(spacy_hoseq.__file__).parents[1] if path.startswith("spacy_hoseq") else ROOT
-    assert list(root.glob(path))
+def test_files_of_the_repository():
+    named = matches(FILES)
+    library = Path(spacy_hoseq.__file__).parents[1]
+    missing = [
+        (page, path)
+        for page, path in named
+        if not list((library if path.startswith("spacy_hoseq") else ROOT).glob(path))
+    ]
+    assert len(named) > 100 and not missing
 
 
 def test_pages_that_the_code_names_exist():
