@@ -31,8 +31,8 @@ from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.higher_order.longest_match import decode_any_sign
-from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
+from spacy_hoseq.decoders.patterns.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.weights import Weights

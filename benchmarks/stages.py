@@ -17,7 +17,7 @@ from spacy.tokens import Doc, DocBin
 from wasabi import table
 
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.patterns.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
 from spacy_hoseq.decoders.pruning.pruned import pruned_labels

@@ -14,7 +14,7 @@ What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`K
 `answers_of` (`Answers`: best labels, log Z, marginals, counts, segments, entropies, gradients). A chain as plain
 arrays: `viterbi`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one of your own;
 `Tuning` says how work is cut.
-Rooms, from the ground up: problem, chain, higher_order, pruning, answers; beside them bidirectional and baselines.
+Rooms, from the ground up: problem, chain, patterns, pruning, short, answers; beside them bidirectional and baselines.
 """
 
 from .answers import answers_of, best_with, event_probabilities

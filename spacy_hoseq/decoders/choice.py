@@ -3,8 +3,8 @@
 from typing import Protocol, runtime_checkable
 
 from .exact import decode_exact
-from .higher_order import decode_any_sign
 from .max_marginal import max_marginal
+from .patterns import decode_any_sign
 from .problem import Paths, Potentials
 
 
@@ -17,7 +17,7 @@ class Decoder(Protocol):
 
 
 def exact_decoder() -> Decoder:
-    """The best label sequence, by the cheapest exact algorithm for the features at hand (`exact.py`)."""
+    """The best label sequence, by the cheapest exact algorithm for the features at hand (`answers/kernels.py`)."""
     return decode_exact
 
 

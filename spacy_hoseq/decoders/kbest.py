@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import Errors
 from .exact import decode_exact
-from .higher_order import k_best_paths, lattice_of
+from .patterns import k_best_paths, lattice_of
 from .problem import KBest, Potentials
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arrays import Labels
 from ..errors import Errors
-from .higher_order import lattice_of, sample_paths
+from .patterns import lattice_of, sample_paths
 from .problem import Potentials
 
 

@@ -31,9 +31,7 @@ def with_tables(folder):
     nlp.vocab.lookups.set_table(CLASSES, word_classes(classes).get_table(CLASSES))
     known = known_words(characters.saved_words(folder)).get_table(KNOWN_WORDS)
     nlp.vocab.lookups.set_table(KNOWN_WORDS, known)
-    examples = [
-        Example.from_dict(doc_of(nlp, text), {"tags": tags.split()}) for text, tags in CORPUS for _ in range(5)
-    ]
+    examples = [Example.from_dict(doc_of(nlp, text), {"tags": tags.split()}) for text, tags in CORPUS for _ in range(5)]
     nlp.initialize(lambda: examples)
     nlp.update(examples)
     return nlp

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders import exact as module
-from spacy_hoseq.decoders.answers import pattern_sums
+from spacy_hoseq.decoders.answers import kernels, pattern_sums
 from spacy_hoseq.decoders.choice import exact_decoder
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.tuning import TUNING
@@ -22,10 +21,10 @@ from ..contract import DecoderContract
 from ..oracle import joint_table
 from ..strategies import cases
 from .answers.posteriors import assert_enumerated, posterior_of
-from .higher_order.test_configurations import assert_best
-from .higher_order.test_longest_match import is_feasible
+from .patterns.test_configurations import assert_best
+from .patterns.test_longest_match import is_feasible
 
-DECODERS = ["pruned_checked", "any_sign_checked", "configuration_paths"]
+DECODERS = ["pruned_checked", "any_sign_checked", "labels_with_configurations"]
 WALKS = ["chain_posterior", "inclusive_sums", "LongestMatch", "ConfigurationLattice"]
 VANISHING = np.array([[0.0, 0], [-600.0, 0], [0, 0], [0, 0], [0, 0]])  # the share of label 0
 SPAN = (3, (frozenset([1]), frozenset([0, 1])), 1.0)  # in the second of two sequences
@@ -96,6 +95,11 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
             function(case.potentials())
 
 
+def of_batch(potentials):
+    """As if no text were short."""
+    return decode_exact(potentials, tuning=TUNING._replace(short_tokens=0))
+
+
 def called(function, case, module, names):
     """Which of the names are used."""
     with mock.patch.multiple(module, **{name: mock.Mock(wraps=getattr(module, name)) for name in names}):
@@ -118,14 +122,16 @@ def called(function, case, module, names):
     ({"patterns": (((0, 1), 1.0),), "trans": np.array([[0, -np.inf], [0, 0]]), "scores": VANISHING},
      ["pruned_checked"], ["inclusive_sums", "LongestMatch"]),
     ({"configurations": (SPAN,)},
-     ["pruned_checked", "configuration_paths"], ["chain_posterior", "ConfigurationLattice"]),
+     ["pruned_checked", "labels_with_configurations"], ["chain_posterior", "ConfigurationLattice"]),
     ({"configurations": ((*SPAN[:2], 0.0),)}, ["pruned_checked"], ["chain_posterior", "ConfigurationLattice"]),
     ({"lengths": np.array([5]), "patterns": (((0, 1), 1.0),), "configurations": (SPAN,)},
-     ["configuration_paths"], ["ConfigurationLattice"]),
+     ["labels_with_configurations"], ["ConfigurationLattice"]),
 ])  # fmt: skip
 def test_each_case_goes_to_its_algorithm(change, decoder, walks):
     case = replace(Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2])), **change)
-    assert called(decode_exact, case, module, DECODERS) == decoder
+    assert called(of_batch, case, kernels, DECODERS) == decoder
+    if decoder == ["pruned_checked"] and not case.fired:
+        assert called(decode_exact, case, kernels, ["short_labels", *DECODERS])[0] == "short_labels"
     assert called(posterior_of, case, pattern_sums, WALKS) == walks
     assert_enumerated(posterior_of(case.potentials()), case)
 

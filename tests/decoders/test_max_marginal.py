@@ -10,7 +10,7 @@ from spacy_hoseq.decoders.max_marginal import max_marginal
 from .. import oracle
 from ..cases import Case
 from ..strategies import cases
-from .higher_order.test_longest_match import is_feasible
+from .patterns.test_longest_match import is_feasible
 
 
 @given(case=cases(signed=True, configurations=3))

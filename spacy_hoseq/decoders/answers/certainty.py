@@ -10,10 +10,10 @@ tests/decoders/answers/test_certainty.py.
 import numpy as np
 
 from ...arrays import Floats, Ints, Mask
-from ..higher_order import max_marginals
+from ..patterns import max_marginals
 from ..problem import TUNING, NoPath, Potentials, Tuning, ranges
+from .answers_of import answers_of
 from .pattern_posterior import lattices_of
-from .sums import checked_posterior
 
 
 def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
@@ -69,7 +69,7 @@ def _log_z(potentials: Potentials) -> Floats:
     possible = np.flatnonzero(closed_before[ends] == closed_before[ends - potentials.lengths])
     while len(possible):
         try:
-            log_z[possible] = checked_posterior(potentials.select(possible).potentials, TUNING).log_z
+            log_z[possible] = answers_of(potentials.select(possible).potentials).log_z
             break
         except NoPath as no_path:  # of what is permitted at each token, nothing can follow each other
             possible = np.delete(possible, no_path.sequence)

@@ -6,9 +6,9 @@ labelling it is enough to know
     p(y_s..y_t, and then no y_{t+1} with continues[y_t, y_{t+1}] | x)
         = p(y_s) * prod over s < i <= t of p(y_i | y_{i-1}) * p(no such y_{t+1} | y_t)
 
-token by token. All else is summed when it is asked for (`summed.py`).
+token by token. All else is summed when it is asked for.
 
-Checked against enumeration in tests/decoders/answers/test_answers_of.py.
+Checked against enumeration in tests/decoders/answers/test_in_parts.py.
 """
 
 from functools import cached_property
@@ -17,7 +17,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyFloats, AnyInts, Floats, Ints, Labels, Mask
+from ...arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..chain import Cells, Part, long_viterbi, read_parts
 from ..problem import (
     Asked,
@@ -25,47 +25,41 @@ from ..problem import (
     Potentials,
     ProbableLabels,
     Tuning,
-    check_segments,
-    check_threshold,
     least_reaching,
     neighbours,
-    ranges,
     reach,
 )
-from .likely_labels import decode_some, least_likely, likely_labels
-from .profile import Profile
-from .summed import SummedAnswers
+from ..pruning import least_likely, likely_labels, pruned_checked
 
 
-class PartAnswers(SummedAnswers):
-    """What was asked for of a chain; all else is summed when it is wanted. What is known of labels depends on the
-    labelling, so that both are made at once."""
+class PartSums:
+    """Of a chain. What is known of labels depends on the labelling, so that both are made at once. known: of labels.
+    factors (N,): of sequences in pieces, whose labels are `long_labels`. nodes: None = not asked for."""
 
     def __init__(
         self,
         potentials: Potentials,
-        profile: Profile,
         asked: Asked,
         tuning: Tuning,
         known: "ChainCells",
         factors: Factors,
-        nodes: AnyFloats,
+        nodes: Optional[Floats],
         long_labels: Labels,
     ) -> None:
-        super().__init__(potentials, profile, tuning)
+        self._potentials = potentials
         self._asked = asked
+        self._tuning = tuning
         self._known = known
         self._factors = factors
+        self.nodes = nodes
         self._long_labels = long_labels
-        if asked.nodes:
-            self.nodes = cast(Floats, nodes)  # float32: they are kept for the whole batch
 
     @cached_property
     def _best(self) -> Tuple[Labels, Ints]:
         return _best_labels(self._potentials, self._known, self._long_labels, self._tuning)
 
     @property
-    def best(self) -> Labels:
+    def labels(self) -> Labels:
         return self._best[0]
 
     @cached_property
@@ -73,7 +67,7 @@ class PartAnswers(SummedAnswers):
         """Token by token (N,)."""
         labels, rest = self._best
         factors, continues, tuning = self._factors, self._asked.continues, self._tuning
-        _factors_of_cells(self._known, labels, self.lengths, factors)
+        _factors_of_cells(self._known, labels, self._potentials.lengths, factors)
         if len(rest) and continues is not None:  # their marginals are made once more: that costs less than to keep all
             chain = self._potentials.select(rest)
             some = Factors(*(np.empty(len(chain.tokens)) for _ in factors))
@@ -83,32 +77,26 @@ class PartAnswers(SummedAnswers):
                 every[chain.tokens] = values
         return factors
 
-    def segments(
-        self, first: AnyInts, sizes: AnyInts, labels: Optional[AnyInts] = None, continues: Optional[Mask] = None
-    ) -> Floats:
-        if labels is not None or continues is None or continues is not self._asked.continues:
-            return super().segments(first, sizes, labels, continues)
-        check_segments(first, sizes, self.lengths)
-        return along(self._factors_of_best, first, sizes).product(sizes)
+    def factors(self, continues: Mask) -> Optional[Factors]:
+        return self._factors_of_best if continues is self._asked.continues else None
 
-    def probable(self, least: float) -> ProbableLabels:
-        check_threshold(least)
+    def probable(self, least: float) -> Optional[ProbableLabels]:
         if self._asked.probable is None or least < self._asked.probable:
-            return super().probable(least)
+            return None
         cells, weights = self._known.cells, self._known.weights
         tokens, labels, p, alpha, message = cells.chosen(np.flatnonzero(reach(cells.p, least)))
-        earlier, later = neighbours(tokens, self.lengths)
+        earlier, later = neighbours(tokens, self._potentials.lengths)
         pairs = alpha.take(earlier) * weights[labels.take(earlier), labels.take(later)] * message.take(later)
         kept = np.flatnonzero(reach(pairs, least))
         return ProbableLabels(tokens, labels, p, earlier.take(kept), later.take(kept), pairs.take(kept))
 
 
-def part_answers(potentials: Potentials, profile: Profile, asked: Asked, tuning: Tuning) -> Optional[PartAnswers]:
+def part_sums(potentials: Potentials, asked: Asked, tuning: Tuning) -> Optional[PartSums]:
     """Of a chain. RETURNS None if scaled probabilities would lose digits, or if a sequence has no path."""
-    n_tokens, n_labels = profile.n_tokens, profile.n_labels
+    n_tokens, n_labels = potentials.scores.shape
     continues = asked.continues
     factors = Factors(*np.ones((3, n_tokens if continues is not None else 0)))  # at the tokens s, i and t
-    nodes = np.empty((n_tokens if asked.nodes else 0, n_labels), np.float32)
+    nodes = np.empty((n_tokens if asked.nodes else 0, n_labels), np.float32)  # they are kept for the whole batch
     long_labels = _long_labels(potentials, tuning)
 
     def also(part: Part) -> None:
@@ -123,7 +111,8 @@ def part_answers(potentials: Potentials, profile: Profile, asked: Asked, tuning:
     known = _read(potentials, least, tuning, continues, also)
     if known is None:
         return None
-    return PartAnswers(potentials, profile, asked, tuning, known, factors, nodes, long_labels)
+    kept = cast(Floats, nodes) if asked.nodes else None
+    return PartSums(potentials, asked, tuning, known, factors, kept, long_labels)
 
 
 class ChainCells(NamedTuple):
@@ -136,11 +125,15 @@ class ChainCells(NamedTuple):
     log_z: Floats
 
 
-def along(factors: Factors, first: AnyInts, sizes: AnyInts) -> Factors:
-    """Of segments (C,) of a labelling whose factors (N,) are known token by token."""
-    steps = factors.go_on[ranges(first, sizes)]
-    steps[np.cumsum(sizes) - sizes] = 1.0
-    return Factors(factors.start[first], steps, factors.stop[first + sizes - 1])
+def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning: Tuning) -> Labels:
+    """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS (N,)."""
+    if not len(sequences):
+        return labels
+    part = potentials.select(sequences)
+    labels = labels.copy()
+    with part.numbered() as some:
+        labels[part.tokens] = pruned_checked(some, tuning)
+    return labels
 
 
 def _write_factors(part: Part, labels: Labels, continues: Mask, factors: Factors) -> None:

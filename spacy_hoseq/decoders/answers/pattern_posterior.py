@@ -12,7 +12,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ..higher_order import ConfigurationLattice, Lattice, LongestMatch, is_small, lattice_entropies
+from ..patterns import ConfigurationLattice, Lattice, LongestMatch, is_small, lattice_entropies
 from ..problem import (
     TUNING,
     Arcs,

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ..chain import chain_posterior
-from ..higher_order import ConfigurationLattice, LongestMatch, exclusive_sums, inclusive_sums, keeps_digits
+from ..patterns import ConfigurationLattice, LongestMatch, exclusive_sums, inclusive_sums, keeps_digits
 from ..problem import Potentials, PotentialsGradient, Selection, Sums, Tuning, make_layout
 
 Walk = Callable[[Potentials, Optional[Potentials], Tuning], Sums]

@@ -14,7 +14,7 @@ from typing import List, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from ..higher_order import check_weights
+from ..patterns import check_weights
 from ..problem import Instances, NoPath, Paths, Potentials, make_instances, path_score
 
 

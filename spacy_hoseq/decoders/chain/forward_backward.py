@@ -9,7 +9,7 @@ nothing while any two transitions differ by less than MAX_RANGE, since then a la
 e^(2 MAX_RANGE) times what its share of alpha says. Where some transitions are forbidden there is no such bound, since
 what a label is worth depends on all ways to it and from it: there no label that a prefix can end with may have a share
 below LEAST, which the walk looks at. If one of both does not hold (very large weights), `scaled_prefixes` has no
-result, and whoever asks takes sums on logarithms (`higher_order/lattice_sums.py`). Where no score is large, as a rule,
+result, and whoever asks takes sums on logarithms (`patterns/lattice_sums.py`). Where no score is large, as a rule,
 scores need no shift, and scaling waits for several steps (`_way_of_small_scores`).
 
 Checked against enumeration in tests/decoders/chain/test_forward_backward.py.

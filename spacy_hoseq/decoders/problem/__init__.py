@@ -1,6 +1,6 @@
 """What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes out."""
 
-from .answers import Answers, Asked, Factors, Posterior, Sums, check_gradient
+from .answers import Answers, Asked, Factors, Posterior, Sums, Together, check_gradient
 from .configurations import MAX_STATES, Configurations, no_configurations
 from .firing import added_up, expand_fired, matching
 from .instances import Instances, make_instances
@@ -29,6 +29,7 @@ from .probable import (
     probable_labels,
     reach,
 )
+from .profile import Profile
 from .results import KBest, NoPath, Paths
 from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
@@ -37,9 +38,9 @@ from .weights import Weights
 __all__ = [
     "Answers", "Arcs", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "Layout", "MAX_STATES",
     "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials", "PotentialsGradient", "ProbableLabels",
-    "Selection", "Sums", "TUNING", "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient",
-    "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold", "expand_fired", "largest",
-    "least_reaching", "make_instances", "make_layout", "matching", "neighbours", "no_configurations",
-    "packed_edge_scores", "packed_scores", "parts_of", "path_score", "probable_labels", "ranges", "reach",
-    "score_of_checked", "sums_of_sequences",
+    "Profile", "Selection", "Sums", "TUNING", "Together", "Tuning", "Weights", "added_up", "certain_labels",
+    "chain_score", "check_gradient", "check_lengths", "check_pattern", "check_scores", "check_segments",
+    "check_threshold", "expand_fired", "largest", "least_reaching", "make_instances", "make_layout", "matching",
+    "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of", "path_score",
+    "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
 ]  # fmt: skip

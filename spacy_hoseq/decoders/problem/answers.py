@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Labels, Mask
 from ...errors import Errors
-from .layout import check_segments
+from .layout import check_segments, ranges
 from .potentials import PotentialsGradient
 from .probable import Arcs, ProbableLabels, check_threshold, probable_labels
 
@@ -47,6 +47,12 @@ class Factors(NamedTuple):
         if not len(sizes):
             return np.zeros(0)
         return np.asarray(self.start * np.multiply.reduceat(self.go_on, np.cumsum(sizes) - sizes) * self.stop)
+
+    def of_segments(self, first: AnyInts, sizes: AnyInts) -> "Factors":
+        """Those of some segments (C,) of a labelling, of one that has them token by token (N,)."""
+        go_on = self.go_on[ranges(first, sizes)]
+        go_on[np.cumsum(sizes) - sizes] = 1.0
+        return Factors(self.start[first], go_on, self.stop[first + sizes - 1])
 
 
 class Posterior(Protocol):
@@ -118,6 +124,22 @@ class Posterior(Protocol):
         from 0 to below 1."""
         check_threshold(least)
         return probable_labels(self.nodes, self.lengths, self.pairs, least)
+
+
+class Together(Protocol):
+    """The best labels of a chain, and what was asked for beside them, from one walk. None: it was not asked for."""
+
+    @property
+    def labels(self) -> Labels: ...
+
+    @property
+    def nodes(self) -> Optional[Floats]: ...
+
+    def factors(self, continues: Mask) -> Optional[Factors]:
+        """Of the labels, token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), p(it does not go on)."""
+        ...
+
+    def probable(self, least: float) -> Optional[ProbableLabels]: ...
 
 
 class Answers(Protocol):

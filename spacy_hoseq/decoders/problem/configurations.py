@@ -1,6 +1,6 @@
 """General configurations: label sets, gaps and wildcards over a span of tokens (Qian et al. 2009, section 2).
 
-What they are; how they are decoded stands in `higher_order/configurations.py`.
+What they are; how they are decoded stands in `patterns/configurations.py`.
 """
 
 from typing import NamedTuple

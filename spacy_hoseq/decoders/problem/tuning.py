@@ -31,7 +31,7 @@ class Tuning(NamedTuple):
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
     short_tokens: of a text that plain Python decodes, `short_candidates`: of each of its tokens, on average, and
         `short_pairs`: of candidates at neighbouring tokens of all its windows.
-    short_sequences: of the length of the longest, up to which a text is short for sums (`posterior/short.py`), and
+    short_sequences: of the length of the longest, up to which a text is short for sums (`short/sums.py`), and
         `short_labels`: that it may have; `short_likely`: of each token, on average, that are decoded one by one.
     window_tokens: of open windows that are decoded together.
     node_cost, step_cost: time of a node in the decoder of all labels, and of the calls that a step of a chain takes,

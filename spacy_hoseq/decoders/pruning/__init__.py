@@ -1,10 +1,11 @@
 """Labels that cannot be on a best labelling are dropped; what is left is decoded."""
 
-from .candidates import Candidates, first_best
-from .pruned import open_windows, pruned_checked
-from .short import Left, best_of_left
-from .sparse_viterbi import sparse_viterbi
+from .bounds import ROUNDING, least_reach
+from .candidates import dense_cost
+from .likely import SURE, least_likely, likely_labels
+from .limits import Limits
+from .pruned import pruned_checked
 
 __all__ = [
-    "Candidates", "Left", "best_of_left", "first_best", "open_windows", "pruned_checked", "sparse_viterbi",
+    "Limits", "ROUNDING", "SURE", "dense_cost", "least_likely", "least_reach", "likely_labels", "pruned_checked",
 ]  # fmt: skip

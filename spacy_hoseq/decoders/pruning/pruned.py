@@ -17,12 +17,11 @@ import numpy as np
 
 from ...arrays import AnyInts, Ints, Labels, Mask
 from ..chain import viterbi
-from ..higher_order import check_weights, decode_checked
+from ..patterns import check_weights, decode_checked
 from ..problem import TUNING, Fired, NoPath, Potentials, Tuning, Weights, matching, ranges
 from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from .candidates import Candidates, dense_cost
 from .limits import Limits
-from .short import short_labels
 from .sparse import decode_sparse
 from .sparse_viterbi import sparse_viterbi
 
@@ -55,10 +54,6 @@ def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     if not len(scores):
         return np.zeros(0, np.int32)
     limits, fired = potentials.weights.prepared(Limits), potentials.fired
-    if fired is None and len(scores) <= tuning.short_tokens:
-        of_short = short_labels(potentials, limits, tuning)
-        if of_short is not None:
-            return of_short
     if fired is not None:
         potentials = potentials._replace(fired=fired.where(fired.weights > 0))
     fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import Asked, answers_of
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.answers.sums import checked_posterior
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior
-from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.problem.tuning import Tuning
 
 from ... import oracle
 from ...cases import Case
@@ -90,7 +89,7 @@ def test_everything_is_the_enumerated_with_edge_scores(case, seed, far):
     assume(has_path(case) and case.n_labels > 1)
     posterior_case = far_apart(case) if far else case
     assert_all(posterior_case, seed, 1e-8)
-    summed = checked_posterior(posterior_case.potentials(), TUNING)
+    summed = posterior_of(posterior_case.potentials())._posterior
     assert isinstance(summed, PatternPosterior if far else ChainPosterior) or not far
 
 

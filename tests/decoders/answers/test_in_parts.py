@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import Asked, answers_of
-from spacy_hoseq.decoders.answers.short import ShortAnswers
 from spacy_hoseq.decoders.problem.layout import ranges
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.short import ShortSums
 
 from ... import oracle
 from ...cases import Case
@@ -44,7 +44,7 @@ def with_probable(case, threshold, tuning=TUNING):
 
 
 def is_short(case, tuning):
-    return isinstance(with_probable(case, 0.01, tuning), ShortAnswers)
+    return isinstance(with_probable(case, 0.01, tuning)._together, ShortSums)
 
 
 def assert_probable(case, threshold, tolerance=1e-9, tuning=TUNING):

@@ -16,7 +16,7 @@ from ... import oracle
 from ...cases import Case
 from ...strategies import cases
 from ..chain.test_forward_backward import NEVER, only_way_on
-from ..higher_order.test_inclusive_sums import with_pattern
+from ..patterns.test_inclusive_sums import with_pattern
 from .posteriors import (
     assert_close,
     enumerated_arcs,

@@ -13,7 +13,7 @@ from ... import oracle
 from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
-from ..higher_order.test_longest_match import is_feasible
+from ..patterns.test_longest_match import is_feasible
 
 
 def decode(case, width):

@@ -16,7 +16,7 @@ from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases
 from ..chain.test_viterbi import decode_viterbi
-from ..higher_order.test_longest_match import is_feasible
+from ..patterns.test_longest_match import is_feasible
 
 
 def solve(case, max_iterations, tuning=TUNING):

@@ -11,7 +11,7 @@ from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ...cases import Case
 from ..answers.posteriors import forward_backward
-from ..higher_order import test_nonnegative
+from ..patterns import test_nonnegative
 from ..pruning import test_pruned as test_pruning
 from . import test_viterbi
 

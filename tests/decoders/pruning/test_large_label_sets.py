@@ -17,7 +17,7 @@ from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 from ...cases import Case
 from ...strategies import random_patterns
 from ..chain.test_viterbi import decode_viterbi
-from ..higher_order.test_nonnegative import decode_with_patterns
+from ..patterns.test_nonnegative import decode_with_patterns
 from .test_pruned import assert_same, decode, decode_chain
 
 LENGTHS = [1, 12, 25, 2]

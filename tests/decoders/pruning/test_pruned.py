@@ -19,7 +19,7 @@ from ...cases import Case, with_a_trie
 from ...contract import DecoderContract
 from ...strategies import cases, peaked_case
 from ..chain.test_viterbi import decode_viterbi
-from ..higher_order.test_nonnegative import decode_with_patterns
+from ..patterns.test_nonnegative import decode_with_patterns
 
 
 def decode(case, tuning=TUNING):

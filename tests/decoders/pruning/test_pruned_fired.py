@@ -17,7 +17,7 @@ from spacy_hoseq.decoders.pruning.pruned import open_windows
 from ... import oracle
 from ...cases import Case, with_a_trie
 from ...strategies import random_mask
-from ..higher_order.test_nonnegative import decode_with_patterns
+from ..patterns.test_nonnegative import decode_with_patterns
 from .test_pruned import assert_same, decode
 
 

@@ -14,7 +14,7 @@ from ...cases import Case
 from ...contract import DecoderContract
 from ...strategies import cases, random_mask
 from ..chain.test_viterbi import decode_viterbi
-from ..higher_order.test_nonnegative import decode_with_patterns
+from ..patterns.test_nonnegative import decode_with_patterns
 from .test_sparse_viterbi import every_candidate
 
 

@@ -13,7 +13,7 @@ from ...cases import Case
 from ...strategies import random_mask, random_patterns
 from ..answers.posteriors import forward_backward
 from ..chain.test_viterbi import decode_viterbi
-from ..higher_order.test_nonnegative import decode_with_patterns
+from ..patterns.test_nonnegative import decode_with_patterns
 from .test_pruned import decode as decode_pruned
 from .test_pruned import decode_chain
 from .test_sparse import decode as decode_over_candidates

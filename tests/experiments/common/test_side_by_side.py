@@ -70,7 +70,7 @@ def binomial(gained, lost):
 def test_taggers(tmp_path):
     """10 errors and 3; 9 tokens are gained, 2 lost. One was not measured."""
     low = written(tmp_path / "low_order", tags_of(LOW), timings={"training_seconds": 12.4, "peak_bytes": 2**21})
-    high = written(tmp_path / "higher_order", tags_of(HIGH))
+    high = written(tmp_path / "patterns", tags_of(HIGH))
     (high / "report.html").write_text("")
     systems = [f"low={low}", f"high={high}", f"CRFsuite={tmp_path / 'none'}"]
     page, rows, printed = page_of(tmp_path, *systems, "--note", "Of tea.")
@@ -79,7 +79,7 @@ def test_taggers(tmp_path):
         "Tags", "Unknown words", "Calibration error", "Training, s", "Memory, MiB", "Tokens/s", "Model, MB",
     ]  # fmt: skip
     assert rows["low"] == ["76.19", f"{100 * LOW[::3].count('1') / 14:.2f}", "0.1250", "12", "2", "168", "2.5"]
-    linked = "[high](../higher_order/report.html)"
+    linked = "[high](../patterns/report.html)"
     assert rows[linked] == ["92.86", f"{100 * HIGH[::3].count('1') / 14:.2f}", "0.1250", "", "", "168", "2.5"]
     kind, gain, p, *others = rows["low → high"]
     assert (kind, gain) == ("tag", "+16.67") and 0 < float(p) < 0.1

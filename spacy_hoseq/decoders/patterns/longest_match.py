@@ -10,7 +10,7 @@ These are the forward and backward variables of Ye et al. (2009) and the "state 
 in Qian et al. (2009, section 3.3). A step costs O(U L) arcs, where inclusive messages (`nonnegative.py`,
 `inclusive_sums.py`) cost O(U + L^2).
 
-Checked against enumeration in tests/decoders/higher_order/test_longest_match.py.
+Checked against enumeration in tests/decoders/patterns/test_longest_match.py.
 """
 
 from typing import Optional, Tuple

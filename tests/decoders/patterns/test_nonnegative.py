@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.higher_order import nonnegative
-from spacy_hoseq.decoders.higher_order.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.patterns import nonnegative
+from spacy_hoseq.decoders.patterns.nonnegative import decode_nonnegative
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
-from spacy_hoseq.decoders.higher_order.longest_match import Arcs, decode_any_sign
+from spacy_hoseq.decoders.patterns.longest_match import Arcs, decode_any_sign
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights

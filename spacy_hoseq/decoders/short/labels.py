@@ -1,9 +1,9 @@
-"""What `pruned.py` does, for a text of a few tokens: plain Python over the candidates, since a call of NumPy takes as
-long as a dozen of them.
+"""What `pruning/pruned.py` does, for a text of a few tokens: plain Python over the candidates, since a call of NumPy
+takes as long as a dozen of them.
 
-Tests, windows and recurrences are those of `bounds.py`, `sparse_viterbi.py` and `sparse.py`, sum by sum in the same
-order, so that labels are those of a batch to the last bit. What is rare is left to them: patterns that fire at
-positions, many candidates, sequences without a path. Checked against them in tests/decoders/pruning/test_short.py.
+Tests, windows and recurrences are those of `bounds.py`, `sparse_viterbi.py` and `sparse.py` there, sum by sum in the
+same order, so that labels are those of a batch to the last bit. What is rare is left to them: patterns that fire at
+positions, many candidates, sequences without a path. Checked against them in tests/decoders/short/test_labels.py.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, cast
@@ -11,10 +11,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, cast
 import numpy as np
 
 from ...arrays import AnyFloats, Ints, Labels
-from ..problem import Potentials, Tuning, Weights
-from .bounds import ROUNDING, least_reach
-from .candidates import dense_cost
-from .limits import Limits
+from ..problem import Potentials, Profile, Tuning, Weights
+from ..pruning import ROUNDING, Limits, dense_cost, least_reach
 
 INF = float("inf")
 Window = Tuple[int, int]  # first token, end
@@ -74,13 +72,19 @@ class Left(NamedTuple):
         return sum(a * b for a, b in zip(counts, counts[1:], strict=False))
 
 
-def short_labels(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optional[Labels]:
-    """The labels of a few short sequences (N,), or None if it is for `pruned.py` to find them. No patterns fire at
-    positions, and all was checked."""
-    left = _candidates(potentials, limits, tuning)
+def is_short_text(profile: Profile, tuning: Tuning) -> bool:
+    """Whether it is for `short_labels`: a few tokens, where no patterns fire at positions."""
+    is_short = 0 < profile.n_tokens <= tuning.short_tokens
+    return is_short and profile.is_plain and not profile.has_fired
+
+
+def short_labels(potentials: Potentials, tuning: Tuning) -> Optional[Labels]:
+    """The labels of a few short sequences (N,), or None if too much is in doubt, or there is no path. potentials:
+    checked."""
+    weights = potentials.weights
+    left = _candidates(potentials, weights.prepared(Limits), tuning)
     if left is None:
         return None
-    weights = potentials.weights
     tables = weights.prepared(Tables)
     result: List[int] = []
     for length in potentials.lengths.tolist():

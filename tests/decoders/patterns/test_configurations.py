@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.higher_order.configurations import (
+from spacy_hoseq.decoders.patterns.configurations import (
     ConfigurationLattice,
     configuration_paths,
 )

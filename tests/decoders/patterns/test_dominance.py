@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.higher_order import dominance
-from spacy_hoseq.decoders.higher_order.dominance import decode_columns, future_gain
+from spacy_hoseq.decoders.patterns import dominance
+from spacy_hoseq.decoders.patterns.dominance import decode_columns, future_gain
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 

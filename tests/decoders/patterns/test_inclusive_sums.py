@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.higher_order.inclusive_sums import inclusive_sums, keeps_digits
+from spacy_hoseq.decoders.patterns.inclusive_sums import inclusive_sums, keeps_digits
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights

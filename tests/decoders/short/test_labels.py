@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers import answers_of, kernels
 from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
-from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
 from ...cases import Case
 from ...strategies import cases, peaked_case
@@ -20,13 +20,13 @@ TUNING = Tuning(pair_cost=0, sparse_cost=0, short_candidates=100)
 
 
 def of_batch(case):
-    return pruned_labels(case.potentials(), tuning=TUNING._replace(short_tokens=0)).tolist()
+    return answers_of(case.potentials(), tuning=TUNING._replace(short_tokens=0)).best.tolist()
 
 
 def of_short(case):
     """Labels, and whether they were left to the batch's decoder."""
     with mock.patch.object(pruning, "beside_decided", wraps=pruning.beside_decided) as batch:
-        labels = pruned_labels(case.potentials(), tuning=TUNING).tolist()
+        labels = answers_of(case.potentials(), tuning=TUNING).best.tolist()
     return labels, batch.called
 
 
@@ -80,9 +80,9 @@ def test_patterns_at_positions_are_left_to_the_batch(case):
 
 def test_long_text_is_left_to_the_batch():
     case = peaked_case(np.random.default_rng(0), [12, 1, 30], 20, 40)
-    with mock.patch.object(pruning, "short_labels", wraps=pruning.short_labels) as short:
+    with mock.patch.object(kernels, "short_labels", wraps=kernels.short_labels) as short:
         for short_tokens, asked in ((len(case.scores), True), (len(case.scores) - 1, False)):
-            pruned_labels(replace(case, fired=()).potentials(), tuning=Tuning(short_tokens=short_tokens))
+            answers_of(replace(case, fired=()).potentials(), tuning=Tuning(short_tokens=short_tokens)).best
             assert short.called == asked
             short.reset_mock()
 
@@ -94,5 +94,5 @@ def test_texts_in_doubt_everywhere_are_left_to_arrays(with_patterns):
     for limit, left in ((9 * 16, False), (9 * 16 - 1, True)):
         tuning = TUNING._replace(short_pairs=limit)
         with mock.patch.object(pruning, "beside_decided", wraps=pruning.beside_decided) as batch:
-            labels = pruned_labels(case.potentials(), tuning=tuning).tolist()
+            labels = answers_of(case.potentials(), tuning=tuning).best.tolist()
         assert batch.called == left and len(labels) == 10

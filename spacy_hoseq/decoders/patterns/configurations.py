@@ -18,14 +18,14 @@ configuration around there is one for each label, and the walk is Viterbi's.
 Their number can grow exponentially in the configurations that overlap, hence `max_states`. It is small where features
 are sparse; `ConfigurationLattice.n_states` tells.
 
-Checked against enumeration in tests/decoders/higher_order/test_configurations.py.
+Checked against enumeration in tests/decoders/patterns/test_configurations.py.
 """
 
 from typing import List, NamedTuple, Tuple
 
 import numpy as np
 
-from ...arrays import Ints, Mask
+from ...arrays import Ints, Labels, Mask
 from ...errors import Errors
 from ..problem import NoPath, Paths, Potentials, make_layout, no_configurations
 from .lattice import Lattice, Step, best_paths
@@ -146,6 +146,15 @@ def lattice_of(potentials: Potentials) -> Lattice:
     if potentials.configurations is not None and len(potentials.configurations.first):
         return ConfigurationLattice(potentials)
     return LongestMatch(potentials, make_layout(potentials.lengths, len(potentials.scores)))
+
+
+def labels_with_configurations(potentials: Potentials) -> Labels:
+    """The best labels (N,) of a batch, sequence by sequence. potentials: checked. RAISES ValueError [HS023, HS038]."""
+    labels = [np.zeros(0, np.int32)]
+    for part in potentials.one_by_one():
+        with part.numbered() as one:
+            labels.append(configuration_paths(ConfigurationLattice(one)).labels)
+    return np.concatenate(labels)
 
 
 def configuration_paths(lattice: ConfigurationLattice) -> Paths:

@@ -21,7 +21,7 @@ the prefix of a best labelling is always among those that count.
 
 Patterns that fire at positions add, for each token, the weight of all that end within reach to G.
 
-Checked against enumeration and the plain walk in tests/decoders/higher_order/test_dominance.py.
+Checked against enumeration and the plain walk in tests/decoders/patterns/test_dominance.py.
 """
 
 from typing import List, NamedTuple, Optional, Tuple

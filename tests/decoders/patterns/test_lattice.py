@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.higher_order.lattice import (
+from spacy_hoseq.decoders.patterns.lattice import (
     Step,
     best_paths,
     k_best_paths,

@@ -1,6 +1,6 @@
 """Label patterns and configurations: the best labelling and sums, by inclusive messages or exclusive states."""
 
-from .configurations import ConfigurationLattice, configuration_paths, lattice_of
+from .configurations import ConfigurationLattice, labels_with_configurations, lattice_of
 from .exclusive_sums import exclusive_sums, is_small
 from .inclusive_sums import inclusive_sums, keeps_digits
 from .lattice import Lattice, k_best_paths
@@ -10,7 +10,7 @@ from .longest_match import LongestMatch, any_sign_checked, decode_any_sign
 from .nonnegative import check_weights, decode_checked
 
 __all__ = [
-    "ConfigurationLattice", "Lattice", "LongestMatch", "any_sign_checked", "check_weights", "configuration_paths",
-    "decode_any_sign", "decode_checked", "exclusive_sums", "inclusive_sums", "is_small", "k_best_paths", "keeps_digits",
-    "lattice_entropies", "lattice_of", "max_marginals", "sample_paths",
+    "ConfigurationLattice", "Lattice", "LongestMatch", "any_sign_checked", "check_weights", "decode_any_sign",
+    "decode_checked", "exclusive_sums", "inclusive_sums", "is_small", "k_best_paths", "keeps_digits",
+    "labels_with_configurations", "lattice_entropies", "lattice_of", "max_marginals", "sample_paths",
 ]  # fmt: skip

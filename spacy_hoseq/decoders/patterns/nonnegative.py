@@ -15,7 +15,7 @@ its true score, and its true score is own_t of the longest node that it ends wit
 to u.
 With a negative weight own_t(u) could exceed the true score; such weights are refused.
 
-Checked against enumeration in tests/decoders/higher_order/test_nonnegative.py.
+Checked against enumeration in tests/decoders/patterns/test_nonnegative.py.
 """
 
 from typing import List, Optional

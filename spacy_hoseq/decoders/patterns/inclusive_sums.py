@@ -20,7 +20,7 @@ is the imaginary part of what the walk computes for scores + i STEP c, divided b
 Matsumoto 2011, equation 18 and after it). No difference is taken, so STEP can be so small that its square vanishes, and
 the result is exact to rounding.
 
-Checked against enumeration and finite differences in tests/decoders/higher_order/test_inclusive_sums.py.
+Checked against enumeration and finite differences in tests/decoders/patterns/test_inclusive_sums.py.
 """
 
 from typing import Dict, List, Optional, Tuple

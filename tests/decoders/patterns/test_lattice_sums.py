@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.higher_order.lattice_sums import lattice_sums, prefix_sums, sample_paths
+from spacy_hoseq.decoders.patterns.lattice_sums import lattice_sums, prefix_sums, sample_paths
 from spacy_hoseq.decoders.problem.results import NoPath
 
 from .test_lattice import MadeUp, lattices

@@ -23,7 +23,7 @@ What float64 cannot know is refused. Rounding moves alpha + beta by at most EPSI
 added up; where that is above TOLERANCE, and a second state of the token comes as close to the best one as that, their
 probabilities are not known (scores of 1e15 that differ by 1 on the way are such).
 
-Checked against enumeration, covariances and finite differences in tests/decoders/higher_order/test_lattice_sums.py.
+Checked against enumeration, covariances and finite differences in tests/decoders/patterns/test_lattice_sums.py.
 """
 
 from functools import cached_property

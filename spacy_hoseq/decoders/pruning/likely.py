@@ -16,9 +16,10 @@ import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints, Labels
 from ..chain import Cells
-from ..exact import checked_labels
 from ..problem import TUNING, Potentials, Tuning, chain_score
-from ..pruning import Candidates, first_best, open_windows, sparse_viterbi
+from .candidates import Candidates, first_best
+from .pruned import open_windows
+from .sparse_viterbi import sparse_viterbi
 
 ROUNDING = 1e-6  # more than it can do
 SURE = 0.5 + ROUNDING
@@ -31,17 +32,6 @@ class LikelyLabels(NamedTuple):
 
     labels: Labels
     undecided: Ints
-
-
-def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning: Tuning = TUNING) -> Labels:
-    """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS (N,)."""
-    if not len(sequences):
-        return labels
-    part = potentials.select(sequences)
-    labels = labels.copy()
-    with part.numbered() as some:
-        labels[part.tokens] = checked_labels(some, tuning)
-    return labels
 
 
 def least_likely(n_labels: int, tuning: Tuning = TUNING) -> float:

@@ -1,5 +1,5 @@
-"""What `in_parts.py` finds of a chain, for a short text: few calls of NumPy, since each takes as long as a dozen
-numbers.
+"""What `answers/in_parts.py` finds of a chain, for a short text: few calls of NumPy, since each takes as long as a
+dozen numbers.
 
 The way forward and the way back are walked together, with one product a token:
 
@@ -21,23 +21,11 @@ import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..chain import LEAST, ROOM, SMALL, best_path, finite_range, masked
-from ..problem import (
-    Asked,
-    Factors,
-    Potentials,
-    ProbableLabels,
-    Tuning,
-    Weights,
-    check_segments,
-    check_threshold,
-    largest,
-    reach,
-)
-from ..pruning import Left, best_of_left
-from .in_parts import along
-from .likely_labels import ROUNDING, SURE
-from .profile import Profile
-from .summed import SummedAnswers
+from ..problem import Factors, Potentials, ProbableLabels, Profile, Tuning, Weights, largest, reach
+from ..pruning import SURE
+from .labels import Left, best_of_left
+
+ROUNDING = 1e-6  # of marginals: more than it can do
 
 
 class Tables:
@@ -65,13 +53,12 @@ class Walk(NamedTuple):
     beta: Floats
 
 
-class ShortAnswers(SummedAnswers):
-    """emissions (N, L): as `masked`. starts: first tokens. nodes (N, L): marginals."""
+class ShortSums:
+    """emissions (N, L): as `masked`. nodes (N, L): marginals."""
 
-    def __init__(
-        self, potentials: Potentials, profile: Profile, tuning: Tuning, emissions: Floats, walk: Walk, nodes: Floats
-    ) -> None:
-        super().__init__(potentials, profile, tuning)
+    def __init__(self, potentials: Potentials, tuning: Tuning, emissions: Floats, walk: Walk, nodes: Floats) -> None:
+        self._potentials = potentials
+        self._tuning = tuning
         self._emissions = emissions
         self._walk = walk
         self.nodes = nodes
@@ -79,12 +66,12 @@ class ShortAnswers(SummedAnswers):
         self._starts = starts_of(potentials.lengths.tolist())
 
     @cached_property
-    def best(self) -> Labels:
+    def labels(self) -> Labels:
         """As `likely_labels` finds them. Here all marginals are known, so that a labelling that is hardly probable
         tells, too, which labels can be left out."""
         labels: Ints = self.nodes.argmax(axis=1)
         steps = self._steps(labels).tolist()
-        for start, length in zip(self._starts, self.lengths.tolist(), strict=True):
+        for start, length in zip(self._starts, self._potentials.lengths.tolist(), strict=True):
             end = start + length
             p = prod(steps[start:end])
             if p < SURE and not self._decode_likely(labels, start, end, p):
@@ -118,16 +105,8 @@ class ShortAnswers(SummedAnswers):
         steps[self._starts] = self.nodes.take(cells[self._starts])
         return steps
 
-    def segments(
-        self, first: AnyInts, sizes: AnyInts, labels: Optional[AnyInts] = None, continues: Optional[Mask] = None
-    ) -> Floats:
-        if labels is not None or continues is None:
-            return super().segments(first, sizes, labels, continues)
-        check_segments(first, sizes, self.lengths)
-        return along(self._factors(self.best, continues), first, sizes).product(sizes)
-
-    def _factors(self, labels: Labels, continues: Mask) -> Factors:
-        """Of one labelling (N,), token by token, as `ChainPosterior.along`."""
+    def factors(self, continues: Mask) -> Factors:
+        labels = self.labels
         every = np.arange(len(labels))
         p, go_on = self.nodes[every, labels], self._steps(labels)
         go_on[self._starts] = 1.0
@@ -140,7 +119,6 @@ class ShortAnswers(SummedAnswers):
         return Factors(p, go_on, stop)
 
     def probable(self, least: float) -> ProbableLabels:
-        check_threshold(least)
         walk = self._walk
         tokens, labels = reach(self.nodes, least).nonzero()
         earlier, later = self._neighbours(tokens.tolist())
@@ -173,17 +151,17 @@ def starts_of(lengths: List[int]) -> List[int]:
     return [0, *accumulate(lengths)][:-1]
 
 
-def is_short(profile: Profile, tuning: Tuning) -> bool:
-    """Whether plain Python walks a batch of such a size in less time than arrays do."""
+def is_short_chain(profile: Profile, tuning: Tuning) -> bool:
+    """Whether a chain of such a size takes less time in `short_sums` than part by part."""
     most = max(tuning.short_tokens, tuning.short_sequences * profile.longest)
     is_short = 0 < profile.n_tokens <= most and profile.n_tokens < tuning.long_tokens
     return is_short and profile.n_labels <= tuning.short_labels
 
 
-def short_answers(potentials: Potentials, profile: Profile, asked: Asked, tuning: Tuning) -> Optional[ShortAnswers]:
-    """Of a batch that `is_short`, without features of more than two labels. RETURNS None if digits may be lost, or a
-    sequence has no path."""
-    tables, permits_all = potentials.weights.prepared(Tables), profile.permits_all
+def short_sums(potentials: Potentials, tuning: Tuning) -> Optional[ShortSums]:
+    """Of a batch without features of more than two labels. RETURNS None if digits may be lost, or a sequence has no
+    path."""
+    tables, permits_all = potentials.weights.prepared(Tables), potentials.weights.permit_all
     if tables.change > SMALL or not (permits_all or largest(potentials.scores) <= SMALL):
         return None
     emissions = masked(potentials.scores, potentials.allowed)
@@ -200,7 +178,7 @@ def short_answers(potentials: Potentials, profile: Profile, asked: Asked, tuning
     if sums.min() < LEAST or not (permits_all or (_kept(walk.alpha) and _kept(walk.message))):
         return None
     nodes /= sums
-    return ShortAnswers(potentials, profile, tuning, emissions, walk, nodes)
+    return ShortSums(potentials, tuning, emissions, walk, nodes)
 
 
 def _walked(e: Floats, both: Floats, n_steps: int) -> Walk:
