@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import answers_of, kernels
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
 
@@ -82,7 +83,7 @@ def test_long_text_is_left_to_the_batch():
     case = peaked_case(np.random.default_rng(0), [12, 1, 30], 20, 40)
     with mock.patch.object(kernels, "short_labels", wraps=kernels.short_labels) as short:
         for short_tokens, asked in ((len(case.scores), True), (len(case.scores) - 1, False)):
-            answers_of(replace(case, fired=()).potentials(), tuning=Tuning(short_tokens=short_tokens)).best
+            decode_exact(replace(case, fired=()).potentials(), tuning=Tuning(short_tokens=short_tokens))
             assert short.called == asked
             short.reset_mock()
 
