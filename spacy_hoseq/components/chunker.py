@@ -22,6 +22,7 @@ from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
+from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from ..words import on_original
 from .base import inspection
@@ -57,7 +58,7 @@ def make_hoseq_chunker(
     nlp: Language,
     name: str,
     model: Model,
-    objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    objective: ObjectiveName,
     update_rule: UpdateRule,
     average: bool,
     representation: Literal["iob2", "bilou", "start_end"],

@@ -4,7 +4,7 @@ A tagger whose labels are edit scripts (lemmas/scripts.py), of which only those 
 """
 
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -21,6 +21,7 @@ from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.sequences import WordDocs
 from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging
+from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .initialization import read_examples
 from .lemmas.candidates import Candidates
@@ -68,7 +69,7 @@ def make_hoseq_lemmatizer(
     nlp: Language,
     name: str,
     model: Model,
-    objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    objective: ObjectiveName,
     decoder: Decoder,
     update_rule: UpdateRule,
     average: Averaging,

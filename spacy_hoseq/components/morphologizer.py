@@ -4,7 +4,7 @@ A tagger whose labels are a part of speech with features, learnt by their parts 
 """
 
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 from spacy.language import Language
@@ -20,6 +20,7 @@ from ..decoders.choice import Decoder
 from ..decoders.problem import Potentials
 from ..layers.structured import TaggerModel
 from ..layers.weights.shim import Averaging
+from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .morphology.costs import costs_of
 from .morphology.labels import analysis_of, label_of, normalized
@@ -76,7 +77,7 @@ def make_hoseq_morphologizer(
     nlp: Language,
     name: str,
     model: Model,
-    objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    objective: ObjectiveName,
     decoder: Decoder,
     update_rule: UpdateRule,
     average: Averaging,

@@ -6,7 +6,7 @@ saving on finished ones (averaged, half precision).
 """
 
 from itertools import chain
-from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 from spacy.language import Language
@@ -27,6 +27,7 @@ from ..layers.listening.upstream import Upstream, write_upstream
 from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
+from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .constraints import allowed_labels
 from .extensions import write_marginals
@@ -65,7 +66,7 @@ def make_hoseq_tagger(
     nlp: Language,
     name: str,
     model: Model,
-    objective: Literal["perceptron", "max_margin", "log_likelihood"],
+    objective: ObjectiveName,
     decoder: Decoder,
     update_rule: UpdateRule,
     average: Averaging,

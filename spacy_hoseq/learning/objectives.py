@@ -13,7 +13,7 @@ versions (the best permitted labelling stands for the gold one), the third sums 
 """
 
 from functools import partial
-from typing import Dict, List, NamedTuple, Optional, Protocol
+from typing import Dict, List, Literal, NamedTuple, Optional, Protocol
 
 import numpy as np
 
@@ -81,6 +81,7 @@ def log_likelihood(
     return Loss(float((free.log_z - clamped.log_z).sum()), expected - clamped.expected.with_scores_in(dtype))
 
 
+ObjectiveName = Literal["perceptron", "max_margin", "log_likelihood"]  # what configs may say
 OBJECTIVES: Dict[str, Objective] = {
     "perceptron": perceptron,
     "max_margin": max_margin,

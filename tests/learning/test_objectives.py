@@ -1,6 +1,7 @@
 """Perceptron and margin losses against enumeration, their gradients against naive counting; gold masks of all kinds."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -249,6 +250,10 @@ def test_three_perceptron_steps_worked_out_by_hand():
 @pytest.mark.parametrize("name", ["perceptron", "max_margin", "log_likelihood"])
 def test_objective_by_name(name):
     assert objective_named(name) is getattr(objectives, name)
+
+
+def test_names_in_configs_are_those_of_the_objectives():
+    assert get_args(objectives.ObjectiveName) == tuple(objectives.OBJECTIVES)
 
 
 def test_objective_by_unknown_name():
