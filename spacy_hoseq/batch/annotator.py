@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Union
 
-import numpy as np
 import pyarrow as pa
 import spacy
 from spacy.tokens import Doc
@@ -128,8 +127,7 @@ class Annotator:
 
     def columns(self, rows: Annotated) -> Dict[str, pa.Array]:
         """tokens, sentences, spans and error of the rows, as far as they are asked for."""
-        tagger = once(self.fingerprint + str(self._zone_tokens), self._load).tagger
-        return columns_of(rows, self.outputs, self.offsets, tagger)
+        return columns_of(rows, self.outputs, self.offsets)
 
     def with_bytes(self) -> "Annotator":
         """The same, with the pipeline as bytes: for processes on machines that do not have its files."""
@@ -148,11 +146,10 @@ class Annotator:
     def _load(self) -> Loaded:
         if not isinstance(self.pipeline, bytes) and self._fingerprint(digest_of(self.pipeline)) != self.fingerprint:
             raise ValueError(Errors.HS163.format(source=self.pipeline))
-        loaded = Loaded(load_pipeline(self.pipeline, self.exclude, self.code), self._zone_tokens)
+        nlp = load_pipeline(self.pipeline, self.exclude, self.code)
+        loaded = Loaded(nlp, self._zone_tokens, "prob" in self.outputs)
         if self.max_length is not None:
             loaded.nlp.max_length = self.max_length
-        if "prob" in self.outputs:
-            loaded.save_probabilities()
         return loaded
 
     def _column(self, data: Any, name: str) -> Any:
@@ -170,18 +167,19 @@ def annotated(loaded: Loaded, rows: List[Given], *, on_docs: bool) -> Annotated:
     """All at once, or if that fails, those that can be, one by one. on_docs: chunks are written to the Docs, too."""
     there = [row for row in rows if row is not None]
     try:
-        docs, chunks = loaded.annotated(there, on_docs)
+        found = loaded.annotated(there, on_docs)
     except Exception as error:  # whatever a component of any package raises
         if len(rows) == 1:
-            return Annotated([None], [_problem(error, there)], [None])
+            return Annotated([None], [_problem(error, there)], [None], [None])
         parts = [annotated(loaded, [row], on_docs=on_docs) for row in rows]
         return Annotated(*(sum(lists, []) for lists in zip(*parts, strict=True)))
-    places = np.cumsum([row is not None for row in rows]) - 1
-    at = [None if row is None else place for row, place in zip(rows, places.tolist(), strict=True)]
+    places = iter(range(len(there)))
+    at = [None if row is None else next(places) for row in rows]
     return Annotated(
-        [None if i is None else docs[i] for i in at],
+        [None if i is None else found.docs[i] for i in at],
         [Errors.HS164 if i is None else None for i in at],
-        [None if i is None else chunks[i] for i in at],
+        [None if i is None else found.chunks[i] for i in at],
+        [None if i is None else found.probabilities[i] for i in at],
     )
 
 

@@ -3,17 +3,17 @@ object for each token."""
 
 from itertools import chain
 from operator import itemgetter
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from spacy.attrs import ENT_IOB, ENT_TYPE, HEAD, IDX, LENGTH, SENT_START, TAG
+from spacy.attrs import ENT_IOB, ENT_TYPE, HEAD, IDX, LENGTH, SENT_START
 from spacy.strings import StringStore
 from spacy.tokens import Doc, SpanGroup
 
-from ..arrays import Ints, Keys, Mask
-from ..components import DECISIONS, MARGINALS, FoundChunks
+from ..arrays import Floats32, Ints, Keys, Mask
+from ..components import FoundChunks
 from .schema import SENTENCE, SPAN, STRINGS, TOKEN_FIELDS, token_type
 
 ENTITIES = "ents"  # the group of `doc.ents` among the spans
@@ -30,11 +30,13 @@ class Chunks(NamedTuple):
 
 
 class Annotated(NamedTuple):
-    """Some rows. docs: None where there is none. errors: why, else None. chunks: those that are not on the Docs."""
+    """Some rows. docs: None where there is none. errors: why, else None. chunks: those that are not on the Docs.
+    probabilities (len(doc),): of the tags, NaN where there is none; None if nothing is known of them."""
 
     docs: List[Optional[Doc]]
     errors: List[Optional[str]]
     chunks: List[Optional[Chunks]]
+    probabilities: List[Optional[Floats32]]
 
 
 class _Tokens(NamedTuple):
@@ -56,21 +58,27 @@ class _Read(NamedTuple):
 
     docs: List[Doc]
     chunks: List[Optional[Chunks]]
+    probabilities: List[Optional[Floats32]]
     tokens: _Tokens
     strings: StringStore
-    tagger: str
 
 
-def columns_of(rows: Annotated, outputs: Sequence[str], offsets: str, tagger: str) -> Dict[str, pa.Array]:
+def columns_of(rows: Annotated, outputs: Sequence[str], offsets: str) -> Dict[str, pa.Array]:
     """tokens, sentences, spans and error of the rows; null where there is no Doc.
 
-    outputs, offsets: as `Annotator` has them. tagger (str): the component whose probabilities are asked for.
+    outputs, offsets: as `Annotator` has them.
     """
+    there = [i for i, doc in enumerate(rows.docs) if doc is not None]
     docs = [doc for doc in rows.docs if doc is not None]
-    chunks = [of_doc for doc, of_doc in zip(rows.docs, rows.chunks, strict=True) if doc is not None]
     absent = np.array([doc is None for doc in rows.docs], bool)
     asked = [STRINGS[name] for name in TOKEN_FIELDS if name in outputs and name in STRINGS]
-    read = _Read(docs, chunks, _read(docs, asked, offsets), docs[0].vocab.strings if docs else StringStore(), tagger)
+    read = _Read(
+        docs,
+        [rows.chunks[i] for i in there],
+        [rows.probabilities[i] for i in there],
+        _read(docs, asked, offsets),
+        docs[0].vocab.strings if docs else StringStore(),
+    )
     columns = {"tokens": _lists(read.tokens.cuts, _token_values(read, outputs), absent)}
     if "sentences" in outputs:
         columns["sentences"] = _sentences(read, absent)
@@ -93,7 +101,7 @@ def _token_values(rows: _Read, outputs: Sequence[str]) -> pa.Array:
 
 
 def _read(docs: Sequence[Doc], asked: Sequence[int], offsets: str) -> _Tokens:
-    attributes = list(dict.fromkeys([IDX, LENGTH, SENT_START, ENT_IOB, ENT_TYPE, HEAD, TAG, *asked]))
+    attributes = list(dict.fromkeys([IDX, LENGTH, SENT_START, ENT_IOB, ENT_TYPE, HEAD, *asked]))
     values = np.concatenate([np.zeros((0, len(attributes)), np.uint64), *(doc.to_array(attributes) for doc in docs)])
     cuts = np.cumsum([0, *map(len, docs)])
     start = values[:, 0].astype(np.int32)
@@ -159,7 +167,8 @@ def _spans(rows: _Read, absent: Mask) -> pa.Array:
     groups = [(i, *group) for i, doc in enumerate(rows.docs) for group in _groups(doc, rows.chunks[i], strings)]
     if tokens.of(ENT_TYPE).any():
         kinds, types = _cut(tokens, ENT_IOB), _cut(tokens, ENT_TYPE)
-        groups += [(i, ENTITIES, *_entities(kinds[i], types[i])) for i in range(len(rows.docs))]
+        known = [_by_bounds(group for number, *group in groups if number == i) for i in range(len(rows.docs))]
+        groups += [(i, ENTITIES, *_entities(kinds[i], types[i], known[i])) for i in range(len(rows.docs))]
         groups.sort(key=itemgetter(0))  # stable: entities of a Doc behind its other spans
     sizes = [len(first) for _, _, first, _, _, _ in groups]
     names = sorted({name for _, name, *_ in groups})
@@ -204,19 +213,32 @@ def _scores(group: SpanGroup) -> NDArray[np.float32]:
     return np.asarray(scores, np.float32)
 
 
-def _entities(kinds: Keys, types: Keys) -> Tuple[List[int], List[int], List[int], NDArray[np.float32]]:
-    """(first, end, label) of `doc.ents`, and that they have no probability."""
+def _by_bounds(groups: Iterable[Any]) -> Dict[Tuple[int, int, int], float]:
+    """(first, end, label) of the spans of some groups -> how probable they are."""
+    known: Dict[Tuple[int, int, int], float] = {}
+    for _, first, end, labels, p in groups:
+        known.update(zip(zip(first, end, labels, strict=True), p.tolist(), strict=True))
+    return known
+
+
+def _entities(
+    kinds: Keys, types: Keys, known: Dict[Tuple[int, int, int], float]
+) -> Tuple[List[int], List[int], List[int], NDArray[np.float32]]:
+    """(first, end, label, probability) of `doc.ents`. known: the probabilities of spans, among which a component that
+    finds entities writes them, too."""
     begins = np.flatnonzero((kinds == 3) & (types > 0))
     stops = np.flatnonzero(np.append(kinds, 0) != 1)  # where no entity goes on
     ends = stops[np.searchsorted(stops, begins, side="right")]
-    return begins.tolist(), ends.tolist(), types[begins].tolist(), np.full(len(begins), np.nan, np.float32)
+    spans = list(zip(begins.tolist(), ends.tolist(), types[begins].tolist(), strict=True))
+    p = np.array([known.get(span, np.nan) for span in spans], np.float32)
+    return begins.tolist(), ends.tolist(), types[begins].tolist(), p
 
 
 def _probabilities(rows: _Read) -> pa.Array:
     """How probable the tag of each token is (N,); null where no component says so."""
-    tags = _cut(rows.tokens, TAG)
     parts = [
-        _probabilities_of(doc, rows.tagger, rows.strings, of_doc) for doc, of_doc in zip(rows.docs, tags, strict=True)
+        np.full(len(doc), np.nan, np.float32) if p is None else p
+        for doc, p in zip(rows.docs, rows.probabilities, strict=True)
     ]
     p = np.concatenate([np.zeros(0, np.float32), *parts])
     return pa.array(p, mask=np.isnan(p))
@@ -225,23 +247,3 @@ def _probabilities(rows: _Read) -> pa.Array:
 def _cut(tokens: _Tokens, attribute: int) -> List[Keys]:
     """The values of each Doc."""
     return np.split(tokens.of(attribute), tokens.cuts[1:-1]) if len(tokens.cuts) > 1 else []
-
-
-def _probabilities_of(doc: Doc, tagger: str, strings: StringStore, tags: Keys) -> NDArray[np.float32]:
-    kept: Dict[str, Any] = {}
-    data: Dict[Any, Any] = doc.user_data
-    for extension in (DECISIONS, MARGINALS):
-        kept = (data.get(("._.", extension, None, None)) or {}).get(tagger, kept)
-    p = np.full(len(doc), np.nan, np.float32)
-    if not kept:
-        return p
-    given = kept["probabilities"]
-    labels = kept["labels"]
-    if given.ndim == 1:  # of decisions: one for each token
-        return np.where(np.array(labels) == "", p, given).astype(np.float32)
-    ids = np.array([strings.as_int(label) for label in labels], np.uint64)
-    order = np.argsort(ids)
-    column = order[np.minimum(np.searchsorted(ids, tags, sorter=order), len(ids) - 1)]
-    known = ids[column] == tags
-    p[known] = given[known, column[known]]
-    return p

@@ -9,20 +9,23 @@ import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
 
+import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import get_package_path, import_file, is_package, load_model_from_config
 from thinc.api import Config
 
-from ..components.chunker import HoseqChunker
+from ..arrays import Floats32
+from ..components import HoseqChunker, SequenceComponent
 from ..errors import Errors
 from ..pipelines import found_at, load_found, load_from
 from .columns import Chunks
 
 Source = Union[str, Path, bytes]
+SPANS = "spans."  # how the place of a group of spans begins
 ZONE_TOKENS = 1_000_000  # after which a process forgets the words that it has met since (`nlp.memory_zone`)
 META, CONFIG = "meta.json", "config.cfg"
 PYTHON = "__pycache__"
@@ -30,37 +33,60 @@ PACKED = b"PK\x03\x04"  # how a zip begins
 
 
 class Loaded:
-    """A pipeline of this process. One thread at a time may use it.
+    """A pipeline of this process. One thread at a time may use it. with_probabilities (bool): of the tags, too."""
 
-    tagger (str): the component whose probabilities belong to `token.tag`, "" if none has them.
-    """
-
-    def __init__(self, nlp: Language, zone_tokens: int) -> None:
-        self.nlp, self.lock, self.tagger = nlp, RLock(), ""
-        last = nlp.pipeline[-1][1] if nlp.pipeline else None
-        self._chunker = last if isinstance(last, HoseqChunker) and not last.cfg["annotate_ents"] else None
-        self._zone, self._zone_tokens, self._room = ExitStack(), zone_tokens, zone_tokens
+    def __init__(self, nlp: Language, zone_tokens: int, with_probabilities: bool = False) -> None:
+        self.nlp = nlp
+        self.lock = RLock()
+        self._tagger = _tagger_of(nlp) if with_probabilities else None
+        self._chunker = _chunker_of(nlp)
+        self._zone = ExitStack()
+        self._zone_tokens = zone_tokens
+        self._room = zone_tokens
         atexit.register(self._zone.close)  # before the modules are gone that it needs
+        if self._tagger is not None and "save_marginals" in self._tagger.cfg:
+            self._tagger.cfg["save_marginals"] = True  # so that `predict` asks for probabilities
 
-    def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> Tuple[List[Doc], List[Optional[Chunks]]]:
-        """Docs, and unless all is to be on them, chunks of a chunker that is the last component: spans of spaCy are
-        objects, which take as long to make and to read as the chunks to find.
+    def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> "Found":
+        """What the pipeline finds. on_docs (bool): all is to be on the Docs. Otherwise chunks of a chunker that is the
+        last component are not: spans of spaCy are objects, and to make and read them takes as long as to find chunks.
 
         RAISES Exception: whatever a component raises; ValueError [HS175]: one has dropped a Doc.
         """
+        names = list(self.nlp.pipe_names)
         chunker = None if on_docs else self._chunker
-        names = [self.nlp.pipe_names[-1]] if chunker is not None else []
-        docs = list(self.nlp.pipe(rows, batch_size=len(rows) or 1, disable=names))
+        if chunker is not None:
+            names.pop()
+        probabilities: List[Optional[Floats32]] = [None] * len(rows)
+        if self._tagger is not None and self._tagger.name in names:
+            place = names.index(self._tagger.name)
+            docs = self._through(rows, names[:place])
+            reading = self._tagger.predict(docs)
+            self._tagger.set_annotations(docs, reading)
+            probabilities = list(reading.of_tokens(reading.confidences().astype(np.float32), np.nan))
+            docs = self._through(docs, names[place + 1 :])
+        else:
+            docs = self._through(rows, names)
+        return Found(docs, self._chunks(chunker, docs), probabilities)
+
+    def _through(self, rows: Sequence[Union[str, Doc]], names: Sequence[str]) -> List[Doc]:
+        """The Docs behind these components."""
+        others = [name for name in self.nlp.pipe_names if name not in names]
+        docs = list(self.nlp.pipe(rows, batch_size=len(rows) or 1, disable=others))
         if len(docs) != len(rows):
             raise ValueError(Errors.HS175)
+        return docs
+
+    def _chunks(self, chunker: Optional[HoseqChunker], docs: List[Doc]) -> List[Optional[Chunks]]:
+        """What the chunker finds, which is not written to the Docs unless they have chunks already."""
         if chunker is None or not docs:
-            return docs, [None] * len(docs)
+            return [None] * len(docs)
         reading: Any = chunker.predict(docs)
-        key = chunker.cfg["spans_key"]
+        key = chunker.target.place.removeprefix(SPANS)
         if any(key in doc.spans for doc in docs):
             chunker.set_annotations(docs, reading)
-            return docs, [None] * len(docs)
-        return docs, [Chunks(key, found) for found in reading.chunks]
+            return [None] * len(docs)
+        return [Chunks(key, chunks) for chunks in reading.chunks]
 
     def remember(self, n_tokens: int) -> None:
         """The words of so many tokens more, or forget all: no Doc made before may be in use any more.
@@ -74,13 +100,32 @@ class Loaded:
             self._zone.enter_context(self.nlp.memory_zone())
             self._room = self._zone_tokens
 
-    def save_probabilities(self) -> None:
-        """Have the component that sets `token.tag` keep how probable it is."""
-        for name, pipe in self.nlp.pipeline:
-            cfg = getattr(pipe, "cfg", None) or {}
-            for setting in ("save_marginals", "save_decisions"):
-                if setting in cfg and cfg.get("attribute", "tag") == "tag" and "representation" not in cfg:
-                    cfg[setting], self.tagger = True, name
+
+class Found(NamedTuple):
+    """What a pipeline has found. chunks: those that are not on the Docs. probabilities (len(doc),): of the tags, NaN
+    where there is none; None if they were not asked for, or no component says so."""
+
+    docs: List[Doc]
+    chunks: List[Optional[Chunks]]
+    probabilities: List[Optional[Floats32]]
+
+
+def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
+    """The component whose probabilities are those of the tags, or if none writes tags, of the parts of speech."""
+    ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
+    for place in ("tag", "pos"):
+        fitting = [pipe for pipe in ours if place in pipe.target.places]
+        if fitting:
+            return fitting[-1]
+    return None
+
+
+def _chunker_of(nlp: Language) -> Optional[HoseqChunker]:
+    """The last component, if it finds spans that are no entities."""
+    last = nlp.pipeline[-1][1] if nlp.pipeline else None
+    if not isinstance(last, HoseqChunker) or "ents" in last.target.places:
+        return None
+    return last
 
 
 _LOADED: Dict[str, Loaded] = {}  # of this process, by what tells them apart

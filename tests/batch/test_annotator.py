@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Span
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 
 import spacy_hoseq
 
@@ -19,6 +21,7 @@ pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.columns import Annotated, columns_of  # noqa: E402
 from spacy_hoseq.batch.pipeline import Loaded  # noqa: E402
+from spacy_hoseq.components import Asked  # noqa: E402
 
 ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
 IN_ANOTHER_PROCESS = """
@@ -94,6 +97,53 @@ def test_all_fields_of_tokens():
     assert min(token["prob"] for token in result[0]["tokens"]) > 0.3
 
 
+TRAINING = [
+    ("They tag it".split(), ["P", "V", "P"], [(0, 1, "X")]),
+    ("Old dogs sleep".split(), ["J", "N", "V"], [(0, 2, "Y")]),
+] * 5  # fmt: skip
+
+
+def trained(folder, name, **config):
+    """A pipeline of one component, trained for a moment on tags and entities."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe(name, config=config)
+    examples = []
+    for words, tags, entities in TRAINING:
+        reference = Doc(nlp.vocab, words=words, tags=tags, pos=["X"] * 3)
+        reference.set_ents([Span(reference, *entity) for entity in entities])
+        reference.spans["names"] = list(reference.ents)
+        examples.append(Example(nlp.make_doc(" ".join(words)), reference))
+    nlp.initialize(lambda: examples)
+    for _ in range(3):
+        nlp.update(examples)
+    nlp.to_disk(folder / name)
+    return folder / name
+
+
+@pytest.mark.parametrize("name", ["hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_morphologizer"])
+def test_probabilities_of_every_component_arrive(tmp_path, name):
+    """Not only those of a tagger: no column is silently empty."""
+    path = trained(tmp_path, name)
+    texts = ["They tag it", "  Old dogs", ""]
+    result = Annotator(path, outputs=["word", "tag", "pos", "prob"])(table(texts)).to_pylist()
+    nlp = spacy.load(path)
+    for text, row in zip(texts, result, strict=True):
+        reading = nlp.get_pipe(name).read([nlp.make_doc(text)], Asked(nodes=True))
+        (expected,) = reading.of_tokens(reading.confidences(), np.nan)
+        found = [np.nan if token["prob"] is None else token["prob"] for token in row["tokens"]]
+        assert np.allclose(found, expected, atol=1e-6, equal_nan=True)
+    probabilities = [token["prob"] for token in result[0]["tokens"]]
+    assert min(probabilities) > 0.1 and result[1]["tokens"][0]["prob"] is None
+
+
+def test_entities_have_probabilities(tmp_path):
+    path = trained(tmp_path, "hoseq_chunker", annotate_ents=True, spans_key="names")
+    (row,) = Annotator(path)(table(["They tag it"])).to_pylist()
+    spans = {span["group"]: span for span in row["spans"]}
+    assert spans["ents"].pop("group") and spans["names"].pop("group") and spans["ents"] == spans["names"]
+    assert spans["ents"]["label"] == "X" and 0.1 < spans["ents"]["prob"] <= 1
+
+
 def test_any_pipeline_of_spacy(tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns(
@@ -129,7 +179,7 @@ def test_parses_and_groups_of_spans():
         token.head, token.dep_, token.lemma_ = docs[2][head], "d", f"l{head}"
         token.set_morph("Number=Sing")
     outputs = ["head", "dep", "lemma", "morph", "spans", "sentences"]
-    columns = columns_of(Annotated(docs, [None] * 3, [None] * 3), outputs, "bytes", "")
+    columns = columns_of(Annotated(docs, [None] * 3, [None] * 3, [None] * 3), outputs, "bytes")
     of_first, of_empty, of_last = columns["spans"].to_pylist()
     assert [(s["start"], s["end"], s["label"], s["group"]) for s in of_first] == [
         (4, 5, None, "a"),
@@ -273,7 +323,7 @@ def test_chunks_that_do_not_become_spans_are_the_same(annotate):
     preset = nlp("They tag it.")
     preset.spans["chunks"] = [Span(preset, 1, 2, "MINE")]
     rows = Loaded(nlp, 10).annotated([preset], False)
-    assert rows[1] == [None] and [span.label_ for span in rows[0][0].spans["chunks"]] == ["MINE"]
+    assert rows.chunks == [None] and [span.label_ for span in rows.docs[0].spans["chunks"]] == ["MINE"]
 
 
 def test_weights_may_be_read_only():
