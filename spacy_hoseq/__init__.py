@@ -2,6 +2,7 @@
 
 `spacy_hoseq.load("en")` gives a trained pipeline that comes with the package."""
 
+import sys
 from typing import TYPE_CHECKING
 
 from .lazy_names import lazy_names
@@ -12,3 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "load"]
 __version__ = "0.1.0"
 __getattr__ = lazy_names(__name__, {"load": "pipelines"})
+
+if "spacy" in sys.modules:  # extensions of Docs belong to the process; else they come with the first pipeline
+    from .components import extensions as _extensions  # noqa: F401

@@ -22,7 +22,7 @@ PERMITTED = {
     "lazy_names": set(),
     "kept": set(),
     "words": {"numpy", "spacy", "arrays"},
-    "__init__": {"lazy_names", "pipelines"},
+    "__init__": {"lazy_names", "pipelines", "components"},
     "pipelines": {"spacy", "components.digest", "errors"},
     "features": {"numpy", "spacy", "words", "arrays", "errors", "kept"},
     "decoders": {"numpy", "arrays", "errors"},
@@ -64,7 +64,7 @@ PERMITTED = {
     "scorers": {"numpy", "spacy", "words", "errors"},
     "batch": {
         "numpy", "spacy", "thinc.api", "srsly", "pyarrow", "ray",
-        "components", "layers.listening.upstream",
+        "components",
         "readers.files", "readers.sentences", "pipelines", "arrays", "errors", "lazy_names",
         "__version__",
     },

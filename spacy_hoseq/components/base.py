@@ -79,6 +79,11 @@ class SequenceComponent(SavedComponent):
         self._tables: Optional[Lookups] = None  # that it was trained with, if its vocabulary was read without them
         self._n_updates, self._n_evaluated = 0, 0  # in this process, and how many of them had been at the last `score`
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copies, and other processes, make anew what is made of labels."""
+        self._labels_changed()
+        return super().__reduce_ex__(protocol)
+
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
 

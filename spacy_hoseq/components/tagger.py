@@ -212,6 +212,12 @@ class HoseqTagger(StructuredComponent):
                 listener.link(self)
                 self.add_listener(listener, component.name)
 
+    def hand_again(self, docs: Sequence[Doc]) -> None:
+        """Hand over the labels of docs that have been annotated: for a listener. What is set on them constrains
+        nothing, since it is what was found."""
+        reading = self.read(docs, self._asked(), preset=False)
+        self._hand_labels(docs, reading)
+
     def gold_labels(self, examples: Sequence[Example]) -> Labels:
         """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a listener."""
         return self.gold_ids(examples)
@@ -249,6 +255,9 @@ class HoseqTagger(StructuredComponent):
         if self.cfg["save_marginals"]:
             for doc, marginals in zip(docs, reading.marginals(), strict=True):
                 write_marginals(doc, self.name, self.labels, marginals)
+        self._hand_labels(docs, reading)
+
+    def _hand_labels(self, docs: Sequence[Doc], reading: Reading) -> None:
         sizes = None if len(docs) == 1 else reading.n_words
         for output, labels in handed(self.listeners, reading):
             write_upstream(docs, self.name, output, labels, sizes)

@@ -9,6 +9,7 @@ import spacy
 from spacy import ty
 
 from spacy_hoseq.layers.listening.listener import MarginalListener
+from spacy_hoseq.layers.listening.upstream import HANDED
 from spacy_hoseq.layers.weights.shim import weights_of
 
 from ..cases import Case
@@ -257,7 +258,7 @@ def test_initialization_leaves_the_examples_alone():
     examples = without_tags(nlp)
     nlp.replace_pipe(NAME, NAME, config={"model": KINDS["marginals"]})
     chunker_of(nlp).initialize(lambda: examples, nlp=nlp)
-    assert all(eg.predicted[0].tag_ == "" and eg.predicted._.hoseq_upstream is None for eg in examples)
+    assert all(eg.predicted[0].tag_ == "" and eg.predicted not in HANDED for eg in examples)
 
 
 def test_a_batch_is_heard_once():
@@ -292,7 +293,7 @@ def test_tag_dictionary_of_the_tagger():
     run = tagger_of(nlp)(doc_of(nlp, "dogs run"))[1].tag_
     same = tagger_of(nlp)(doc_of(nlp, "dogs run", tags=f"V {run}"))
     assert free[0].tag_ == "V" and given[1].tag_ == "N" and same[1].tag_ == run
-    entries = free._.hoseq_upstream[TAGGER]["marginals"]["entries"]
+    entries = HANDED[free][TAGGER]["marginals"]["entries"]
     assert entries["probability"][entries["token"] == 0].tolist() == [1.0]
 
 

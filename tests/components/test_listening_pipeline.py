@@ -5,10 +5,12 @@ import pickle
 
 import pytest
 import spacy
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
 from spacy_hoseq.layers.listening.listener import MarginalListener
+from spacy_hoseq.layers.listening.upstream import HANDED
 
 from .chunker_helpers import (
     KINDS,
@@ -117,10 +119,22 @@ def test_prediction_without_the_tagger(tmp_path):
 
 def test_what_nobody_hears_is_not_left_on_the_doc():
     doc = tagger_of(ready("marginals"))(doc_of(ready("marginals"), TEXTS[0]))
-    assert list(doc._.hoseq_upstream[TAGGER]) == ["marginals"]
+    assert list(HANDED[doc]) == [TAGGER] and list(HANDED[doc][TAGGER]) == ["marginals"] and not doc.user_data
     nlp = trained("words")
     nlp.add_pipe(TAGGER, source=trained("one_best"))
-    assert nlp(TEXTS[0])._.hoseq_upstream is None
+    assert nlp(TEXTS[0]) not in HANDED
+
+
+def test_docs_that_were_annotated_elsewhere():
+    """A chunker alone on Docs that were saved after its tagger: it asks the tagger once more."""
+    nlp = trained("marginals")
+    expected = through(nlp)
+    with nlp.select_pipes(disable=NAME):
+        saved = [doc.to_bytes() for doc in nlp.pipe(TEXTS)]
+    docs = [Doc(nlp.vocab).from_bytes(data) for data in saved]
+    assert not any(doc.user_data for doc in docs)
+    assert [on(doc) for doc in chunker_of(nlp).pipe(docs)] == [on(doc) for doc in nlp.pipe(TEXTS)]
+    assert through(nlp) == expected
 
 
 def test_chunker_is_disabled_and_enabled():

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from spacy.tokens import Token
+from spacy.tokens import DocBin, Token
 
 from .helpers import CORPUS, examples_of, gold, ready, tagger_model, trained
 
@@ -90,3 +90,50 @@ def test_new_process(kind, tmp_path, two_taggers):
     )
     assert result.stderr == ""
     assert result.stdout.split() == [f"L/{tag}" for tag in gold()[0]] + ["."]
+
+
+READER = """
+import sys
+import spacy
+from spacy.tokens import DocBin
+{first}
+docs = DocBin().from_disk(sys.argv[1]).get_docs({vocab})
+print(*[len(doc._.hoseq_marginals["hoseq_tagger"]["probabilities"]) for doc in docs])
+"""
+
+
+@pytest.mark.parametrize(
+    "first, vocab",
+    [("import spacy_hoseq", "spacy.vocab.Vocab()"), ("", "spacy.blank('xx').vocab")],
+    ids=["the package", "a pipeline"],
+)
+def test_marginals_are_read_in_a_new_process(first, vocab, tmp_path):
+    """Of a DocBin, by who has loaded nothing else."""
+    nlp = trained("log_likelihood", save_marginals=True)
+    docs = list(nlp.pipe(TEXTS[:3]))
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "docs.spacy")
+    script = READER.format(first=first, vocab=vocab)
+    command = [sys.executable, "-c", script, str(tmp_path / "docs.spacy")]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (result.stdout.split(), result.stderr) == ([str(len(doc)) for doc in docs], "")
+
+
+APART = """
+import sys
+import spacy
+if __name__ == "__main__":
+    nlp = spacy.load(sys.argv[1])
+    docs = list(nlp.pipe(["the old dog sees a cat ."] * 4, n_process=2, batch_size=1))
+    print(*[token._.process_label for token in docs[0]])
+    print(len(docs[3]._.hoseq_marginals["hoseq_tagger"]["probabilities"]))
+"""
+
+
+def test_extensions_of_two_processes_in_a_new_one(tmp_path, two_taggers):
+    """What other processes have written is read where nothing was written."""
+    two_taggers.to_disk(tmp_path / "model")
+    script = tmp_path / "script.py"
+    script.write_text(APART)
+    command = [sys.executable, str(script), str(tmp_path / "model")]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert result.stdout.split() == ["L"] * 7 + ["7"], result.stderr

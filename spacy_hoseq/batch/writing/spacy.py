@@ -4,7 +4,6 @@ from typing import Any, Dict, Sequence
 
 from spacy.tokens import Doc, DocBin
 
-from ...layers.listening.upstream import DATA as HANDED_OVER
 from ..output import OutputFormat
 
 
@@ -18,7 +17,6 @@ class DocsFile:
         """Docs may be forgotten behind it."""
         for name, doc in zip(ids, docs, strict=True):
             data: Dict[Any, Any] = doc.user_data
-            data.pop(HANDED_OVER, None)  # from component to component: nothing that a reader wants
             data["id"] = name
             self._docs.add(doc)
 

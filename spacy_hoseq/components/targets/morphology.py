@@ -1,6 +1,6 @@
 """Where labels of morphology stand: `token.pos`, `token.morph`, and `token.tag` if it is a part of them."""
 
-from typing import Dict, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class MorphologyLabels(TokenLabels):
         self.with_tag = with_tag
         self._columns = WORDS_AND_ALL[1 : 4 if with_tag else 3]
         self._written: Optional[Written] = None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """Without what is remembered of a string store."""
+        return {**self.__dict__, "_written": None}
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS065]: it does not consist of features, or spaCy has no such part of speech."""

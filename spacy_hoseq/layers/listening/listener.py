@@ -1,7 +1,8 @@
 """`spacy_hoseq.MarginalListener.v1`: the place in a component's model where an earlier tagger's labels come in.
 
 Linked by spaCy as its Tok2Vec listeners are. In an update the tagger hands over its labels with a way back; at
-prediction, and where the tagger is frozen and annotates, the listener reads what the tagger has left on the docs.
+prediction, and where the tagger is frozen and annotates, the listener reads what the tagger has left beside the docs.
+If it annotated them in another process, it is asked once more.
 """
 
 import weakref
@@ -15,7 +16,7 @@ from ...decoders.exact import decode_exact
 from ...errors import Errors
 from ...features.label_templates import label_names
 from ...words import original_of
-from .upstream import Output, Upstream, UpstreamLabels, read_upstream
+from .upstream import Output, Upstream, UpstreamLabels, handed_over, read_upstream
 
 Backprop = Callable[[ProbabilityGradient], Any]
 LabelsModel = Model[List[Doc], UpstreamLabels]
@@ -111,8 +112,22 @@ def make_marginal_listener(
 def forward(model: MarginalListener, docs: List[Doc], is_train: bool) -> Tuple[UpstreamLabels, Backprop]:
     received = model.take(docs) if is_train else None
     if received is None:
-        return read_upstream(docs, model.upstream_name, model.output, model.threshold), no_backprop
+        return known_labels(model, docs), no_backprop
     return heard(received, model.output, model.threshold, model.grad_factor)
+
+
+def known_labels(model: MarginalListener, docs: List[Doc]) -> UpstreamLabels:
+    """What the tagger has left beside docs. Of those that were saved or sent to another process since, it is asked once
+    more. RAISES ValueError [HS100]."""
+    asked = model.upstream_name, model.output, model.threshold
+    try:
+        return read_upstream(docs, *asked)
+    except ValueError:
+        missing = [original_of(doc) for doc in docs if len(doc) and handed_over(doc, *asked[:2]) is None]
+        if not missing or model.sender is None or not all(map(model.sender.target.is_set, missing)):
+            raise
+    model.sender.hand_again(missing)
+    return read_upstream(docs, *asked)
 
 
 def heard(upstream: Upstream, output: Output, threshold: float, grad_factor: float) -> Tuple[UpstreamLabels, Backprop]:

@@ -1,10 +1,12 @@
 """What a tagger hands to the components that listen to it: its labels with their probabilities.
 
-In training they come with the way back into the tagger's weights; at prediction they lie on the Doc.
+In training they come with the way back into the tagger's weights; at prediction they wait beside the Doc, as long as it
+lives in this process. They are no part of it: a Doc that is saved, or sent to another process, is as light as without.
 """
 
 from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +19,12 @@ from ...decoders.problem import Potentials, PotentialsGradient
 from ...errors import Errors
 from ...features.keys import Keys
 from ...features.label_templates import label_values
+from ...words import original_of
 
 Output = Literal["one_best", "marginals"]
-EXTENSION = "hoseq_upstream"  # Doc extension: {component name: {output: {"entries": (E,), "pairs": (A,)}}}
-DATA = ("._.", EXTENSION, None, None)  # where spaCy keeps it; `doc._` costs as much as all else that is done for a Doc
+OnDoc = Dict[str, Dict[str, Any]]  # {component name: {output: {"entries": (E,), "pairs": (A,)}}}
+HANDED: "WeakKeyDictionary[Doc, OnDoc]" = WeakKeyDictionary()
+SAVED = ("._.", "hoseq_upstream", None, None)  # where Docs have it that were saved by earlier versions
 ENTRY = np.dtype([("token", "<i4"), ("key", "<u8"), ("probability", "<f4")])
 PAIR = np.dtype([("earlier", "<i4"), ("later", "<i4"), ("probability", "<f4")])
 
@@ -75,14 +79,12 @@ class Upstream:
 def write_upstream(
     docs: Sequence[Doc], name: str, output: Output, labels: UpstreamLabels, sizes: Optional[Ints] = None
 ) -> None:
-    """Leave the labels of the component `name` on its docs. sizes: words of each Doc, which alone are counted in what
-    lies there, and when it is read; None = all tokens are words."""
+    """Leave the labels of the component `name` beside its docs. sizes: words of each Doc, which alone are counted
+    in what lies there, and when it is read; None = all tokens are words."""
     tokens, ids, probabilities, earlier, later, pair_probabilities = labels.probable
     entries, pairs = np.empty(len(tokens), ENTRY), np.empty(len(earlier), PAIR)
     entries["token"], entries["key"], entries["probability"] = tokens, labels.keys.take(ids), probabilities
     pairs["earlier"], pairs["later"], pairs["probability"] = earlier, later, pair_probabilities
-    if not Doc.has_extension(EXTENSION):
-        Doc.set_extension(EXTENSION, default=None)
     parts: Iterable[Tuple[NDArray[Any], NDArray[Any]]] = [(entries, pairs)]
     if len(docs) != 1:
         ends = np.cumsum([len(doc) for doc in docs] if sizes is None else sizes, dtype=np.intp)
@@ -97,10 +99,7 @@ def write_upstream(
         pair_ends, pair_starts = np.searchsorted(later, entry_ends), np.searchsorted(later, entry_starts)
         parts = zip(_split(entries, entry_starts, entry_ends), _split(pairs, pair_starts, pair_ends), strict=True)
     for doc, (entries_here, pairs_here) in zip(docs, parts, strict=True):
-        data: Dict[Any, Any] = doc.user_data
-        known = data.get(DATA)
-        labels_here = {output: {"entries": entries_here, "pairs": pairs_here}}
-        data[DATA] = {**known, name: {**known.get(name, {}), **labels_here}} if known else {name: labels_here}
+        HANDED.setdefault(doc, {}).setdefault(name, {})[output] = {"entries": entries_here, "pairs": pairs_here}
 
 
 def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[Any]]:
@@ -111,14 +110,13 @@ def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[
 
 
 def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: float) -> UpstreamLabels:
-    """What the component `name` has left on the docs. RAISES ValueError [HS100]: nothing on one that is not empty."""
+    """What the component `name` has left beside the docs. RAISES ValueError [HS100]: nothing of one that has words."""
     entries: List[Any] = [np.empty(0, ENTRY)]
     pairs: List[Any] = [np.empty(0, PAIR)]
     n_tokens = n_entries = 0
     token_shifts, entry_shifts = [0], [0]
     for doc in docs:
-        data: Dict[Any, Any] = doc.user_data
-        handed = (data.get(DATA) or {}).get(name, {}).get(output)
+        handed = handed_over(doc, name, output)
         if handed is None:
             if len(doc):
                 raise ValueError(Errors.HS100.format(name=name, text=repr(doc.text[:40]), output=output))
@@ -143,6 +141,14 @@ def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: flo
     )
     kept = probable if threshold == 0 else _at_least(probable, threshold)
     return UpstreamLabels(kept, np.concatenate([keys, label_values([])]), threshold)
+
+
+def handed_over(doc: Doc, name: str, output: Output) -> Any:
+    """What lies beside a Doc, None if there is nothing."""
+    original = original_of(doc)
+    data: Dict[Any, Any] = original.user_data
+    known = HANDED.get(original) or data.get(SAVED) or {}
+    return known.get(name, {}).get(output)
 
 
 def _at_least(probable: ProbableLabels, threshold: float) -> ProbableLabels:

@@ -1,16 +1,18 @@
 """What a tagger hands on: written to docs and read again, through files too; its way back in an update."""
 
+import gc
+
 import numpy as np
 import pytest
 from spacy.strings import get_string_id
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.probable import ProbableLabels, certain_labels
 from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.label_templates import label_values
-from spacy_hoseq.layers.listening.upstream import Upstream, UpstreamLabels, read_upstream, write_upstream
+from spacy_hoseq.layers.listening.upstream import HANDED, SAVED, Upstream, UpstreamLabels, read_upstream, write_upstream
 
 from ... import oracle
 from ...cases import Case
@@ -113,23 +115,26 @@ def test_names_and_outputs_lie_side_by_side():
     assert as_tables(read_upstream(docs, "two", "one_best", 0.0)) == as_tables(written["two", "one_best"])
 
 
-def through_bytes(docs):
-    return [Doc(VOCAB).from_bytes(doc.to_bytes()) for doc in docs]
-
-
-def through_doc_bin(docs):
-    data = DocBin(store_user_data=True, docs=docs).to_bytes()
-    return list(DocBin().from_bytes(data).get_docs(VOCAB))
-
-
-@pytest.mark.parametrize("stored", [through_bytes, through_doc_bin])
-def test_stored_with_the_docs(stored):
+def test_docs_stay_as_they_are():
     docs = docs_of()
+    before = [doc.to_bytes() for doc in docs]
     write_upstream(docs, "tagger", "marginals", labels_of(docs))
+    assert [doc.to_bytes() for doc in docs] == before and all(doc in HANDED for doc in docs)
+    n_handed = len(HANDED)
+    n_docs = len(docs)
+    docs.clear()
+    gc.collect()
+    assert len(HANDED) <= n_handed - n_docs, "what is handed over goes with its Doc"
+
+
+def test_docs_of_earlier_versions():
+    """What was saved with a Doc when it lay there."""
+    docs = docs_of()
     write_upstream(docs, "tagger", "one_best", labels_of(docs, 1))
-    again = stored(docs)
-    for output, seed in (("marginals", 0), ("one_best", 1)):
-        assert as_tables(read_upstream(again, "tagger", output, 0.0)) == as_tables(labels_of(docs, seed))
+    again = [Doc(VOCAB).from_bytes(doc.to_bytes()) for doc in docs]
+    for doc, saved in zip(docs, again, strict=True):
+        saved.user_data[SAVED] = HANDED[doc]
+    assert as_tables(read_upstream(again, "tagger", "one_best", 0.0)) == as_tables(labels_of(docs, 1))
 
 
 def test_docs_keep_nothing_of_the_batch():
@@ -140,7 +145,7 @@ def test_docs_keep_nothing_of_the_batch():
     labels.probable.probabilities[:] = 0
     labels.probable.pairs[:] = 0
     for doc in docs:
-        for part in doc._.hoseq_upstream["tagger"]["marginals"].values():
+        for part in HANDED[doc]["tagger"]["marginals"].values():
             assert isinstance(part.base, bytes) and len(part.base) == part.nbytes
     assert as_tables(read_upstream(docs, "tagger", "marginals", 0.0)) == before
 
