@@ -12,6 +12,10 @@ MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...
 # (rows of white-space tokens are 0)
 DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
 
+for extension in (MARGINALS, DECISIONS):  # they belong to the process: one that reads Docs of another needs them, too
+    if not Doc.has_extension(extension):
+        Doc.set_extension(extension, default=None)
+
 
 def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: Floats32) -> None:
     """Keep the marginals of the component `name` on the Doc, beside those of others."""
@@ -24,16 +28,5 @@ def write_decisions(doc: Doc, name: str, labels: List[str], order: NDArray[np.in
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
 
 
-def register() -> None:
-    """Extensions belong to the process: one that reads Docs of another must have them, too."""
-    for extension in (MARGINALS, DECISIONS):
-        if not Doc.has_extension(extension):
-            Doc.set_extension(extension, default=None)
-
-
 def _keep(doc: Doc, extension: str, name: str, kept: Dict[str, Any]) -> None:
-    register()
     doc._.set(extension, {**(doc._.get(extension) or {}), name: kept})
-
-
-register()

@@ -6,7 +6,7 @@ from typing import Any, List, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Floats32, Ints, Labels
+from ..arrays import Floats, Floats32, Labels
 from ..decoders.answers import Asked
 from ..errors import Errors
 from ..features.sequences import WordDocs, on_tokens
@@ -63,11 +63,6 @@ class Reading:
     def label_ids(self) -> List[Labels]:
         """Of each Doc, the label ids of its tokens (len(doc),), -1 at white space."""
         return on_tokens(self.best, self.docs, -1)
-
-    @cached_property
-    def n_words(self) -> Ints:
-        """How many words each Doc has (D,)."""
-        return np.array([len(doc) for doc in self.docs], np.intp)
 
     def confidences(self) -> Floats:
         """How probable the label of each word is (N,): p(y_t = its label | x), exact under the model. RAISES

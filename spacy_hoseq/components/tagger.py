@@ -258,7 +258,7 @@ class HoseqTagger(StructuredComponent):
         self._hand_labels(docs, reading)
 
     def _hand_labels(self, docs: Sequence[Doc], reading: Reading) -> None:
-        sizes = None if len(docs) == 1 else reading.n_words
+        sizes = None if len(docs) == 1 else np.array([len(words) for words in reading.docs], np.intp)
         for output, labels in handed(self.listeners, reading):
             write_upstream(docs, self.name, output, labels, sizes)
 
