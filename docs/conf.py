@@ -53,6 +53,7 @@ CONTENTS = {
         "reference/lemmatizer",
         "reference/chunker",
         "reference/bidirectional",
+        "reference/components",
         "reference/layers",
         "reference/learning",
         "reference/patterns",

@@ -1,6 +1,7 @@
 """Who may import whom: the house is a one-way street (docs/architecture.md). Read from the syntax trees."""
 
 import ast
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -136,6 +137,39 @@ def test_components_name_what_is_above_in_one_place():
     assert not allowed("inspection", PERMITTED["components"])
     texts = {path.name: path.read_text(encoding="utf8") for path in FILES if place(path)[0] == "components"}
     assert [name for name, text in texts.items() if 'lazy_names("spacy_hoseq"' in text] == ["base.py"]
+
+
+TOOLS = ("inspection", "curation", "reporting", "batch", "compaction", "cli")
+OF_TOOLS = [path for path in FILES if place(path)[0] in TOOLS]
+ROOMS_OF_DECODERS = {"decoders", *(f"decoders.{room}" for room in (*FLOORS, *BESIDE))}
+KINDS = {"HoseqTagger", "HoseqChunker", "HoseqMorphologizer", "HoseqBidirectionalTagger", "StructuredComponent"}
+KEYS = "representation|spans_key|annotate_ents|attribute|save_marginals|save_decisions"
+LAST_CHUNKER = "batch/pipeline.py"  # a chunker that comes last gives its chunks without writing them
+
+
+def test_tools_ask_components_and_decoders_by_their_public_names():
+    """What a component is, is asked of itself: `target`, `read`, `knows`."""
+    public = {"components", "components.digest", *ROOMS_OF_DECODERS}
+    inside = {(name_of(path), module) for path in OF_TOOLS for module in imports(path)}
+    assert len(OF_TOOLS) > 50
+    assert not {
+        (name, module)
+        for name, module in inside
+        if module.split(".")[0] in ("components", "decoders") and module not in public
+    }
+
+
+def test_tools_do_not_guess_what_a_component_is():
+    """By its class, but for whether it is one of this package, or by keys of its settings."""
+    guesses = []
+    for path in OF_TOOLS:
+        text = path.read_text(encoding="utf8")
+        calls = {ast.unparse(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
+        asked = {call for call in calls if call.startswith("isinstance(") and any(kind in call for kind in KINDS)}
+        asked |= set(re.findall(rf"""(?:cfg|settings)(?:\[|\.get\()['"](?:{KEYS})['"]""", text))
+        if asked and name_of(path) != LAST_CHUNKER:
+            guesses.append((name_of(path), asked))
+    assert not guesses
 
 
 DECODERS = [path for path in FILES if place(path)[0] == "decoders"]

@@ -4,13 +4,13 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Optional
+from typing import Iterable, Iterator, List, Optional
 
 import typer
 from spacy.language import Language
 from wasabi import msg, table
 
-from ..components.strategies import GREEDY
+from ..components import SequenceComponent
 from ..pipelines import load_found
 from ..reporting.pages import uncalibrated
 from ..reporting.text import Cell, Sentence, sentences_of, text_page
@@ -57,29 +57,15 @@ def pipeline_of(name: str) -> Language:
     """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError [HS130, HS133]."""
     nlp = load_found(name)
     for _, pipe in nlp.pipeline:
-        keep_probabilities(pipe)
+        if isinstance(pipe, SequenceComponent) and not pipe.target.of_spans and not pipe.target.finds_sentences:
+            pipe.keep_probabilities()
     return nlp
 
 
 def notes_of(nlp: Language) -> List[str]:
     """What to say of the probabilities that are shown: all but those of the starts of sentences."""
-    shown = [name for name, pipe in nlp.pipeline if not finds_sentences(pipe)]
-    return uncalibrated(nlp, shown)
-
-
-def keep_probabilities(pipe: Any) -> None:
-    """Have a component keep on the Docs how probable its labels of tokens are. Spans have their probabilities."""
-    settings: Dict[str, Any] = getattr(pipe, "cfg", None) or {}
-    if settings.get("representation") or finds_sentences(pipe) or settings.get("strategy", GREEDY[0]) not in GREEDY:
-        return
-    for setting in ("save_marginals", "save_decisions"):
-        if setting in settings:
-            settings[setting] = True
-
-
-def finds_sentences(pipe: Any) -> bool:
-    settings: Dict[str, Any] = getattr(pipe, "cfg", None) or {}
-    return settings.get("attribute") == "sent_start"
+    own = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)}
+    return uncalibrated(nlp, [name for name, pipe in own.items() if not pipe.target.finds_sentences])
 
 
 def texts_of(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from spacy.strings import StringStore
 from spacy.training import Example
 from spacy.util import registry
 
-from ..components.digest import write_digests
+from ..components import write_digests
 from ..errors import Errors
 from .search import Pruning, smallest, steps_for
 from .weights import CompactWeights, Counts, counts_of, feature_shims

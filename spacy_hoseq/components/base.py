@@ -149,6 +149,21 @@ class SequenceComponent(SavedComponent):
         losses[self.name] += loss
         return losses
 
+    @property
+    def knows(self) -> str:
+        """What it can say of its labels: "sums" = p(y | x) of all labellings, "decisions" = how probable each label was
+        when it was decided, "labels" = nothing else."""
+        return "labels"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether of labels with probability 0.9 nine in ten are right, as far as training can see to it."""
+        return True
+
+    def keep_probabilities(self) -> bool:
+        """From now on, keep on each Doc how probable the labels are. RETURNS (bool): False = it cannot."""
+        return False
+
     def lend_tables(self, vocab: Vocab) -> None:
         """Give the tables on which features depend to the vocabulary of another pipeline. RAISES ValueError [HS003]: it
         has others."""

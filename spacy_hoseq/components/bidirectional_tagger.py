@@ -27,7 +27,7 @@ from .constraints import allowed_labels
 from .extensions import write_decisions
 from .initialization import after_earlier_components, batches
 from .reading import LabelsAlone, Reading
-from .strategies import DecidedReading, check_strategy, decided, nothing_decided
+from .strategies import GREEDY, DecidedReading, check_strategy, decided, nothing_decided
 from .targets.chunk_tags import ChunkTags
 from .targets.target import Target, known_labels, word_examples
 from .targets.token_labels import TokenLabels
@@ -166,6 +166,14 @@ class HoseqBidirectionalTagger(SequenceComponent):
         tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
         """
         self._initialize(get_examples, nlp, labels, tag_dictionary)
+
+    @property
+    def knows(self) -> str:
+        return "decisions" if self.cfg["strategy"] in GREEDY else "labels"
+
+    def keep_probabilities(self) -> bool:
+        self.cfg["save_decisions"] = self.knows == "decisions"
+        return bool(self.cfg["save_decisions"])
 
     def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
         """Why token i was decided as it was. RETURNS its turn and the reasons: `inspection.explain_decision`."""

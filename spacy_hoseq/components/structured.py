@@ -73,10 +73,18 @@ class StructuredComponent(SequenceComponent):
             shim.configure(update_rule, averaged=average, seed=seed + i)
 
     @property
+    def knows(self) -> str:
+        return "sums"
+
+    @property
     def is_calibrated(self) -> bool:
         """Whether p(y | x) is what is learnt, or was calibrated since: of labels with probability 0.9, nine in ten are
         right then."""
         return self.objective_name == "log_likelihood" or SETS in self.cfg
+
+    def keep_probabilities(self) -> bool:
+        self.cfg["save_marginals"] = True
+        return True
 
     def potentials(self, docs: Iterable[Doc], *, preset: bool = True) -> Tuple[WordDocs, Potentials]:
         """The words of docs, and all that their labels are decoded from. preset (bool): what is set on the docs already

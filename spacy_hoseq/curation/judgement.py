@@ -19,13 +19,11 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..arrays import AnyInts, Floats, Ints, Mask
-from ..components import known_labels
-from ..components.bidirectional_tagger import HoseqBidirectionalTagger
-from ..components.structured import StructuredComponent
+from ..components import StructuredComponent, known_labels
 from ..decoders import answers_of, decode_exact
 from ..decoders.problem import Potentials, ranges
-from ..errors import Errors
 from ..inspection import Reading
+from ..inspection.reading import knows_sums, own_components, sums_of
 
 MOST_PASSES = 8  # features that look at more labels: with fewer of the others fixed than could be
 
@@ -83,23 +81,14 @@ def judged(nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()
         docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
 
 
-def exact_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, StructuredComponent]:
-    """Taggers and chunkers that have p(y | x), by name. RAISES ValueError [HS152]: there are none of these names."""
-    return _components(nlp, names, (StructuredComponent,))
-
-
-def label_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, Any]:
-    """The same, and bidirectional taggers; those that find sentences only if they are named. RAISES ValueError
-    [HS152]."""
-    components = _components(nlp, names, (StructuredComponent, HoseqBidirectionalTagger))
-    return {name: pipe for name, pipe in components.items() if names or not pipe.target.finds_sentences}
-
-
-def _components(nlp: Language, names: Sequence[str], kinds: Tuple[type, ...]) -> Dict[str, Any]:
-    known = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, kinds)}
-    if not known or not set(names) <= set(known):
-        raise ValueError(Errors.HS152.format(names=", ".join(names) or "any", known=", ".join(known) or "none"))
-    return {name: pipe for name, pipe in known.items() if not names or name in names}
+def exact_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, Any]:
+    """Components that have p(y | x), by name. RAISES ValueError [HS105]: none has; [HS152]: there are none of these
+    names."""
+    own = own_components(nlp, names, with_sentences=True)
+    exact = {name: pipe for name, pipe in own.items() if knows_sums(pipe)}
+    if not exact or len(exact) < len(names):
+        sums_of(next(pipe for name, pipe in own.items() if name not in exact))
+    return exact
 
 
 def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgement:

@@ -17,7 +17,7 @@ def reasons(judgement: Judgement, word: int, chunks: List[Tuple[int, int, str]])
     compare with."""
     reading = judgement.reading
     number, token = reading.token(word)
-    doc = reading.docs[number]
+    doc = reading.texts[number]
     one = Reading(reading.pipe, [doc])
     try:
         if judgement.goes_on is not None:

@@ -4,7 +4,7 @@ How unsure, of a text whose sentences are x:
 
     entropy      H(y | x), the sum over its sentences: of all labellings, exactly, not of single tokens
     confidence   -log p(y* | x), the best labelling
-    margin       p(second best) / p(best), of its least decided sentence
+    margin       p(second best) / p(best), of its least decided sentence; of decisions, of the least certain one
 
 Each word's share d_t of it follows H(y_t | y_1..y_{t-1}, x). Diversity is a set function with diminishing returns (Lin
 & Bilmes 2011): the doubts of one word count by the root of their sum,
@@ -25,11 +25,10 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..arrays import Floats, Ints, Keys
-from ..components.structured import StructuredComponent
 from ..decoders import path_score
 from ..errors import Errors
-from ..inspection import Reading, certainties
-from .judgement import label_components
+from ..inspection import Certainty, Reading, SentenceCertainty, certainties
+from ..inspection.reading import knows_sums, own_components
 
 Measure = Literal["entropy", "margin", "confidence"]
 MEASURES = ("entropy", "margin", "confidence")
@@ -55,13 +54,14 @@ def doubts_of(nlp: Language, docs: Iterable[Doc], by: Measure = "entropy", names
     """
     if by not in MEASURES:
         raise ValueError(Errors.HS154.format(measure=by, known=", ".join(MEASURES)))
-    wanted, docs = label_components(nlp, names), [doc.copy() for doc in docs]
+    wanted = own_components(nlp, names)
+    docs = [doc.copy() for doc in docs]
     words = [np.asarray(doc.to_array("ORTH"), np.uint64) for doc in docs]
     total = [Doubts(0.0, orths, np.zeros(len(orths)), np.zeros(len(orths))) for orths in words]
     left = len(wanted)
     for name, pipe in nlp.pipeline:
         if name in wanted:
-            quick = isinstance(pipe, StructuredComponent) and by != "margin"
+            quick = knows_sums(pipe) and by != "margin"
             parts = _by_sums(pipe, docs, by) if quick else _by_certainty(pipe, docs, by)
             total = [_added(so_far, *part) for so_far, part in zip(total, parts, strict=True)]
             left -= 1
@@ -96,9 +96,17 @@ def _by_certainty(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]
         elif by == "confidence":
             of_text = -float(sum(sentence.log_probability for sentence in sentences))
         else:
-            of_text = float(np.exp(-min((one.margin for one in sentences), default=MOST_NATS)))
+            of_text = float(np.exp(-min((_margin(certainty, one) for one in sentences), default=MOST_NATS)))
         labelled = np.array([bool(label) for label in certainty.labels], bool)
         yield of_text, h, np.where(labelled, 1.0 - certainty.probabilities, 0.0)
+
+
+def _margin(certainty: Certainty, sentence: SentenceCertainty) -> float:
+    """Of the second best labelling; of decisions, which have none, of the least certain one."""
+    if not np.isnan(sentence.margin):
+        return sentence.margin
+    tokens = range(sentence.first, sentence.end)
+    return min(float(certainty.margins[i]) for i in tokens if certainty.labels[i])
 
 
 def _added(so_far: Doubts, of_text: float, h: Floats, unsure: Floats) -> Doubts:

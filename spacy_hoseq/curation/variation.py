@@ -32,7 +32,7 @@ def variants(parts: Sequence[Tuple[Reading, Ints]]) -> List[List[Dict[str, int]]
 
 def contexts_of(reading: Reading) -> List[Context]:
     """The word before, the word and the word after, for all words."""
-    orths, _ = reading.words.words_and_lengths
+    orths, _ = reading.docs.words_and_lengths
     before, after = np.roll(orths, 1), np.roll(orths, -1)
     before[reading.ends - reading.lengths] = EDGE
     after[reading.ends - 1] = EDGE

@@ -4,19 +4,16 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 import numpy as np
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..arrays import Floats
-from ..components.bidirectional_tagger import HoseqBidirectionalTagger
-from ..components.chunker import HoseqChunker
-from ..components.structured import StructuredComponent
 from ..errors import Errors
 from .chunk_explanation import explain_chunk
 from .decision_explanation import explain_decision
 from .decisions import Decisions
 from .explanation import Explanation, explain_word
 from .extensions import can_tell
-from .reading import Reading
+from .reading import Reading, own_component, own_components
 from .spans import Places, chunk_probabilities
 
 ALTERNATIVES = 6  # labels
@@ -38,12 +35,14 @@ class Account(NamedTuple):
 
 
 def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
-    """Components of a pipeline whose decisions can be explained: those of these names, or all. RAISES ValueError
-    [HS152]: there are none, or not of these names."""
-    known = [name for name, pipe in nlp.pipeline if can_tell(pipe)]
-    if not known or not set(names or ()) <= set(known):
-        raise ValueError(Errors.HS152.format(names=", ".join(names or ["any"]), known=", ".join(known) or "none"))
-    return [name for name in known if names is None or name in names]
+    """Components of a pipeline whose decisions can be explained: those of these names, or all that do more than to find
+    sentences. RAISES ValueError [HS142]: it makes no decisions one by one; [HS152]: there is no such component."""
+    own = own_components(nlp, names or ())
+    chosen = [name for name, pipe in own.items() if can_tell(pipe)]
+    if not chosen or len(chosen) < len(names or ()):
+        name = next(name for name in own if name not in chosen)
+        raise ValueError(Errors.HS142.format(name=name, strategy=own[name].cfg["strategy"]))
+    return chosen
 
 
 def accounts(
@@ -61,11 +60,12 @@ def each_account(
     pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None, *, reasons: bool = True, against: Optional[str] = None
 ) -> Iterator[Account]:
     """As `accounts`, one after the other: each is found when it is asked for."""
-    if isinstance(pipe, HoseqBidirectionalTagger):
+    if own_component(pipe).knows != "sums":
         return _of_decisions(pipe, doc, tokens, reasons, against)
-    if isinstance(pipe, HoseqChunker):
-        return _of_chunks(pipe, doc, tokens, reasons, against)
-    return _of_words(pipe, doc, tokens, reasons, against)
+    reading = Reading(pipe, [doc])
+    if reading.target.of_spans:
+        return _of_chunks(reading, tokens, reasons, against)
+    return _of_words(reading, tokens, reasons, against)
 
 
 def as_data(account: Account) -> Dict[str, Any]:
@@ -92,48 +92,52 @@ def _rounded(value: Any) -> Any:
 
 
 def _of_words(
-    pipe: StructuredComponent, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
+    reading: Reading, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
 ) -> Iterator[Account]:
-    reading = Reading(pipe, [doc])
-    for token in words_among(doc) if tokens is None else tokens:
+    for token in words_among(reading.texts[0]) if tokens is None else tokens:
         word = reading.word(0, token)
-        p, best = reading.answers.nodes[word], int(reading.best[word])
+        p = reading.answers.nodes[word]
+        best = int(reading.best[word])
         why = None
         if reasons and np.isfinite(reading.best_with[word]).sum() > 1:
             why = explain_word(reading, token, against)
-        yield Account(
-            token, token + 1, reading.labels[best], float(p[best]), _alternatives(p, best, reading.labels), why
-        )
+        alternatives = _alternatives(p, best, reading.labels)
+        yield Account(token, token + 1, reading.labels[best], float(p[best]), alternatives, why)
 
 
 def _of_chunks(
-    pipe: HoseqChunker, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
+    reading: Reading, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
 ) -> Iterator[Account]:
-    names, reading = [*pipe.labels, NO_CHUNK], Reading(pipe, [doc])
-    for span in doc.spans.get(pipe.cfg["spans_key"], ()):
-        if tokens is None or any(span.start <= token < span.end for token in tokens):
-            first, last = reading.word(0, span.start), reading.word(0, span.end - 1)
-            n = len(pipe.labels)
-            places = Places(np.full(n, first), np.full(n, last - first + 1), pipe.labels)
-            p = np.append(chunk_probabilities(reading, places)[:, 0], 0.0)
-            p[-1] = max(0.0, 1.0 - p.sum())
-            best = names.index(span.label_)
-            why = explain_chunk(reading, span, against) if reasons else None
-            yield Account(span.start, span.end, span.label_, float(p[best]), _alternatives(p, best, names), why)
+    doc = reading.texts[0]
+    types = reading.pipe.labels
+    names = [*types, NO_CHUNK]
+    for start, end, label in reading.target.items(doc):
+        if tokens is not None and not any(start <= token < end for token in tokens):
+            continue
+        first = reading.word(0, start)
+        last = reading.word(0, end - 1)
+        places = Places(np.full(len(types), first), np.full(len(types), last - first + 1), types)
+        p = np.append(chunk_probabilities(reading, places)[:, 0], 0.0)
+        p[-1] = max(0.0, 1.0 - p.sum())
+        best = names.index(label)
+        why = explain_chunk(reading, Span(doc, start, end, label), against) if reasons else None
+        yield Account(start, end, label, float(p[best]), _alternatives(p, best, names), why)
 
 
 def _of_decisions(
-    pipe: HoseqBidirectionalTagger, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
+    pipe: Any, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
 ) -> Iterator[Account]:
     decisions = Decisions(pipe, [doc])
     for token in words_among(doc) if tokens is None else tokens:
         word = decisions.word(0, token)
-        p, best = np.exp(decisions.log_probabilities[word]), int(decisions.labels[word])
-        turn, why = int(decisions.turns[word]), None
+        p = np.exp(decisions.log_probabilities[word])
+        best = int(decisions.best[word])
+        turn = int(decisions.turns[word])
+        why = None
         if reasons and (p > 0).sum() > 1:
             turn, why = explain_decision(pipe, doc, token, against)
-        alternatives = _alternatives(p, best, decisions.names)
-        yield Account(token, token + 1, decisions.names[best], float(p[best]), alternatives, why, turn)
+        alternatives = _alternatives(p, best, decisions.labels)
+        yield Account(token, token + 1, decisions.labels[best], float(p[best]), alternatives, why, turn)
 
 
 def words_among(doc: Doc) -> List[int]:

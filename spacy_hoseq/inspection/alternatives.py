@@ -72,9 +72,8 @@ def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: 
     """The log-odds of two labels without each feature of a word, without each word around it (all features that look at
     it), and without what constrains the sentence. What a feature of the word says is the same for all labellings with a
     label there, so without it the log-odds are less by just that."""
-    sentence = int(reading.sentence_of[word])
-    end = int(reading.ends[sentence])
-    start = end - int(reading.lengths[sentence])
+    words = reading.sentence(word)
+    start, end = words.start, words.stop
     here = features_at(reading.pipe.model.layers[0], reading, [word])
     here.sort(key=lambda f: -abs(f.weights[label] - f.weights[other]))
     odds = _log_odds(reading.answers.nodes[word], label, other)
@@ -148,8 +147,8 @@ def smallest_set(features: Sequence[Feature], best: Floats, label: int) -> "tupl
 def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) -> List[Turn]:
     """For each near neighbour, the most probable of its LIKELY labels with which another one would be best at the
     word."""
-    sentence = int(reading.sentence_of[word])
-    start, end = int(reading.ends[sentence] - reading.lengths[sentence]), int(reading.ends[sentence])
+    words = reading.sentence(word)
+    start, end = words.start, words.stop
     nodes, best = reading.answers.nodes, reading.best
     possible = np.isfinite(reading.best_with)
     near = [w for w in range(max(start, word - NEAR), min(end, word + NEAR + 1)) if w != word]
@@ -174,7 +173,7 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
         if turned:
             i = max(turned, key=lambda i: nodes[cases[i]])
             y, instead = cases[i][1], int(instead_of[i])
-            cost = float(reading.best_scores[sentence] - scores[i])
+            cost = float(reading.best_scores[reading.sentence_of[word]] - scores[i])
             token = reading.token(w)[1]
             name = reading.labels
             turns.append(Turn(token, reading.text(w), name[y], float(nodes[w, y]), name[instead], cost))

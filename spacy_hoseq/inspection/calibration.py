@@ -14,16 +14,14 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ..arrays import Floats, Labels
-from ..components.listening import listeners_in
-from ..components.structured import StructuredComponent
-from ..decoders.answers import answers_of
-from ..decoders.problem import Potentials
+from ..components import StructuredComponent, listeners_in
+from ..decoders import Potentials, answers_of
 from ..errors import Errors
 from ..layers.listening.listener import own_layers
 from ..layers.weights.shim import WeightsShim
 from .conformal import Conformal
 from .measures import LEAST, Quality, quality
-from .reading import Reading
+from .reading import Reading, knows_sums, own_components, sums_of
 
 RANGE, STEPS = (0.02, 100.0), 14  # of 1 / T, searched on a logarithmic scale
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -63,10 +61,12 @@ def calibrate(
     examples.
     """
     found = {}
-    known = [name for name, pipe in nlp.pipeline if isinstance(pipe, StructuredComponent)]
+    own = own_components(nlp, names or (), with_sentences=True)
     wanted = calibratable(nlp) if names is None else list(names)
-    if not wanted or not set(wanted) <= set(known):
-        raise ValueError(Errors.HS152.format(names=", ".join(wanted) or "any", known=", ".join(known) or "none"))
+    for name in wanted or own:
+        sums_of(own[name])
+    if not wanted:
+        raise ValueError(Errors.HS152.format(names="any to which none listens", known=", ".join(own)))
     for name in wanted:
         pipe: Any = nlp.get_pipe(name)
         annotated = annotated_before(nlp, name, examples)
@@ -79,7 +79,7 @@ def calibratable(nlp: Language) -> List[str]:
     """Taggers and chunkers, but those whose marginals a later component listens to."""
     pipes: List[Any] = [pipe for _, pipe in nlp.pipeline]
     heard = {x.upstream_name for pipe in pipes for x in listeners_in(pipe) if x.output == "marginals"}
-    return [pipe.name for pipe in pipes if isinstance(pipe, StructuredComponent) and pipe.name not in heard]
+    return [pipe.name for pipe in pipes if knows_sums(pipe) and pipe.name not in heard]
 
 
 def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> List[Example]:

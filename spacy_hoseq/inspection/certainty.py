@@ -14,10 +14,9 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from ..arrays import AnyInts, Floats
-from ..components.bidirectional_tagger import HoseqBidirectionalTagger
+from ..arrays import Floats
 from .decisions import Decisions
-from .reading import Reading, Words
+from .reading import Reading, ReadTexts, own_component
 
 BATCH = 128  # docs that are read together
 
@@ -57,10 +56,10 @@ def certainties(pipe: Any, docs: Iterable[Doc]) -> Iterator[Certainty]:
     RAISES ValueError [HS140]: a component of another kind; [HS142]: a strategy without decisions.
     """
     for batch in minibatch(docs, BATCH):
-        if isinstance(pipe, HoseqBidirectionalTagger):
-            yield from _of_decisions(Decisions(pipe, batch))
-        else:
+        if own_component(pipe).knows == "sums":
             yield from certainties_of(Reading(pipe, batch))
+        else:
+            yield from _of_decisions(Decisions(pipe, batch))
 
 
 def certainties_of(reading: Reading) -> List[Certainty]:
@@ -74,7 +73,7 @@ def certainties_of(reading: Reading) -> List[Certainty]:
     log_p = np.minimum(reading.best_scores - answers.log_z, 0.0)
     sentences = [SentenceCertainty(0, 0, *row) for row in zip(log_p, entropies, second, strict=True)]
     columns = (p, reading.entropies, margins, reading.conditional_entropies)
-    return _by_doc(reading, reading.labels, best, columns, sentences)
+    return _by_doc(reading, columns, sentences)
 
 
 def token_margins(best_with: Floats) -> Floats:
@@ -85,16 +84,14 @@ def token_margins(best_with: Floats) -> Floats:
     return np.asarray(two[:, 1] - two[:, 0])
 
 
-def _by_doc(
-    reading: Words, names: List[str], labels: AnyInts, columns: "tuple[Floats, ...]", sentences: List[SentenceCertainty]
-) -> List[Certainty]:
+def _by_doc(reading: ReadTexts, columns: "tuple[Floats, ...]", sentences: List[SentenceCertainty]) -> List[Certainty]:
     """labels, columns (N,)."""
     result = []
-    names = [*names, ""]
+    names = [*reading.labels, ""]
     parts = [reading.of_tokens(column) for column in columns]
     starts = np.concatenate([[0], reading.ends[:-1]]) if len(reading.ends) else reading.ends
-    for i, ids in enumerate(reading.of_tokens(labels, -1)):
-        begin, end = reading.starts[i], reading.starts[i] + len(reading.words[i])
+    for i, ids in enumerate(reading.label_ids):
+        begin, end = reading.starts[i], reading.starts[i] + len(reading.docs[i])
         bounds = []
         for s in range(int(np.searchsorted(starts, begin)), int(np.searchsorted(starts, end))):
             first, last = reading.token(int(starts[s]))[1], reading.token(int(reading.ends[s]) - 1)[1]
@@ -105,11 +102,12 @@ def _by_doc(
 
 
 def _of_decisions(decisions: Decisions) -> List[Certainty]:
-    log_p, labels = decisions.log_probabilities, decisions.labels
+    log_p = decisions.log_probabilities
+    labels = decisions.best
     margins = token_margins(log_p)
     p = np.exp(log_p)
     entropies = np.maximum(-(p * np.where(p > 0, log_p, 0.0)).sum(axis=1), 0.0)
     chosen = log_p[np.arange(len(labels)), labels]
     together = np.bincount(decisions.sentence_of, chosen, minlength=len(decisions.ends))
     sentences = [SentenceCertainty(0, 0, float(x), float("nan"), float("nan")) for x in together]
-    return _by_doc(decisions, decisions.names, labels, (np.exp(chosen), entropies, margins, entropies), sentences)
+    return _by_doc(decisions, (np.exp(chosen), entropies, margins, entropies), sentences)

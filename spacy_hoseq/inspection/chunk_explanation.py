@@ -1,24 +1,23 @@
 """Why a chunk is there, or is not: the best labelling of the sentence, against the best one that decides otherwise."""
 
-from typing import List, Optional
+from typing import Any, List, Optional
 
 import numpy as np
 from spacy.tokens import Span
 
 from ..arrays import Labels, Mask
-from ..chunks import LETTERS, OUTSIDE, grammar
-from ..components.chunker import HoseqChunker
+from ..chunks import LETTERS, OUTSIDE, Grammar, grammar
 from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials, path_score
 from ..errors import Errors
 from .alternatives import CHANGES, NEAR, Change, copies
 from .explanation import Explanation, sentence_at, terms_between
 from .features import Feature, features_at
-from .reading import Reading
+from .reading import Reading, sums_of
 from .spans import Places, chunk_probabilities
 
 
-def explain_span(pipe: HoseqChunker, span: Span, against: Optional[str] = None) -> Explanation:
+def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explanation:
     """span: with its label. against (str): compare with a chunk of this label over the same tokens, or with no chunk
     there for "O"; None = with the best labelling that does not have this chunk, or, if the chunk is not found, with the
     best labelling. `p` is the probability that exactly this chunk is there, `p_against` that the other one is (or that
@@ -26,25 +25,26 @@ def explain_span(pipe: HoseqChunker, span: Span, against: Optional[str] = None) 
 
     RAISES ValueError [HS140]: no chunker; [HS141]; [HS146]: no label of the component, or one that cannot be there.
     """
-    if not isinstance(pipe, HoseqChunker):
-        raise ValueError(Errors.HS140.format(name=getattr(pipe, "name", pipe), kind=type(pipe).__name__))
+    if not sums_of(pipe).target.of_spans:
+        raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
     return explain_chunk(Reading(pipe, [span.doc]), span, against)
 
 
 def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -> Explanation:
     """Of the first Doc of a reading."""
-    pipe: HoseqChunker = reading.pipe
-    first, last = reading.word(0, span.start), reading.word(0, span.end - 1)
+    first = reading.word(0, span.start)
+    last = reading.word(0, span.end - 1)
     one, words, best = sentence_at(reading, first)
-    at, n = first - words.start, last - first + 1
+    at = first - words.start
+    n = last - first + 1
     if last >= words.stop:
         raise ValueError(Errors.HS146.format(label=span.label_, known="a span within one sentence"))
-    found = _with_chunk(pipe, one, at, n, span.label_)
+    found = _with_chunk(reading, one, at, n, span.label_)
     is_best = bool((found == best).all())
     if against is not None:
-        others = _with_chunk(pipe, one, at, n, against)
+        others = _with_chunk(reading, one, at, n, against)
     elif is_best:
-        others = _without_chunk(pipe, one, at, n, best)
+        others = _without_chunk(reading, one, at, n, best)
     else:
         others = best
     names = reading.labels
@@ -58,7 +58,7 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
         p_against = 1.0 - float(rows[1, 2])  # no chunk overlaps it
     difference = float((path_score(one, found) - path_score(one, others))[0])
     return Explanation(
-        component=pipe.name,
+        component=reading.pipe.name,
         first=span.start,
         end=span.end,
         text=span.text,
@@ -78,18 +78,19 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
     )
 
 
-def _with_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, label: str) -> Labels:
+def _with_chunk(reading: Reading, one: Potentials, at: int, n: int, label: str) -> Labels:
     """The best labelling that has exactly this chunk; "O": none over these tokens. RAISES ValueError [HS146]."""
-    if label not in (*pipe.labels, OUTSIDE):
-        raise ValueError(Errors.HS146.format(label=label, known=", ".join(pipe.labels)))
-    rules = grammar(pipe.tags, pipe.cfg["representation"])
-    only, start, middle, last = list(LETTERS[pipe.cfg["representation"]])
+    types = reading.pipe.labels
+    if label not in (*types, OUTSIDE):
+        raise ValueError(Errors.HS146.format(label=label, known=", ".join(types)))
+    rules = _rules(reading)
+    only, start, middle, last = list(LETTERS[str(reading.target.representation)])
     tags = [f"{letter}-{label}" for letter in ([only] if n == 1 else [start, *[middle] * (n - 2), last])]
     if label == OUTSIDE:
         tags = [OUTSIDE] * n
     allowed: Mask = np.ones(one.scores.shape, bool)
     for i, tag in enumerate(tags):
-        allowed[at + i] = np.arange(len(pipe.tags)) == pipe.tags.index(tag)
+        allowed[at + i] = np.arange(len(reading.labels)) == reading.labels.index(tag)
     if at + n < len(allowed):
         allowed[at + n] = rules.first  # the chunk ends there
     try:
@@ -98,10 +99,14 @@ def _with_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, label: str
         raise ValueError(Errors.HS146.format(label=label, known="a chunk that can stand there")) from error
 
 
-def _without_chunk(pipe: HoseqChunker, one: Potentials, at: int, n: int, best: Labels) -> Labels:
+def _rules(reading: Reading) -> Grammar:
+    return grammar(reading.labels, str(reading.target.representation))
+
+
+def _without_chunk(reading: Reading, one: Potentials, at: int, n: int, best: Labels) -> Labels:
     """The best labelling in which the chunk of the best one is not: some token of it has another tag, or the chunk goes
     on."""
-    rules = grammar(pipe.tags, pipe.cfg["representation"])
+    rules = _rules(reading)
     candidates: List[Labels] = []
     for i in range(at, min(at + n + 1, len(best))):
         allowed: Mask = np.ones(one.scores.shape, bool)
@@ -124,7 +129,7 @@ def _changes(
 ) -> List[Change]:
     """The log-odds of the chunk, log p - log(1 - p), or against another one there, without each feature that tells
     the two labellings apart, and without each word of the chunk and beside it."""
-    pipe, layer = reading.pipe, reading.pipe.model.layers[0]
+    layer = reading.pipe.model.layers[0]
     one, words, _ = sentence_at(reading, first)
     at = first - words.start
     near = range(max(words.start, first - NEAR), min(words.stop, first + n + NEAR))
@@ -141,9 +146,11 @@ def _changes(
     for row, (_, _, features) in zip(scores[1:], variants, strict=True):
         for feature in features:
             row[feature.word - words.start] -= feature.weights
-    m, rules = len(scores), grammar(pipe.tags, pipe.cfg["representation"])
+    m = len(scores)
+    goes_on = reading.pipe.continues
+    sizes = np.full(m, n)
     places = at + np.arange(m) * len(one.scores)
-    answers, sizes, goes_on = answers_of(copies(one, scores)), np.full(m, n), rules.pairs & ~rules.first
+    answers = answers_of(copies(one, scores))
     p = answers.segments(places, sizes, np.tile(found[at : at + n], m), goes_on)
     p_against = 1.0 - np.minimum(p, 1.0)
     if against is not None:

@@ -23,11 +23,8 @@ from spacy.util import minibatch
 
 from ..arrays import Floats, Ints, Labels
 from ..chunks import TagTable
-from ..components.chunker import HoseqChunker
-from ..components.spans.expected import probable_chunks
-from ..components.structured import StructuredComponent
-from ..decoders.kbest import k_best
-from ..decoders.problem import path_score
+from ..components import StructuredComponent, probable_chunks
+from ..decoders import k_best, path_score
 from ..errors import Errors
 from .certainty import BATCH
 from .reading import Reading
@@ -115,9 +112,9 @@ class Conformal:
         limit = self.threshold(alpha, "chunks")
         for batch in minibatch(docs, BATCH):
             reading = Reading(self._pipe, list(batch))
-            found: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.docs]
-            pipe = self._pipe
-            rows_of = probable_chunks(reading.answers, pipe.tags, pipe.cfg["representation"], 1 - limit, LONGEST)
+            found: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
+            representation = str(reading.target.representation)
+            rows_of = probable_chunks(reading.answers, reading.labels, representation, 1 - limit, LONGEST)
             for place, size, label, p in rows_of:
                 (doc, first), (_, last) = reading.token(place), reading.token(place + size - 1)
                 found[doc].append((p, (first, last + 1, label)))
@@ -169,7 +166,7 @@ def prediction_sets(
 ) -> Iterator[Any]:
     """Sets that hold the right answer with probability 1 - alpha, by what was kept when the component was calibrated:
     `Conformal.labels`, `.chunks` or `.labellings`. RAISES ValueError [HS158]: it was not; [HS027]: alpha, or kind."""
-    known = [one for one in KINDS if one != "chunks" or isinstance(pipe, HoseqChunker)]
+    known = [one for one in KINDS if one != "chunks" or pipe.target.of_spans]
     if kind not in known:
         message = Errors.HS027.format(name="kind", decoder="prediction sets", value=kind, expected=", ".join(known))
         raise ValueError(message)
@@ -179,7 +176,8 @@ def prediction_sets(
 
 def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind, Floats]:
     """Of the gold answers of each kind that are known."""
-    reading, gold = Reading(pipe, [eg.predicted for eg in examples]), pipe.gold_ids(examples)
+    reading = Reading(pipe, [eg.predicted for eg in examples])
+    gold = pipe.gold_ids(examples)
     known = np.flatnonzero(gold >= 0)
     whole = np.array([bool((part >= 0).all()) for part in np.split(gold, reading.ends[:-1])], bool)
     found: Dict[Kind, Floats] = {"labels": 1 - reading.answers.nodes[known, gold[known]]}
@@ -187,7 +185,7 @@ def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind
     some = reading.potentials.select(sentences)
     best = path_score(some.potentials, reading.best[some.tokens])
     found["labellings"] = np.maximum(best - path_score(some.potentials, np.maximum(gold[some.tokens], 0)), 0.0)
-    if isinstance(pipe, HoseqChunker):
+    if reading.target.of_spans:
         places = gold_chunks(reading, gold)
         found["chunks"] = 1 - chunk_probabilities(reading, places)[:, 0] if len(places.first) else np.zeros(0)
     return found

@@ -1,13 +1,12 @@
 """Why a bidirectional tagger decided as it did: its turn, what it knew of the neighbours, and the features by name."""
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
 
 from ..arrays import Floats
-from ..components.bidirectional_tagger import HoseqBidirectionalTagger
-from ..decoders.bidirectional.local import OFFSETS
+from ..decoders.bidirectional import OFFSETS
 from ..errors import Errors
 from ..features.label_templates import LABEL
 from ..layers.local.classifiers import shim_of
@@ -18,9 +17,7 @@ from .explanation import ROUNDING, Explanation, Term
 from .features import Feature, Names
 
 
-def explain_decision(
-    pipe: HoseqBidirectionalTagger, doc: Doc, token: int, against: Optional[str] = None
-) -> Tuple[int, Explanation]:
+def explain_decision(pipe: Any, doc: Doc, token: int, against: Optional[str] = None) -> Tuple[int, Explanation]:
     """The turn of a token, 1 = decided first in its sentence, and why it got its label.
 
     doc, token, against: as of `explain`. The explanation's log-odds are of local probabilities, given the neighbours
@@ -30,7 +27,8 @@ def explain_decision(
     decisions = Decisions(pipe, [doc])
     word = decisions.word(0, token)
     log_p = decisions.log_probabilities[word]
-    label, names = int(decisions.labels[word]), decisions.names
+    label = int(decisions.best[word])
+    names = decisions.labels
     other = _other(log_p, label, names, against)
     features = _features(decisions, word)
     terms = [Term("feature", f.name, token, float(f.weights[label] - f.weights[other])) for f in features]
@@ -43,7 +41,7 @@ def explain_decision(
     turns, of_neighbours = _neighbours(decisions, word, label, other, near)
     fewest, instead = smallest_set(features, log_p, label)
     shown = range(min([word, *near.values()]), max([word, *near.values()]) + 1)
-    labels = [names[decisions.labels[w]] if w in near.values() or w == word else "" for w in shown]
+    labels = [names[decisions.best[w]] if w in near.values() or w == word else "" for w in shown]
     others = [names[other] if w == word else name for w, name in zip(shown, labels, strict=True)]
     return int(decisions.turns[word]), Explanation(
         component=pipe.name,
@@ -80,13 +78,13 @@ def _other(log_p: Floats, label: int, names: Sequence[str], against: Optional[st
 def _features(decisions: Decisions, word: int) -> List[Feature]:
     """Those of the classifier that was asked; their weights add up to its scores."""
     shim = shim_of(decisions.pipe.model)
-    stacked, names, visible = shim.stacked(), Names(decisions.words), int(decisions.visible[word])
+    stacked, names, visible = shim.stacked(), Names(decisions.docs), int(decisions.visible[word])
     context, found = decisions.contexts[word], []
     fired = scorer_of(decisions.pipe.model).features.fired(
-        decisions.words, word, context, visible, shim.values(), shim.keys()
+        decisions.docs, word, context, visible, shim.values(), shim.keys()
     )
     slot_of = {offset: slot for slot, offset in enumerate(OFFSETS[decisions.order])}
-    labels = [*decisions.names, "<s>", "</s>"]
+    labels = [*decisions.labels, "<s>", "</s>"]
     for parts, number in fired:
         weights = stacked.table[stacked.rows[visible, number]].astype(np.float64)
         if weights.any():
@@ -100,7 +98,7 @@ def _known_neighbours(decisions: Decisions, word: int) -> Dict[int, int]:
     """Neighbours that were decided before, slot -> word."""
     slots = {}
     for slot, offset in enumerate(OFFSETS[decisions.order]):
-        if decisions.visible[word] >> slot & 1 and decisions.contexts[word, slot] < len(decisions.names):
+        if decisions.visible[word] >> slot & 1 and decisions.contexts[word, slot] < len(decisions.labels):
             slots[slot] = word + offset
     return slots
 
@@ -111,7 +109,8 @@ def _neighbours(
     """What another label of each decided neighbour would have done, and what it would have been not to know it."""
     turns, changes, here = [], [], np.array([word])
     log_p = decisions.log_probabilities
-    names, n_labels = decisions.names, len(decisions.names)
+    names = decisions.labels
+    n_labels = len(names)
     before = float(log_p[word, label] - log_p[word, other])
     for slot, neighbour in near.items():
         contexts = np.repeat(decisions.contexts[here], n_labels, axis=0)
@@ -123,7 +122,7 @@ def _neighbours(
         token, text = decisions.token(neighbour)[1], decisions.text(neighbour)
         if len(turned):
             y = int(turned[log_p[neighbour, turned].argmax()])
-            cost = float(log_p[neighbour, decisions.labels[neighbour]] - log_p[neighbour, y])
+            cost = float(log_p[neighbour, decisions.best[neighbour]] - log_p[neighbour, y])
             turns.append(Turn(token, text, names[y], float(np.exp(log_p[neighbour, y])), names[instead[y]], cost))
         without = decisions.visible[here] & ~(1 << slot)
         if int(without[0]) in shim_of(decisions.pipe.model).masks:

@@ -14,13 +14,12 @@ smallest set over all y' is the smallest there is.
 Checked against enumeration in tests/inspection/test_explanation.py.
 """
 
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Ints, Labels, Mask
-from ..components.structured import StructuredComponent
 from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials, matching, path_score
 from ..errors import Errors
@@ -79,7 +78,7 @@ class Explanation(NamedTuple):
             return float(np.log(self.p) - np.log(self.p_against))
 
 
-def explain(pipe: StructuredComponent, doc: Doc, token: int, against: Optional[str] = None) -> Explanation:
+def explain(pipe: Any, doc: Doc, token: int, against: Optional[str] = None) -> Explanation:
     """Why the best label of a token is the best. pipe: a `hoseq_tagger` or `hoseq_chunker` (whose labels are tags).
 
     doc: with what earlier components have set. token (int): of the Doc. against (str): a label to compare with; None =
@@ -154,10 +153,9 @@ def labels_with(one: Potentials, place: int, label: int) -> Labels:
 
 def sentence_at(reading: Reading, word: int) -> Tuple[Potentials, range, Labels]:
     """The sentence of a word as a batch of its own, its words, and its best labels."""
-    sentence = int(reading.sentence_of[word])
-    end = int(reading.ends[sentence])
-    words = range(end - int(reading.lengths[sentence]), end)
-    return reading.potentials.select(np.array([sentence])).potentials, words, reading.best[words.start : words.stop]
+    words = reading.sentence(word)
+    one = reading.potentials.select(reading.sentence_of[[word]]).potentials
+    return one, words, reading.best[words.start : words.stop]
 
 
 def _other_label(reading: Reading, best: Floats, label: int, against: Optional[str]) -> int:

@@ -14,12 +14,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
-from ..components.bidirectional_tagger import HoseqBidirectionalTagger
-from ..components.chunker import HoseqChunker
-from ..components.strategies import GREEDY
-from ..components.structured import StructuredComponent
+from ..components import SequenceComponent
 from .certainty import BATCH, Certainty, SentenceCertainty, certainties, certainties_of
-from .reading import Reading
+from .reading import Reading, own_component
 from .spans import Places, SpanCertainty, chunk_probabilities
 
 NAME = "hoseq_certainty"  # of the extensions
@@ -46,10 +43,10 @@ def how_sure(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] 
     for batch in minibatch(docs, BATCH):
         for name in chosen:
             pipe: Any = nlp.get_pipe(name)
-            reading = Reading(pipe, batch) if isinstance(pipe, StructuredComponent) else None
+            reading = Reading(pipe, batch) if own_component(pipe).knows == "sums" else None
             found = list(certainties(pipe, batch)) if reading is None else certainties_of(reading)
             spans: List[List[Any]] = [[] for _ in batch]
-            if reading is not None and isinstance(pipe, HoseqChunker):
+            if reading is not None and reading.target.of_spans:
                 spans = _found_spans(reading)
             for doc, of_doc, of_spans in zip(batch, found, spans, strict=True):
                 doc.user_data.setdefault(DATA, {})[name] = {**_plain(of_doc), "spans": of_spans}
@@ -66,8 +63,7 @@ def register() -> None:
 
 def can_tell(pipe: Any) -> bool:
     """Whether it is a component whose decisions can be looked into."""
-    decides = isinstance(pipe, HoseqBidirectionalTagger) and pipe.cfg["strategy"] in GREEDY
-    return decides or isinstance(pipe, StructuredComponent)
+    return isinstance(pipe, SequenceComponent) and pipe.knows != "labels"
 
 
 def _plain(certainty: Certainty) -> Dict[str, Any]:
@@ -78,15 +74,14 @@ def _plain(certainty: Certainty) -> Dict[str, Any]:
 
 def _found_spans(reading: Reading) -> List[List[Any]]:
     """The chunks that are found now in each Doc: first, end, label, and the five probabilities."""
-    rows: List[List[Any]] = [[] for _ in reading.docs]
-    key = reading.pipe.cfg["spans_key"]
-    spans = [(i, span) for i, doc in enumerate(reading.docs) for span in doc.spans.get(key, ())]
-    first = np.array([reading.word(i, span.start) for i, span in spans], np.intp)
-    last = np.array([reading.word(i, span.end - 1) for i, span in spans], np.intp)
-    labels = [span.label_ for _, span in spans]
+    rows: List[List[Any]] = [[] for _ in reading.texts]
+    spans = [(i, item) for i, doc in enumerate(reading.texts) for item in reading.target.items(doc)]
+    first = np.array([reading.word(i, start) for i, (start, _, _) in spans], np.intp)
+    last = np.array([reading.word(i, end - 1) for i, (_, end, _) in spans], np.intp)
+    labels = [label for _, (_, _, label) in spans]
     p = chunk_probabilities(reading, Places(first, last - first + 1, labels)) if spans else np.zeros((0, 5))
-    for (i, span), row in zip(spans, p.tolist(), strict=True):
-        rows[i].append([span.start, span.end, span.label_, *row])
+    for (i, item), row in zip(spans, p.tolist(), strict=True):
+        rows[i].append([*item, *row])
     return rows
 
 

@@ -1,32 +1,34 @@
-"""Texts as one component of a trained pipeline sees them: all that it decodes them from, and what follows from it."""
+"""Texts as one component of a trained pipeline sees them: its reading, and where each of their words stands."""
 
 from functools import cached_property
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
-from numpy.typing import NDArray
+from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..arrays import Floats, Ints, Labels
-from ..components.structured import StructuredComponent
-from ..decoders.answers import Answers, answers_of, best_with
-from ..decoders.problem import path_score
+from ..arrays import Floats, Ints
+from ..components import Reading as ComponentReading
+from ..components import SequenceComponent
+from ..decoders import answers_of, best_with, path_score
 from ..errors import Errors
-from ..features.sequences import WordDocs, on_tokens, sequence_lengths
+from ..features.sequences import sequence_lengths
 from ..words import Words as WithoutSpace
 
 
-class Words:
-    """Where the words of some docs stand.
+class ReadTexts(ComponentReading):
+    """What a component made of some Docs, and where their words stand.
 
-    words: the docs without white space. starts: of each Doc among all N words. lengths, ends (S,): of sentences.
-    features: those that `features_at` has named, of each layer and word.
+    texts: the Docs; docs: the same without white space. starts: of each Doc among all N words. lengths, ends (S,): of
+    sentences. features: those that `features_at` has named, of each layer and word.
     """
 
-    def __init__(self, docs: Sequence[Doc], words: WordDocs) -> None:
-        self.docs, self.words = list(docs), words
-        self.starts: Ints = np.cumsum([0, *map(len, words)])[:-1]
-        self.lengths = sequence_lengths(words)
+    def __init__(self, pipe: SequenceComponent, texts: Sequence[Doc], reading: ComponentReading) -> None:
+        super().__init__(reading.docs, reading.target, reading.labels, reading.answers)
+        self.pipe: Any = pipe
+        self.texts = list(texts)
+        self.starts: Ints = np.cumsum([0, *map(len, self.docs)])[:-1]
+        self.lengths = sequence_lengths(self.docs)
         self.ends: Ints = np.cumsum(self.lengths)
         self.features: Dict[int, Dict[int, List[Any]]] = {}
 
@@ -35,63 +37,58 @@ class Words:
         """The sentence of each word (N,)."""
         return np.repeat(np.arange(len(self.ends)), self.lengths)
 
-    def word(self, doc: int, token: int) -> int:
+    def sentence(self, word: int) -> range:
+        """The words of the sentence of a word."""
+        number = int(self.sentence_of[word])
+        end = int(self.ends[number])
+        return range(end - int(self.lengths[number]), end)
+
+    def word(self, text: int, token: int) -> int:
         """Which of the N words a token of a Doc is. RAISES ValueError [HS141]: it is white space, or there is none."""
-        places = self._places(doc)
+        places = self._places(text)
         place = int(np.searchsorted(places, token))
         if place == len(places) or places[place] != token:
-            raise ValueError(Errors.HS141.format(token=token, n=len(self.docs[doc])))
-        return int(self.starts[doc]) + place
+            raise ValueError(Errors.HS141.format(token=token, n=len(self.texts[text])))
+        return int(self.starts[text]) + place
 
-    def token(self, word: int) -> "tuple[int, int]":
+    def token(self, word: int) -> Tuple[int, int]:
         """The Doc of a word, and its token there."""
-        doc = int(np.searchsorted(self.starts, word, side="right")) - 1
-        return doc, int(self._places(doc)[word - int(self.starts[doc])])
+        text = self._text_of(word)
+        return text, int(self._places(text)[word - int(self.starts[text])])
 
-    def place(self, word: int) -> "tuple[Doc, int]":
+    def place(self, word: int) -> Tuple[Doc, int]:
         """The Doc without white space that a word is in, and its place there."""
-        doc = int(np.searchsorted(self.starts, word, side="right")) - 1
-        return self.words[doc], word - int(self.starts[doc])
+        text = self._text_of(word)
+        return self.docs[text], word - int(self.starts[text])
 
     def text(self, word: int) -> str:
-        doc, token = self.token(word)
-        return str(self.docs[doc][token].text)
+        text, token = self.token(word)
+        return str(self.texts[text][token].text)
 
-    def of_tokens(self, of_words: NDArray[Any], absent: float = 0) -> List[NDArray[Any]]:
-        """What belongs to each Doc, by token: `absent` at white space. of_words (N, ...)."""
-        return on_tokens(of_words, self.words, absent)
+    def _text_of(self, word: int) -> int:
+        return int(np.searchsorted(self.starts, word, side="right")) - 1
 
-    def _places(self, doc: int) -> Ints:
-        words = self.words[doc]
+    def _places(self, text: int) -> Ints:
+        words = self.docs[text]
         return words.places if isinstance(words, WithoutSpace) else np.arange(len(words))
 
 
-class Reading(Words):
-    """A batch of docs, read by a tagger or a chunker.
+class Reading(ReadTexts):
+    """Docs read by a component that has p(y | x).
 
-    pipe: the component. docs: with what earlier components have set; what this one has set already constrains nothing,
-    so that annotated docs can be read. potentials: of all their words. labels: by id, of tokens (of a chunker: its
-    tags). What is asked for is computed once. without: what was found of words that were taken away.
-    RAISES ValueError [E143]: no labels yet; [HS140]: a component of another kind; as the pipeline does.
+    pipe: the component. texts: with what earlier components have set; what this one has set already constrains nothing,
+    so that annotated Docs can be read. potentials: of all their words. What is asked for is computed once. without:
+    what was found of words that were taken away.
+    RAISES ValueError [E143]: no labels yet; [HS105]: it has no p(y | x); [HS140]: a component of another package; as
+    the pipeline does.
     """
 
-    def __init__(self, pipe: Any, docs: Sequence[Doc]) -> None:
-        if not isinstance(pipe, StructuredComponent):
-            raise ValueError(Errors.HS140.format(name=getattr(pipe, "name", pipe), kind=type(pipe).__name__))
-        plain = pipe.target.finds_sentences
-        words, self.potentials = pipe.potentials(map(_bare, docs) if plain else docs, preset=False)
-        super().__init__(docs, words)
-        self.pipe, self.labels = pipe, pipe.tags
+    def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
+        sums_of(pipe)
+        given = map(_bare, texts) if pipe.target.finds_sentences else texts
+        words, self.potentials = pipe.potentials(given, preset=False)
+        super().__init__(pipe, texts, ComponentReading(words, pipe.target, pipe.tags, answers_of(self.potentials)))
         self.without: Dict[str, Dict[int, Any]] = {}
-
-    @cached_property
-    def answers(self) -> Answers:
-        return answers_of(self.potentials)
-
-    @cached_property
-    def best(self) -> Labels:
-        """The best labelling (N,): what the component predicts, unless something is set."""
-        return self.answers.best
 
     @cached_property
     def best_with(self) -> Floats:
@@ -106,18 +103,18 @@ class Reading(Words):
     @cached_property
     def entropies(self) -> Floats:
         """H(y_t | x) of each word in nats (N,)."""
-        return self.answers.entropies()
+        return np.asarray(self.answers.entropies())
 
     @cached_property
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_1..y_{t-1}, x) of each word in nats (N,); those of a sentence add up to its entropy. Slow where
         there are label patterns."""
-        return self.answers.conditional_entropies()
+        return np.asarray(self.answers.conditional_entropies())
 
     @cached_property
     def sentence_entropies(self) -> Floats:
         """H(y | x) of each sentence in nats (S,)."""
-        return self.answers.sequence_entropies()
+        return np.asarray(self.answers.sequence_entropies())
 
     @cached_property
     def shares(self) -> Floats:
@@ -128,6 +125,42 @@ class Reading(Words):
         sums = np.bincount(self.sentence_of, self.entropies, minlength=len(self.ends))
         factor = self.sentence_entropies / np.where(sums > 0, sums, 1.0)
         return np.asarray(self.entropies * factor[self.sentence_of])
+
+
+def reading_of(pipe: SequenceComponent, texts: Sequence[Doc]) -> ReadTexts:
+    """Docs read by any component of this package; as `Reading` where it has p(y | x)."""
+    return Reading(pipe, texts) if knows_sums(pipe) else ReadTexts(pipe, texts, pipe.read(texts, preset=False))
+
+
+def own_component(pipe: Any) -> SequenceComponent:
+    """RAISES ValueError [HS140]: a component of another package."""
+    if not isinstance(pipe, SequenceComponent):
+        raise ValueError(Errors.HS140.format(name=getattr(pipe, "name", pipe), kind=type(pipe).__name__))
+    return pipe
+
+
+def own_components(nlp: Language, names: Sequence[str] = (), *, with_sentences: bool = False) -> Dict[str, Any]:
+    """Those of this package, by name: of these names, or all. with_sentences (bool): False = those that find sentences
+    only if they are named, or if there are no others. RAISES ValueError [HS152]: there are none of these names."""
+    own = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)}
+    if not own or not set(names) <= set(own):
+        raise ValueError(Errors.HS152.format(names=", ".join(names) or "any", known=", ".join(own) or "none"))
+    if names or with_sentences:
+        return {name: pipe for name, pipe in own.items() if not names or name in names}
+    return {name: pipe for name, pipe in own.items() if not pipe.target.finds_sentences} or dict(own)
+
+
+def knows_sums(pipe: Any) -> bool:
+    """Whether a component of any package has p(y | x)."""
+    return isinstance(pipe, SequenceComponent) and pipe.knows == "sums"
+
+
+def sums_of(pipe: Any) -> SequenceComponent:
+    """A component that has p(y | x). RAISES ValueError [HS140]; [HS105]: it decides without sums over labellings."""
+    if own_component(pipe).knows != "sums":
+        reason = "it labels by local classifiers, without sums over all labellings"
+        raise ValueError(Errors.HS105.format(name=pipe.name, asked="p(y | x)", reason=reason))
+    return pipe
 
 
 def _bare(doc: Doc) -> Doc:

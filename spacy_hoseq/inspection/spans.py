@@ -16,7 +16,6 @@ from spacy.tokens import Span
 
 from ..arrays import Floats, Ints, Mask
 from ..chunks import LETTERS, OUTSIDE, grammar
-from ..components.chunker import HoseqChunker
 from ..decoders.problem import ranges
 from ..errors import Errors
 from .reading import Reading
@@ -54,12 +53,13 @@ def span_certainties(pipe: Any, spans: Iterable[Span], *, entropy: bool = True) 
     spans = list(spans)
     number = {id(span.doc): i for i, span in enumerate(spans)}
     docs = [spans[i].doc for i in number.values()]
-    reading, doc_of = Reading(pipe, docs), {key: i for i, key in enumerate(number)}
+    reading = Reading(pipe, docs)
+    doc_of = {key: i for i, key in enumerate(number)}
     first = np.array([reading.word(doc_of[id(span.doc)], span.start) for span in spans], np.intp)
     last = np.array([reading.word(doc_of[id(span.doc)], span.end - 1) for span in spans], np.intp)
     places = Places(first, last - first + 1, [span.label_ for span in spans])
     entropies = span_entropies(reading, places) if entropy else np.full(len(first), np.nan)
-    rows = chunk_probabilities(reading, places) if isinstance(pipe, HoseqChunker) else _of_labels(reading, places)
+    rows = chunk_probabilities(reading, places) if reading.target.of_spans else _of_labels(reading, places)
     return [SpanCertainty(*row) for row in np.column_stack([rows, entropies]).tolist()]
 
 
@@ -73,8 +73,11 @@ def _of_labels(reading: Reading, places: Places) -> Floats:
 
 def chunk_probabilities(reading: Reading, places: Places) -> Floats:
     """exact, any_label, overlap, begins, ends of chunks (C, 5)."""
-    answers, tags, (first, sizes, labels) = reading.answers, _Tags(reading.pipe), places
-    n, types = len(first), reading.pipe.labels
+    answers = reading.answers
+    tags = _Tags(reading)
+    first, sizes, labels = places
+    types = reading.pipe.labels
+    n = len(first)
     every, whole = tags.of_chunks(sizes), np.tile(sizes, len(types))
     p = answers.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(len(types), n)
     known = {label: i for i, label in enumerate(types)}
@@ -91,10 +94,12 @@ class _Tags:
     """The tags of a chunker, by id. inside, begins (L,): of a chunk, the first of one. goes_on (L, L): pairs within
     one."""
 
-    def __init__(self, pipe: HoseqChunker) -> None:
-        self._names, self._types = {tag: i for i, tag in enumerate(pipe.tags)}, pipe.labels
-        self._letters = LETTERS[pipe.cfg["representation"]]
-        rules = grammar(pipe.tags, pipe.cfg["representation"])
+    def __init__(self, reading: Reading) -> None:
+        representation = str(reading.target.representation)
+        self._names = {tag: i for i, tag in enumerate(reading.labels)}
+        self._types = reading.pipe.labels
+        self._letters = LETTERS[representation]
+        rules = grammar(reading.labels, representation)
         self.outside = self._names[OUTSIDE]
         self.inside: Mask = np.arange(len(self._names)) != self.outside
         self.begins: Mask = rules.first & self.inside

@@ -4,22 +4,21 @@ Features are hashes in a model. Those that are to be shown get names from a corp
 and text say what it is. Such a table of names can be kept beside the model.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from ..components.base import SequenceComponent
-from ..components.structured import StructuredComponent
+from ..components import SequenceComponent
 from ..layers.listening.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.structured import transitions_of
 from ..layers.weights.shim import weights_of
 from ..patterns.sources import EVERYWHERE, PatternFeatures
 from .certainty import BATCH
-from .reading import Reading
+from .reading import ReadTexts, knows_sums, reading_of
 
 NAMES = "hoseq_names.json"  # beside the model
 Table = Dict[str, Dict[str, str]]  # component -> key of a feature, in hexadecimals -> name
@@ -90,23 +89,29 @@ def _component(pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Di
     whole = [table for _, shim in shims for table in getattr(shim, "feature_weights", list)()]
     n_features = sum(shim.n_features() for _, shim in shims if hasattr(shim, "n_features"))
     n_weights = sum(int(np.count_nonzero(table)) for table in whole)
-    strongest: Dict[str, List[Strong]] = {label: [] for label in labels}
-    transitions, patterns, counts = None, [], dict.fromkeys(labels, 0)
-    if isinstance(pipe, StructuredComponent):
-        readings = [Reading(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
-        for reading in readings:
-            for label, n in zip(labels, np.bincount(reading.best, minlength=len(labels)).tolist(), strict=True):
-                counts[label] += n
-        strongest = _strongest(pipe, readings, top, names)
-        trans = transitions_of(pipe.model, is_train=False)
-        transitions = [[round(float(x), 4) for x in row] for row in trans] if trans.any() else None
-        patterns = _patterns(pipe, readings, 4 * top)
-    kind = type(pipe).__name__
-    return Component(pipe.name, kind, labels, n_features, n_weights, sizes, counts, strongest, transitions, patterns)
+    readings = [reading_of(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
+    counts = dict.fromkeys(labels, 0)
+    for reading in readings:
+        for label, n in zip(labels, np.bincount(reading.best, minlength=len(labels)).tolist(), strict=True):
+            counts[label] += n
+    has_sums = knows_sums(pipe)
+    trans = transitions_of(pipe.model, is_train=False) if has_sums else np.zeros((0, 0))
+    return Component(
+        name=pipe.name,
+        kind=type(pipe).__name__,
+        labels=labels,
+        n_features=n_features,
+        n_weights=n_weights,
+        sizes=sizes,
+        counts=counts,
+        strongest=_strongest(pipe, readings, top, names),
+        transitions=[[round(float(x), 4) for x in row] for row in trans] if trans.any() else None,
+        patterns=_patterns(pipe, readings, 4 * top) if has_sums else [],
+    )
 
 
 def _strongest(
-    pipe: StructuredComponent, readings: Sequence[Reading], top: int, names: Dict[str, str]
+    pipe: SequenceComponent, readings: Sequence[ReadTexts], top: int, names: Dict[str, str]
 ) -> Dict[str, List[Strong]]:
     found: Dict[str, List[Tuple[float, int]]] = {label: [] for label in pipe.tags}
     scorer = scorer_of(pipe.model)
@@ -119,7 +124,7 @@ def _strongest(
     wanted = np.array(sorted({key for rows in found.values() for _, key in rows}), np.uint64)
     named: Dict[int, str] = {}
     for reading in readings:
-        named = {**scorer.names(reading.words, wanted), **named}
+        named = {**scorer.names(reading.docs, wanted), **named}
     strongest = {}
     for label, rows in found.items():
         rows.sort(key=lambda row: -row[0])
@@ -129,7 +134,7 @@ def _strongest(
     return strongest
 
 
-def _patterns(pipe: StructuredComponent, readings: Sequence[Reading], top: int) -> List[Pattern]:
+def _patterns(pipe: SequenceComponent, readings: Sequence[Any], top: int) -> List[Pattern]:
     shim = weights_of(pipe.model)
     if "patterns" not in shim.extra:
         return []
@@ -151,7 +156,7 @@ def _patterns(pipe: StructuredComponent, readings: Sequence[Reading], top: int) 
     ]
 
 
-def _examples(readings: Sequence[Reading], strings: Set[Tuple[int, ...]]) -> Dict[Tuple[int, ...], str]:
+def _examples(readings: Sequence[Any], strings: Set[Tuple[int, ...]]) -> Dict[Tuple[int, ...], str]:
     """Words that were labelled with a string, the first in the corpus."""
     examples: Dict[Tuple[int, ...], str] = {}
     for reading in readings:

@@ -1,13 +1,14 @@
 """Features by name, where they fire in a text, with their weights. They are hashes in a model: their names come from
 the templates and the text at hand."""
 
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, Keys
 from ..features.attributes import Attribute, lexical_attribute, token_values
+from ..features.extract import FeatureExtractor
 from ..features.sequences import sequence_lengths
 from ..features.templates import Part
 
@@ -83,6 +84,19 @@ class Names:
         value = int(self._values[key][token])
         strings: Any = doc.vocab.strings
         return str(strings[value]) if value in strings else str(value)
+
+
+def names_fired(extractor: FeatureExtractor, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+    """What features are called that fire in some docs, by their keys. keys: those that are asked for."""
+    fired = extractor.keys(docs)
+    templates, words = np.nonzero(np.isin(fired, keys))
+    _, first = np.unique(fired[templates, words], return_index=True)
+    names = Names(docs)
+    named = {}
+    for template, word in zip(templates[first].tolist(), words[first].tolist(), strict=True):
+        parts = extractor.templates[template].parts
+        named[int(fired[template, word])] = names.feature(parts, word, np.zeros(0)).name
+    return named
 
 
 def _lexical(attribute: Attribute, doc: Doc, token: int) -> Any:

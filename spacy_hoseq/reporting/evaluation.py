@@ -13,11 +13,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..components.structured import StructuredComponent
 from ..curation.findings import Finding, Judged, ranked
-from ..curation.judgement import Judgement, judge, label_components
+from ..curation.judgement import Judgement, judge
 from ..inspection import quality, reliability
 from ..inspection.measures import curve_of, risk_coverage
+from ..inspection.reading import knows_sums, own_components
 from .findings import shown_finding
 from .places import Place, place_of
 from .scores import (
@@ -30,6 +30,7 @@ from .scores import (
     by_knowledge,
     confusions_of,
     counts,
+    feature_scores,
     items_of,
     label_scores,
     scores_of,
@@ -38,6 +39,7 @@ from .scores import (
 from .significance import Difference, Discordance, f_score, mcnemar, paired_bootstrap
 
 MOST = 20  # examples, texts of a list
+MORPH = "morph"  # the place of labels that have features
 
 
 class Calibration(NamedTuple):
@@ -78,16 +80,21 @@ class Comparison(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What a component writes. calibration: None, and no uncertain sentences and likely errors, of a bidirectional
-    tagger, whose p(y | x) is not that of a labelling. scores: "accuracy", or "precision", "recall" and "f";
-    "sentences" without any error; "known words" and "unknown words". errors: likely errors of the annotation.
-    right: "1" or "0" of each gold item, in order; counts: right, found and gold items of each sentence: what other
-    tests of significance need."""
+    """What a component writes.
+
+    calibrated: whether its probabilities are (`is_calibrated`). scores: "accuracy", or "precision", "recall" and "f";
+    "sentences" without any error; "known words" and "unknown words". features: of labels of morphology, how well each
+    feature is found, the part of speech as "POS". calibration: None, and no uncertain sentences and likely errors, of a
+    bidirectional tagger, which has no p(y | x). errors: likely errors of the annotation. right: "1" or "0" of each gold
+    item, in order; counts: right, found and gold items of each sentence: what other tests of significance need.
+    """
 
     component: str
     attribute: str
+    calibrated: bool
     scores: Dict[str, Share]
     labels: List[LabelScore]
+    features: List[LabelScore]
     confusions: List[Confusion]
     calibration: Optional[Calibration]
     uncertain: List[Uncertain]
@@ -100,7 +107,7 @@ class Layer(NamedTuple):
 def evaluated(
     nlp: Language, examples: Sequence[Example], known: Optional[Set[str]] = None, other: Optional[Sequence[Doc]] = None
 ) -> List[Layer]:
-    """All layers that taggers and chunkers of a pipeline write and that are annotated. Not sentences, which are given.
+    """All layers that components of this package write and that are annotated; sentences only if there is nothing else.
 
     examples: predicted docs have the tokens of the references, and what the pipeline is given. known: words of the
     training corpus. other: the same Docs, annotated by another pipeline. RAISES ValueError [HS152].
@@ -113,36 +120,34 @@ def evaluated(
 def _layers(
     nlp: Language, examples: Sequence[Example], known: Optional[Set[str]], other: Optional[Sequence[Doc]]
 ) -> List[Layer]:
-    docs, gold_docs = [eg.predicted.copy() for eg in examples], [eg.reference for eg in examples]
-    wanted, layers = label_components(nlp), []
+    docs = [eg.predicted.copy() for eg in examples]
+    gold_docs = [eg.reference for eg in examples]
+    wanted = own_components(nlp)
+    layers = []
     for name, pipe in nlp.pipeline:
         judgement = None
-        if isinstance(wanted.get(name), StructuredComponent):
+        if name in wanted and knows_sums(pipe):
             judgement = judge(wanted[name], [Example(doc, gold) for doc, gold in zip(docs, gold_docs, strict=True)])
         docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
-        attribute = _attribute_of(wanted[name], judgement) if name in wanted else ""
-        if attribute and any(label for gold in gold_docs for _, _, label in items_of(gold, attribute)):
-            layers.append(_layer(name, attribute, judgement, docs, gold_docs, known, other))
+        place = wanted[name].target.place if name in wanted else ""
+        if place and any(label for gold in gold_docs for _, _, label in items_of(gold, place)):
+            layers.append(_layer(wanted[name], judgement, docs, gold_docs, known, other))
     return layers
 
 
-def _attribute_of(component: Any, judgement: Optional[Judgement]) -> str:
-    if judgement is not None:
-        return judgement.attribute
-    return str(component.target.place)
-
-
 def _layer(
-    name: str,
-    attribute: str,
+    component: Any,
     judgement: Optional[Judgement],
     docs: Sequence[Doc],
     gold_docs: Sequence[Doc],
     known: Optional[Set[str]],
     other_docs: Optional[Sequence[Doc]],
 ) -> Layer:
-    gold, guess = ([items_of(doc, attribute) for doc in some] for some in (gold_docs, docs))
-    of_sentence, is_span = counts(gold_docs, gold, guess), attribute.startswith("spans.")
+    attribute = component.target.place
+    is_span = component.target.of_spans
+    gold = [items_of(doc, attribute) for doc in gold_docs]
+    guess = [items_of(doc, attribute) for doc in docs]
+    of_sentence = counts(gold_docs, gold, guess)
     scores = scores_of(of_sentence, is_span)
     if known is not None and not is_span:
         scores |= by_knowledge(gold_docs, gold, guess, known)
@@ -152,10 +157,12 @@ def _layer(
         calibration = _of_spans(judgement, docs, gold) if is_span else _of_tokens(judgement)
         findings = list(ranked([Judged(judgement, list(range(len(docs))))], n=MOST, k=3))
     return Layer(
-        component=name,
+        component=component.name,
         attribute=attribute,
+        calibrated=component.is_calibrated,
         scores=scores,
         labels=label_scores(gold, guess),
+        features=feature_scores(gold, guess) if attribute == MORPH else [],
         confusions=confusions_of(gold_docs, gold, guess),
         calibration=calibration,
         uncertain=[] if judgement is None else _uncertain(judgement),

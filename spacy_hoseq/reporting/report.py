@@ -15,6 +15,7 @@ from thinc.api import Config
 
 from ..compaction.pipeline import dev_examples
 from ..curation.folds import examples_of, trained
+from ..errors import Warnings
 from ..readers.annotated import annotated_corpus
 from .evaluation import Layer, Share, evaluated
 from .pages import rendered
@@ -144,8 +145,14 @@ def as_json(value: Any) -> Any:
 
 def as_page(found: Report) -> str:
     """A page of HTML that needs no network."""
-    return rendered("report.html.jinja", **found._asdict())
+    return rendered("report.html.jinja", **found._asdict(), uncalibrated=_notes(found))
 
 
 def as_markdown(found: Report) -> str:
-    return rendered("report.md.jinja", **found._asdict())
+    return rendered("report.md.jinja", **found._asdict(), uncalibrated=_notes(found))
+
+
+def _notes(found: Report) -> Dict[str, str]:
+    """What to say beside probabilities that are not calibrated, by component."""
+    names = [layer.component for layer in found.layers if not layer.calibrated]
+    return {name: Warnings.HW009.format(name=name) for name in names}

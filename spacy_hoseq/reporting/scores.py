@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Callable, Dict, List, NamedTuple, Sequence, Set, Tuple
 
 import numpy as np
+from spacy.morphology import Morphology
 from spacy.tokens import Doc
 
 from ..arrays import Floats
@@ -122,6 +123,30 @@ def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelSco
         f = 2 * right / max(1, found + there)
         rows.append(LabelScore(label, right / max(1, found), right / max(1, there), f, there, found))
     return rows
+
+
+def feature_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelScore]:
+    """Of each feature in labels of morphology, the part of speech as "POS": it is right if it has the same value."""
+    parts = [[_features_of(items) for items in side] for side in (gold, guess)]
+    values = label_scores(*parts)
+    rows = []
+    for name in dict.fromkeys(score.label.partition("=")[0] for score in values):
+        of_name = [score for score in values if score.label.partition("=")[0] == name]
+        n_gold = sum(score.gold for score in of_name)
+        n_found = sum(score.found for score in of_name)
+        n_right = round(sum(score.recall * score.gold for score in of_name))
+        f = 2 * n_right / max(1, n_gold + n_found)
+        rows.append(LabelScore(name, n_right / max(1, n_found), n_right / max(1, n_gold), f, n_gold, n_found))
+    return rows
+
+
+def _features_of(items: Items) -> Items:
+    """Each feature as an item of its own, "Case=Gen"."""
+    return [
+        (first, end, f"{name}={value}")
+        for first, end, label in items
+        for name, value in Morphology.feats_to_dict(label).items()
+    ]
 
 
 def confusions_of(docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]) -> List[Confusion]:

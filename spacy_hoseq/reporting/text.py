@@ -8,8 +8,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from spacy.tokens import Doc, Token
 
-from ..components import DECISIONS, MARGINALS
-from ..components.morphology.labels import label_of
+from ..components import DECISIONS, MARGINALS, target_at
 from .pages import rendered
 from .sentence import shown
 
@@ -149,7 +148,9 @@ def _kept(doc: Doc) -> List[Dict[str, Any]]:
 def _probabilities(doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]) -> List[Optional[float]]:
     """Of the labels of a layer, by the first component that knows all of them."""
     if name == NAMES["morph"]:
-        labels = [label_of(token.pos_, str(token.morph)) for token in doc]
+        labels = [""] * len(doc)
+        for i, _, label in target_at("morph").items(doc):
+            labels[i] = label
     there = {label for label, token in zip(labels, doc, strict=True) if label and not token.is_space}
     for one in kept:
         names = one["labels"]

@@ -106,7 +106,7 @@ def test_every_component_is_judged_on_what_those_before_it_write():
     assert [one.reading.pipe.name for one in judgements] == [chunker_helpers.TAGGER, chunker_helpers.NAME]
     _, scores = chunker_helpers.through(nlp)
     found = judgements[1]
-    starts = np.cumsum([0, *map(len, found.reading.words)])
+    starts = np.cumsum([0, *map(len, found.reading.docs)])
     place = {(f, s): p for f, s, p in zip(found.first, found.sizes, found.p, strict=True)}
     for text, start in enumerate(starts[:-1]):
         for (first, end, _), score in zip(chunker_helpers.gold()[text], scores[text], strict=True):

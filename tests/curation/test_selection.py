@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
-from spacy_hoseq.curation.judgement import label_components
 from spacy_hoseq.curation.selection import Doubts, doubtful_tokens, doubts_of, partial, select
+from spacy_hoseq.inspection.reading import own_components
 
 from ..components import helpers
 
@@ -57,8 +57,8 @@ def test_unknown_measures_are_refused():
 def test_components_that_find_sentences_count_only_when_named():
     nlp = helpers.blank("log_likelihood")
     nlp.add_pipe("hoseq_tagger", name="starts", config={"attribute": "sent_start"}, first=True)
-    assert list(label_components(nlp)) == ["hoseq_tagger"]
-    assert list(label_components(nlp, ["starts"])) == ["starts"]
+    assert list(own_components(nlp)) == ["hoseq_tagger"]
+    assert list(own_components(nlp, ["starts"])) == ["starts"]
 
 
 def coverage(doubts, chosen):

@@ -8,7 +8,7 @@ from spacy.cli._util import import_code
 from wasabi import msg, table
 
 from ...compaction.pipeline import check_output, dev_examples
-from ...components.digest import write_digests
+from ...components import write_digests
 from ...inspection.calibration import Calibration, calibrate
 from ...pipelines import load_found
 from ...reporting.reliability import draw_calibration

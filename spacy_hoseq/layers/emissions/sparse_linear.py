@@ -18,7 +18,7 @@ from ...kept import Kept
 from ...learning.gradients import Gradient, added_cells, are_few
 from ...learning.parameter import Parameter
 from ...learning.used_weights import Used, UsedRows
-from ..named_features import Feature, Names
+from ..named_features import Feature, Names, names_fired
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
@@ -178,16 +178,7 @@ class SparseScorer(Scorer):
                     yield feature._replace(key=key)
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        extractor = self.features.extractor
-        fired = extractor.keys(docs)
-        templates, words = np.nonzero(np.isin(fired, keys))
-        _, first = np.unique(fired[templates, words], return_index=True)
-        names = Names(docs)
-        named = {}
-        for template, word in zip(templates[first].tolist(), words[first].tolist(), strict=True):
-            parts = extractor.templates[template].parts
-            named[int(fired[template, word])] = names.feature(parts, word, np.zeros(0)).name
-        return named
+        return names_fired(self.features.extractor, docs, keys)
 
     def define(self, texts: TrainingTexts) -> None:
         self.index(*(texts.annotated() if self.reads_annotation else [texts.docs()]))

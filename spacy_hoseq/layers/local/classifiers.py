@@ -5,7 +5,7 @@ through its shim (`shim_of(model).gradient`, then `model.finish_update`), not th
 classifier sees in training are the gold labels of the neighbours, not what inference finds.
 """
 
-from typing import Any, Callable, Dict, Iterable, List, Literal, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NoReturn, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.shims import Shim
 
-from ...arrays import Ints
+from ...arrays import AnyFloats, Ints
 from ...decoders.bidirectional.decompositions import classifiers_of
 from ...decoders.bidirectional.local import check_order
 from ...errors import Errors
@@ -107,6 +107,17 @@ class LocalScorer(Scorer):
     def order(self) -> int:
         """Neighbours on each side whose labels may be seen."""
         return int(self.model.attrs["order"])
+
+    def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        return self.features.names_fired(docs, keys)
+
+    def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
+        """Of the features of words alone, as the classifier that sees all neighbours has learnt them."""
+        shim = shim_of(self.model)
+        if shim.n_features():
+            keys = shim.keys()[0]
+            stacked = shim.stacked()
+            yield keys, stacked.table[stacked.rows[max(shim.masks), : len(keys)]]
 
     def prepare(self) -> None:
         shim = shim_of(self.model)

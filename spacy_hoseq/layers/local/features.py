@@ -20,6 +20,7 @@ from ...features.label_templates import LABEL, LabelTemplate, label_keys, split_
 from ...features.sequences import by_doc, sentence_starts
 from ...features.templates import Part, parse_templates
 from ...kept import Kept
+from ..named_features import names_fired
 from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
 from .type_scores import LocalTypeScores, StackedWeights
@@ -90,6 +91,10 @@ class LocalFeatures:
     def forget_words(self) -> None:
         self._extractor.forget_words()
         self._types.forget()
+
+    def names_fired(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
+        """What features of words are called that fire in some docs; keys: those that are asked for."""
+        return names_fired(self._extractor, docs, keys)
 
     def groups_of(self, visible: int) -> List[int]:
         """The groups that a classifier uses: of the label templates, those whose neighbours it sees."""

@@ -1,0 +1,412 @@
+"""The contract: every trainable component, and everything a user can do with it.
+
+What a component cannot do is a coded message that says so: `CANNOT`, which docs/reference/components.md repeats. A new
+component is one entry of `KINDS` (kinds.py). Each is trained once.
+"""
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+import pytest
+import spacy
+import srsly
+from spacy.cli._util import app
+from spacy.cli.package import package
+from spacy.language import Language
+from spacy.tokens import DocBin
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from typer.testing import CliRunner
+
+import spacy_hoseq.cli  # noqa: F401 (adds the commands)
+
+from .kinds import (
+    GREEDY,
+    KINDS,
+    NOT_GREEDY,
+    SLOW,
+    Kind,
+    blank,
+    config_of,
+    examples_of,
+    kept,
+    labels_of,
+    write_corpus,
+)
+
+TEXT = "The old ferry still runs twice a day. Nobody knows who pays for it."
+ALL_FIELDS = "word,norm,tag,pos,morph,lemma,dep,head"  # and "prob"
+FORMATS = {"jsonl": ALL_FIELDS, "parquet": ALL_FIELDS, "spacy": "tag", "conll": "word,tag", "conllu": "tag"}
+POOL = [TEXT, "What the report left out turned out to matter. Stir the rice slowly, and never twice."]
+CANNOT: Dict[Tuple[str, str], str] = {  # (row of the table in the docs, what is done) -> code
+    **{(column, task): "HS105" for column in (GREEDY, NOT_GREEDY) for task in ("calibrate", "find-errors")},
+    **{(NOT_GREEDY, task): "HS142" for task in ("explain", "select", "serve")},
+    (NOT_GREEDY, "marginals"): "HS096",
+}
+NULL = "the column is null, and no message says so"
+RED: Dict[Tuple[str, str], str] = {  # (kind, test) -> why it fails today
+    (kind.name, "test_prob_of_apply"): NULL
+    for kind in KINDS
+    if kind.column == NOT_GREEDY or kind.place not in ("tag", "morph")
+}
+
+long = pytest.mark.long
+EACH = [pytest.param(kind, id=kind.name, marks=[long] if kind.name in SLOW else []) for kind in KINDS]
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.parametrize("kind", EACH)]
+
+
+@pytest.fixture(autouse=True)
+def red(request, kind):
+    """What is known to fail is expected to, until it is mended."""
+    reason = RED.get((kind.name, request.node.originalname))
+    if reason:
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+
+
+class Corpus(NamedTuple):
+    """folder: of train.spacy and dev.spacy."""
+
+    folder: Path
+    models: Dict[str, Path]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("contract")
+    write_corpus(folder)
+    return Corpus(folder, {})
+
+
+@pytest.fixture
+def model(corpus, kind) -> Path:
+    """The folder of a trained pipeline of this component."""
+    if kind.name not in corpus.models:
+        folder = corpus.folder / kind.name
+        folder.mkdir(exist_ok=True)
+        config = config_of(kind, corpus.folder)
+        config.to_disk(folder / "config.cfg")
+        train(init_nlp(config), folder, stdout=StringIO(), stderr=StringIO())
+        corpus.models[kind.name] = folder / "model-best"
+    return corpus.models[kind.name]
+
+
+@pytest.fixture
+def nlp(model) -> Language:
+    return spacy.load(model)
+
+
+@pytest.fixture
+def gold(corpus, nlp) -> List[Example]:
+    return examples_of(nlp, corpus.folder)
+
+
+def texts(gold):
+    return [eg.reference.text for eg in gold]
+
+
+def said(nlp, gold, kind) -> List[Any]:
+    """What the component writes on the Docs of the gold texts."""
+    return [labels_of(doc, kind) for doc in nlp.pipe(texts(gold))]
+
+
+def labels_alone(nlp, gold, kind) -> List[Any]:
+    """The same by the best labelling, whatever probability a span has."""
+    cfg = nlp.get_pipe(kind.name).cfg
+    cfg.update({"span_threshold": None} if "span_threshold" in cfg else {})
+    return said(nlp, gold, kind)
+
+
+def keeping(model, kind) -> Language:
+    """The pipeline, whose component keeps probabilities."""
+    nlp = spacy.load(model)
+    if kind.keeps:
+        nlp.get_pipe(kind.name).cfg[kind.keeps] = True
+    return nlp
+
+
+def hoseq(kind: Kind, ability: str, *arguments: Any) -> str:
+    """A command does what it is for, or says by its code that it cannot. RETURNS what was printed, "" if it cannot."""
+    result = CliRunner().invoke(app, ["hoseq", *map(str, arguments)])
+    code = CANNOT.get((kind.column, ability))
+    printed = " ".join(result.output.split())
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    if code is not None:
+        assert result.exit_code == 1 and f"[{code}]" in printed, printed
+        return ""
+    assert result.exit_code == 0, printed
+    return printed
+
+
+def test_train(kind, nlp, gold):
+    name, least = kind.score
+    scores = nlp.evaluate(gold)
+    assert scores[name] > least
+    (pipe,) = (pipe for _, pipe in nlp.pipeline)
+    assert pipe.labels and pipe.label_data
+
+
+@long
+def test_debug_data(kind, corpus, model):
+    result = CliRunner().invoke(app, ["debug", "data", str(model / "config.cfg"), "--no-format", "--ignore-warnings"])
+    assert result.exit_code in (0, 1) and "Pipeline can be initialized" in result.output, result.output
+    assert "Traceback" not in result.output
+
+
+def test_bytes_and_disk(kind, nlp, gold, tmp_path):
+    expected = said(nlp, gold, kind)
+    assert any(map(any, expected))
+    other = blank(kind).from_bytes(nlp.to_bytes())
+    assert said(other, gold, kind) == expected
+    nlp.to_disk(tmp_path / "saved")
+    assert said(spacy.load(tmp_path / "saved"), gold, kind) == expected
+
+
+def test_pickle_and_copy(kind, nlp, gold):
+    expected = said(nlp, gold, kind)
+    assert said(pickle.loads(pickle.dumps(nlp)), gold, kind) == expected
+    component = copy.deepcopy(nlp.get_pipe(kind.name))
+    docs = [component(nlp.make_doc(text)) for text in texts(gold)]
+    assert [labels_of(doc, kind) for doc in docs] == expected
+
+
+def test_source_and_rename(kind, nlp, gold):
+    expected = said(nlp, gold, kind)
+    other = spacy.blank("en")
+    other.add_pipe(kind.name, source=nlp)
+    other.rename_pipe(kind.name, "renamed")
+    assert said(other, gold, kind) == expected
+    assert other.get_pipe("renamed").name == "renamed"
+    assert said(spacy.blank("en").from_config(other.config).from_bytes(other.to_bytes()), gold, kind) == expected
+
+
+def test_two_in_one_pipeline(kind, corpus, nlp):
+    """Both learn, each under its name."""
+    two = blank(kind)
+    two.add_pipe(kind.factory, "second", config=kind.config)
+    examples = examples_of(two, corpus.folder, "train")[:6]
+    two.initialize(lambda: examples)
+    losses: Dict[str, float] = {}
+    for _ in range(3):
+        two.update(examples, losses=losses)
+    assert losses[kind.name] > 0 and losses["second"] > 0
+    assert any(labels_of(two(examples[0].reference.text), kind))
+
+
+def test_probabilities_on_docs(kind, model, nlp, gold):
+    """On: one for each token, or for each label of each token. Off: nothing is kept."""
+    assert all(kept(doc, kind) is None for doc in nlp.pipe(texts(gold)))
+    code = CANNOT.get((kind.column, "marginals"))
+    if code is not None:
+        with pytest.raises(ValueError, match=rf"\[{code}\]"):
+            blank(kind, save_decisions=True)
+        return
+    for doc in keeping(model, kind).pipe(texts(gold)):
+        found = kept(doc, kind)
+        p = found["probabilities"]
+        assert len(p) == len(doc) and (p >= 0).all() and (p <= 1 + 1e-6).all()
+        if p.ndim == 2:
+            assert p.shape[1] == len(found["labels"]) and p.sum(axis=1) == pytest.approx(1, abs=1e-4)
+        assert (p.reshape(len(doc), -1).max(axis=1) > 0).all()
+
+
+def test_spans_have_probabilities(kind, nlp, gold):
+    if not kind.place.startswith("spans."):
+        pytest.skip("labels of tokens")
+    for doc in nlp.pipe(texts(gold)):
+        group = doc.spans[kind.place.partition(".")[2]]
+        assert len(group.attrs["scores"]) == len(group)
+        assert all(0 < p <= 1 + 1e-6 for p in group.attrs["scores"])
+
+
+@long
+def test_two_processes(kind, model, gold):
+    nlp = keeping(model, kind)
+    single = list(nlp.pipe(texts(gold)))
+    both = list(nlp.pipe(texts(gold), n_process=2, batch_size=3))
+    assert [labels_of(doc, kind) for doc in both] == [labels_of(doc, kind) for doc in single]
+    if kind.keeps:
+        ours, theirs = kept(both[0], kind), kept(single[0], kind)
+        assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=1e-6)
+
+
+FRESH = """
+import sys
+import spacy, spacy_hoseq
+from spacy.tokens import DocBin
+path, name, extension = sys.argv[1:]
+for doc in DocBin().from_disk(path).get_docs(spacy.blank("en").vocab):
+    print(len(doc._.get(extension)[name]["probabilities"]) if extension else len(doc))
+"""
+
+
+@long
+def test_docs_in_a_fresh_process(kind, model, gold, tmp_path):
+    docs = list(keeping(model, kind).pipe(texts(gold)))
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "docs.spacy")
+    arguments = [str(tmp_path / "docs.spacy"), kind.name, kind.under]
+    run = subprocess.run([sys.executable, "-c", FRESH, *arguments], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[-800:]
+    assert [int(n) for n in run.stdout.split()] == [len(doc) for doc in docs]
+
+
+def test_tag(kind, model, tmp_path):
+    """Words with what the component says of them, and how probable it is."""
+    printed = hoseq(kind, "tag", "tag", TEXT, "-m", model)
+    page = tmp_path / "page.html"
+    hoseq(kind, "tag", "tag", TEXT, "-m", model, "-o", page)
+    nlp = spacy.load(model)
+    labels = [label for label in labels_of(nlp(TEXT), kind) if label]
+    names = {str(name) for label in labels for name in (label if isinstance(label, tuple) else [label])}
+    if kind.place == "sent_start":
+        return
+    for name in filter(None, names):
+        if not name.isdigit():
+            assert name in printed and name in page.read_text(encoding="utf8")
+    has_probabilities = CANNOT.get((kind.column, "marginals")) is None
+    assert (" 0." in printed or " 1.00" in printed) == has_probabilities, "no column of nothing"
+
+
+@long
+@pytest.mark.parametrize("form", FORMATS)
+def test_apply(kind, model, tmp_path, form):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf8")
+    fields = f"{FORMATS[form]},text,sentences,spans" if form in ("jsonl", "parquet") else FORMATS[form]
+    ability = f"apply --format {form}"
+    printed = hoseq(
+        kind, ability, "apply", model, tmp_path / "text.txt", "-o", tmp_path / "out", "-f", form, "--fields", fields
+    )
+    assert not printed or any((tmp_path / "out" / "parts").iterdir()), sorted((tmp_path / "out").rglob("*"))
+
+
+def test_prob_of_apply(kind, model, tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf8")
+    arguments = ["apply", model, tmp_path / "text.txt", "-o", tmp_path / "out", "-f", "jsonl", "--fields", "tag,prob"]
+    if hoseq(kind, "apply --fields prob", *arguments):
+        (path,) = (tmp_path / "out" / "parts").glob("*.jsonl")
+        tokens = [token for row in srsly.read_jsonl(path) for token in row["tokens"]]
+        assert tokens and all(token["prob"] is not None and 0 < token["prob"] <= 1 for token in tokens)
+
+
+def test_report(kind, corpus, model, tmp_path):
+    hoseq(kind, "report", "report", model, corpus.folder / "dev.spacy", "-o", tmp_path)
+    if not CANNOT.get((kind.column, "report")):
+        layers = srsly.read_json(tmp_path / "report.json")["layers"]
+        assert layers and all(layer["component"] == kind.name and layer["labels"] for layer in layers)
+        assert all(share["n"] for layer in layers for share in layer["scores"].values())
+
+
+@pytest.mark.parametrize("how", ["printed", "json", "page"])
+def test_explain(kind, model, tmp_path, how):
+    page = tmp_path / "page.html"
+    options = {"printed": ["--token", 1], "json": ["--token", 1, "--json"], "page": ["--html", page]}[how]
+    printed = hoseq(kind, "explain", "explain", model, TEXT, *options)
+    if printed and how == "json":
+        result = CliRunner().invoke(app, ["hoseq", "explain", str(model), TEXT, *map(str, options)])
+        for line in result.output.splitlines():
+            account = json.loads(line)
+            assert account["component"] == kind.name and 0 < account["p"] <= 1
+            assert account["why"]["terms"] and account["alternatives"]
+    elif printed and how == "page":
+        assert kind.name in page.read_text(encoding="utf8")
+
+
+def test_inspect(kind, corpus, model, tmp_path):
+    """Every label has features, and a number of words in the corpus."""
+    hoseq(kind, "inspect", "inspect", model, corpus.folder / "dev.spacy", "--html", tmp_path / "page.html")
+    result = CliRunner().invoke(app, ["hoseq", "inspect", str(model), str(corpus.folder / "dev.spacy"), "--json"])
+    if not CANNOT.get((kind.column, "inspect")):
+        (component,) = json.loads(result.output)
+        assert component["name"] == kind.name and component["n_features"] and component["n_weights"]
+        assert sum(component["counts"].values()) > 100
+        assert any(component["strongest"].values()), "features of some label"
+
+
+def test_calibrate(kind, corpus, model, gold, tmp_path):
+    out = tmp_path / "calibrated"
+    if hoseq(kind, "calibrate", "calibrate", model, corpus.folder / "dev.spacy", "-o", out):
+        calibrated = spacy.load(out)
+        assert calibrated.get_pipe(kind.name).is_calibrated
+        before, after = (labels_alone(one, gold, kind) for one in (spacy.load(model), calibrated))
+        assert sum(a == b for a, b in zip(before, after, strict=True)) >= len(gold) - 1, "but for rounding"
+
+
+@long
+def test_find_errors_and_correct(kind, corpus, model, tmp_path):
+    """Findings in a corpus with mistakes, of which the first is accepted."""
+    source, out = corpus.folder / "dev.spacy", tmp_path / "doubts"
+    config = model.parent / "config.cfg"
+    if not hoseq(kind, "find-errors", "find-errors", source, config, "-o", out, "-k", 2, "-n", 5):
+        return
+    tasks = list(srsly.read_jsonl(out / "findings.jsonl"))
+    assert tasks
+    tasks[0]["accept"] = ["1"]
+    srsly.write_jsonl(tmp_path / "answers.jsonl", tasks)
+    hoseq(kind, "correct", "correct", source, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
+    before, after = (
+        list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab)) for path in (source, tmp_path / "new.spacy")
+    )
+    changed = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if differ(a, b, kind)]
+    assert changed == [tasks[0]["finding"]["doc"]]
+
+
+def differ(a, b, kind):
+    if kind.name == "entities" and [(e.start, e.end, e.label_) for e in a.ents] != [
+        (e.start, e.end, e.label_) for e in b.ents
+    ]:
+        return True
+    if kind.place.startswith("spans."):
+        key = kind.place.partition(".")[2]
+        groups = [[(s.start, s.end, s.label_) for s in doc.spans.get(key, ())] for doc in (a, b)]
+        return groups[0] != groups[1]
+    return labels_of(a, kind) != labels_of(b, kind)
+
+
+def test_select(kind, corpus, model, tmp_path):
+    srsly.write_jsonl(tmp_path / "pool.jsonl", [{"text": text} for text in POOL])
+    for measure in ("entropy", "margin", "confidence"):
+        out = tmp_path / f"{measure}.jsonl"
+        if hoseq(kind, "select", "select", tmp_path / "pool.jsonl", model, "-o", out, "-n", 1, "--by", measure):
+            (task,) = srsly.read_jsonl(out)
+            assert task["meta"]["doubt"] > 0
+
+
+@long
+def test_compact(kind, corpus, model, tmp_path):
+    out = tmp_path / "small"
+    arguments = ["--dev", corpus.folder / "dev.spacy", "--tolerance", 0.05, "-o", out, "--no-timings"]
+    if hoseq(kind, "compact", "compact", model, *arguments):
+        assert labels_of(spacy.load(out)(TEXT), kind)
+
+
+@long
+def test_package(kind, model, tmp_path):
+    (tmp_path / "packages").mkdir()
+    package(model, tmp_path / "packages", create_wheel=False, create_sdist=False, name="contract", silent=True)
+    (path,) = (tmp_path / "packages").rglob("config.cfg")
+    assert labels_of(spacy.load(path.parent)(TEXT), kind)
+
+
+def test_serve(kind, nlp):
+    pytest.importorskip("starlette")
+    from starlette.testclient import TestClient
+
+    from spacy_hoseq.reporting.serving.application import application
+
+    code = CANNOT.get((kind.column, "serve"))
+    if code is not None:
+        with pytest.raises(ValueError, match=rf"\[{code}\]"):
+            application(nlp)
+        return
+    client = TestClient(application(nlp), base_url="http://127.0.0.1")
+    page = client.post("/", data={"text": TEXT})
+    assert page.status_code == 200 and "ferry" in page.text
+    asked = {"text": TEXT, "component": kind.name, "tokens": [1]}
+    answer = client.post("/explain", json=asked)
+    assert answer.status_code == 200 and answer.json()["decisions"], answer.text
