@@ -37,17 +37,23 @@ class Compaction(NamedTuple):
 
 
 def compact_pipeline(
-    nlp: Language, examples: Sequence[Example], tolerance: float, metrics: Optional[Sequence[str]] = None
+    nlp: Language,
+    examples: Sequence[Example],
+    tolerance: float,
+    metrics: Optional[Sequence[str]] = None,
+    components: Optional[Sequence[str]] = None,
 ) -> Compaction:
     """Prune the components one after the other, in place; of n components the i-th may use up i / n of the tolerance.
 
     tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives; None = those of
-    `guarded_metrics`.
+    `guarded_metrics`. components: names; None = all of this package that have weights of features.
     RAISES ValueError [HS110]: no such metrics; [HS111]: `tolerance`; [HS112]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
         raise ValueError(Errors.HS111.format(tolerance=tolerance))
     pipes: List[Tuple[str, Any]] = [(name, pipe) for name, pipe in nlp.pipeline if is_compactible(pipe)]
+    if components is not None:
+        pipes = [(name, pipe) for name, pipe in pipes if name in components]
     if not pipes:
         raise ValueError(Errors.HS112.format(names=", ".join(nlp.pipe_names) or "none"))
     names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)

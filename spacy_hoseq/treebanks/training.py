@@ -85,7 +85,8 @@ def join(work: Path) -> Language:
     """The trained pipelines as one, with the sentences first; smaller, and with probabilities that fit."""
     nlp = spacy.load(work / "training" / "treebank" / "model-best")
     examples = some_of(dev_examples(nlp, work / "corpus" / "dev.spacy"))
-    compact_pipeline(nlp, examples, TOLERANCE)
+    if MORPHOLOGIZER in nlp.pipe_names:  # the others are small: they learn from few mistakes
+        compact_pipeline(nlp, examples, TOLERANCE, components=[MORPHOLOGIZER])
     calibrate(nlp, examples)
     sentences = spacy.load(work / "training" / "sentences" / "model-best")
     nlp.add_pipe(SENTENCES, source=sentences, first=True)

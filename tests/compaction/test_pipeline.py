@@ -188,3 +188,11 @@ def test_corpora_are_read_as_in_training(tmp_path):
     assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [11]
     nlp.config["corpora"] = {"dev": {"@readers": "spacy.Corpus.v1", "path": "${paths.dev}", "gold_preproc": True}}
     assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [7, 4]
+
+
+def test_some_components():
+    nlp = trained()
+    before = tagger_of(nlp).to_bytes()
+    with pytest.raises(ValueError, match="HS112"):
+        compact_pipeline(nlp, examples_of(nlp), 0.0, components=["another"])
+    assert tagger_of(nlp).to_bytes() == before
