@@ -3,6 +3,7 @@
 A tagger whose labels are edit scripts (lemmas/scripts.py), of which only those that fit a word are candidates.
 """
 
+from collections import Counter
 from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -25,7 +26,7 @@ from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .initialization import read_examples
 from .lemmas.candidates import Candidates
-from .lemmas.scripts import script_of
+from .lemmas.scripts import script_named, script_of
 from .lemmas.tokens import KnownTokens
 from .reading import LABELS, LabelsAlone, Reading, wants_labels_alone
 from .tagger import HoseqTagger
@@ -58,6 +59,7 @@ nO = null
         "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
         "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
         "average": "late",
+        "most_labels": 1500,
         "overwrite": False,
         "save_marginals": False,
         "seed": 0,
@@ -73,6 +75,7 @@ def make_hoseq_lemmatizer(
     decoder: Decoder,
     update_rule: UpdateRule,
     average: Averaging,
+    most_labels: int,
     overwrite: bool,
     save_marginals: bool,
     seed: int,
@@ -87,6 +90,7 @@ def make_hoseq_lemmatizer(
         decoder=decoder,
         update_rule=update_rule,
         average=average,
+        most_labels=most_labels,
         overwrite=overwrite,
         save_marginals=save_marginals,
         seed=seed,
@@ -97,15 +101,25 @@ def make_hoseq_lemmatizer(
 class HoseqLemmatizer(HoseqTagger):
     """Writes the lemma of every token. All settings: docs/reference/lemmatizer.md.
 
-    settings: those of `HoseqTagger`.
+    most_labels (int): if the training text needs more scripts, the rarest are left out: they cost time, and fit few
+    new words. settings: those of `HoseqTagger`.
     """
 
     made_of_labels = (*HoseqTagger.made_of_labels, "candidates", "_known_tokens")
     target: LemmaLabels
 
-    def __init__(self, vocab: Vocab, model: TaggerModel, name: str = "hoseq_lemmatizer", **settings: Any) -> None:
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: TaggerModel,
+        name: str = "hoseq_lemmatizer",
+        *,
+        most_labels: int = 1500,
+        **settings: Any,
+    ) -> None:
         target = LemmaLabels()
         super().__init__(vocab, model, name, target=target, **settings)
+        self.cfg["most_labels"] = most_labels
         self.cfg.update({"attribute": target.attribute, "neg_prefix": ""})
 
     @cached_property
@@ -165,6 +179,12 @@ class HoseqLemmatizer(HoseqTagger):
             order = sorted(lemmas, key=lambda lemma: (-lemmas[lemma], lemma))
             result.append({lemma: lemmas[lemma] for lemma in order if lemmas[lemma] >= least})
         return result
+
+    def _labels_in(self, examples: List[Example]) -> List[str]:
+        """The most frequent scripts; of equally frequent ones those of whole forms first, as no other fits."""
+        counts = Counter(script for _, script in self._scripts_in(examples))
+        frequent = sorted(counts, key=lambda label: (-counts[label], not script_named(label).is_whole, label))
+        return sorted(frequent[: self.cfg["most_labels"]])
 
     def _scripts_in(self, examples: Sequence[Example]) -> Iterator[Tuple[str, str]]:
         """Words of the training text with the scripts that make their lemmas."""

@@ -36,9 +36,7 @@ class Structure:
         self._prepared: Kept[Weights] = Kept()
         self._learning: Optional[Weights] = None
 
-    def in_use(
-        self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool
-    ) -> InUse:
+    def in_use(self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool) -> InUse:
         """definition: of all features, as saved. weights (W,): theirs; finished ones unless `is_train`."""
         every = self._all.of((definition,), lambda: _with_trie(definition, n_labels))
         if is_train:

@@ -15,9 +15,7 @@ class TextRows:
         self._rows: Dict[bytes, Tuple[Rows, ...]] = {}
         self._room = most
 
-    def of(
-        self, names: Sequence[bytes], sizes: Sequence[int], make: Callable[[List[int]], List[Rows]]
-    ) -> List[Rows]:
+    def of(self, names: Sequence[bytes], sizes: Sequence[int], make: Callable[[List[int]], List[Rows]]) -> List[Rows]:
         """The rows of a batch, end to end, copies. names: of the texts; all that rows depend on. sizes: tokens of each.
         make: arrays of rows (K, n), ... of some texts, by number, end to end. RETURNS arrays (K, N), ..."""
         number_of: Dict[bytes, int] = {}

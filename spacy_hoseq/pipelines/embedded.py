@@ -38,4 +38,3 @@ def found_at(name: str) -> Union[str, Path]:
         return name
     known = embedded_names()
     return embedded_path(name) if name in known or f"{name}{END}" in known else name
-

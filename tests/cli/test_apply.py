@@ -224,6 +224,7 @@ def test_two_thousand_texts_are_work_for_two_processes(tmp_path, slow):
     assert process.returncode == 0, err
     assert len(workers_of(log)) == 2
 
+
 @pytest.mark.long
 def test_from_standard_input_to_standard_output():
     process = start("en", "-", "-o", "-", "-n", 2, "--part-size", 1)

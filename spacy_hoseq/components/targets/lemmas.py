@@ -8,7 +8,7 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from ...arrays import Keys, Labels
+from ...arrays import Keys, Labels, Mask
 from ...features.sequences import by_doc
 from ..lemmas.scripts import script_named, script_of
 from .target import LabelTable
@@ -32,6 +32,11 @@ class LemmaLabels(TokenLabels):
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """As `TokenLabels` has them. A predicted token that is not a word of the reference has none."""
         return np.concatenate([self._aligned(eg) for eg in examples])
+
+    def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:
+        """As `Target` has it. New text has lemmas that no known script makes: nothing is warned of."""
+        masks, _ = table.masks(self.gold_values(examples))
+        return masks
 
     def is_set(self, doc: Doc) -> bool:
         """Whether a token may have a lemma."""

@@ -114,6 +114,7 @@ class OfShape:
 
     def rows(self, index: Index, strings: List[String]) -> Dict[String, bytes]:
         """Of these strings, among others; () has no feature. (W,) each."""
+
         def begin() -> Dict[String, bytes]:
             return {(): np.full(self._width, index.n_rows, np.int32).tobytes()}
 
