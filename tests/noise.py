@@ -40,10 +40,10 @@ def noisy(function: Callable[..., Any], *, by_shape: bool) -> Callable[..., Any]
 
 
 def _moved(values: Any, salt: int) -> Any:
-    """Numbers that every processor computes exactly stay: halves of integers, infinity."""
+    """Numbers that every processor computes exactly stay: with few digits after the binary point, and infinity."""
     values = np.asarray(values)
     with np.errstate(invalid="ignore", over="ignore"):
-        exact = ~np.isfinite(values) | (np.rint(2 * values) == 2 * values)
+        exact = ~np.isfinite(values) | (np.rint(256 * values) == 256 * values)
         bits = values.astype(np.float64).view(np.uint64) ^ np.uint64(salt % 2**64)
         step = ((bits * MIXED) >> np.uint64(40)).astype(np.int64) % 3 - 1
         aims = np.where(step > 0, np.inf, -np.inf).astype(values.dtype)

@@ -130,7 +130,7 @@ def test_of_chunks():
     nlp = chunker_helpers.trained("words", 4)
     pipe = chunker_helpers.chunker_of(nlp)
     calibrate(nlp, chunker_helpers.examples_of(nlp), [pipe.name])
-    doc = doc_of(nlp, "she gave him a cat .")
-    (found,) = pipe.prediction_sets([doc], 0.3, "chunks")
-    (expected,) = Conformal(pipe, chunker_helpers.examples_of(nlp)).chunks([doc], 0.3)
+    doc = doc_of(nlp, "she gave him the dog .")  # a text that is no example: its probabilities are no quantile
+    (found,) = pipe.prediction_sets([doc], 0.5, "chunks")
+    (expected,) = Conformal(pipe, chunker_helpers.examples_of(nlp)).chunks([doc], 0.5)
     assert found == expected
