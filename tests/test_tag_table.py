@@ -21,6 +21,14 @@ def test_any_sequence(tags, table):
     assert spans_of(TagTable(table).chunks(ids, np.zeros(len(tags), bool))) == spans_of(read_chunks(tags))
 
 
+def test_a_chunk_does_not_go_on_over_a_cut():
+    """I-A I-A is one chunk; cut between them, it is two."""
+    ids = np.full(2, TAGS.index("I-A"))
+    table = TagTable(TAGS)
+    assert spans_of(table.chunks(ids, np.array([True, False]))) == [(0, 2, "A")]
+    assert spans_of(table.chunks(ids, np.array([True, True]))) == [(0, 1, "A"), (1, 2, "A")]
+
+
 @given(sentences=st.lists(SEQUENCES.filter(len), max_size=4))
 def test_cuts_are_ends_of_sequences(sentences):
     expected, cuts, at = [], [], 0
