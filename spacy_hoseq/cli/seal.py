@@ -19,7 +19,7 @@ def seal_cli(
     # fmt: on
 ) -> None:
     """List the files of a pipeline with their digests. From then on `spacy_hoseq.load` and the commands refuse it if
-    one of them is damaged, missing or of another pipeline. Saving the pipeline removes the list.
+    one of them is damaged, missing or of another pipeline. To be done again when the pipeline was saved anew.
 
     DOCS: docs/reference/command-line.md
     """

@@ -5,8 +5,8 @@ component says of its labels and of the tables of the vocabulary that its featur
 One bit that differs in any of them, another table, or a `cfg` of one training beside the `model` of another, is found
 before anything is made of the weights.
 
-A pipeline can have a list of all its files, too, `digests.json`, which `spacy_hoseq.load` compares: those of the
-package and those that its commands write have one.
+A pipeline has a list of files, too, `digests.json`, which `spacy_hoseq.load` compares: of all its files in the package
+and where a command wrote it, else of its tokenizer.
 """
 
 import hashlib
@@ -70,9 +70,21 @@ def write_digests(folder: Path) -> None:
     (folder / FILES).write_text(lines + "\n", encoding="utf8")
 
 
-def file_digests(folder: Path) -> Dict[str, str]:
-    """Of the files of a pipeline that change what it does; not of its card, its licence and `meta.json`."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+def write_digest_of_tokenizer(folder: Path) -> None:
+    """The same for the tokenizer alone: spaCy writes it before the components, and the vocabulary after them. Earlier
+    lists are of the pipeline as it was."""
+    names = file_digests(folder, "tokenizer*")
+    if names:
+        (folder / FILES).write_text(json.dumps(names, indent=0) + "\n", encoding="utf8")
+    else:
+        (folder / FILES).unlink(missing_ok=True)
+
+
+def file_digests(folder: Path, pattern: str = "*") -> Dict[str, str]:
+    """Of the files of a pipeline that change what it does; not of its card, its licence and `meta.json`. pattern: of
+    names in the folder."""
+    parts = [path for part in folder.glob(pattern) for path in [part, *part.rglob("*")]]
+    paths = sorted(path for path in parts if path.is_file())
     names = [(path.relative_to(folder).as_posix(), path) for path in paths]
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in names if is_read(path)}
 

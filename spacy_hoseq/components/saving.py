@@ -11,7 +11,7 @@ from thinc.api import Model
 
 from ..errors import Errors, Warnings
 from ..layers.scorer import scorer_of
-from .digest import FILES, belongs, digest_in, has_digest, is_older, with_digest
+from .digest import belongs, digest_in, has_digest, is_older, with_digest, write_digest_of_tokenizer
 
 MODEL = "model"
 CFG = "cfg"
@@ -69,7 +69,7 @@ class SavedComponent(TrainablePipe):
         """As all components of spaCy, with a digest in the model and in `cfg`."""
         exclude = list(exclude)
         super().to_disk(path, exclude=[*exclude, CFG, MODEL])
-        (Path(path).parent / FILES).unlink(missing_ok=True)  # of the pipeline as it was
+        write_digest_of_tokenizer(Path(path).parent)
         cfg = self.cfg
         if MODEL not in exclude:
             model = self._model_with_digest()

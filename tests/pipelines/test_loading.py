@@ -111,10 +111,19 @@ def test_sealed(copy):
         path.write_bytes(data)
     (copy / "names.json").write_text("{}")  # of `hoseq inspect`
     spacy_hoseq.load(copy).to_disk(copy)
-    assert not (copy / FILES).exists(), "saved anew, it is another pipeline"
+    assert [*json.loads((copy / FILES).read_text())] == ["tokenizer"], "saved anew, it is another pipeline"
     for text in ("", "[", "[1]", "null"):
         (copy / FILES).write_text(text)
         refused(copy, FILES)
+
+
+def test_another_tokenizer(copy):
+    """It could be read, and would cut otherwise."""
+    nlp = spacy.blank("en")
+    nlp.tokenizer.to_disk(copy / "tokenizer")
+    refused(copy, "tokenizer")
+    spacy.load(copy).to_disk(copy)
+    spacy_hoseq.load(copy)
 
 
 def test_the_command(copy):
