@@ -148,7 +148,8 @@ def checked_posterior(request: Request) -> Posterior:
 
 def _groups(potentials: Potentials) -> List[Ints]:
     """Sequences in which nothing negative fires, something does, configurations do; those that there are."""
-    fired, configurations = potentials.fired, potentials.configurations
+    fired = potentials.fired
+    configurations = potentials.configurations
     everywhere = potentials.weights.some_are_negative
     fires_negative = not everywhere and fired is not None and fired.weights.min(initial=0.0) < 0
     if configurations is None and not fires_negative:

@@ -37,7 +37,8 @@ def event_probabilities(potentials: Potentials, log_z: Floats, sequences: Ints, 
     log_z (S,): of these potentials. sequences (E,): of each event. permitted: A of all tokens of these sequences,
     end to end (sum of their lengths, L). RETURNS (E,), 0 where no labelling is permitted.
     """
-    p, sizes = np.zeros(len(sequences)), potentials.lengths[sequences].astype(np.intp)
+    p = np.zeros(len(sequences))
+    sizes = potentials.lengths[sequences].astype(np.intp)
     starts = np.cumsum(sizes) - sizes
     shared = potentials.fired is not None or potentials.configurations is not None
     turn = _turns(sequences) if shared else np.zeros(len(sequences), np.intp)
@@ -61,7 +62,8 @@ def _turns(sequences: Ints) -> Ints:
 
 def _log_z(potentials: Potentials) -> Floats:
     """log Z of each sequence, -inf where no labelling is permitted. RETURNS (S,)."""
-    log_z, ends = np.full(len(potentials.lengths), -np.inf), np.cumsum(potentials.lengths)
+    log_z = np.full(len(potentials.lengths), -np.inf)
+    ends = np.cumsum(potentials.lengths)
     closed: Mask = np.zeros(len(potentials.scores), bool)
     if potentials.allowed is not None:
         closed = np.logical_not(potentials.allowed.any(axis=1))

@@ -66,7 +66,9 @@ class PartSums:
     def _factors_of_best(self) -> Factors:
         """Token by token (N,)."""
         labels, rest = self._best
-        factors, continues, tuning = self._factors, self._asked.continues, self._tuning
+        factors = self._factors
+        continues = self._asked.continues
+        tuning = self._tuning
         _factors_of_cells(self._known, labels, self._potentials.lengths, factors)
         if len(rest) and continues is not None:  # their marginals are made once more: that costs less than to keep all
             chain = self._potentials.select(rest)
@@ -83,7 +85,8 @@ class PartSums:
     def probable(self, least: float) -> Optional[ProbableLabels]:
         if self._asked.probable is None or least < self._asked.probable:
             return None
-        cells, weights = self._known.cells, self._known.weights
+        cells = self._known.cells
+        weights = self._known.weights
         tokens, labels, p, alpha, message = cells.chosen(np.flatnonzero(reach(cells.p, least)))
         earlier, later = neighbours(tokens, self._potentials.lengths)
         pairs = alpha.take(earlier) * weights[labels.take(earlier), labels.take(later)] * message.take(later)
@@ -150,7 +153,8 @@ def _factors_of_cells(known: ChainCells, labels: Labels, lengths: AnyInts, facto
     at = np.zeros(len(labels), np.intp)
     on_path = np.flatnonzero(cells.labels == labels.take(cells.tokens))
     at[cells.tokens.take(on_path)] = on_path
-    p, before = cells.p.take(at), at[:-1]
+    p = cells.p.take(at)
+    before = at[:-1]
     pairs = cells.alpha.take(before) * known.weights[labels[:-1], labels[1:]] * cells.message.take(at[1:])
     np.copyto(factors.start, p, where=whole)
     np.copyto(factors.go_on[1:], pairs / p[:-1], where=whole[1:])
@@ -166,7 +170,8 @@ def _read(
 ) -> Optional[ChainCells]:
     """Labels whose probability is at least `least`. continues: for `stop`. also: is called with each part. RETURNS None
     if scaled probabilities would lose digits, or if a sequence has no path."""
-    weights, log_z = np.empty(potentials.trans.shape), np.full(len(potentials.lengths), np.nan)
+    weights = np.empty(potentials.trans.shape)
+    log_z = np.full(len(potentials.lengths), np.nan)
 
     def read(part: Part) -> Tuple[NDArray[Any], ...]:
         weights[:] = part.posterior.weights  # the same in all parts

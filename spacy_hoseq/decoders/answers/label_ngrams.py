@@ -19,7 +19,8 @@ import numpy as np
 from ...arrays import AnyInts, Floats, Ints
 from ..problem import ProbableLabels, ranges
 
-BEFORE, AFTER = -2, -1  # labels of the places outside of a sequence
+BEFORE = -2  # labels of the places outside of a sequence
+AFTER = -1
 
 
 class NGrams(NamedTuple):
@@ -49,10 +50,13 @@ class LabelLattice:
     """
 
     def __init__(self, probable: ProbableLabels, lengths: AnyInts, margin: int) -> None:
-        n_entries, n_sequences = len(probable.tokens), len(lengths)
-        n_tokens, n_outside = int(lengths.sum()), 2 * margin * n_sequences
+        n_entries = len(probable.tokens)
+        n_sequences = len(lengths)
+        n_tokens = int(lengths.sum())
+        n_outside = 2 * margin * n_sequences
         moved = np.repeat(margin * (2 * np.arange(n_sequences) + 1), lengths)
-        self._margin, self._origin = margin, 0
+        self._margin = margin
+        self._origin = 0
         self.places = np.arange(n_tokens) + moved
         self._cell_of = np.arange(n_entries) + moved.take(probable.tokens)  # of each entry
         ends = np.cumsum(lengths)
@@ -63,7 +67,8 @@ class LabelLattice:
         self._count[self.places] = np.bincount(probable.tokens, minlength=n_tokens)
         self._first = np.cumsum(self._count) - self._count
         self.labels = np.empty(n_entries + n_outside, np.intp)
-        self.labels[self._first[before]], self.labels[self._first[after]] = BEFORE, AFTER
+        self.labels[self._first[before]] = BEFORE
+        self.labels[self._first[after]] = AFTER
         self.labels[self._cell_of] = probable.labels
         self._p = np.ones(len(self.labels))
         self._p[self._cell_of] = probable.probabilities
@@ -76,8 +81,10 @@ class LabelLattice:
     def _link(self, probable: ProbableLabels, outside: Ints) -> None:
         """Links in order of their earlier cell. A link of a cell outside is as probable as the cell within. (Links from
         one sequence to the next are there, too; no n-gram around a token reaches that far.)"""
-        earlier, later = self._cell_of[probable.earlier], self._cell_of[probable.later]
-        source, value = np.arange(len(earlier)), probable.pairs
+        earlier = self._cell_of[probable.earlier]
+        later = self._cell_of[probable.later]
+        source = np.arange(len(earlier))
+        value = probable.pairs
         self._n_pairs = len(earlier)
         if len(outside):
             is_outside = np.zeros(len(self._count), bool)
@@ -86,22 +93,27 @@ class LabelLattice:
             sizes = self._count[beside] * self._count[beside + 1]
             which = np.repeat(np.arange(len(beside)), sizes)
             number = ranges(np.zeros(len(beside), np.intp), sizes)
-            at, n_later = beside[which], self._count[beside + 1][which]
+            at = beside[which]
+            n_later = self._count[beside + 1][which]
             a = self._first[at] + number // n_later
             b = self._first[at + 1] + number % n_later
             inner = np.where(is_outside[at], b, a)
-            earlier, later = np.concatenate([earlier, a]), np.concatenate([later, b])
+            earlier = np.concatenate([earlier, a])
+            later = np.concatenate([later, b])
             source = np.concatenate([source, -1 - inner])  # below 0: the probability of a cell
             value = np.concatenate([value, self._p[inner]])
         order = np.argsort(earlier, kind="stable")
-        self._link_later, self._link_source, self._link_p = later[order], source[order], value[order]
+        self._link_later = later[order]
+        self._link_source = source[order]
+        self._link_p = value[order]
         self._link_count = np.bincount(earlier, minlength=len(self._p))
         self._link_first = np.cumsum(self._link_count) - self._link_count
 
     def between(self, start: int, stop: int) -> "LabelLattice":
         """The same lattice around the tokens start <= n < stop: only their places and n-grams, with places counted from
         the first of them."""
-        part, margin = copy(self), self._margin
+        part = copy(self)
+        margin = self._margin
         part._origin = int(self.places[start]) - margin if start < stop else 0
         part.places = self.places[start:stop] - part._origin
         part.n_places = int(part.places[-1]) + margin + 1 if start < stop else 0
@@ -131,21 +143,27 @@ class LabelLattice:
         """With one more place; follows (bool): it is the one after the last, so there are links to it."""
         places, cells, values, links = ngrams
         if follows:
-            first, count = self._link_first.take(cells[-1]), self._link_count.take(cells[-1])
+            first = self._link_first.take(cells[-1])
+            count = self._link_count.take(cells[-1])
         else:
             inside = np.minimum(places + (self._origin + offset), len(self._count) - 1)  # further: around no token
-            first, count = self._first.take(inside), self._count.take(inside)
-        which, found = np.repeat(np.arange(len(places)), count), ranges(first, count)
+            first = self._first.take(inside)
+            count = self._count.take(inside)
+        which = np.repeat(np.arange(len(places)), count)
+        found = ranges(first, count)
         link: Optional[Ints] = None
         values = values.take(which)
         if follows:
             values *= self._link_p.take(found) / self._p.take(cells[-1].take(which))
-            link, found = found, self._link_later.take(found)
+            link = found
+            found = self._link_later.take(found)
         else:
             values *= self._p.take(found)
         kept = np.flatnonzero(values >= threshold)
         if len(kept) < len(values):
-            which, found, values = which[kept], found[kept], values[kept]
+            which = which[kept]
+            found = found[kept]
+            values = values[kept]
             link = None if link is None else link[kept]
         cells = [*(cell.take(which) for cell in cells), found]
         links = [*(None if other is None else other.take(which) for other in links), link]
@@ -153,7 +171,8 @@ class LabelLattice:
 
     def backprop(self, ngrams: "Sequence[Tuple[NGrams, Floats]]") -> ProbabilityGradient:
         """The gradient of a loss, given its gradient with respect to the values of some n-grams (M,)."""
-        cells, links = np.zeros(len(self._p)), np.zeros(len(self._link_p))
+        cells = np.zeros(len(self._p))
+        links = np.zeros(len(self._link_p))
         for found, d_values in ngrams:
             share = d_values * found.values
             for i, (cell, link) in enumerate(zip(found.cells, found.links, strict=True)):

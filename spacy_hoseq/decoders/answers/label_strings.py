@@ -27,8 +27,10 @@ class Strings(NamedTuple):
 def with_patterns(potentials: Potentials, strings: Strings) -> Tuple[Potentials, Ints]:
     """With the strings, each of at least two labels, as patterns of weight 0 that fire, after those that fire already.
     RETURNS them, and the node of each node of the trie before (U,)."""
-    weights, fired = potentials.weights, potentials.fired
-    trie, n_labels = weights.trie, weights.n_labels
+    weights = potentials.weights
+    fired = potentials.fired
+    trie = weights.trie
+    n_labels = weights.n_labels
     rows = np.split(strings.labels, np.cumsum(strings.sizes)[:-1]) if len(strings.first) else []
     of_strings = [tuple(row.tolist()) for row in rows]
     distinct = list(dict.fromkeys(of_strings))
@@ -51,7 +53,8 @@ def with_configurations(potentials: Potentials, strings: Strings) -> Potentials:
     known = potentials.configurations
     if known is None:
         return potentials
-    n_labels, n_strings = potentials.weights.n_labels, len(strings.first)
+    n_labels = potentials.weights.n_labels
+    n_strings = len(strings.first)
     more = known._replace(
         first=np.concatenate([known.first, strings.first]),
         sizes=np.concatenate([known.sizes, strings.sizes]),

@@ -45,7 +45,8 @@ class PatternPosterior(Posterior):
     """
 
     def __init__(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> None:
-        self._potentials, self._tuning = potentials, tuning
+        self._potentials = potentials
+        self._tuning = tuning
         self._log_z, self._expected = feature_sums(potentials, None, tuning)
         self._nodes: Floats = self._expected.scores.astype(np.float64, copy=False)
         if len(self._log_z) and self._log_z.min() == -np.inf:
@@ -77,10 +78,12 @@ class PatternPosterior(Posterior):
 
     def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
         """All of a segment in one factor, and p(stop) = 1 - sum of p(segment and one more label) / p(segment)."""
-        strings, p_stop = Strings(first.astype(np.intp), sizes.astype(np.intp), labels), np.ones(len(first))
+        strings = Strings(first.astype(np.intp), sizes.astype(np.intp), labels)
+        p_stop = np.ones(len(first))
         longer, which = self._continued(strings, continues)
         p = self._probabilities(strings.joined(longer))
-        whole, further = p[: len(first)], np.bincount(which, p[len(first) :], minlength=len(first))
+        whole = p[: len(first)]
+        further = np.bincount(which, p[len(first) :], minlength=len(first))
         np.divide(whole - further, whole, out=p_stop, where=whole > 0)
         return Factors(whole, np.ones(len(labels)), np.maximum(p_stop, 0.0))
 
@@ -108,7 +111,8 @@ class PatternPosterior(Posterior):
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._potentials.scores.shape)
         potentials = self._potentials
-        n_fired, cost = len(self._expected.fired_weights), np.zeros(0)
+        n_fired = len(self._expected.fired_weights)
+        cost = np.zeros(0)
         places = np.arange(len(self._expected.node_weights))
         if arcs is not None and d_arcs is not None and len(d_arcs):
             follows = np.flatnonzero(self._follows(arcs))
@@ -137,7 +141,8 @@ class PatternPosterior(Posterior):
         nothing = np.zeros(0, np.intp)
         if continues is None or not len(strings.first):
             return Strings(nothing, nothing, nothing), nothing
-        end, ends = strings.first + strings.sizes, np.cumsum(self._potentials.lengths)
+        end = strings.first + strings.sizes
+        ends = np.cumsum(self._potentials.lengths)
         last = strings.labels[np.cumsum(strings.sizes) - 1]
         which, more = np.nonzero(continues[last] & ~np.isin(end, ends)[:, None])
         some = strings.chosen(which)
@@ -174,7 +179,9 @@ class PatternPosterior(Posterior):
 
 def _costs(potentials: Potentials, d_nodes: AnyFloats, of_last_fired: Floats) -> Potentials:
     """Potentials whose scores are the costs of labels, and those of the patterns that fire last."""
-    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    weights = potentials.weights
+    fired = potentials.fired
+    configurations = potentials.configurations
     if fired is not None:
         costs = np.concatenate([np.zeros(len(fired.tokens) - len(of_last_fired)), of_last_fired])
         fired = fired._replace(weights=costs)
@@ -186,7 +193,9 @@ def _costs(potentials: Potentials, d_nodes: AnyFloats, of_last_fired: Floats) ->
 
 def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float:
     """E[score(x, y)]."""
-    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    weights = potentials.weights
+    fired = potentials.fired
+    configurations = potentials.configurations
     terms = [(counts.scores, potentials.scores), (counts.trans, weights.trans)]
     terms += [(counts.node_weights, weights.node_weights)] if weights.has_patterns else []
     terms += [(counts.fired_weights, fired.weights)] if fired is not None else []
@@ -201,7 +210,8 @@ def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Walked]:
     spanned = spanned_sequences(potentials)
     rest = np.setdiff1d(np.arange(len(potentials.lengths)), spanned, assume_unique=True)
     if len(rest):
-        some, trie = potentials.select(rest), potentials.weights.trie
+        some = potentials.select(rest)
+        trie = potentials.weights.trie
         whole = some.potentials._replace(configurations=None)
         columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
         for part in whole.parts(columns, max(1, tuning.sum_cells // len(trie))):

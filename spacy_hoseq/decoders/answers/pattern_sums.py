@@ -73,7 +73,8 @@ def _inclusive(potentials: Potentials, costs: Optional[Potentials], tuning: Tuni
 
 def exclusive(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
     """Over longest matches; without patterns these are the labels."""
-    total, trie = _no_sums(potentials), potentials.weights.trie
+    total = _no_sums(potentials)
+    trie = potentials.weights.trie
     columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
     for part in potentials.parts(columns, tuning.sum_cells // len(trie)):
         _add(total, part, costs, _longest_matches, tuning)
@@ -94,7 +95,9 @@ def _with_configurations(potentials: Potentials, costs: Optional[Potentials], tu
 
 
 def _no_sums(potentials: Potentials) -> Sums:
-    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    weights = potentials.weights
+    fired = potentials.fired
+    configurations = potentials.configurations
     counts = PotentialsGradient(
         np.zeros(potentials.scores.shape),
         np.zeros(potentials.trans.shape),

@@ -97,7 +97,8 @@ class _Patterns:
             instances.labels[start : start + size].tolist()
             for start, size in zip(instances.starts[order], instances.sizes[order], strict=True)
         ]
-        n, n_tokens = len(order), int(self.last.max(initial=0)) + 1
+        n = len(order)
+        n_tokens = int(self.last.max(initial=0)) + 1
         grid = np.full((n, n_tokens), -1)  # label of pattern i at token t
         for i, labels in enumerate(self._labels):
             grid[i, self.first[i] : self.last[i] + 1] = labels
@@ -105,7 +106,8 @@ class _Patterns:
         self.phi = weights.copy()
         self.pre: List[List[int]] = []
         for j in range(n):  # steps 1-7, all i < j at once
-            s, t = self.first[:j], self.last[:j]
+            s = self.first[:j]
+            t = self.last[:j]
             agree = ((grid[:j] == grid[j]) | (grid[:j] < 0) | (grid[j] < 0)).all(axis=1)  # wherever both are
             pre = agree & (s < self.first[j]) & (self.first[j] < t) & (t < self.last[j])
             sub = agree & (self.first[j] <= s) & (t <= self.last[j])

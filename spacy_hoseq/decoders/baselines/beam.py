@@ -45,15 +45,19 @@ class BeamSearch:
 
 
 def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray[np.int32], Floats]:
-    trie, psi, trans = potentials.weights.trie, potentials.weights.psi, potentials.weights.precise_trans
+    trie = potentials.weights.trie
+    psi = potentials.weights.psi
+    trans = potentials.weights.precise_trans
     fired = potentials.fired
     emissions = packed_scores(potentials.scores, potentials.allowed, layout).T  # (N, L)
     extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
     history: List[Tuple[Ints, Ints]] = []  # node and place before of each kept state, (n, width)
-    v, node = np.zeros((len(layout.lengths), 1)), np.zeros((len(layout.lengths), 1), np.intp)
+    v = np.zeros((len(layout.lengths), 1))
+    node = np.zeros((len(layout.lengths), 1), np.intp)
     finals: List[Tuple[Floats, Ints]] = []  # best score and place of the sequences that end at t, by rank
     for t, n in enumerate(layout.size_at_t.tolist()):
-        v, node = v[:n], node[:n]
+        v = v[:n]
+        node = node[:n]
         here = emissions[layout.step(t)]  # (n, L)
         if t == 0:
             target = np.broadcast_to(np.arange(trie.n_labels), (n, trie.n_labels))

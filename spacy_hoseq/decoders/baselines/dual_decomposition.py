@@ -67,7 +67,8 @@ class DualDecomposition:
         Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their positions.
         """
         potentials.refuse_configurations("dual_decomposition_decoder")
-        weights, lengths = potentials.check().weights, potentials.lengths
+        weights = potentials.check().weights
+        lengths = potentials.lengths
         n = len(lengths)
         if not weights.has_patterns:
             paths = decode_exact(potentials)
@@ -92,7 +93,8 @@ def _parts(lengths: AnyInts, max_tokens: int) -> "list[Ints]":
 
 
 def _solve(potentials: Potentials, max_iterations: int) -> Certified:
-    scores, lengths = potentials.scores, potentials.lengths
+    scores = potentials.scores
+    lengths = potentials.lengths
     n_tokens, n_labels = scores.shape
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     z = make_instances(potentials)

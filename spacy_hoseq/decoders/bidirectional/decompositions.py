@@ -100,7 +100,8 @@ def decode_decompositions(
     while (n_cells > max_cells).any():  # an uncertain passage: prune harder around it, and only there
         candidates = fewer_candidates(candidates, order, np.flatnonzero(n_cells > max_cells))
         n_cells = _cells(candidates, order, plan)
-    labels, scores = np.zeros(local.n_tokens, np.int32), np.zeros(len(lengths))
+    labels = np.zeros(local.n_tokens, np.int32)
+    scores = np.zeros(len(lengths))
     for sequences, tokens in _parts(lengths.astype(np.intp), n_cells, tuning.search_cells):
         tables = _tables(local, candidates, order, plan, tokens, allowed, tuning)
         search = _Search(candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens)
@@ -122,7 +123,8 @@ def check_prune(prune: float, strategy: str) -> None:
 
 def make_plan(strategy: str, order: int) -> Plan:
     """RAISES ValueError [HS092]: no such strategy."""
-    every, half = (1 << 2 * order) - 1, (1 << order) - 1
+    every = (1 << 2 * order) - 1
+    half = (1 << order) - 1
     if strategy == "left_to_right":
         return Plan(order, 0, 1, [Step(0, 0, half)], False)
     if strategy == "right_to_left":
@@ -179,11 +181,14 @@ def _parts(lengths: Ints, cells: Floats, max_cells: int) -> "List[Tuple[Ints, In
         return []
     costs = np.add.reduceat(cells, starts)
     order = np.argsort(-lengths, kind="stable")
-    parts, first, total = [], 0, 0.0
+    parts = []
+    first = 0
+    total = 0.0
     for place, cost in enumerate(costs[order].tolist()):
         if place > first and total + cost > max_cells:
             parts.append(order[first:place])
-            first, total = place, 0.0
+            first = place
+            total = 0.0
         total += cost
     parts.append(order[first:])
     return [(part, ranges(starts[part], lengths[part])) for part in map(np.sort, parts)]
@@ -205,21 +210,28 @@ class _Search:
         layout: Layout,
         tokens: Ints,
     ) -> None:
-        self.candidates, self.tables, self.order, self.plan, self.layout = candidates, tables, order, plan, layout
+        self.candidates = candidates
+        self.tables = tables
+        self.order = order
+        self.plan = plan
+        self.layout = layout
         self.tokens = tokens[layout.tokens]  # packed: step by step, rank by rank
         self.window = candidates.radix[self.tokens, order - plan.left : order + plan.right + 1]  # (N, W)
         self.into: Dict[int, List[Step]] = {m: [s for s in plan.steps if s.after == m] for m in range(plan.n_modes)}
 
     def best(self) -> Tuple[NDArray[np.int32], Floats]:
         """RETURNS labels (N',), scores (S',) of the part."""
-        layout, plan = self.layout, self.plan
-        n_sequences, n_steps = len(layout.lengths), len(layout.size_at_t)
+        layout = self.layout
+        plan = self.plan
+        n_sequences = len(layout.lengths)
+        n_steps = len(layout.size_at_t)
         sizes = self.window[:n_sequences, :-1].prod(axis=1)  # cells before the first token
         first = np.cumsum(sizes) - sizes
         message = np.full((plan.n_modes, int(sizes.sum())), -np.inf)
         message[0] = 0.0
         pointers: List[Ints] = []
-        scores, end = np.zeros(n_sequences), np.zeros(n_sequences, np.intp)
+        scores = np.zeros(n_sequences)
+        end = np.zeros(n_sequences, np.intp)
         for t in range(n_steps):
             here = layout.step(t)
             message, first, pointer = self._step(here, message, first)
@@ -228,14 +240,16 @@ class _Search:
             for rank in range(going_on, int(layout.size_at_t[t])):
                 stop = first[rank + 1] if rank + 1 < len(first) else message.shape[1]
                 final = message[:, first[rank] : stop]
-                end[rank], scores[layout.order[rank]] = final.argmax(), final.max()
+                end[rank] = final.argmax()
+                scores[layout.order[rank]] = final.max()
         return self._walk_back(pointers, end), scores
 
     def _step(self, here: slice, message: Floats, old_first: Ints) -> Tuple[Floats, Ints, Ints]:
         """One token of every sequence that has one. RETURNS the next message, where the sequences begin in it, and
         back pointers (modes, cells): the mode before times the most candidates, plus the digit of token i-left."""
         plan = self.plan
-        tokens, window = self.tokens[here], self.window[here]
+        tokens = self.tokens[here]
+        window = self.window[here]
         leaving = window[:, 0]
         sizes = window[:, 1:].prod(axis=1)
         owners = np.repeat(np.arange(len(tokens)), sizes * leaving)
@@ -247,9 +261,11 @@ class _Search:
         values = {visible: self._values(visible, tokens[owners], digits, radix) for visible in self.tables}
         starts = np.cumsum(np.append(0, np.repeat(leaving, sizes)))[:-1]
         most = int(self.candidates.sizes.max())
-        new, pointer = [], []
+        new = []
+        pointer = []
         for mode in range(plan.n_modes):
-            best, chosen = np.full(len(cells), -np.inf), np.zeros(len(cells), np.intp)
+            best = np.full(len(cells), -np.inf)
+            chosen = np.zeros(len(cells), np.intp)
             for step in self.into[mode]:
                 value = old[step.before] + values[step.visible]
                 better = value > best
@@ -265,7 +281,8 @@ class _Search:
 
     def _values(self, visible: int, tokens: Ints, digits: List[Ints], radix: List[Ints]) -> Floats:
         """log p of every cell of the windows under one classifier; -inf where a token may not ask it."""
-        table, left = self.tables[visible], self.plan.left
+        table = self.tables[visible]
+        left = self.plan.left
         seen = [left + OFFSETS[self.order][slot] for slot in slots_of(visible, self.order)]
         inner = [*seen, left]
         cells = cells_of([digits[place] for place in inner], [radix[place] for place in inner])
@@ -273,16 +290,20 @@ class _Search:
         return table.values[np.where(first > 0, first + cells, 0)]
 
     def _walk_back(self, pointers: List[Ints], end: Ints) -> NDArray[np.int32]:
-        layout, plan, candidates = self.layout, self.plan, self.candidates
+        layout = self.layout
+        plan = self.plan
+        candidates = self.candidates
         most = int(candidates.sizes.max())
         chosen = np.zeros(len(candidates.sizes), np.intp)  # the digit of each token
         state = end.copy()  # mode and cell: mode * cells of the sequence + cell
         for t in range(len(pointers) - 1, -1, -1):
             here = layout.step(t)
-            tokens, window = self.tokens[here], self.window[here]
+            tokens = self.tokens[here]
+            window = self.window[here]
             sizes = window[:, 1:].prod(axis=1)
             first = np.cumsum(sizes) - sizes
-            mode, cell = state[: len(tokens)] // sizes, state[: len(tokens)] % sizes
+            mode = state[: len(tokens)] // sizes
+            cell = state[: len(tokens)] % sizes
             ends_here = layout.lengths[layout.order[: len(tokens)]] == t + 1
             for place in range(1, plan.left + 1):  # the last tokens of a sequence never leave its window
                 digit = digits_of(cell, list(window[:, 1:].T))[place - 1]

@@ -110,7 +110,8 @@ def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.in
     for token, before in enumerate(path.earlier.tolist()):
         (heads if before < 0 else freed[before]).append(keys[token])
     for head in heads:
-        heap, n = [head], 0
+        heap = [head]
+        n = 0
         while heap:
             token = heapq.heappop(heap) % n_tokens
             n += 1

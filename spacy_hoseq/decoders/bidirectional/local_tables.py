@@ -64,7 +64,8 @@ def make_candidates(
             ranks.append(rank[keep[tokens]])
     forced, edges = edge_contexts(lengths, order, local.n_labels)
     sizes = keep.sum(axis=1).astype(np.intp)
-    labels, rank = np.nonzero(keep)[1], np.concatenate(ranks)
+    labels = np.nonzero(keep)[1]
+    rank = np.concatenate(ranks)
     return LocalCandidates(labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced)
 
 

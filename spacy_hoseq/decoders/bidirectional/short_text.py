@@ -32,7 +32,9 @@ def decide_short(
     """Arguments as `decode_easiest_first` has them."""
     text = _ShortText(local, lengths, order, allowed)
     everything = (1 << 2 * order) - 1
-    earlier, last, start = [-1] * local.n_tokens, [], 0
+    earlier = [-1] * local.n_tokens
+    last = []
+    start = 0
     regions: List[Tuple[List[int], int]] = []  # open tokens, ascending; the decision before
     for length in lengths.tolist():
         tokens = range(start, start + length)
@@ -82,7 +84,9 @@ class _ShortText:
     visible neighbours, and its log probability. visible: slots that are known, as a mask."""
 
     def __init__(self, local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]) -> None:
-        self._local, self._allowed, self._offsets = local, allowed, OFFSETS[order]
+        self._local = local
+        self._allowed = allowed
+        self._offsets = OFFSETS[order]
         visible, self._contexts = edge_contexts(lengths, order, local.n_labels)
         tokens = np.arange(local.n_tokens)
         guesses = self._guesses(tokens)
@@ -97,7 +101,8 @@ class _ShortText:
         self._labels: List[int] = labels.tolist()  # mask by mask, as guessed
         self._best: List[float] = best.tolist()
         self.visible: List[int] = visible.tolist()
-        self.labels, self.best = self._guessed.copy(), [0.0] * len(tokens)
+        self.labels = self._guessed.copy()
+        self.best = [0.0] * len(tokens)
         self.is_open = [True] * len(tokens)
         self._as_guessed = [True] * len(tokens)
         self.ask(range(len(tokens)))
@@ -109,7 +114,8 @@ class _ShortText:
 
     def tell(self, chosen: int) -> List[int]:
         """Put the label of a decided token into the slots of its open neighbours, which are returned."""
-        told, label = [], self.labels[chosen]
+        told = []
+        label = self.labels[chosen]
         as_guessed = label == self._guessed[chosen]
         for slot, offset in enumerate(self._offsets):
             token = chosen - offset  # sees the chosen one at `offset`
@@ -122,18 +128,21 @@ class _ShortText:
 
     def ask(self, tokens: Sequence[int]) -> None:
         """The best labels of tokens that were told something."""
-        n_tokens, surprised = len(self.labels), []
+        n_tokens = len(self.labels)
+        surprised = []
         for token in tokens:
             if self._as_guessed[token]:
                 answer = self.visible[token] * n_tokens + token
-                self.labels[token], self.best[token] = self._labels[answer], self._best[answer]
+                self.labels[token] = self._labels[answer]
+                self.best[token] = self._best[answer]
             else:
                 surprised.append(token)
         if surprised:
             at = np.array(surprised)
             labels, best = self._answers(at, np.array([self.visible[token] for token in surprised]), self._contexts[at])
             for token, label, value in zip(surprised, labels.tolist(), best.tolist(), strict=True):
-                self.labels[token], self.best[token] = label, value
+                self.labels[token] = label
+                self.best[token] = value
 
     def _guesses(self, tokens: Ints) -> Ints:
         scores = self._local(tokens, np.zeros_like(tokens), tokens, self._contexts)

@@ -50,7 +50,8 @@ class Arrivals:
     """trans (L, L) float64, the earlier label first; -inf forbids. `tuning.step_cells` decides how it is computed."""
 
     def __init__(self, trans: Floats, tuning: Tuning = TUNING) -> None:
-        self.table, self.tuning = Table.of(trans), tuning
+        self.table = Table.of(trans)
+        self.tuning = tuning
         self.blocks: List[Block] = []
         self.few: Optional[Few] = None
         permitted = trans > -np.inf
@@ -59,12 +60,14 @@ class Arrivals:
 
     def _group(self, trans: Floats, permitted: Mask) -> None:
         before, kind = np.unique(permitted.T, axis=0, return_inverse=True)  # (G, L): sets of earlier labels
-        sizes, kind = before.sum(axis=1), kind.reshape(-1)
+        sizes = before.sum(axis=1)
+        kind = kind.reshape(-1)
         large = np.flatnonzero(sizes > FEW)
         if len(large) > MANY_BLOCKS:
             return
         for group in large.tolist():
-            earlier, later = np.flatnonzero(before[group]), np.flatnonzero(kind == group)
+            earlier = np.flatnonzero(before[group])
+            later = np.flatnonzero(kind == group)
             self.blocks.append(Block(earlier, later, Table.of(trans[np.ix_(earlier, later)])))
         later = np.flatnonzero(sizes[kind] <= FEW)
         earlier = np.argsort(~permitted[:, later], axis=0, kind="stable")[:FEW]
@@ -86,7 +89,8 @@ def max_plus(v: Floats, table: Table, tuning: Tuning = TUNING) -> Floats:
     """max_a (v[a, n] + trans[a, y]). v (A, n), table of (A, B). RETURNS (B, n)."""
     trans, turned = table
     if v.shape[1] * COLUMN_COST <= len(trans):  # few columns: the labels are what lies side by side
-        columns, largest = np.ascontiguousarray(v.T)[:, None, :], np.empty((v.shape[1], len(turned)))
+        columns = np.ascontiguousarray(v.T)[:, None, :]
+        largest = np.empty((v.shape[1], len(turned)))
         together = max(1, tuning.step_cells // max(1, trans.size))  # of many labels a cube would need all memory
         at_once = max(1, tuning.step_cells // max(1, len(trans) * together))
         for i in range(0, len(columns), together):

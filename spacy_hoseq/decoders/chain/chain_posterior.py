@@ -58,7 +58,8 @@ def chain_posterior(
     """Of a checked batch, or of some of its tokens (n,) with the lengths of the sequences that these make up. most
     (float): of the batch, as in `scaled_prefixes`. RETURNS None if scaled probabilities would lose digits, or if a
     sequence has no path."""
-    scores, edge_scores = potentials.scores, None
+    scores = potentials.scores
+    edge_scores = None
     layout = rows = make_layout(lengths, len(scores) if tokens is None else len(tokens))
     if tokens is not None:
         rows = layout._replace(tokens=tokens.take(layout.tokens))
@@ -75,7 +76,9 @@ class ChainPosterior(Posterior):
 
     def __init__(self, prefixes: ScaledPrefixes, layout: Layout) -> None:
         self._layout = layout
-        self._e, self._weights, self._alpha = prefixes.e, prefixes.weights, prefixes.alpha  # (N, L)
+        self._e = prefixes.e  # (N, L)
+        self._weights = prefixes.weights
+        self._alpha = prefixes.alpha
         self._beta, self._nodes = scaled_suffixes(prefixes, layout)
         self._log_z: Floats = np.empty(len(layout.lengths))
         self._log_z[layout.order] = prefixes.log_z
@@ -111,13 +114,16 @@ class ChainPosterior(Posterior):
     def likely(self, least: float, tokens: Optional[Ints] = None) -> Cells:
         """All labels whose probability is at least `least`. tokens: at some tokens only, in such a way that they fit
         to those of other marginals."""
-        n_labels, token_at = self._e.shape[1], self._layout.tokens
+        n_labels = self._e.shape[1]
+        token_at = self._layout.tokens
         cells = np.flatnonzero(self._nodes >= least)
         if tokens is not None:
             chosen = np.zeros(len(token_at), bool)
             chosen[self._place[tokens]] = True
             cells = cells[chosen.take(cells // n_labels)]
-        places, alpha, message = cells // n_labels, self._alpha.take(cells), self._e.take(cells)
+        places = cells // n_labels
+        alpha = self._alpha.take(cells)
+        message = self._e.take(cells)
         message *= self._beta.take(cells)
         if tokens is not None:
             sums = self._alpha @ np.ones(n_labels)
@@ -128,13 +134,15 @@ class ChainPosterior(Posterior):
     def stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
         """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
         tokens, labels (E,). RETURNS (E,)."""
-        last, stop = np.zeros(len(self._e), bool), np.ones(len(tokens))
+        last = np.zeros(len(self._e), bool)
+        stop = np.ones(len(tokens))
         last[np.cumsum(self._layout.lengths) - 1] = True
         leaves = (self._weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0) & ~continues
         here = np.flatnonzero(continues.any(axis=1).take(labels) & ~last.take(tokens))
         stop[here] = 0.0
         here = here[leaves.any(axis=1).take(labels.take(here))]  # in some representations none can stop
-        at, before = self._place.take(tokens.take(here) + 1), labels.take(here)
+        at = self._place.take(tokens.take(here) + 1)
+        before = labels.take(here)
         if self._weights.ndim == 2:
             weights = np.where(continues, 0.0, self._weights)[before]
         else:
@@ -148,7 +156,8 @@ class ChainPosterior(Posterior):
     def expected(self) -> PotentialsGradient:
         first = len(self._layout.order)  # place of the first token that has one before it
         message = self._e[first:] * self._beta[first:]
-        alpha, nothing = self._alpha.take(self._places_before(), axis=0), np.zeros(0)
+        alpha = self._alpha.take(self._places_before(), axis=0)
+        nothing = np.zeros(0)
         if self._weights.ndim == 2:
             trans = (alpha.T @ message) * self._weights
             return PotentialsGradient(self.nodes, trans, nothing, nothing)
@@ -164,8 +173,11 @@ class ChainPosterior(Posterior):
         return np.asarray(self._alpha[before, earlier] * weights * message * (before >= 0))
 
     def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
-        starts, tokens = np.cumsum(sizes) - sizes, ranges(first, sizes)
-        steps, last, stop = self._steps(tokens, labels), starts + sizes - 1, np.ones(len(first))
+        starts = np.cumsum(sizes) - sizes
+        tokens = ranges(first, sizes)
+        steps = self._steps(tokens, labels)
+        last = starts + sizes - 1
+        stop = np.ones(len(first))
         steps[starts] = 1.0
         if continues is not None:
             stop = self.stops(tokens[last], labels[last], continues)
@@ -173,7 +185,8 @@ class ChainPosterior(Posterior):
 
     def along(self, labels: AnyInts, continues: Mask) -> Factors:
         """Of one labelling (N,), token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), `stops`."""
-        tokens, ends = np.arange(len(labels)), np.cumsum(self._layout.lengths)
+        tokens = np.arange(len(labels))
+        ends = np.cumsum(self._layout.lengths)
         steps = self._steps(tokens, labels)
         steps[ends - self._layout.lengths] = 1.0
         cells = self._place * self._e.shape[1] + labels
@@ -181,8 +194,11 @@ class ChainPosterior(Posterior):
 
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
-        first, places = len(self._layout.order), self._places_before()  # first: place of the first with one before it
-        message, beta, nodes = self._e * self._beta, self._beta[places], self._nodes
+        first = len(self._layout.order)  # first: place of the first with one before it
+        places = self._places_before()
+        message = self._e * self._beta
+        beta = self._beta[places]
+        nodes = self._nodes
         weighted = self._weights * _log(self._weights)
         alpha = self._alpha[places]
         if weighted.ndim == 2:
@@ -203,7 +219,8 @@ class ChainPosterior(Posterior):
         impossible. Tokens that do not follow each other have any number."""
         at = self._place.take(tokens)
         cells = at * self._e.shape[1] + labels
-        beta, steps = self._beta.take(cells), np.ones(len(cells))
+        beta = self._beta.take(cells)
+        steps = np.ones(len(cells))
         message = self._e.take(cells[1:]) * beta[1:]
         weights = self._weight(at[1:], labels[:-1], labels[1:])
         np.divide(weights * message, beta[:-1], out=steps[1:], where=beta[:-1] > 0)
@@ -213,13 +230,21 @@ class ChainPosterior(Posterior):
         self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._alpha.shape)
-        layout, weights, alpha, beta, e = self._layout, self._weights, self._alpha, self._beta, self._e
+        layout = self._layout
+        weights = self._weights
+        alpha = self._alpha
+        beta = self._beta
+        e = self._e
         node: Floats = d_nodes[layout.tokens].astype(np.float64)
         message = e * beta
-        into, out_of, d_weights = np.zeros_like(alpha), np.zeros_like(alpha), np.zeros_like(weights)
+        into = np.zeros_like(alpha)
+        out_of = np.zeros_like(alpha)
+        d_weights = np.zeros_like(weights)
         if arcs is not None and d_arcs is not None and len(d_arcs):
             into, out_of, d_weights = self._arc_costs(arcs, d_arcs, message)
-        forward, backward, back = alpha * node, out_of, turned(weights)  # A, B
+        forward = alpha * node  # A, B
+        backward = out_of
+        back = turned(weights)
         for t in range(1, len(layout.size_at_t)):
             here = layout.step(t)
             forward[here] += e[here] * (moved_on(forward[self._before(t)], weights, here) + into[here])
@@ -230,7 +255,8 @@ class ChainPosterior(Posterior):
         cost = with_cost.sum(axis=1, keepdims=True)  # E[c], the same at every token of a sequence
         after = message * (node - cost) + e * backward
         for t in range(1, len(layout.size_at_t)):
-            here, before = layout.step(t), self._before(t)
+            here = layout.step(t)
+            before = self._before(t)
             if weights.ndim == 2:
                 d_weights += forward[before].T @ message[here]
                 d_weights += alpha[before].T @ after[here]
@@ -251,10 +277,14 @@ class ChainPosterior(Posterior):
         n_labels = self._e.shape[1]
         here, before = self._sides(arcs)
         follows = before >= 0
-        here, before, earlier, later = here[follows], before[follows], arcs.earlier[follows], arcs.later[follows]
+        here = here[follows]
+        before = before[follows]
+        earlier = arcs.earlier[follows]
+        later = arcs.later[follows]
         cost = d_arcs[follows].astype(np.float64)
         moved = cost * self._weight(here, earlier, later)
-        came, goes = self._alpha[before, earlier], message[here, later]
+        came = self._alpha[before, earlier]
+        goes = message[here, later]
         pairs = earlier * n_labels + later
         if self._weights.ndim == 3:
             pairs += here * n_labels * n_labels

@@ -17,23 +17,28 @@ def edge_viterbi(potentials: Potentials) -> Paths:
 
     RAISES ValueError [HS023]. Time O(N L^2), memory O(N L^2).
     """
-    scores, edge_scores = potentials.scores, potentials.edge_scores
+    scores = potentials.scores
+    edge_scores = potentials.edge_scores
     if edge_scores is None:
         edge_scores = np.zeros((*scores.shape, scores.shape[1]))
     layout = make_layout(potentials.lengths, len(scores))
     emissions = packed_scores(scores, potentials.allowed, layout).T  # (N, L)
     both = packed_edge_scores(edge_scores, layout) + potentials.trans  # (N, L, L)
-    v, back = emissions.copy(), np.zeros(emissions.shape, np.int32)
+    v = emissions.copy()
+    back = np.zeros(emissions.shape, np.int32)
     for t in range(1, len(layout.size_at_t)):
-        here, start = layout.step(t), int(layout.offset[t - 1])
+        here = layout.step(t)
+        start = int(layout.offset[t - 1])
         before = v[start : start + here.stop - here.start]
         candidates = before[:, :, None] + both[here]  # (n, earlier, later)
         back[here] = candidates.argmax(axis=1)
         v[here] += candidates.max(axis=1)
-    labels, best = np.zeros(len(scores), np.int32), np.zeros(len(layout.lengths))
+    labels = np.zeros(len(scores), np.int32)
+    best = np.zeros(len(layout.lengths))
     following = np.zeros(0, np.int32)  # labels at t + 1
     for t in range(len(layout.size_at_t) - 1, -1, -1):
-        here, n_on = layout.step(t), len(following)
+        here = layout.step(t)
+        n_on = len(following)
         best[n_on : here.stop - here.start] = v[here][n_on:].max(axis=1)  # sequences whose last token is t
         chosen = v[here].argmax(axis=1).astype(np.int32)
         if n_on:

@@ -93,9 +93,11 @@ def _way_of_small_scores(
     unless a label that has nearly all of it cannot go on. RETURNS None if digits may be lost, or if a sequence has no
     path; only where transitions are forbidden."""
     e: Floats = np.exp(emissions, dtype=np.float64)
-    alpha, ones = np.empty_like(e), np.ones(e.shape[1])
+    alpha = np.empty_like(e)
+    ones = np.ones(e.shape[1])
     log_z: Floats = np.multiply(top, layout.lengths[layout.order] - 1.0)
-    sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
+    sizes = layout.size_at_t.tolist()
+    offset = layout.offset.tolist()
     for t, n in enumerate(sizes):
         here = slice(offset[t], offset[t] + n)
         if t == 0:
@@ -140,12 +142,18 @@ def ends_of(layout: Layout) -> NDArray[np.int64]:
 def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats]:
     """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L) each, packed."""
     e, weights, alpha = prefixes[:3]
-    beta, nodes, back = np.empty_like(e), np.empty_like(e), turned(weights)
-    buffer, ends = np.empty_like(e[: layout.size_at_t.max(initial=0)]), ends_of(layout)
-    beta[ends], nodes[ends] = 1.0, alpha.take(ends, axis=0)
-    sizes, offset = layout.size_at_t.tolist(), layout.offset.tolist()
+    beta = np.empty_like(e)
+    nodes = np.empty_like(e)
+    back = turned(weights)
+    buffer = np.empty_like(e[: layout.size_at_t.max(initial=0)])
+    ends = ends_of(layout)
+    beta[ends] = 1.0
+    nodes[ends] = alpha.take(ends, axis=0)
+    sizes = layout.size_at_t.tolist()
+    offset = layout.offset.tolist()
     for t in range(len(sizes) - 1, 0, -1):
-        here, before = slice(offset[t], offset[t + 1]), slice(offset[t - 1], offset[t - 1] + sizes[t])
+        here = slice(offset[t], offset[t + 1])
+        before = slice(offset[t - 1], offset[t - 1] + sizes[t])
         message = np.multiply(e[here], beta[here], out=buffer[: sizes[t]])
         if weights.ndim == 2:
             np.matmul(message, back, out=beta[before])
@@ -165,7 +173,9 @@ def _way_forward(
         return None
     potentials = emissions - shift  # (N, L)
     np.exp(potentials, out=potentials)
-    alpha, scale, inverse = np.empty_like(potentials), np.empty(len(potentials)), np.empty((len(potentials), 1))
+    alpha = np.empty_like(potentials)
+    scale = np.empty(len(potentials))
+    inverse = np.empty((len(potentials), 1))
     reached = None if opened else emissions > -np.inf
     ones = np.ones(emissions.shape[1])
     before = alpha[:0]
@@ -224,7 +234,8 @@ def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[
     reached: Mask = allowed.copy()
     steps = opened.astype(np.float32)
     for t in range(1, len(layout.size_at_t)):
-        here, start = layout.step(t), int(layout.offset[t - 1])
+        here = layout.step(t)
+        start = int(layout.offset[t - 1])
         before = reached[start : start + here.stop - here.start]
         reached[here] &= before.astype(np.float32) @ steps > 0
     return reached

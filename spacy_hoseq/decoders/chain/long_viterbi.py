@@ -26,22 +26,29 @@ from .viterbi import unpack_paths, way_back, way_forward
 def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional[Labels]:
     """The labels of one sequence of a chain. RETURNS (T,) int32, or None if pieces do not agree. Time O(T L^2), memory
     O(T)."""
-    scores, allowed, precise = potentials.scores, potentials.allowed, potentials.weights.precise_trans
-    arriving, end = Arrivals(precise, tuning), len(scores)
+    scores = potentials.scores
+    allowed = potentials.allowed
+    precise = potentials.weights.precise_trans
+    arriving = Arrivals(precise, tuning)
+    end = len(scores)
     firsts = np.arange(0, end, tuning.piece_tokens)
     labels: List[Labels] = []
     agreed: List[Labels] = []  # the label of the first token of each next piece
-    before, behind = [], []  # V at the last token before each piece, and at its own last token
+    before = []  # V at the last token before each piece, and at its own last token
+    behind = []
     for i in range(0, len(firsts), tuning.pieces_together):
         first = firsts[i : i + tuning.pieces_together]
         last = np.minimum(first + tuning.piece_tokens, end)
-        left, right = np.maximum(first - tuning.warm_up, 0), np.minimum(last + tuning.warm_up, end)
+        left = np.maximum(first - tuning.warm_up, 0)
+        right = np.minimum(last + tuning.warm_up, end)
         sizes = right - left
-        tokens, start = ranges(left, sizes), np.cumsum(sizes) - sizes
+        tokens = ranges(left, sizes)
+        start = np.cumsum(sizes) - sizes
         layout = make_layout(sizes, len(tokens))
         packed = packed_scores(scores, allowed, layout, tokens)
         history = way_forward(packed, arriving, layout, 0, len(layout.size_at_t), None)
-        best_packed, best = np.zeros(len(tokens), np.int32), np.zeros(len(sizes))
+        best_packed = np.zeros(len(tokens), np.int32)
+        best = np.zeros(len(sizes))
         way_back(history, precise, layout, 0, np.zeros(0, np.int32), best_packed, best)
         try:
             best_labels = unpack_paths(best_packed, best, layout).labels
@@ -54,6 +61,7 @@ def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional
         rows = [np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)]) for side in at]
         before.append(rows[0])
         behind.append(rows[1])
-    result, following = np.concatenate(labels), np.concatenate(agreed)[:-1]
+    result = np.concatenate(labels)
+    following = np.concatenate(agreed)[:-1]
     distance = distances(np.concatenate(before)[1:], np.concatenate(behind)[:-1]).sum()
     return result if distance <= tuning.piece_tolerance and np.array_equal(result[firsts[1:]], following) else None

@@ -103,11 +103,13 @@ def _read_pieces(
     firsts = np.arange(start, end, tuning.piece_tokens)
     together = max(1, tuning.part_tokens // tuning.piece_tokens)
     results: List[Result] = []
-    prefixes, suffixes = [], []  # of each part (2, pieces, L): where its pieces begin to answer, and where they end
+    prefixes = []  # of each part (2, pieces, L): where its pieces begin to answer, and where they end
+    suffixes = []
     for i in range(0, len(firsts), together):
         first = firsts[i : i + together]
         last = np.minimum(first + tuning.piece_tokens, end)
-        left, right = np.maximum(first - tuning.warm_up, start), np.minimum(last + tuning.warm_up, end)
+        left = np.maximum(first - tuning.warm_up, start)
+        right = np.minimum(last + tuning.warm_up, end)
         sizes = right - left
         place = np.cumsum(sizes) - sizes - left  # in the part, less that in the batch
         tokens = ranges(left, sizes)

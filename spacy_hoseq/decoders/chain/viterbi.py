@@ -79,14 +79,16 @@ def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
 def best_path(emissions: Floats, turned: Floats) -> Optional[BestPath]:
     """Of one sequence: what `viterbi` finds, to the last bit, in half a dozen calls a token. emissions (T, L), T > 0,
     which it changes. turned (L, L): trans, the later label first. RETURNS None if there is no path."""
-    arriving, largest = np.empty_like(turned), np.empty(len(turned))
+    arriving = np.empty_like(turned)
+    largest = np.empty(len(turned))
     v = list(emissions)
     for before, here in pairwise(v):
         np.add(turned, before, out=arriving)
         np.maximum.reduce(arriving, axis=1, out=largest)
         np.add(largest, here, out=here)
     label = int(v[-1].argmax())
-    score, labels = float(v[-1][label]), [label]
+    score = float(v[-1][label])
+    labels = [label]
     for before in reversed(v[:-1]):
         label = int(np.add(turned[label], before, out=largest).argmax())
         labels.append(label)
@@ -119,7 +121,8 @@ def way_back(
     steps. following: labels at the step after them. labels (N,), packed; best (S,), by rank. RETURNS the labels at
     `first`."""
     for t in range(first + len(history) - 1, first - 1, -1):
-        v, n_on = history[t - first], len(following)
+        v = history[t - first]
+        n_on = len(following)
         best[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
         here = np.empty(v.shape[1], np.int32)
         here[n_on:] = v[:, n_on:].argmax(axis=0)

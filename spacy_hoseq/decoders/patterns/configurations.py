@@ -65,15 +65,20 @@ class ConfigurationLattice:
         return self._completed[t]
 
     def _build(self, potentials: Potentials) -> List[Step]:
-        trie, psi, trans = self.trie, potentials.weights.psi, potentials.weights.precise_trans
-        scores, allowed, fired = potentials.scores, potentials.allowed, potentials.fired
+        trie = self.trie
+        psi = potentials.weights.psi
+        trans = potentials.weights.precise_trans
+        scores = potentials.scores
+        allowed = potentials.allowed
+        fired = potentials.fired
         edge_scores = potentials.edge_scores
         steps: List[Step] = []
         states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
         for t in range(len(scores)):
             labels = np.arange(trie.n_labels) if allowed is None else np.flatnonzero(allowed[t])
             if t == 0:
-                source, node = np.zeros(len(labels), np.intp), labels.astype(np.intp)
+                source = np.zeros(len(labels), np.intp)
+                node = labels.astype(np.intp)
                 label = labels
                 live = np.zeros((len(labels), 0), bool)
             else:

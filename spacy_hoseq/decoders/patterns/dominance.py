@@ -86,7 +86,8 @@ def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
         cells += len(history[-1].keys) + history[-1].singles.size
         if cells > tuning.dominance_history and t + 1 < n_steps:
             blocks.append((t + 1, history[-1]))
-            history, cells = [], 0
+            history = []
+            cells = 0
     labels = np.zeros(len(potentials.scores), np.int32)  # packed
     best = np.zeros(len(layout.lengths))  # by rank
     node = np.zeros(0, np.intp)  # on the path of each column, at t + 1
@@ -97,15 +98,18 @@ def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
             for t in range(first, last):
                 history.append(walk.step(t, history[-1] if history else entry))
         for t in range(last - 1, first - 1, -1):
-            remembered, n_on = history[t - first], len(node)
+            remembered = history[t - first]
+            n_on = len(node)
             singles = remembered.singles
             best[n_on : singles.shape[1]] = singles[:, n_on:].max(axis=0)  # sequences whose last token is t
             ended = singles[:, n_on:].argmax(axis=0)
             node = walk.source(remembered, np.concatenate([walk.before(remembered, node), ended]))
             labels[layout.step(t)] = potentials.weights.trie.label[node]
         last = first
-    flat, ordered = np.empty_like(labels), np.empty_like(best)
-    flat[layout.tokens], ordered[layout.order] = labels, best
+    flat = np.empty_like(labels)
+    ordered = np.empty_like(best)
+    flat[layout.tokens] = labels
+    ordered[layout.order] = best
     return Paths(flat, ordered)
 
 
@@ -114,7 +118,8 @@ class _Tables:
     from first_child[u] to first_child[u + 1]."""
 
     def __init__(self, weights: Weights) -> None:
-        trie, psi = weights.trie, weights.psi
+        trie = weights.trie
+        psi = weights.psi
         self.gain, self.all_gain = future_gain(trie, psi)
         self.bonus = np.zeros(len(trie))
         deep = slice(trie.n_labels, len(trie))
@@ -128,14 +133,22 @@ class _Walk:
     """Values lie in flat arrays, column * U + node; only those written at the step before and at this one are read."""
 
     def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
-        weights, fired = potentials.weights, potentials.fired
-        tables, trie = weights.prepared(_Tables), weights.trie
-        self.trie, self.layout, self.tuning = trie, layout, tuning
+        weights = potentials.weights
+        fired = potentials.fired
+        tables = weights.prepared(_Tables)
+        trie = weights.trie
+        self.trie = trie
+        self.layout = layout
+        self.tuning = tuning
         self.emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
-        self.trans, self.bonus = weights.precise_trans, tables.bonus
+        self.trans = weights.precise_trans
+        self.bonus = tables.bonus
         self.arriving = Arrivals(self.trans, tuning)
-        self.gain, self.all_gain = tables.gain, tables.all_gain
-        self.children, self.first_child, self.has_child = tables.children, tables.first_child, tables.has_child
+        self.gain = tables.gain
+        self.all_gain = tables.all_gain
+        self.children = tables.children
+        self.first_child = tables.first_child
+        self.has_child = tables.has_child
         self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
         self.still_to_fire: Optional[Floats] = None
         if self.extra and fired is not None:
@@ -143,7 +156,8 @@ class _Walk:
             fires = np.bincount(fired.tokens, fired.weights, minlength=len(layout.tokens))
             self.fires = fires[layout.tokens]  # (N,) packed
         n_cells = len(layout.lengths) * len(trie)
-        self.value, self.previous = np.zeros(n_cells), np.zeros(n_cells)
+        self.value = np.zeros(n_cells)
+        self.previous = np.zeros(n_cells)
         self.longest = np.empty(n_cells, np.intp)  # node whose own value it is
         self.seen_at = np.full(n_cells, -1, np.int32)  # number of the step that wrote it
         self.n_steps = 0
@@ -154,7 +168,9 @@ class _Walk:
         emissions = self.emissions[:, self.layout.step(t)]  # (L, n)
         n_labels, n = emissions.shape
         self.n_steps += 1
-        self.value, self.previous = self.previous, self.value
+        overwritten = self.previous  # of two steps before
+        self.previous = self.value
+        self.value = overwritten
         columns = np.arange(n)
         single_keys = columns * len(trie) + np.arange(n_labels)[:, None]  # (L, n)
         levels: List[Seen] = []
@@ -178,7 +194,8 @@ class _Walk:
     def _look_at(self, t: int, before: Remembered, singles: Floats, emissions: Floats) -> List[Seen]:
         """Write own_t of the children of all nodes kept before that can pay, and of their suffixes. RETURNS them by
         depth, from 2. singles (L, n): own_t of the single labels."""
-        trie, n = self.trie, emissions.shape[1]
+        trie = self.trie
+        n = emissions.shape[1]
         self.previous[before.keys] = before.value  # they are there but for the first step of a block
         pairs = np.arange(trie.levels[1].start, trie.levels[1].stop) if len(trie.levels) > 1 else np.zeros(0, np.intp)
         best_before = before.singles[:, :n]
@@ -188,7 +205,9 @@ class _Walk:
             column, parent = np.divmod(before.keys.take(kept), len(trie))
             if before.singles.shape[1] > n:
                 on = np.flatnonzero(column < n)
-                column, parent, kept = column[on], parent[on], kept[on]
+                column = column[on]
+                parent = parent[on]
+                kept = kept[on]
             first = self.first_child.take(parent)
             counts = self.first_child.take(parent + 1) - first
             child = self.children.take(ranges(first, counts))
@@ -198,13 +217,16 @@ class _Walk:
             node, column, _ = self._joined(parts[depth - 2])
             suffix = trie.fail.take(node)
             deep = np.flatnonzero(suffix >= trie.n_labels)
-            column, suffix = column.take(deep), suffix.take(deep)
+            column = column.take(deep)
+            suffix = suffix.take(deep)
             key = column * len(trie) + suffix
             missing = np.flatnonzero(self.seen_at.take(key) != self.n_steps)
-            key, order = key.take(missing), np.arange(len(missing))
+            key = key.take(missing)
+            order = np.arange(len(missing))
             self.longest[key] = order
             once = missing.take(np.flatnonzero(self.longest.take(key) == order))  # each of them once
-            column, suffix = column.take(once), suffix.take(once)
+            column = column.take(once)
+            suffix = suffix.take(once)
             parent = trie.parent.take(suffix)
             base = self.previous.take(column * len(trie) + parent)
             from_single = np.flatnonzero(parent < trie.n_labels)
@@ -242,12 +264,16 @@ class _Walk:
 
     def _remember(self, t: int, single_keys: Ints, levels: List[Seen], suffixes: List[Ints]) -> Remembered:
         """What goes on from here: the nodes with children, and which of them can still pay."""
-        keys, values, kept = [np.zeros(0, np.intp)], [np.zeros(0)], []
+        keys = [np.zeros(0, np.intp)]
+        values = [np.zeros(0)]
+        kept = []
         n = 0
         for level, suffix in zip(levels, suffixes, strict=True):
             inner = np.flatnonzero(self.has_child.take(level.node))
-            node, key = level.node.take(inner), level.key.take(inner)
-            value, better = self.value.take(key), self.value.take(suffix.take(inner))
+            node = level.node.take(inner)
+            key = level.key.take(inner)
+            value = self.value.take(key)
+            better = self.value.take(suffix.take(inner))
             hope = value + self.gain.take(node)
             if self.still_to_fire is not None:
                 hope += self.still_to_fire[self.layout.step(t)].take(level.column.take(inner))

@@ -46,7 +46,9 @@ def exclusive_sums(
 def is_small(potentials: Potentials) -> bool:
     """Whether rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are added up less than
     4 T times."""
-    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    weights = potentials.weights
+    fired = potentials.fired
+    configurations = potentials.configurations
     reach = largest(potentials.scores) + largest(weights.psi) + finite_range(weights.trans)
     reach += 0.0 if fired is None else np.abs(fired.weights).sum()
     reach += 0.0 if configurations is None else np.abs(configurations.weights).sum()
@@ -59,8 +61,10 @@ class _Counts:
     """What states and arcs add up to."""
 
     def __init__(self, lattice: FeatureLattice, potentials: Potentials, layout: Layout) -> None:
-        n_labels, configurations = lattice.trie.n_labels, potentials.configurations
-        self._lattice, self._layout = lattice, layout
+        n_labels = lattice.trie.n_labels
+        configurations = potentials.configurations
+        self._lattice = lattice
+        self._layout = layout
         self._longest = np.zeros((len(lattice.trie), len(layout.tokens)))  # packed
         self._trans = np.zeros((n_labels, n_labels))
         self._configurations = np.zeros(0 if configurations is None else len(configurations.first))
@@ -69,7 +73,8 @@ class _Counts:
             self._edges = np.zeros((len(layout.tokens), n_labels * n_labels))
 
     def add(self, t: int, states: Floats, arcs: Floats) -> None:
-        here, step = self._layout.step(t), self._lattice.step(t)
+        here = self._layout.step(t)
+        step = self._lattice.step(t)
         _add_rows(self._longest[:, here], self._lattice.nodes(t), states)
         ended, done = self._lattice.completed(t)
         if len(ended):
@@ -86,11 +91,14 @@ class _Counts:
         self._trans += by_pair.reshape(self._trans.shape)
 
     def counts(self, potentials: Potentials) -> PotentialsGradient:
-        trie, fired, tokens = self._lattice.trie, potentials.fired, self._layout.tokens
+        trie = self._lattice.trie
+        fired = potentials.fired
+        tokens = self._layout.tokens
         place = np.empty(len(tokens), np.intp)
         place[tokens] = np.arange(len(tokens))
         matched = push_down(trie, self._longest)[:, place]  # (U, N)
-        nodes, fired_counts = np.zeros(0), np.zeros(0)
+        nodes = np.zeros(0)
+        fired_counts = np.zeros(0)
         if potentials.weights.has_patterns:
             nodes = matched.sum(axis=1)
             nodes[: trie.n_labels] = 0.0

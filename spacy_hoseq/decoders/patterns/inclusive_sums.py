@@ -91,8 +91,10 @@ def keeps_digits(potentials: Potentials) -> bool:
 
     Forbidden transitions are no part of the range; where there are some, the walk itself sees whether shares vanish.
     """
-    weights, fired = potentials.weights, potentials.fired
-    gain, loss = _largest_sum(weights, fired, 1), _largest_sum(weights, fired, -1)
+    weights = potentials.weights
+    fired = potentials.fired
+    gain = _largest_sum(weights, fired, 1)
+    loss = _largest_sum(weights, fired, -1)
     return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < MAX_LOSS  # False for NaN
 
 
@@ -104,8 +106,11 @@ class PatternWalk:
     """
 
     def __init__(self, emissions: Floats, weights: Weights, fired: Optional[Fired], layout: Layout) -> None:
-        self.trie, self.layout, self.fired = weights.trie, layout, fired
-        trie, trans = weights.trie, weights.precise_trans
+        self.trie = weights.trie
+        self.layout = layout
+        self.fired = fired
+        trie = weights.trie
+        trans = weights.precise_trans
         reached = reached_labels(emissions.real.T > -np.inf, trans, layout)
         self.reached = None if reached is None else reached.T
         if self.reached is not None:
@@ -118,7 +123,8 @@ class PatternWalk:
         self.top = top if np.isfinite(top) else 0.0
         self.trans_weights: Floats = np.exp(trans - self.top)
         self.deep = slice(trie.n_labels, len(trie))
-        self.label, self.parent = trie.label[self.deep], trie.parent[self.deep]
+        self.label = trie.label[self.deep]
+        self.parent = trie.parent[self.deep]
         self.move = self.trans_weights[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
         self.psi = weights.psi
         has_fired = self.fired is not None and len(self.fired.tokens) > 0
@@ -172,22 +178,26 @@ class PatternWalk:
         with np.errstate(invalid="ignore"):
             scaled = z / scale
         if self.reached is not None:
-            singles, reached = slice(0, self.trie.n_labels), self.reached[:, self.layout.step(t)]
+            singles = slice(0, self.trie.n_labels)
+            reached = self.reached[:, self.layout.step(t)]
             if not scale.all() or vanished(z[singles].real, scaled[singles].real, reached):
                 return None
         return scaled, w, scale
 
     def _backward(self, forward: List[Tuple[Floats, Floats, Floats]], log_z: Floats) -> Sums:
-        trie, layout = self.trie, self.layout
+        trie = self.trie
+        layout = self.layout
         n_labels = trie.n_labels
         marginals = np.zeros((n_labels, len(layout.tokens)), self.type)
         moved = np.zeros((n_labels, n_labels), self.type)
-        at_node, matched = np.zeros(len(trie), self.type), np.zeros(len(trie), self.type)
+        at_node = np.zeros(len(trie), self.type)
+        matched = np.zeros(len(trie), self.type)
         fired_counts = np.zeros(0 if self.fired is None else len(self.fired.tokens), self.type)
         adjoint = np.zeros((len(trie), 0), self.type)
         for t in range(len(forward) - 1, -1, -1):
             z, w, scale = forward[t]
-            n_on, n = adjoint.shape[1], z.shape[1]
+            n_on = adjoint.shape[1]
+            n = z.shape[1]
             ended = np.zeros((len(trie), n - n_on), self.type)
             ended[:n_labels] = 1.0
             adjoint = np.concatenate([adjoint, ended], axis=1) / scale  # of Z_t before scaling

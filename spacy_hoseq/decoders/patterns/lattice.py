@@ -76,7 +76,8 @@ def best_paths(lattice: Lattice, *, tuning: Tuning = TUNING) -> StatePaths:
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=True):
         history = _max_forward(lattice, first, last, entry)
         for t in range(last - 1, first - 1, -1):
-            v, n_on = history[t - first], len(later)
+            v = history[t - first]
+            n_on = len(later)
             scores[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
             ended = v[:, n_on:].argmax(axis=0)
             states[t] = np.concatenate([_best_source(lattice.step(t + 1), later, v), ended]) if n_on else ended
@@ -87,12 +88,15 @@ def best_paths(lattice: Lattice, *, tuning: Tuning = TUNING) -> StatePaths:
 
 def _blocks(lattice: Lattice, max_cells: int) -> List[Tuple[int, int]]:
     """Ranges of steps of at most about `max_cells` cells, by the size of each step."""
-    blocks, first, cells = [], 0, 0
+    blocks = []
+    first = 0
+    cells = 0
     for t, size in enumerate(lattice.size_at_t.tolist()):
         more = size * len(lattice.step(t).label)
         if t > first and cells + more > max_cells:
             blocks.append((first, t))
-            first, cells = t, 0
+            first = t
+            cells = 0
         cells += more
     return [*blocks, (first, len(lattice.size_at_t))]
 
@@ -148,7 +152,9 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     labels = [lattice.step(len(back)).label[state]]
     for t in range(len(back) - 1, -1, -1):
         states_before, ranks_before = back[t]
-        state, rank = states_before[state, rank], ranks_before[state, rank]
+        here = state, rank
+        state = states_before[here]
+        rank = ranks_before[here]
         labels.append(lattice.step(t).label[state])
     return KBest(np.stack(labels[::-1], axis=1).astype(np.int32), scores)
 
@@ -157,14 +163,20 @@ def _top_k(best: Floats, step: Step) -> Tuple[Floats, Ints, Ints]:
     """The k best paths to each state, without its gain. best (S', k): to the states before. RETURNS scores, states
     before and their ranks, (S, k) each; -inf where there are fewer. Arcs that no path takes are left out: where labels
     are known, nearly all."""
-    n, k = len(step.label), best.shape[1]
-    open_before, open_now = np.isfinite(best[:, 0]), np.isfinite(step.gain[:, 0])
+    n = len(step.label)
+    k = best.shape[1]
+    open_before = np.isfinite(best[:, 0])
+    open_now = np.isfinite(step.gain[:, 0])
     target = np.repeat(np.arange(n), np.diff(step.first))
     arcs = np.flatnonzero(open_before[step.source] & open_now[target])
     states, first = np.unique(target[arcs], return_index=True)
     flat = (best[step.source[arcs]] + step.arc.reshape(-1, 1)[arcs]).reshape(-1)
     order = np.lexsort((-flat, np.repeat(target[arcs], k)))
     chosen = order[first[:, None] * k + np.arange(k)]  # an arc has k candidates
-    scores, source, rank = np.full((n, k), -np.inf), np.zeros((n, k), np.intp), np.zeros((n, k), np.intp)
-    scores[states], source[states], rank[states] = flat[chosen], step.source[arcs[chosen // k]], chosen % k
+    scores = np.full((n, k), -np.inf)
+    source = np.zeros((n, k), np.intp)
+    rank = np.zeros((n, k), np.intp)
+    scores[states] = flat[chosen]
+    source[states] = step.source[arcs[chosen // k]]
+    rank[states] = chosen % k
     return scores, source, rank

@@ -87,7 +87,8 @@ class _Arcs:
     arrays have one of these."""
 
     def __init__(self, step: Step) -> None:
-        self.source, states = step.source, np.arange(len(step.label))
+        self.source = step.source
+        states = np.arange(len(step.label))
         into = np.repeat(states, step.first[1:] - step.first[:-1])
         self.into = _Groups(np.arange(len(into)), step.first[:-1], into, states)
 
@@ -145,10 +146,14 @@ def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None
     prefixes = prefix_sums(lattice, costs, measured=measured)
     sizes = lattice.size_at_t.tolist()
     log_z: Floats = prefixes.log_scale.copy()
-    beta, later, added = np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0)
+    beta = np.zeros((0, 0))
+    later = np.zeros((0, 0))
+    added = np.zeros(0)
     nothing = np.zeros((0, 0))
     for t in range(len(sizes) - 1, -1, -1):
-        alpha, n, n_on = prefixes.alpha[t], sizes[t], beta.shape[1]
+        alpha = prefixes.alpha[t]
+        n = sizes[t]
+        n_on = beta.shape[1]
         beta = _with_ended(beta, len(alpha), n)
         with np.errstate(divide="ignore"):
             log_z[n_on:n] += np.log(np.exp(alpha[:, n_on:]).sum(axis=0))
@@ -163,9 +168,12 @@ def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None
         if t == 0:
             visit(0, states, nothing)
             break
-        step, before = lattice.step(t), prefixes.alpha[t - 1][:, :n]
-        gain, (arc, _) = _relative(step.gain)[0], _relative(step.columns)
-        into, out_of = prefixes.arcs[t - 1].into, prefixes.arcs[t - 1].out_of
+        step = lattice.step(t)
+        before = prefixes.alpha[t - 1][:, :n]
+        gain = _relative(step.gain)[0]
+        (arc, _) = _relative(step.columns)
+        into = prefixes.arcs[t - 1].into
+        out_of = prefixes.arcs[t - 1].out_of
         message = arc + (gain + beta)[into.which]  # (E, n): everything after the source
         arcs = _softmax(before[step.source] + message)
         terms = message[out_of.order]
@@ -188,7 +196,8 @@ def _check_known(logs: Floats, rounding: Floats) -> None:
     """logs (S, n): alpha + beta. rounding (n,): bound on their errors. RAISES ValueError [HS097]."""
     columns = np.flatnonzero(rounding > TOLERANCE)
     if len(columns):
-        logs, margin = logs[:, columns], 2 * rounding[columns]
+        logs = logs[:, columns]
+        margin = 2 * rounding[columns]
         top = logs.max(axis=0)
         near = (logs > top - margin - NEGLIGIBLE) & (top > -np.inf)
         if (near.sum(axis=0) > 1).any():
@@ -250,7 +259,8 @@ def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> 
     for t in range(len(alphas) - 1, 0, -1):
         step = lattice.step(t)
         distinct, which = np.unique(state, return_inverse=True)  # samples in one state share its distribution
-        arc, counts = step.arc.reshape(-1), step.first[distinct + 1] - step.first[distinct]
+        arc = step.arc.reshape(-1)
+        counts = step.first[distinct + 1] - step.first[distinct]
         terms = np.full((counts.max(), len(distinct)), -np.inf)
         for column, (begin, end) in enumerate(zip(step.first[distinct], step.first[distinct + 1], strict=True)):
             terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + arc[begin:end]

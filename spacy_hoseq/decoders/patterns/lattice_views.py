@@ -46,9 +46,11 @@ def max_marginals(lattice: Lattice, n_labels: int) -> List[Floats]:
     O(S) a token."""
     prefixes = _prefixes(lattice)
     best: List[Floats] = [np.zeros((0, 0))] * len(prefixes)
-    suffixes, groups = np.zeros((0, 0)), _Groups(None)
+    suffixes = np.zeros((0, 0))
+    groups = _Groups(None)
     for t in range(len(prefixes) - 1, -1, -1):
-        step, n_states, n = lattice.step(t), *prefixes[t].shape
+        step = lattice.step(t)
+        n_states, n = prefixes[t].shape
         ended = np.zeros((n_states, n - suffixes.shape[1]))
         suffixes = np.concatenate([suffixes.reshape(n_states, -1), ended], axis=1)
         best[t] = _by_label(prefixes[t] + suffixes, step.label, n_labels)

@@ -38,8 +38,11 @@ class LongestMatch:
     """Lattice over the nodes of a trie, for sequences that are walked together. layout: of their lengths."""
 
     def __init__(self, potentials: Potentials, layout: Layout) -> None:
-        weights, fired, edge_scores = potentials.weights, potentials.fired, potentials.edge_scores
-        self.trie, self.layout = weights.trie, layout
+        weights = potentials.weights
+        fired = potentials.fired
+        edge_scores = potentials.edge_scores
+        self.trie = weights.trie
+        self.layout = layout
         self.size_at_t = layout.size_at_t
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._psi = weights.psi[:, None]  # (U, 1)
@@ -51,7 +54,8 @@ class LongestMatch:
             self._edge_scores = packed.reshape(len(packed), -1)  # (N, L * L)
 
     def step(self, t: int) -> Step:
-        here, arcs = self.layout.step(t), self._arcs
+        here = self.layout.step(t)
+        arcs = self._arcs
         gain = self._emissions[:, here][self.trie.label] + self._psi  # (U, n)
         if t in self._extra:
             nodes, columns, weights = self._extra[t]
@@ -86,7 +90,8 @@ class Arcs:
         target = np.concatenate([target, unreached])
         source = np.concatenate([source, np.zeros(len(unreached), np.intp)])
         order = np.argsort(target, kind="stable")
-        self.source, target = source[order], target[order]
+        self.source = source[order]
+        target = target[order]
         self.first: Ints = np.searchsorted(target, np.arange(len(trie) + 1))
         self.pairs: Ints = trie.label[self.source] * trie.n_labels + trie.label[target]
         self.scores: Floats = weights.precise_trans.take(self.pairs)
@@ -110,7 +115,8 @@ def decode_any_sign(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths
 def any_sign_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     """`decode_any_sign` of a batch that has been checked. RAISES ValueError [HS023]."""
     trie = potentials.weights.trie
-    labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
+    labels = np.zeros(len(potentials.scores), np.int32)
+    best = np.zeros(len(potentials.lengths))
     columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
     for part in potentials.parts(columns, tuning.history_cells):
         layout = make_layout(part.potentials.lengths, len(part.tokens))

@@ -63,7 +63,8 @@ def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Pa
 def decode_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
     n_nodes = len(potentials.weights.trie)
-    labels, best = np.zeros(len(potentials.scores), np.int32), np.zeros(len(potentials.lengths))
+    labels = np.zeros(len(potentials.scores), np.int32)
+    best = np.zeros(len(potentials.lengths))
     is_large = n_nodes > tuning.many_nodes and n_nodes * len(potentials.lengths) > tuning.plain_cells
     columns = tuning.dominance_cells if is_large else max(tuning.min_columns * n_nodes, tuning.column_cells)
     decode = dominance.decode_columns if is_large else _decode
@@ -89,7 +90,8 @@ def _decode(potentials: Potentials, tuning: Tuning) -> Paths:
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = lattice.forward(first, last, entry)
         for t in range(last - 1, first - 1, -1):
-            v, n_on = history[t - first], len(rows)
+            v = history[t - first]
+            n_on = len(rows)
             here = np.empty(v.shape[1], np.intp)
             if n_on < v.shape[1]:  # sequences whose last token is t
                 singles = v[: lattice.n_labels, n_on:]
@@ -99,8 +101,10 @@ def _decode(potentials: Potentials, tuning: Tuning) -> Paths:
                 here[:n_on] = lattice.before(rows, v)
             labels[layout.step(t)] = lattice.label[here]
             rows = lattice.longest(here, v)
-    flat, scores_of = np.empty_like(labels), np.empty_like(best)
-    flat[layout.tokens], scores_of[layout.order] = labels, best
+    flat = np.empty_like(labels)
+    scores_of = np.empty_like(best)
+    flat[layout.tokens] = labels
+    scores_of[layout.order] = best
     return Paths(flat, scores_of)
 
 
@@ -109,7 +113,8 @@ class _Rows:
     -1 of single labels. bonus (U - L, 1): trans and psi of the nodes of two or more labels."""
 
     def __init__(self, weights: Weights) -> None:
-        trie, n_labels = weights.trie, weights.n_labels
+        trie = weights.trie
+        n_labels = weights.n_labels
         row, node, first, end = trie.preorder
         deep = node[n_labels:]  # node of each row behind the single labels
         bonus = weights.precise_trans[trie.label[trie.parent[deep]], trie.label[deep]] + weights.psi[deep]
@@ -118,7 +123,8 @@ class _Rows:
         self.parent = np.where(trie.parent[node] >= 0, row[trie.parent[node]], -1)
         self.ending = np.flatnonzero((end > first)[:n_labels])  # single labels that longer nodes end with
         self.starts = first[self.ending] - n_labels
-        self.first, self.end = first[node], end[node]
+        self.first = first[node]
+        self.end = end[node]
 
 
 class _Lattice:
@@ -129,14 +135,24 @@ class _Lattice:
     """
 
     def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
-        weights, fired = potentials.weights, potentials.fired
-        rows, self.trie = weights.prepared(_Rows), weights.trie
-        self.layout, self.n_labels, self.tuning = layout, weights.n_labels, tuning
+        weights = potentials.weights
+        fired = potentials.fired
+        rows = weights.prepared(_Rows)
+        self.trie = weights.trie
+        self.layout = layout
+        self.n_labels = weights.n_labels
+        self.tuning = tuning
         self.emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
-        self.trans, self.bonus = weights.precise_trans, rows.bonus
+        self.trans = weights.precise_trans
+        self.bonus = rows.bonus
         self.arriving = Arrivals(self.trans, tuning)
-        self.row, self.label, self.parent = self.trie.preorder.row, rows.label, rows.parent
-        self.ending, self.starts, self.first, self.end = rows.ending, rows.starts, rows.first, rows.end
+        self.row = self.trie.preorder.row
+        self.label = rows.label
+        self.parent = rows.parent
+        self.ending = rows.ending
+        self.starts = rows.starts
+        self.first = rows.first
+        self.end = rows.end
         self.extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
         self.rounds = self.trie.row_rounds
 
@@ -144,7 +160,8 @@ class _Lattice:
         """V_t (U, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
         history = []
         previous = entry
-        n_labels, n_rows = self.n_labels, len(self.label)
+        n_labels = self.n_labels
+        n_rows = len(self.label)
         for t in range(first, last):
             emissions = self.emissions[:, self.layout.step(t)]  # (L, n)
             n = emissions.shape[1]
@@ -188,7 +205,8 @@ class _Lattice:
         flat = v.reshape(-1)
         values = flat.take(candidates * v.shape[1] + columns)
         hits = (values == flat.take(rows * v.shape[1] + each).take(columns)).nonzero()[0]
-        candidates, columns = candidates.take(hits), columns.take(hits)
+        candidates = candidates.take(hits)
+        columns = columns.take(hits)
         stops = np.ones(len(hits), bool)
         stops[:-1] = (columns[1:] != columns[:-1]) | (candidates[1:] >= self.end.take(candidates[:-1]))
         lines = stops.nonzero()[0]
@@ -206,7 +224,8 @@ class _Lattice:
 
 def check_weights(potentials: Potentials) -> None:
     """RAISES ValueError [HS032]: a weight is negative or not finite; here alone exactness depends on their sign."""
-    weights, fired = potentials.weights, potentials.fired
+    weights = potentials.weights
+    fired = potentials.fired
     entries = [(np.arange(len(weights.trie)), weights.node_weights)]
     if fired is not None:
         entries.append((fired.nodes, fired.weights))

@@ -22,15 +22,23 @@ def matching(
     sequence (N,): of each token. possible: whether tokens (n,) can have labels (n,). RETURNS (M,).
     """
     result = np.zeros(len(fired.tokens), bool)
-    entry, token, node = np.arange(len(result)), fired.tokens, fired.nodes
+    entry = np.arange(len(result))
+    token = fired.tokens
+    node = fired.nodes
     while len(entry):
         kept = np.flatnonzero(possible(token, trie.label.take(node)))
-        entry, token, node = entry.take(kept), token.take(kept), trie.parent.take(node.take(kept))
+        entry = entry.take(kept)
+        token = token.take(kept)
+        node = trie.parent.take(node.take(kept))
         result[entry[node < 0]] = True
         going_on = np.flatnonzero((node >= 0) & (token > 0))
-        entry, token, node = entry.take(going_on), token.take(going_on) - 1, node.take(going_on)
+        entry = entry.take(going_on)
+        token = token.take(going_on) - 1
+        node = node.take(going_on)
         together = np.flatnonzero(sequence.take(token) == sequence.take(token + 1))
-        entry, token, node = entry.take(together), token.take(together), node.take(together)
+        entry = entry.take(together)
+        token = token.take(together)
+        node = node.take(together)
     return result
 
 
@@ -59,7 +67,8 @@ def added_up(keys: Ints, weights: Floats, n: int, *, tuning: Tuning = TUNING) ->
     """Distinct keys, 0 <= key < n, and the sums of their weights, real or complex. Without sorting if n is moderate."""
     if n > tuning.key_cells:
         distinct, keys = np.unique(keys, return_inverse=True)
-        keys, n = keys.reshape(-1), len(distinct)
+        keys = keys.reshape(-1)
+        n = len(distinct)
     else:
         present = np.zeros(n, bool)
         present[keys] = True

@@ -31,8 +31,10 @@ class Instances(NamedTuple):
 
 def make_instances(potentials: Potentials) -> Instances:
     """All places of all patterns whose weight is not 0, within the sequences of a batch."""
-    trie, weights = potentials.weights.trie, potentials.weights.node_weights
-    fired, lengths = potentials.fired, potentials.lengths
+    trie = potentials.weights.trie
+    weights = potentials.weights.node_weights
+    fired = potentials.fired
+    lengths = potentials.lengths
     starts = np.cumsum(lengths) - lengths
     time = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)  # (N,) position in the own sequence
     everywhere = np.flatnonzero(weights)
@@ -40,7 +42,8 @@ def make_instances(potentials: Potentials) -> Instances:
     nodes = np.repeat(everywhere, len(time))
     earned = np.repeat(weights[everywhere], len(time))
     if fired is not None:
-        last, nodes = np.concatenate([last, fired.tokens]), np.concatenate([nodes, fired.nodes])
+        last = np.concatenate([last, fired.tokens])
+        nodes = np.concatenate([nodes, fired.nodes])
         earned = np.concatenate([earned, fired.weights])
     fits = time[last] + 1 >= trie.depth[nodes]
     keys, which = np.unique(last[fits] * len(trie) + nodes[fits], return_inverse=True)
@@ -50,9 +53,11 @@ def make_instances(potentials: Potentials) -> Instances:
     first_pair = np.cumsum(depth) - depth
     tokens = ranges(last - depth + 1, depth)
     labels = np.empty(len(tokens), np.intp)
-    at, node = first_pair + depth - 1, nodes
+    at = first_pair + depth - 1
+    node = nodes
     while len(at):  # from the last label of each pattern back to the first
         labels[at] = trie.label[node]
         going_on = trie.parent[node] >= 0
-        at, node = at[going_on] - 1, trie.parent[node[going_on]]
+        at = at[going_on] - 1
+        node = trie.parent[node[going_on]]
     return Instances(last, nodes, total[total != 0], first_pair, tokens, labels)

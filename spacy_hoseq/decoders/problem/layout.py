@@ -32,7 +32,8 @@ class Layout(NamedTuple):
 
     def blocks(self, cells_per_token: int, max_cells: int) -> Iterator[Tuple[int, int]]:
         """Ranges of steps [first, last) of at most about `max_cells` cells, in order."""
-        first, n_steps = 0, len(self.size_at_t)
+        first = 0
+        n_steps = len(self.size_at_t)
         while first < n_steps:
             room = self.offset[first] + max_cells // max(1, cells_per_token)
             last = max(first + 1, int(np.searchsorted(self.offset, room, side="right")) - 1)
@@ -110,7 +111,8 @@ def check_transitions(trans: AnyFloats) -> None:
 
 def largest(scores: AnyFloats) -> float:
     """How far the scores are from 0; no finite number if one of them is none."""
-    top, bottom = float(scores.max(initial=0.0)), float(scores.min(initial=0.0))
+    top = float(scores.max(initial=0.0))
+    bottom = float(scores.min(initial=0.0))
     return top if top > -bottom or top != top else -bottom
 
 

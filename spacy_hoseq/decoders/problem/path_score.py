@@ -21,7 +21,9 @@ def path_score(potentials: Potentials, labels: AnyInts) -> Floats:
 
 def score_of_checked(potentials: Potentials, labels: AnyInts) -> Floats:
     """`path_score` of a batch that has been checked."""
-    scores, weights, lengths = potentials.scores, potentials.weights, potentials.lengths
+    scores = potentials.scores
+    weights = potentials.weights
+    lengths = potentials.lengths
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     here = scores[np.arange(len(labels)), labels].astype(np.float64)
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
@@ -31,7 +33,8 @@ def score_of_checked(potentials: Potentials, labels: AnyInts) -> Floats:
     if weights.has_patterns and weights.node_weights.any():
         places = weights.trie.occurrences(labels, lengths)
         here += np.bincount(places.tokens, weights=weights.node_weights.take(places.nodes), minlength=len(here))
-    fired, configurations = potentials.fired, potentials.configurations
+    fired = potentials.fired
+    configurations = potentials.configurations
     if fired is not None:
         matched = matching(fired, weights.trie, sequence, lambda token, label: labels[token] == label)
         here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))

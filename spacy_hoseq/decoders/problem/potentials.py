@@ -49,7 +49,9 @@ class Potentials(NamedTuple):
     def scaled(self, factor: float) -> "Potentials":
         """All scores and weights times a factor > 0: the order of labellings stays, p(y | x) becomes sharper or
         flatter."""
-        fired, configurations, weights = self.fired, self.configurations, self.weights
+        fired = self.fired
+        configurations = self.configurations
+        weights = self.weights
         return self._replace(
             scores=self.scores * np.asarray(factor, self.scores.dtype),
             weights=weights.scaled(factor),
@@ -95,7 +97,8 @@ class Potentials(NamedTuple):
             return Selection(self, sequences, np.arange(len(self.scores)), *every)
         ends = np.cumsum(sizes)
         tokens = ranges((ends - sizes)[sequences], sizes[sequences])
-        fired, configurations = self.fired, self.configurations
+        fired = self.fired
+        configurations = self.configurations
         fired_entries = configuration_entries = np.zeros(0, np.intp)
         if fired is not None or configurations is not None:
             moved_by = np.zeros(len(sizes), np.intp)  # how far the tokens of each sequence move

@@ -85,8 +85,10 @@ def neighbours(tokens: Ints, lengths: AnyInts) -> "tuple[Ints, Ints]":
     """All pairs of entries at neighbouring tokens of one sequence. tokens (E,): of the entries."""
     n_tokens = int(np.sum(lengths))
     counts = np.bincount(tokens, minlength=n_tokens)
-    counts_before, starts_before = np.zeros(n_tokens, np.intp), np.zeros(n_tokens, np.intp)
-    counts_before[1:], starts_before[1:] = counts[:-1], (np.cumsum(counts) - counts)[:-1]
+    counts_before = np.zeros(n_tokens, np.intp)
+    starts_before = np.zeros(n_tokens, np.intp)
+    counts_before[1:] = counts[:-1]
+    starts_before[1:] = (np.cumsum(counts) - counts)[:-1]
     counts_before[(np.cumsum(lengths) - lengths)] = 0
     sizes = counts_before[tokens]
     return ranges(starts_before[tokens], sizes), np.repeat(np.arange(len(tokens)), sizes)

@@ -173,7 +173,8 @@ class PatternTrie:
     @cached_property
     def preorder(self) -> Preorder:
         """The failure links as a forest, walked from the single labels down."""
-        n_labels, deep = self.n_labels, np.arange(self.n_labels, len(self))
+        n_labels = self.n_labels
+        deep = np.arange(self.n_labels, len(self))
         size = np.ones(len(self), np.intp)  # of the subtree
         for level in reversed(self.levels[1:]):
             size += np.bincount(self.fail[level], size[level], minlength=len(self)).astype(np.intp)
@@ -182,7 +183,8 @@ class PatternTrie:
         groups, start = np.unique(self.fail[by_suffix], return_index=True)
         ahead = np.zeros(len(self), np.intp)  # nodes of siblings in front of it
         ahead[by_suffix] = before - np.repeat(before[start], np.diff(np.append(start, len(by_suffix))))
-        row, first = np.arange(len(self)), np.zeros(len(self), np.intp)
+        row = np.arange(len(self))
+        first = np.zeros(len(self), np.intp)
         below = size[:n_labels] - 1
         first[:n_labels] = n_labels + np.cumsum(below) - below
         for level in self.levels[1:]:
@@ -204,10 +206,13 @@ class PatternTrie:
         for j in range(self.max_length):
             longer = np.flatnonzero(self.depth > max(j, 1))
             if j == 0:
-                first, second = self.label[self.parent[longer]], self.label[longer]
+                first = self.label[self.parent[longer]]
+                second = self.label[longer]
             else:
-                later, node = node, np.where(self.depth > j, self.parent[node], -1)
-                first, second = self.label[node[longer]], self.label[later[longer]]
+                later = node
+                node = np.where(self.depth > j, self.parent[node], -1)
+                first = self.label[node[longer]]
+                second = self.label[later[longer]]
             pairs = first * self.n_labels + second
             longer = longer[np.argsort(pairs, kind="stable")]
             distinct, starts = np.unique(np.sort(pairs), return_index=True)
@@ -281,14 +286,17 @@ class PatternTrie:
         label: Ints = labels.astype(np.intp)
         follows = np.ones(len(label) + 1, bool)  # a token of the same sequence
         follows[np.cumsum(lengths)] = follows[0] = False
-        token, node = np.arange(len(label)), label
-        tokens, nodes = [token[:0]], [node[:0]]
+        token = np.arange(len(label))
+        node = label
+        tokens = [token[:0]]
+        nodes = [node[:0]]
         while len(token):
             going_on = np.flatnonzero(follows.take(token + 1))
             token = token.take(going_on) + 1
             node = self.child(node.take(going_on), label.take(token))
             exists = np.flatnonzero(node >= 0)
-            token, node = token.take(exists), node.take(exists)
+            token = token.take(exists)
+            node = node.take(exists)
             tokens.append(token)
             nodes.append(node)
         return Occurrences(np.concatenate(tokens), np.concatenate(nodes))

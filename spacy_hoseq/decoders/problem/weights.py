@@ -27,7 +27,8 @@ class Weights:
         self, trans: AnyFloats, trie: Optional[PatternTrie] = None, node_weights: Optional[Floats] = None
     ) -> None:
         self.trans = trans
-        self._trie, self._node_weights = trie, node_weights
+        self._trie = trie
+        self._node_weights = node_weights
         self._prepared: Dict[Callable[[Weights], Any], Any] = {}
         self._permitting: Optional[Tuple[Mask, Weights]] = None
         self._earlier: Dict[Callable[[Weights], Any], Any] = {}

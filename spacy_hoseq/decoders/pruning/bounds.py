@@ -96,13 +96,16 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> 
     is_open = candidates.counts > 1
     ends = np.ones(len(is_open) + 1, bool)  # between tokens n - 1 and n
     ends[1:-1] = sequence[1:] != sequence[:-1]
-    known_before, known_after = ends[:-1].copy(), ends[1:].copy()
+    known_before = ends[:-1].copy()
+    known_after = ends[1:].copy()
     known_before[1:] |= ~is_open[:-1]
     known_after[:-1] |= ~is_open[1:]
     tokens = np.flatnonzero(is_open & (known_before | known_after))
     rivals, tested, token = _against_best(candidates, tokens)
-    j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
-    limit, possible = candidates.loss.take(tested), np.ones(len(tested), bool)
+    j = candidates.labels.take(rivals)
+    k = candidates.labels.take(tested)
+    limit = candidates.loss.take(tested)
+    possible = np.ones(len(tested), bool)
     label = candidates.labels.take(candidates.first[:-1])  # of tokens that are decided
     for step, known, is_end in ((-1, known_before, ends[:-1]), (1, known_after, ends[1:])):
         lost = _lost_beside_one(label.take(token + step, mode="clip"), j, k, step, limits)
@@ -127,7 +130,8 @@ def refine(candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: 
     beside = limits.beside(candidates.labels.take(rivals), candidates.labels.take(tested), -1).astype(np.float64)
     kept = np.ones(len(candidates.labels), bool)
     for step in (1, -1):
-        j, k = candidates.labels.take(rivals), candidates.labels.take(tested)
+        j = candidates.labels.take(rivals)
+        k = candidates.labels.take(tested)
         lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept, tuning.bound_candidates)
         limit = lost + candidates.loss.take(tested)
         limit += np.where(lost > -np.inf, beside, 0.0)
@@ -135,7 +139,10 @@ def refine(candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: 
         stays = ~(gap - limit > ROUNDING * (1 + gap))
         kept[tested] = stays
         left = np.flatnonzero(stays)
-        rivals, tested, token, beside = rivals.take(left), tested.take(left), token.take(left), lost.take(left)
+        rivals = rivals.take(left)
+        tested = tested.take(left)
+        token = token.take(left)
+        beside = lost.take(left)
     return candidates.chosen(kept)
 
 
@@ -163,7 +170,8 @@ def _lost_beside(
     """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence
     (N,): of each token. kept (C,): the candidates that count, at least one a token. RETURNS (n,)."""
     earned, instead = limits.sides[0 if step < 0 else 1]
-    first, n_labels = candidates.first, len(limits.trans)
+    first = candidates.first
+    n_labels = len(limits.trans)
     neighbour = token + step
     is_one = (neighbour >= 0) & (neighbour < len(sequence))
     is_one &= sequence.take(neighbour, mode="clip") == sequence.take(token)
@@ -175,7 +183,8 @@ def _lost_beside(
         counts = first.take(neighbour.take(at) + 1) - begin
         cells = ranges(begin, counts)
         other = candidates.labels.take(cells)
-        of_k, of_j = (k.take(at) * n_labels).repeat(counts), (j.take(at) * n_labels).repeat(counts)
+        of_k = (k.take(at) * n_labels).repeat(counts)
+        of_j = (j.take(at) * n_labels).repeat(counts)
         of_k += other
         of_j += other
         loss = earned.take(of_k)
@@ -192,10 +201,12 @@ def _lost_beside(
 def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Ints]:
     """All candidates of some tokens (n,) but the best-scoring one. RETURNS the best-scoring one at the token of each,
     which they are (m,), and the token of each."""
-    first, counts = candidates.first.take(tokens), candidates.counts.take(tokens)
+    first = candidates.first.take(tokens)
+    counts = candidates.counts.take(tokens)
     cells = ranges(first, counts)
     best = cells.take(first_best(candidates.scores.take(cells), np.concatenate([[0], np.cumsum(counts)])))
-    rivals, token = best.repeat(counts), tokens.repeat(counts)
+    rivals = best.repeat(counts)
+    token = tokens.repeat(counts)
     others = np.flatnonzero(cells != rivals)
     return rivals.take(others), cells.take(others), token.take(others)
 
@@ -204,14 +215,21 @@ def fired_loss_of(fired: Optional[Fired], weights: Weights, shape: Tuple[int, ..
     """The weight that a change of label loses in patterns that fire at positions; None if nothing fires."""
     if fired is None or not len(fired.tokens):
         return None
-    cells, lost, trie = [], [], weights.trie
-    token, node, weight = fired.tokens, fired.nodes, fired.weights
+    cells = []
+    lost = []
+    trie = weights.trie
+    token = fired.tokens
+    node = fired.nodes
+    weight = fired.weights
     while len(token):
         cells.append(token * shape[1] + trie.label.take(node))
         lost.append(weight)
-        token, node = token - 1, trie.parent.take(node)
+        token = token - 1
+        node = trie.parent.take(node)
         going_on = np.flatnonzero((node >= 0) & (token >= 0))
-        token, node, weight = token.take(going_on), node.take(going_on), weight.take(going_on)
+        token = token.take(going_on)
+        node = node.take(going_on)
+        weight = weight.take(going_on)
     return FiredLoss(*added_up(np.concatenate(cells), np.concatenate(lost), shape[0] * shape[1]))
 
 

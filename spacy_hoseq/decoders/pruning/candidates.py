@@ -48,9 +48,11 @@ class Candidates(NamedTuple):
     def dense(self, n_labels: int) -> Tuple[Floats, Mask]:
         """Scores (N, L), 0 for other labels, and the candidates as a mask (N, L)."""
         shape = len(self.first) - 1, n_labels
-        scores, mask = np.zeros(shape), np.zeros(shape, bool)
+        scores = np.zeros(shape)
+        mask = np.zeros(shape, bool)
         at = self.tokens, self.labels
-        scores[at], mask[at] = self.scores, True
+        scores[at] = self.scores
+        mask[at] = True
         return scores, mask
 
 

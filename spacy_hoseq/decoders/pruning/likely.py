@@ -42,16 +42,20 @@ def least_likely(n_labels: int, tuning: Tuning = TUNING) -> float:
 def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats, tuning: Tuning = TUNING) -> LikelyLabels:
     """What marginals say of the best labels of a chain. cells: all that are not below `least_likely`. log_z (S,): of
     the same potentials and mask; NaN = the sequence is not looked at, and what it gets are its most probable labels."""
-    scores, trans, lengths = potentials.scores, potentials.trans, potentials.lengths
+    scores = potentials.scores
+    trans = potentials.trans
+    lengths = potentials.lengths
     rows = np.arange(len(scores)) * scores.shape[1]
     first = np.concatenate([[0], np.cumsum(np.bincount(cells.tokens, minlength=len(scores)))])
     best = first_best(cells.p, first) if len(scores) else np.zeros(0, np.intp)
-    labels, most = cells.labels.take(best).astype(np.int32), cells.p.take(best)
+    labels = cells.labels.take(best).astype(np.int32)
+    most = cells.p.take(best)
     emissions = scores.take(rows + labels).astype(np.float64)
     score = chain_score(emissions, trans, labels, lengths)
     added = np.bincount(np.repeat(np.arange(len(lengths)), lengths), np.abs(emissions), minlength=len(lengths))
     is_known = added * EPSILON < ROUNDING  # of sums of larger numbers too many digits are lost to compare with log Z
-    p, impossible = np.exp(np.where(is_known, score - log_z, -np.inf)), is_known & (score == -np.inf) & (log_z == log_z)
+    p = np.exp(np.where(is_known, score - log_z, -np.inf))
+    impossible = is_known & (score == -np.inf) & (log_z == log_z)
     least = np.minimum(np.repeat(np.where(impossible, tuning.undecided, p), lengths), most) * (1 - ROUNDING)  # (N,)
     is_open = 1 - most >= least  # all others have no label beside the most probable one
     is_open &= np.repeat((p < SURE) & ((p >= tuning.undecided) | impossible), lengths)

@@ -69,7 +69,8 @@ class Limits:
     def __init__(self, weights: Weights, *, tuning: Tuning = TUNING) -> None:
         self._tuning = tuning  # (weights hold their limits: a way back would keep both until the next collection)
         self.trans = weights.precise_trans  # (L, L)
-        self.are_finite, self._has_patterns = weights.permit_all, weights.has_patterns
+        self.are_finite = weights.permit_all
+        self._has_patterns = weights.has_patterns
         self._earned = _earned(weights)
         self._known = np.zeros(len(self.trans), bool)
         self._earlier: Optional[Limits] = None  # whose rows these are, if they follow
@@ -91,7 +92,8 @@ class Limits:
         after, before = sides
         both = before.plus(after)
         if both.up.mean() + both.down.mean() <= self._tuning.limit_drift:
-            self._earlier, self._drifts = start, (both, after, before)
+            self._earlier = start
+            self._drifts = (both, after, before)
 
     @property
     def _start(self) -> "Limits":
@@ -148,7 +150,8 @@ class Limits:
 
     @cached_property
     def _rounded(self) -> "Tuple[Tuple[AnyFloats, AnyFloats, Optional[Ranked]], ...]":
-        dtype, result = self._tables.dtype, []
+        dtype = self._tables.dtype
+        result = []
         for earned, instead in self.sides:
             rounded = instead.T.astype(dtype, "C")
             of_earned = rounded if earned is instead else earned.T.astype(dtype, "C")
@@ -174,7 +177,8 @@ def _earned(weights: Weights) -> Tuple[Floats, Floats]:
     trans = weights.precise_trans
     if not weights.has_patterns:
         return trans, trans
-    after, before = trans.copy(), trans.copy()
+    after = trans.copy()
+    before = trans.copy()
     psi = weights.psi
     for j, (nodes, shorter, pairs, starts) in enumerate(weights.trie.covers):
         if len(nodes):

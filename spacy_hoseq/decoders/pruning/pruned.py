@@ -50,10 +50,12 @@ def pruned_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
 
 def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     """`pruned_labels` of a batch that has been checked. RAISES ValueError [HS023]."""
-    scores, sizes = potentials.scores, potentials.lengths.astype(np.intp, copy=False)
+    scores = potentials.scores
+    sizes = potentials.lengths.astype(np.intp, copy=False)
     if not len(scores):
         return np.zeros(0, np.int32)
-    limits, fired = potentials.weights.prepared(Limits), potentials.fired
+    limits = potentials.weights.prepared(Limits)
+    fired = potentials.fired
     if fired is not None:
         potentials = potentials._replace(fired=fired.where(fired.weights > 0))
     fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)
@@ -82,7 +84,8 @@ def _possible(potentials: Potentials, candidates: Candidates) -> Potentials:
     """Without the fired patterns that need a label which is no candidate."""
     if potentials.fired is None or not len(potentials.fired.tokens):
         return potentials
-    trie, lengths = potentials.weights.trie, potentials.lengths
+    trie = potentials.weights.trie
+    lengths = potentials.lengths
     n_labels = trie.n_labels
     is_candidate = np.zeros(len(candidates.counts) * n_labels, bool)
     is_candidate[candidates.tokens * n_labels + candidates.labels] = True
@@ -124,14 +127,17 @@ def _decode_all(potentials: Potentials, tuning: Tuning) -> Labels:
     """Sequences with many candidates, decoded as they are."""
     if potentials.weights.has_patterns:
         return decode_checked(potentials, tuning=tuning).labels
-    scores, trans, lengths = potentials.scores, potentials.trans, potentials.lengths
+    scores = potentials.scores
+    trans = potentials.trans
+    lengths = potentials.lengths
     return viterbi(scores, trans, lengths, allowed=potentials.allowed, tuning=tuning).labels
 
 
 def _decode_open(candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning) -> Labels:
     """Sequences with few candidates: fewer still by the later tests, then window by window. potentials: their features
     and lengths, without their scores."""
-    weights, lengths = potentials.weights, potentials.lengths.astype(np.intp, copy=False)
+    weights = potentials.weights
+    lengths = potentials.lengths.astype(np.intp, copy=False)
     deciding: Optional[Potentials] = None
     if weights.has_patterns:  # the windows of a chain are decoded in less time than this takes
         candidates = refine(candidates, limits, lengths, tuning=tuning)
@@ -139,7 +145,8 @@ def _decode_open(candidates: Candidates, limits: Limits, potentials: Potentials,
         deciding = _deciding(potentials, candidates.counts > 1)
     labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    is_open, reach = candidates.counts > 1, 1
+    is_open = candidates.counts > 1
+    reach = 1
     if deciding is not None:
         is_open = is_open | _covered(deciding, len(labels))
         reach = weights.trie.max_length - 1 if weights.node_weights.any() else 1
@@ -195,7 +202,8 @@ def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
 def _deciding(potentials: Potentials, is_open: Mask) -> Optional[Potentials]:
     """With the patterns that what is open depends on: not those that fire where every token is decided. None if there
     are no such."""
-    weights, fired = potentials.weights, potentials.fired
+    weights = potentials.weights
+    fired = potentials.fired
     if fired is not None:
         n_open = np.concatenate([[0], np.cumsum(is_open)])
         first = fired.tokens - weights.trie.depth[fired.nodes] + 1
@@ -241,7 +249,8 @@ def _by_decoder(
 
 def _in_parts(windows: Windows, chosen: Mask, max_tokens: int) -> Iterator[Windows]:
     """The chosen windows, in parts of about so many tokens. chosen (W,)."""
-    tokens, lengths = windows.tokens[np.repeat(chosen, windows.lengths)], windows.lengths[chosen]
+    tokens = windows.tokens[np.repeat(chosen, windows.lengths)]
+    lengths = windows.lengths[chosen]
     if not len(lengths):
         return
     ends = np.cumsum(lengths)

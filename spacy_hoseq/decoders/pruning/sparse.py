@@ -46,7 +46,8 @@ def decode_sparse(candidates: Candidates, weights: Weights, fired: Optional[Fire
 
     Time and memory O(sum_t c_t c_{t-1} + cells) for c_t candidates at t.
     """
-    trie, trans = weights.trie, weights.precise_trans
+    trie = weights.trie
+    trans = weights.precise_trans
     layout = make_layout(lengths, len(candidates.first) - 1)
     packed = candidates.of(layout.tokens)
     before = tokens_before(layout)
@@ -54,7 +55,8 @@ def decode_sparse(candidates: Candidates, weights: Weights, fired: Optional[Fire
     edges = edges_between(packed, before, trans)
     label = trie.label[cells.node]
     gain = np.empty(len(cells.node))  # (C,)
-    singles, deep = cells.levels[0], slice(cells.levels[0].stop, len(cells.node))
+    singles = cells.levels[0]
+    deep = slice(cells.levels[0].stop, len(cells.node))
     gain[singles] = packed.scores
     gain[deep] = packed.scores[cells.single[deep]]
     gain[deep] += trans[label[cells.parent[deep]], label[deep]] + _psi(cells, weights, fired, layout)[deep]
@@ -64,11 +66,16 @@ def decode_sparse(candidates: Candidates, weights: Weights, fired: Optional[Fire
 
 
 def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> Cells:
-    token, node, singles = packed.tokens, packed.labels, packed.first
+    token = packed.tokens
+    node = packed.labels
+    singles = packed.first
     after = np.full(len(before), -1, np.intp)
     after[before[before >= 0]] = np.flatnonzero(before >= 0)
-    tokens, nodes, alone = [token], [node], [np.arange(len(token))]
-    parents, fails = [np.full(len(token), -1, np.intp)], [np.full(len(token), -1, np.intp)]
+    tokens = [token]
+    nodes = [node]
+    alone = [np.arange(len(token))]
+    parents = [np.full(len(token), -1, np.intp)]
+    fails = [np.full(len(token), -1, np.intp)]
     levels = [slice(0, len(token))]
     extension = np.zeros(0, np.intp)  # cell that (cell, candidate of the next token) leads to, -1 if it is no node
     first_extension = np.zeros(0, np.intp)
@@ -110,11 +117,13 @@ def _find_fails(parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension
     while len(open_):
         at = fail_of[at]
         going_on = at >= 0
-        open_, at = open_[going_on], at[going_on]
+        open_ = open_[going_on]
+        at = at[going_on]
         extended = extension[first_extension[at] + rank[open_]]
         hit = extended >= 0
         result[open_[hit]] = extended[hit]
-        open_, at = open_[~hit], at[~hit]
+        open_ = open_[~hit]
+        at = at[~hit]
     return result
 
 
@@ -149,8 +158,10 @@ def _forward(cells: Cells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[
     via = np.arange(len(v))
     bounds = [np.searchsorted(cells.token[level], layout.offset) + level.start for level in cells.levels]
     for t in range(1, len(layout.size_at_t)):
-        a, b = bounds[0][t], bounds[0][t + 1]
-        e, f = edges.first[a], edges.first[b]
+        a = bounds[0][t]
+        b = bounds[0][t + 1]
+        e = edges.first[a]
+        f = edges.first[b]
         own[a:b] += np.maximum.reduceat(v[edges.source[e:f]] + edges.trans[e:f], edges.first[a:b] - e)
         v[a:b] = own[a:b]
         for bound in bounds[1:]:

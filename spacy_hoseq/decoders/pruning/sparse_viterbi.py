@@ -31,11 +31,14 @@ def sparse_viterbi(candidates: Candidates, trans: AnyFloats, lengths: AnyInts) -
     layout = make_layout(lengths, len(candidates.first) - 1)
     packed = candidates.of(layout.tokens)
     edges = edges_between(packed, tokens_before(layout), trans)
-    v, arrived = packed.scores.copy(), edges.trans.copy()
+    v = packed.scores.copy()
+    arrived = edges.trans.copy()
     bounds = packed.first[layout.offset]  # first cell of each step
     for t in range(1, len(layout.size_at_t)):
-        a, b = bounds[t], bounds[t + 1]
-        e, f = edges.first[a], edges.first[b]
+        a = bounds[t]
+        b = bounds[t + 1]
+        e = edges.first[a]
+        f = edges.first[b]
         arrived[e:f] += v.take(edges.source[e:f])
         v[a:b] += np.maximum.reduceat(arrived[e:f], edges.first[a:b] - e)
     before = np.full(len(v), -1, np.intp)  # the cell that each was reached from; of several that of the lowest label

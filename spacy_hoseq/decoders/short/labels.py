@@ -24,12 +24,14 @@ class Tables:
 
     def __init__(self, weights: Weights) -> None:
         limits = weights.prepared(Limits)
-        self.n_labels, self.are_finite = weights.n_labels, limits.are_finite
+        self.n_labels = weights.n_labels
+        self.are_finite = limits.are_finite
         self.trans = weights.prepared(transitions)
         self.earned = {step: _flat(side.earned) for step, side in zip((-1, 1), limits.sides, strict=True)}
         self.instead = {step: _flat(side.instead) for step, side in zip((-1, 1), limits.sides, strict=True)}
         self.beside = {step: _flat(limits.terms(step)) for step in (-1, 1)}
-        self.trie, self.psi = weights.trie, _flat(weights.psi)
+        self.trie = weights.trie
+        self.psi = _flat(weights.psi)
         self.reach = weights.trie.max_length - 1 if weights.has_patterns and weights.node_weights.any() else 0
 
 
@@ -54,7 +56,8 @@ class Left(NamedTuple):
 
     def against_best(self, token: int) -> List[Tuple[int, int, int, float]]:
         """For each label k but the best-scoring one j (of several the first): its place, j, k, how far j is ahead."""
-        labels, scores = self.labels[token], self.scores[token]
+        labels = self.labels[token]
+        scores = self.scores[token]
         most = max(scores)
         best = scores.index(most)
         others = enumerate(zip(labels, scores, strict=True))
@@ -98,7 +101,8 @@ def short_labels(potentials: Potentials, tuning: Tuning) -> Optional[Labels]:
 
 def _candidates(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optional[Left]:
     """As `bounds.candidate_labels`. RETURNS None if there are many."""
-    scores, allowed = potentials.scores, potentials.allowed
+    scores = potentials.scores
+    allowed = potentials.allowed
     emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
     reach = limits.everywhere(emissions.argmax(axis=1))
     reach = np.add(reach, scores, out=reach if reach.dtype == np.result_type(reach, scores) else None)
@@ -122,7 +126,8 @@ def best_of_left(left: Left, weights: Weights) -> Optional[List[int]]:
 
 
 def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> Optional[List[int]]:
-    labels, n = left.labels, len(left.labels)
+    labels = left.labels
+    n = len(left.labels)
     left.without(_beside_decided(left, tables))
     dense = dense_cost(weights, tuning)
     if left.n_pairs(0, n) * tuning.pair_cost > n * dense:
@@ -145,7 +150,8 @@ def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> 
             return None
         chosen[first:end] = path
     if not tables.are_finite:
-        trans, n_labels = tables.trans, tables.n_labels
+        trans = tables.trans
+        n_labels = tables.n_labels
         if any(trans[a * n_labels + b] == -INF for a, b in zip(chosen, chosen[1:], strict=False)):
             return None
     return chosen
@@ -153,15 +159,18 @@ def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> 
 
 def _beside_decided(left: Left, tables: Tables) -> Dict[int, List[int]]:
     """As `bounds.beside_decided`. RETURNS what can be dropped."""
-    n_labels, are_finite = tables.n_labels, tables.are_finite
+    n_labels = tables.n_labels
+    are_finite = tables.are_finite
     dropped: Dict[int, List[int]] = {}
-    labels, last = left.labels, len(left.labels) - 1
+    labels = left.labels
+    last = len(left.labels) - 1
     for token in left.open_tokens():
         known = token == 0 or len(labels[token - 1]) == 1, token == last or len(labels[token + 1]) == 1
         if not any(known):
             continue
         for place, j, k, gap in left.against_best(token):
-            limit, possible = 0.0, True
+            limit = 0.0
+            possible = True
             for step, is_known in zip((-1, 1), known, strict=True):
                 if not 0 <= token + step <= last:
                     lost = 0.0
@@ -204,8 +213,11 @@ def _lost_beside(left: Left, neighbour: int, j: int, k: int, step: int, tables: 
     """What label k can have over j beside the candidates of a neighbour; 0 beside none."""
     if not 0 <= neighbour < len(left.labels):
         return 0.0
-    earned, instead, most = tables.earned[step], tables.instead[step], -INF
-    of_k, of_j = k * tables.n_labels, j * tables.n_labels
+    earned = tables.earned[step]
+    instead = tables.instead[step]
+    most = -INF
+    of_k = k * tables.n_labels
+    of_j = j * tables.n_labels
     for other in left.labels[neighbour]:
         gain = earned[of_k + other]
         if gain > -INF:
@@ -228,10 +240,12 @@ def _windows(left: Left, reach: int) -> List[Window]:
 def _chain(left: Left, window: Window, trans: "memoryview[float]", n_labels: int) -> Optional[List[int]]:
     """As `sparse_viterbi`. RETURNS None if there is no path."""
     first, end = window
-    v, came_from = left.scores[first], []
+    v = left.scores[first]
+    came_from = []
     for token in range(first + 1, end):
         rows = [label * n_labels for label in left.labels[token - 1]]
-        reached, sources = [], []
+        reached = []
+        sources = []
         for label, score in zip(left.labels[token], left.scores[token], strict=True):
             arrived = [trans[row + label] + before for row, before in zip(rows, v, strict=True)]
             largest = max(arrived)
@@ -276,7 +290,8 @@ def _with_patterns(left: Left, window: Window, tables: Tables) -> Optional[List[
     best = max(of_labels)
     if best == -INF:
         return None
-    cell, path = of_labels.index(best), []
+    cell = of_labels.index(best)
+    path = []
     for column in reversed(columns):
         while column.via[cell] != cell:
             cell = column.via[cell]
@@ -291,7 +306,10 @@ def _column(before: Optional[Column], labels: List[int], scores: List[float], ta
     column = Column([*labels], [*labels], [-1] * n, [-1] * n, [*scores], list(range(n)), [n])
     if before is None:
         return column
-    trans, psi, n_labels, child = tables.trans, tables.psi, tables.n_labels, tables.trie.child_of
+    trans = tables.trans
+    psi = tables.psi
+    n_labels = tables.n_labels
+    child = tables.trie.child_of
     node, label, fail, previous, v, via, ends = column
     sources = [
         (other * n_labels, earlier) for other, earlier in zip(before.label[: before.ends[0]], before.v, strict=False)
@@ -309,7 +327,8 @@ def _column(before: Optional[Column], labels: List[int], scores: List[float], ta
                 of_both = child(before.node[parent], y)
                 if of_both < 0:
                     continue
-                shorter, suffix = before.fail[parent], place
+                shorter = before.fail[parent]
+                suffix = place
                 while shorter >= 0:
                     if (shorter, y) in extended:
                         suffix = extended[shorter, y]

@@ -34,12 +34,14 @@ class Tables:
     changes the logarithm of a sum at most."""
 
     def __init__(self, weights: Weights) -> None:
-        trans, n = weights.precise_trans, weights.n_labels
+        trans = weights.precise_trans
+        n = weights.n_labels
         self.turned = np.ascontiguousarray(trans.T)
         top = float(trans.max(initial=-np.inf))
         self.weights: Floats = np.exp(trans - (top if np.isfinite(top) else 0.0))
         self.both = np.zeros((2 * n, 2 * n))
-        self.both[:n, :n], self.both[n:, n:] = self.weights, self.weights.T
+        self.both[:n, :n] = self.weights
+        self.both[n:, n:] = self.weights.T
         self.change = max(finite_range(trans), log(max(2, n)))
 
 
@@ -83,7 +85,8 @@ class ShortSums:
     def _decode_likely(self, labels: Ints, start: int, end: int, p: float) -> bool:
         """Write the labels of one sequence whose most probable ones have the probability p. RETURNS whether labels that
         are not likely could be left out, and few were left."""
-        nodes, tuning = self.nodes[start:end], self._tuning
+        nodes = self.nodes[start:end]
+        tuning = self._tuning
         kept = nodes >= np.minimum(p or tuning.undecided, nodes.max(axis=1))[:, None] * (1 - ROUNDING)
         tokens, some_labels = kept.nonzero()
         if len(tokens) > tuning.short_likely * len(nodes):
@@ -98,7 +101,8 @@ class ShortSums:
         """p(y_t | y_{t-1}) of a labelling (N,), p(y_t) at first tokens. Labels are not impossible."""
         n_tokens, n_labels = self.nodes.shape
         cells = np.arange(0, n_tokens * n_labels, n_labels) + labels
-        message, beta = self._walk.message.take(cells), self._walk.beta.take(cells)
+        message = self._walk.message.take(cells)
+        beta = self._walk.beta.take(cells)
         steps: Floats = np.empty(n_tokens)
         np.multiply(self._tables.weights[labels[:-1], labels[1:]], message[1:], out=steps[1:])
         steps[1:] /= np.maximum(beta[:-1], LEAST)
@@ -108,9 +112,11 @@ class ShortSums:
     def factors(self, continues: Mask) -> Factors:
         labels = self.labels
         every = np.arange(len(labels))
-        p, go_on = self.nodes[every, labels], self._steps(labels)
+        p = self.nodes[every, labels]
+        go_on = self._steps(labels)
         go_on[self._starts] = 1.0
-        message, beta = self._walk.message, self._walk.beta
+        message = self._walk.message
+        beta = self._walk.beta
         stopping = np.where(continues, 0.0, self._tables.weights).take(labels[:-1], axis=0)
         stop = np.ones(len(labels))
         stop[:-1] = (stopping * message[1:]).sum(axis=1) / np.maximum(beta[every[:-1], labels[:-1]], LEAST)
@@ -122,7 +128,10 @@ class ShortSums:
         walk = self._walk
         tokens, labels = reach(self.nodes, least).nonzero()
         earlier, later = self._neighbours(tokens.tolist())
-        before, here, of_earlier, of_later = tokens[earlier], tokens[later], labels[earlier], labels[later]
+        before = tokens[earlier]
+        here = tokens[later]
+        of_earlier = labels[earlier]
+        of_later = labels[later]
         pairs = walk.alpha[before, of_earlier] * self._tables.weights[of_earlier, of_later]
         pairs *= walk.message[here, of_later]
         pairs /= (walk.into * walk.message).sum(axis=1)[here]
@@ -139,7 +148,9 @@ class ShortSums:
         now = -1
         for entry, token in enumerate(tokens):
             if token != now:
-                before, here, now = ([] if token in firsts else here), [], token
+                before = [] if token in firsts else here
+                here = []
+                now = token
             earlier += before
             later += [entry] * len(before)
             here.append(entry)
@@ -161,7 +172,8 @@ def is_short_chain(profile: Profile, tuning: Tuning) -> bool:
 def short_sums(potentials: Potentials, tuning: Tuning) -> Optional[ShortSums]:
     """Of a batch without features of more than two labels. RETURNS None if digits may be lost, or a sequence has no
     path."""
-    tables, permits_all = potentials.weights.prepared(Tables), potentials.weights.permit_all
+    tables = potentials.weights.prepared(Tables)
+    permits_all = potentials.weights.permit_all
     if tables.change > SMALL or not (permits_all or largest(potentials.scores) <= SMALL):
         return None
     emissions = masked(potentials.scores, potentials.allowed)
@@ -185,7 +197,8 @@ def _walked(e: Floats, both: Floats, n_steps: int) -> Walk:
     """Both ways through one sequence. e (T, L)."""
     n_labels = e.shape[1]
     sides = np.concatenate([e, e[::-1]], axis=1)
-    moved, state = np.ones_like(sides), np.empty_like(sides)
+    moved = np.ones_like(sides)
+    state = np.empty_like(sides)
     state[0] = sides[0]
     before, *rows = state
     for t, (into, of_token, row) in enumerate(zip(moved[1:], sides[1:], rows, strict=True), 1):
@@ -195,7 +208,8 @@ def _walked(e: Floats, both: Floats, n_steps: int) -> Walk:
             halves = row.reshape(2, n_labels)
             halves /= np.maximum(halves.sum(axis=1, keepdims=True), LEAST)
         before = row
-    back, moved_back = state[::-1], moved[::-1]
+    back = state[::-1]
+    moved_back = moved[::-1]
     return Walk(state[:, :n_labels], back[:, n_labels:], moved[:, :n_labels], moved_back[:, n_labels:])
 
 
