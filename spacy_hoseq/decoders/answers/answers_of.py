@@ -9,8 +9,8 @@ from ...arrays import AnyFloats, AnyInts, Floats, Ints, Labels, Mask
 from ..problem import (
     TUNING,
     Answers,
-    Arcs,
     Asked,
+    LabelPairs,
     NoPath,
     Posterior,
     Potentials,
@@ -82,7 +82,7 @@ class _Answers(Answers):
     def expected(self) -> PotentialsGradient:
         return self._posterior.expected
 
-    def pairs(self, arcs: Arcs) -> Floats:
+    def pairs(self, arcs: LabelPairs) -> Floats:
         return self._posterior.pairs(arcs)
 
     def segments(
@@ -110,7 +110,7 @@ class _Answers(Answers):
         return self._posterior.sequence_entropies()
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> PotentialsGradient:
         return self._posterior.backprop(d_nodes, arcs, d_arcs)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints, Labels, Mask
-from ..chain import Cells, Part, long_viterbi, read_parts
+from ..chain import ChainPart, LikelyCells, long_viterbi, read_parts
 from ..problem import (
     Asked,
     Factors,
@@ -102,7 +102,7 @@ def part_sums(potentials: Potentials, asked: Asked, tuning: Tuning) -> Optional[
     nodes = np.empty((n_tokens if asked.nodes else 0, n_labels), np.float32)  # they are kept for the whole batch
     long_labels = _long_labels(potentials, tuning)
 
-    def also(part: Part) -> None:
+    def also(part: ChainPart) -> None:
         if part.inner is not None and continues is not None:
             _write_factors(part, long_labels, continues, factors)
         if asked.nodes:
@@ -122,7 +122,7 @@ class ChainCells(NamedTuple):
     """What is known of the labels of a chain that are not improbable. cells (C of them). stop (C,): as
     `ChainPosterior.stops`, if asked for. weights (L, L): of the posterior. log_z (S,): NaN of sequences in pieces."""
 
-    cells: Cells
+    cells: LikelyCells
     stop: Floats
     weights: Floats
     log_z: Floats
@@ -139,7 +139,7 @@ def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning:
     return labels
 
 
-def _write_factors(part: Part, labels: Labels, continues: Mask, factors: Factors) -> None:
+def _write_factors(part: ChainPart, labels: Labels, continues: Mask, factors: Factors) -> None:
     """Write the factors of a part (n,) into those of the batch (N,)."""
     for every, values in zip(factors, part.posterior.along(labels[part.tokens], continues), strict=True):
         every[part.answered] = part.inner_of(values)
@@ -166,14 +166,14 @@ def _read(
     least: float,
     tuning: Tuning,
     continues: Optional[Mask] = None,
-    also: Callable[[Part], None] = lambda part: None,
+    also: Callable[[ChainPart], None] = lambda part: None,
 ) -> Optional[ChainCells]:
     """Labels whose probability is at least `least`. continues: for `stop`. also: is called with each part. RETURNS None
     if scaled probabilities would lose digits, or if a sequence has no path."""
     weights = np.empty(potentials.trans.shape)
     log_z = np.full(len(potentials.lengths), np.nan)
 
-    def read(part: Part) -> Tuple[NDArray[Any], ...]:
+    def read(part: ChainPart) -> Tuple[NDArray[Any], ...]:
         weights[:] = part.posterior.weights  # the same in all parts
         cells = part.posterior.likely(least, part.inner)
         if part.inner is None:
@@ -189,7 +189,7 @@ def _read(
     *columns, stop = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
     order = _by_token(columns[0], len(potentials.scores))
     return ChainCells(
-        Cells(*(column.take(order) for column in columns)),
+        LikelyCells(*(column.take(order) for column in columns)),
         stop if continues is None else stop.take(order),
         weights,
         log_z,

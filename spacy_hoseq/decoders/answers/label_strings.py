@@ -8,7 +8,7 @@ from ...arrays import AnyInts, Ints
 from ..problem import Fired, PatternTrie, Potentials, Weights, ranges
 
 
-class Strings(NamedTuple):
+class LabelStrings(NamedTuple):
     """Labels of neighbouring tokens. first, sizes (C,): their tokens, within one sequence. labels: theirs, end to
     end."""
 
@@ -16,15 +16,15 @@ class Strings(NamedTuple):
     sizes: Ints
     labels: AnyInts
 
-    def chosen(self, which: Ints) -> "Strings":
+    def chosen(self, which: Ints) -> "LabelStrings":
         starts = np.cumsum(self.sizes) - self.sizes
-        return Strings(self.first[which], self.sizes[which], self.labels[ranges(starts[which], self.sizes[which])])
+        return LabelStrings(self.first[which], self.sizes[which], self.labels[ranges(starts[which], self.sizes[which])])
 
-    def joined(self, others: "Strings") -> "Strings":
-        return Strings(*(np.concatenate(parts) for parts in zip(self, others, strict=True)))
+    def joined(self, others: "LabelStrings") -> "LabelStrings":
+        return LabelStrings(*(np.concatenate(parts) for parts in zip(self, others, strict=True)))
 
 
-def with_patterns(potentials: Potentials, strings: Strings) -> Tuple[Potentials, Ints]:
+def with_patterns(potentials: Potentials, strings: LabelStrings) -> Tuple[Potentials, Ints]:
     """With the strings, each of at least two labels, as patterns of weight 0 that fire, after those that fire already.
     RETURNS them, and the node of each node of the trie before (U,)."""
     weights = potentials.weights
@@ -48,7 +48,7 @@ def with_patterns(potentials: Potentials, strings: Strings) -> Tuple[Potentials,
     return potentials._replace(weights=Weights(weights.trans, longer, node_weights), fired=more), places
 
 
-def with_configurations(potentials: Potentials, strings: Strings) -> Potentials:
+def with_configurations(potentials: Potentials, strings: LabelStrings) -> Potentials:
     """With the strings as configurations of weight 0, after those that there are."""
     known = potentials.configurations
     if known is None:

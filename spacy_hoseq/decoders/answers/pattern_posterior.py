@@ -15,8 +15,8 @@ from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..patterns import ConfigurationLattice, Lattice, LongestMatch, is_small, lattice_entropies
 from ..problem import (
     TUNING,
-    Arcs,
     Factors,
+    LabelPairs,
     NoPath,
     Posterior,
     Potentials,
@@ -27,7 +27,7 @@ from ..problem import (
     make_layout,
     sums_of_sequences,
 )
-from .label_strings import Strings, with_configurations, with_patterns
+from .label_strings import LabelStrings, with_configurations, with_patterns
 from .pattern_sums import feature_sums, spanned_sequences
 
 
@@ -68,17 +68,17 @@ class PatternPosterior(Posterior):
     def expected(self) -> PotentialsGradient:
         return self._expected
 
-    def pairs(self, arcs: Arcs) -> Floats:
+    def pairs(self, arcs: LabelPairs) -> Floats:
         p: Floats = np.zeros(len(arcs.tokens))
         follows = np.flatnonzero(self._follows(arcs))
         labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
-        strings = Strings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
+        strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
         p[follows] = self._probabilities(strings)
         return p
 
     def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
         """All of a segment in one factor, and p(stop) = 1 - sum of p(segment and one more label) / p(segment)."""
-        strings = Strings(first.astype(np.intp), sizes.astype(np.intp), labels)
+        strings = LabelStrings(first.astype(np.intp), sizes.astype(np.intp), labels)
         p_stop = np.ones(len(first))
         longer, which = self._continued(strings, continues)
         p = self._probabilities(strings.joined(longer))
@@ -107,7 +107,7 @@ class PatternPosterior(Posterior):
         return np.maximum(entropies, 0.0)
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._potentials.scores.shape)
         potentials = self._potentials
@@ -117,7 +117,7 @@ class PatternPosterior(Posterior):
         if arcs is not None and d_arcs is not None and len(d_arcs):
             follows = np.flatnonzero(self._follows(arcs))
             labels = np.stack([arcs.earlier[follows], arcs.later[follows]], axis=1).reshape(-1)
-            strings = Strings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
+            strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
         sums = feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
@@ -131,25 +131,25 @@ class PatternPosterior(Posterior):
             None if edges is None else edges.astype(d_nodes.dtype),
         )
 
-    def _follows(self, arcs: Arcs) -> Mask:
+    def _follows(self, arcs: LabelPairs) -> Mask:
         """Which arcs have an earlier token."""
         lengths = self._potentials.lengths
         return ~np.isin(arcs.tokens, np.cumsum(lengths) - lengths)
 
-    def _continued(self, strings: Strings, continues: Optional[Mask]) -> Tuple[Strings, Ints]:
-        """Strings with each label with which they go on, and which they are."""
+    def _continued(self, strings: LabelStrings, continues: Optional[Mask]) -> Tuple[LabelStrings, Ints]:
+        """LabelStrings with each label with which they go on, and which they are."""
         nothing = np.zeros(0, np.intp)
         if continues is None or not len(strings.first):
-            return Strings(nothing, nothing, nothing), nothing
+            return LabelStrings(nothing, nothing, nothing), nothing
         end = strings.first + strings.sizes
         ends = np.cumsum(self._potentials.lengths)
         last = strings.labels[np.cumsum(strings.sizes) - 1]
         which, more = np.nonzero(continues[last] & ~np.isin(end, ends)[:, None])
         some = strings.chosen(which)
         labels = np.insert(some.labels, np.cumsum(some.sizes), more)
-        return Strings(some.first, some.sizes + 1, labels), which
+        return LabelStrings(some.first, some.sizes + 1, labels), which
 
-    def _probabilities(self, strings: Strings) -> Floats:
+    def _probabilities(self, strings: LabelStrings) -> Floats:
         """RETURNS (C,)."""
         p: Floats = np.zeros(len(strings.first))
         single = strings.sizes == 1

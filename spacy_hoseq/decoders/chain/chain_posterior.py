@@ -20,8 +20,8 @@ import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ..problem import (
-    Arcs,
     Factors,
+    LabelPairs,
     Layout,
     Posterior,
     Potentials,
@@ -36,7 +36,7 @@ from ..problem import (
 from .forward_backward import ScaledPrefixes, moved_on, packed_emissions, scaled_prefixes, scaled_suffixes, turned
 
 
-class Cells(NamedTuple):
+class LikelyCells(NamedTuple):
     """Labels of some tokens. tokens, labels (C,): those of each token together, ascending. p (C,): mu. alpha, message
     (C,): alpha_t(y) and e_t(y) beta_t(y), which with the w between make nu. Those that fit to other marginals, too, are
     scaled as if rows of alpha summed to 1."""
@@ -47,9 +47,11 @@ class Cells(NamedTuple):
     alpha: Floats
     message: Floats
 
-    def chosen(self, which: Ints) -> "Cells":
+    def chosen(self, which: Ints) -> "LikelyCells":
         tokens, labels, p, alpha, message = self
-        return Cells(tokens.take(which), labels.take(which), p.take(which), alpha.take(which), message.take(which))
+        return LikelyCells(
+            tokens.take(which), labels.take(which), p.take(which), alpha.take(which), message.take(which)
+        )
 
 
 def chain_posterior(
@@ -111,7 +113,7 @@ class ChainPosterior(Posterior):
         """beta."""
         return np.asarray(self._beta[self._place[tokens]])
 
-    def likely(self, least: float, tokens: Optional[Ints] = None) -> Cells:
+    def likely(self, least: float, tokens: Optional[Ints] = None) -> LikelyCells:
         """All labels whose probability is at least `least`. tokens: at some tokens only, in such a way that they fit
         to those of other marginals."""
         n_labels = self._e.shape[1]
@@ -129,7 +131,7 @@ class ChainPosterior(Posterior):
             sums = self._alpha @ np.ones(n_labels)
             alpha /= sums.take(places)
             message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))  # (1st tokens: anything)
-        return Cells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
+        return LikelyCells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
 
     def stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
         """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
@@ -165,7 +167,7 @@ class ChainPosterior(Posterior):
         packed[first:] = alpha[:, :, None] * self._weights[first:] * message[:, None, :]
         return PotentialsGradient(self.nodes, packed.sum(axis=0), nothing, nothing, nothing, self._unpacked(packed))
 
-    def pairs(self, arcs: Arcs) -> Floats:
+    def pairs(self, arcs: LabelPairs) -> Floats:
         here, before = self._sides(arcs)
         _, earlier, later = arcs
         message = self._e[here, later] * self._beta[here, later]
@@ -227,7 +229,7 @@ class ChainPosterior(Posterior):
         return steps
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._alpha.shape)
         layout = self._layout
@@ -272,7 +274,7 @@ class ChainPosterior(Posterior):
             scores, d_weights.sum(axis=0), nothing, nothing, nothing, self._unpacked(d_weights).astype(d_nodes.dtype)
         )
 
-    def _arc_costs(self, arcs: Arcs, d_arcs: AnyFloats, message: Floats) -> Tuple[Floats, Floats, Floats]:
+    def _arc_costs(self, arcs: LabelPairs, d_arcs: AnyFloats, message: Floats) -> Tuple[Floats, Floats, Floats]:
         """Costs of arcs on the way forward and on the way back (N, L), and by pair of labels (as the weights)."""
         n_labels = self._e.shape[1]
         here, before = self._sides(arcs)
@@ -294,7 +296,7 @@ class ChainPosterior(Posterior):
             _added(pairs, cost * came * goes, self._weights.shape),
         )
 
-    def _sides(self, arcs: Arcs) -> "tuple[Ints, Ints]":
+    def _sides(self, arcs: LabelPairs) -> "tuple[Ints, Ints]":
         """Packed places of the later and the earlier token of each arc; -1 where there is no earlier one."""
         is_first = np.zeros(len(self._e), bool)
         is_first[np.cumsum(self._layout.lengths) - self._layout.lengths] = True

@@ -32,7 +32,7 @@ from .chain_posterior import ChainPosterior, chain_posterior
 Result = TypeVar("Result")
 
 
-class Part(NamedTuple):
+class ChainPart(NamedTuple):
     """sequences (s,): of the batch. tokens (n,): of the batch, those that are summed, ascending. inner (m,): which of
     these the part answers for, None = all, since its sequences are whole; those of all parts are all tokens, each once.
     posterior: of `tokens`, where each piece is a sequence."""
@@ -63,7 +63,7 @@ class Chain(NamedTuple):
 
 
 def read_parts(
-    potentials: Potentials, read: Callable[[Part], Result], *, tuning: Tuning = TUNING
+    potentials: Potentials, read: Callable[[ChainPart], Result], *, tuning: Tuning = TUNING
 ) -> Optional[List[Result]]:
     """What `read` makes of each part of a batch. potentials: of a chain, checked. RETURNS None if in one of the parts
     scaled probabilities would lose digits, or a sequence has no path."""
@@ -88,15 +88,15 @@ def read_parts(
     return results
 
 
-def _whole(chain: Chain, sequences: Ints, starts: Ints) -> Optional[Part]:
+def _whole(chain: Chain, sequences: Ints, starts: Ints) -> Optional[ChainPart]:
     lengths = chain.potentials.lengths[sequences]
     tokens = ranges(starts[sequences], lengths)
     posterior = chain.posterior(tokens, lengths)
-    return None if posterior is None else Part(sequences, tokens, None, posterior)
+    return None if posterior is None else ChainPart(sequences, tokens, None, posterior)
 
 
 def _read_pieces(
-    chain: Chain, sequence: int, start: int, read: Callable[[Part], Result], tuning: Tuning
+    chain: Chain, sequence: int, start: int, read: Callable[[ChainPart], Result], tuning: Tuning
 ) -> Optional[List[Result]]:
     """RETURNS None if pieces do not agree, or have no sums."""
     end = start + int(chain.potentials.lengths[sequence])
@@ -118,7 +118,7 @@ def _read_pieces(
             return None
         prefixes.append(posterior.prefixes(np.stack([np.maximum(first - 1, start), last - 1]) + place))
         suffixes.append(posterior.suffixes(np.stack([first, np.minimum(last, end - 1)]) + place))
-        results.append(read(Part(np.array([sequence]), tokens, ranges(first + place, last - first), posterior)))
+        results.append(read(ChainPart(np.array([sequence]), tokens, ranges(first + place, last - first), posterior)))
     for messages in (np.concatenate(prefixes, axis=1), np.concatenate(suffixes, axis=1)):
         with np.errstate(divide="ignore"):
             logs = np.log(messages)

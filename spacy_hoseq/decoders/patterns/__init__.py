@@ -10,7 +10,8 @@ from .longest_match import LongestMatch, any_sign_checked, decode_any_sign
 from .nonnegative import check_weights, decode_checked
 
 __all__ = [
-    "ConfigurationLattice", "Lattice", "LongestMatch", "any_sign_checked", "check_weights", "decode_any_sign",
-    "decode_checked", "exclusive_sums", "inclusive_sums", "is_small", "k_best_paths", "keeps_digits",
-    "labels_with_configurations", "lattice_entropies", "lattice_of", "max_marginals", "sample_paths",
+    "ConfigurationLattice", "Lattice", "LongestMatch", "any_sign_checked", "check_weights",
+    "decode_any_sign", "decode_checked", "exclusive_sums", "inclusive_sums", "is_small",
+    "k_best_paths", "keeps_digits", "labels_with_configurations", "lattice_entropies", "lattice_of",
+    "max_marginals", "sample_paths",
 ]  # fmt: skip

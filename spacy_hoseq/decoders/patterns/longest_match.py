@@ -47,7 +47,7 @@ class LongestMatch:
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._psi = weights.psi[:, None]  # (U, 1)
         self._extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
-        self._arcs = weights.prepared(Arcs)
+        self._arcs = weights.prepared(MatchArcs)
         self._edge_scores: Optional[Floats] = None
         if edge_scores is not None:
             packed = packed_edge_scores(edge_scores, layout)
@@ -77,7 +77,7 @@ class LongestMatch:
         return np.zeros(0, np.intp), np.zeros((0, 0), bool)
 
 
-class Arcs:
+class MatchArcs:
     """All arcs u -> after(u, y) of the weights' trie, sorted by target. source (E,), first (U + 1,), scores (E,): as in
     `Step`. pairs (E,): their labels, earlier * L + later. A node that no arc leads to (a single label all of whose
     pairs are nodes) gets one, which is forbidden."""

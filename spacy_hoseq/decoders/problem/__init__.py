@@ -20,7 +20,7 @@ from .layout import (
 from .path_score import chain_score, path_score, score_of_checked
 from .potentials import Potentials, PotentialsGradient, Selection
 from .probable import (
-    Arcs,
+    LabelPairs,
     ProbableLabels,
     certain_labels,
     check_threshold,
@@ -36,11 +36,12 @@ from .tuning import TUNING, Tuning
 from .weights import Weights
 
 __all__ = [
-    "Answers", "Arcs", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "Layout", "MAX_STATES",
-    "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials", "PotentialsGradient", "ProbableLabels",
-    "Profile", "Selection", "Sums", "TUNING", "Together", "Tuning", "Weights", "added_up", "certain_labels",
-    "chain_score", "check_gradient", "check_lengths", "check_pattern", "check_scores", "check_segments",
-    "check_threshold", "expand_fired", "largest", "least_reaching", "make_instances", "make_layout", "matching",
-    "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of", "path_score",
-    "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
+    "Answers", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "LabelPairs",
+    "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
+    "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING", "Together",
+    "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient",
+    "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold",
+    "expand_fired", "largest", "least_reaching", "make_instances", "make_layout", "matching",
+    "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",
+    "path_score", "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from ...arrays import AnyFloats, AnyInts, Floats, Labels, Mask
 from ...errors import Errors
 from .layout import check_segments, ranges
 from .potentials import PotentialsGradient
-from .probable import Arcs, ProbableLabels, check_threshold, probable_labels
+from .probable import LabelPairs, ProbableLabels, check_threshold, probable_labels
 
 
 class Asked(NamedTuple):
@@ -75,7 +75,7 @@ class Posterior(Protocol):
     @property
     def expected(self) -> PotentialsGradient: ...
 
-    def pairs(self, arcs: Arcs) -> Floats:
+    def pairs(self, arcs: LabelPairs) -> Floats:
         """p(y_{t-1} = a, y_t = b | x), 0 at the first token of a sequence. RETURNS (A,)."""
         ...
 
@@ -92,7 +92,7 @@ class Posterior(Protocol):
         ...
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> PotentialsGradient:
         """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to some `pairs` (A,).
 
@@ -169,7 +169,7 @@ class Answers(Protocol):
     @property
     def expected(self) -> PotentialsGradient: ...
 
-    def pairs(self, arcs: Arcs) -> Floats: ...
+    def pairs(self, arcs: LabelPairs) -> Floats: ...
 
     def segments(
         self, first: AnyInts, sizes: AnyInts, labels: Optional[AnyInts] = None, continues: Optional[Mask] = None
@@ -190,7 +190,7 @@ class Answers(Protocol):
     def sequence_entropies(self) -> Floats: ...
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[Arcs] = None, d_arcs: Optional[AnyFloats] = None
+        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
     ) -> PotentialsGradient: ...
 
 

@@ -16,7 +16,7 @@ from ...errors import Errors
 from .layout import ranges
 
 
-class Arcs(NamedTuple):
+class LabelPairs(NamedTuple):
     """Pairs of labels at neighbouring tokens. tokens (A,): of the later label. earlier, later (A,): the labels."""
 
     tokens: Ints
@@ -36,19 +36,19 @@ class ProbableLabels(NamedTuple):
     pairs: Floats
 
     @property
-    def arcs(self) -> Arcs:
+    def arcs(self) -> LabelPairs:
         """The pairs by token and labels."""
-        return Arcs(self.tokens[self.later], self.labels[self.earlier], self.labels[self.later])
+        return LabelPairs(self.tokens[self.later], self.labels[self.earlier], self.labels[self.later])
 
 
 def probable_labels(
-    nodes: Floats, lengths: AnyInts, pairs_of: Callable[[Arcs], Floats], threshold: float
+    nodes: Floats, lengths: AnyInts, pairs_of: Callable[[LabelPairs], Floats], threshold: float
 ) -> ProbableLabels:
     """Entries and pairs of a batch. nodes (N, L): marginals, and `pairs_of` those of pairs. threshold (float): 0 = all
     that are not impossible."""
     tokens, labels = np.nonzero(reach(nodes, threshold))
     earlier, later = neighbours(tokens, lengths)
-    pairs = pairs_of(Arcs(tokens[later], labels[earlier], labels[later]))
+    pairs = pairs_of(LabelPairs(tokens[later], labels[earlier], labels[later]))
     kept = reach(pairs, threshold)
     return ProbableLabels(tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
 

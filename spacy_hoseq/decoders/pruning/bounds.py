@@ -110,7 +110,7 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> 
     for step, known, is_end in ((-1, known_before, ends[:-1]), (1, known_after, ends[1:])):
         lost = _lost_beside_one(label.take(token + step, mode="clip"), j, k, step, limits)
         lost[is_end.take(token)] = 0
-        lost = np.where(known.take(token), lost, limits.beside(j, k, step))
+        lost = np.where(known.take(token), lost, limits.of_side(j, k, step))
         if not limits.are_finite:
             possible &= lost > -np.inf  # (not if it is no number)
             lost[~possible] = 0
@@ -127,14 +127,14 @@ def refine(candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: 
     the first has found (which takes that of all labels)."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     rivals, tested, token = _against_best(candidates, np.flatnonzero(candidates.counts > 1))
-    beside = limits.beside(candidates.labels.take(rivals), candidates.labels.take(tested), -1).astype(np.float64)
+    other_side = limits.of_side(candidates.labels.take(rivals), candidates.labels.take(tested), -1).astype(np.float64)
     kept = np.ones(len(candidates.labels), bool)
     for step in (1, -1):
         j = candidates.labels.take(rivals)
         k = candidates.labels.take(tested)
         lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept, tuning.bound_candidates)
         limit = lost + candidates.loss.take(tested)
-        limit += np.where(lost > -np.inf, beside, 0.0)
+        limit += np.where(lost > -np.inf, other_side, 0.0)
         gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
         stays = ~(gap - limit > ROUNDING * (1 + gap))
         kept[tested] = stays
@@ -142,17 +142,17 @@ def refine(candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: 
         rivals = rivals.take(left)
         tested = tested.take(left)
         token = token.take(left)
-        beside = lost.take(left)
+        other_side = lost.take(left)
     return candidates.chosen(kept)
 
 
 def _lost_beside_one(other: Ints, j: Ints, k: Ints, step: int, limits: Limits) -> Floats:
     """What label k can have over j beside one label of the next token (step 1) or the last one (-1). Where k cannot
     stand it is -inf, or not a number if j cannot stand either. other, j, k (n,). RETURNS (n,)."""
-    earned, instead = limits.sides[0 if step < 0 else 1]
+    upper, lower = limits.sides[0 if step < 0 else 1]
     n_labels = len(limits.trans)
     with np.errstate(invalid="ignore"):
-        lost: Floats = earned.take(k * n_labels + other) - instead.take(j * n_labels + other)
+        lost: Floats = upper.take(k * n_labels + other) - lower.take(j * n_labels + other)
     return lost
 
 
@@ -169,7 +169,7 @@ def _lost_beside(
 ) -> Floats:
     """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence
     (N,): of each token. kept (C,): the candidates that count, at least one a token. RETURNS (n,)."""
-    earned, instead = limits.sides[0 if step < 0 else 1]
+    upper, lower = limits.sides[0 if step < 0 else 1]
     first = candidates.first
     n_labels = len(limits.trans)
     neighbour = token + step
@@ -187,10 +187,10 @@ def _lost_beside(
         of_j = (j.take(at) * n_labels).repeat(counts)
         of_k += other
         of_j += other
-        loss = earned.take(of_k)
+        loss = upper.take(of_k)
         possible = None if limits.are_finite else loss > -np.inf
         with np.errstate(invalid="ignore"):
-            loss -= instead.take(of_j)
+            loss -= lower.take(of_j)
         if possible is not None:
             loss[~possible] = -np.inf  # where label k is forbidden it has nothing; where only j is, everything
         loss[~kept.take(cells)] = -np.inf

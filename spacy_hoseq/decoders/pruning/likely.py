@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyFloats, Floats, Ints, Labels
-from ..chain import Cells
+from ..chain import LikelyCells
 from ..problem import TUNING, Potentials, Tuning, chain_score
 from .candidates import Candidates, first_best
 from .pruned import open_windows
@@ -39,7 +39,7 @@ def least_likely(n_labels: int, tuning: Tuning = TUNING) -> float:
     return min(tuning.undecided, 1 / max(1, n_labels)) * (1 - ROUNDING)
 
 
-def likely_labels(potentials: Potentials, cells: Cells, log_z: Floats, tuning: Tuning = TUNING) -> LikelyLabels:
+def likely_labels(potentials: Potentials, cells: LikelyCells, log_z: Floats, tuning: Tuning = TUNING) -> LikelyLabels:
     """What marginals say of the best labels of a chain. cells: all that are not below `least_likely`. log_z (S,): of
     the same potentials and mask; NaN = the sequence is not looked at, and what it gets are its most probable labels."""
     scores = potentials.scores

@@ -39,10 +39,11 @@ LARGE = 1e18  # numbers up to which single precision will do
 
 
 class Side(NamedTuple):
-    """(L, L), [label, neighbour]."""
+    """What a label has beside a neighbour, at most (`upper`: its transition, and all patterns) and at least (`lower`:
+    its transition). (L, L) each, [label, neighbour]."""
 
-    earned: Floats
-    instead: Floats
+    upper: Floats
+    lower: Floats
 
 
 class Drift(NamedTuple):
@@ -71,7 +72,7 @@ class Limits:
         self.trans = weights.precise_trans  # (L, L)
         self.are_finite = weights.permit_all
         self._has_patterns = weights.has_patterns
-        self._earned = _earned(weights)
+        self._upper = _upper(weights)
         self._known = np.zeros(len(self.trans), bool)
         self._earlier: Optional[Limits] = None  # whose rows these are, if they follow
         self._drifts: Optional[Tuple[Drift, Drift, Drift]] = None  # of each table
@@ -102,12 +103,12 @@ class Limits:
     @property
     def after(self) -> Floats:
         """E[a, k] (L, L)."""
-        return self._earned[0]
+        return self._upper[0]
 
     @property
     def before(self) -> Floats:
         """G[k, b] (L, L)."""
-        return self._earned[1]
+        return self._upper[1]
 
     def everywhere(self, labels: Ints) -> AnyFloats:
         """What other labels can have over these. labels (n,): j. RETURNS (n, L)."""
@@ -116,7 +117,7 @@ class Limits:
         rows: AnyFloats = start._tables[0].take(labels, axis=0)
         return rows if self._drifts is None else self._drifts[0].added(rows, labels)
 
-    def beside(self, labels: Ints, others: Ints, step: int) -> AnyFloats:
+    def of_side(self, labels: Ints, others: Ints, step: int) -> AnyFloats:
         """The part of it that one neighbour has: the token before (step -1: the first term) or the one after (1).
         labels, others (n,): j, k. RETURNS (n,)."""
         start = self._start
@@ -134,11 +135,11 @@ class Limits:
 
     @cached_property
     def _largest(self) -> float:
-        return max((float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._earned)), default=0.0)
+        return max((float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._upper)), default=0.0)
 
     @cached_property
     def sides(self) -> Tuple[Side, Side]:
-        """What k earns and what j earns instead beside a label before, and beside one after."""
+        """What k has at most and what j has at least beside a label before, and beside one after."""
         trans = np.ascontiguousarray(self.trans.T)
         after = trans if self.after is self.trans else np.ascontiguousarray(self.after.T)
         return Side(after, trans), Side(self.before, self.trans)
@@ -152,10 +153,10 @@ class Limits:
     def _rounded(self) -> "Tuple[Tuple[AnyFloats, AnyFloats, Optional[Ranked]], ...]":
         dtype = self._tables.dtype
         result = []
-        for earned, instead in self.sides:
-            rounded = instead.T.astype(dtype, "C")
-            of_earned = rounded if earned is instead else earned.T.astype(dtype, "C")
-            result.append((of_earned, rounded, Ranked.of(of_earned, rounded, self._tuning)))
+        for upper, lower in self.sides:
+            rounded = lower.T.astype(dtype, "C")
+            of_upper = rounded if upper is lower else upper.T.astype(dtype, "C")
+            result.append((of_upper, rounded, Ranked.of(of_upper, rounded, self._tuning)))
         return tuple(result)
 
     def _make_rows(self, labels: Ints) -> None:
@@ -164,7 +165,7 @@ class Limits:
             return
         missing = distinct(labels[~known])
         before, after = (
-            most_lost(earned, instead, missing, self._tuning, ranked) for earned, instead, ranked in self._rounded
+            most_lost(upper, lower, missing, self._tuning, ranked) for upper, lower, ranked in self._rounded
         )
         margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
         for table, rows in zip(self._tables, (before + after, after, before), strict=True):
@@ -172,7 +173,7 @@ class Limits:
         self._known[missing] = True  # after the rows: other threads may be reading
 
 
-def _earned(weights: Weights) -> Tuple[Floats, Floats]:
+def _upper(weights: Weights) -> Tuple[Floats, Floats]:
     """E[a, k] and G[k, b]."""
     trans = weights.precise_trans
     if not weights.has_patterns:
@@ -188,54 +189,54 @@ def _earned(weights: Weights) -> Tuple[Floats, Floats]:
 
 
 class Ranked(NamedTuple):
-    """The R neighbours beside which each label k earns most. neighbours, earned (R, L); least (L,): of `earned`."""
+    """The R neighbours beside which each label k earns most. neighbours, upper (R, L); least (L,): of `upper`."""
 
     neighbours: Ints
-    earned: AnyFloats
+    upper: AnyFloats
     least: AnyFloats
 
     @classmethod
-    def of(cls, earned: AnyFloats, instead: AnyFloats, tuning: Tuning) -> "Optional[Ranked]":
+    def of(cls, upper: AnyFloats, lower: AnyFloats, tuning: Tuning) -> "Optional[Ranked]":
         """None where the maximum itself costs little, or some transition is forbidden. Tables [neighbour, label]."""
-        n_ranks = min(tuning.limit_ranks, len(earned))
-        if len(earned) < tuning.ranked_labels or not (np.isfinite(earned).all() and np.isfinite(instead).all()):
+        n_ranks = min(tuning.limit_ranks, len(upper))
+        if len(upper) < tuning.ranked_labels or not (np.isfinite(upper).all() and np.isfinite(lower).all()):
             return None
-        blocks = np.array_split(earned, range(LABELS_TOGETHER, len(earned), LABELS_TOGETHER), axis=1)
-        ranked = [np.argpartition(block, len(earned) - n_ranks, axis=0)[-n_ranks:] for block in blocks]
+        blocks = np.array_split(upper, range(LABELS_TOGETHER, len(upper), LABELS_TOGETHER), axis=1)
+        ranked = [np.argpartition(block, len(upper) - n_ranks, axis=0)[-n_ranks:] for block in blocks]
         neighbours = np.concatenate(ranked, axis=1)
-        of_ranks = np.take_along_axis(earned, neighbours, axis=0)
+        of_ranks = np.take_along_axis(upper, neighbours, axis=0)
         return cls(neighbours, of_ranks, of_ranks.min(axis=0))
 
-    def most_lost(self, earned: AnyFloats, instead: AnyFloats, labels: Ints) -> AnyFloats:
+    def most_lost(self, upper: AnyFloats, lower: AnyFloats, labels: Ints) -> AnyFloats:
         """As the function of that name, or more."""
-        n_ranks = len(self.earned)
-        result = np.empty((len(labels), earned.shape[1]), earned.dtype)
+        n_ranks = len(self.upper)
+        result = np.empty((len(labels), upper.shape[1]), upper.dtype)
         for row, label in zip(result, labels.tolist(), strict=True):
-            lost = np.ascontiguousarray(instead[:, label])
+            lost = np.ascontiguousarray(lower[:, label])
             nearest = np.argpartition(lost, n_ranks - 1)[:n_ranks]
             np.subtract(self.least, lost.take(nearest[-1]), out=row)  # (the largest of them, by how they are parted)
-            for gained in (self.earned - lost.take(self.neighbours), earned[nearest] - lost.take(nearest)[:, None]):
+            for gained in (self.upper - lost.take(self.neighbours), upper[nearest] - lost.take(nearest)[:, None]):
                 np.maximum(row, gained.max(axis=0), out=row)
         return np.maximum(result, 0, out=result)
 
 
 def most_lost(
-    earned: AnyFloats, instead: AnyFloats, labels: Ints, tuning: Tuning = TUNING, ranked: Optional[Ranked] = None
+    upper: AnyFloats, lower: AnyFloats, labels: Ints, tuning: Tuning = TUNING, ranked: Optional[Ranked] = None
 ) -> AnyFloats:
-    """max(0, max_a (earned[a, k] - instead[a, j])) for j in `labels`; if they are `ranked` perhaps more. Tables
+    """max(0, max_a (upper[a, k] - lower[a, j])) for j in `labels`; if they are `ranked` perhaps more. Tables
     [neighbour, label]. RETURNS (n, L)."""
     if ranked is not None:
-        return ranked.most_lost(earned, instead, labels)
-    n_labels = len(earned)
-    result = np.zeros((len(labels), n_labels), earned.dtype)
+        return ranked.most_lost(upper, lower, labels)
+    n_labels = len(upper)
+    result = np.zeros((len(labels), n_labels), upper.dtype)
     together = max(1, tuning.limit_cells // max(1, n_labels**2))
     depth = max(1, tuning.limit_cells // max(1, n_labels * together))
     # -inf - -inf = nan: both are forbidden there, nothing can be lost, and fmax leaves nan out; maximum is faster
-    largest = np.maximum if np.isfinite(earned).all() and np.isfinite(instead).all() else np.fmax
+    largest = np.maximum if np.isfinite(upper).all() and np.isfinite(lower).all() else np.fmax
     with np.errstate(invalid="ignore"):
         for first in range(0, len(labels), together):
             some = slice(first, first + together)
             for a in range(0, n_labels, depth):
-                gained = earned[a : a + depth, None, :] - instead[a : a + depth, labels[some], None]  # (a, j, k)
+                gained = upper[a : a + depth, None, :] - lower[a : a + depth, labels[some], None]  # (a, j, k)
                 result[some] = largest(result[some], largest.reduce(gained, axis=0))
     return result

@@ -22,7 +22,7 @@ from .candidates import Candidates
 from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
 
 
-class Cells(NamedTuple):
+class PatternCells(NamedTuple):
     """All cells, level by level (single labels first), within a level in packed token order.
 
     token (C,): packed token. node (C,): of the trie. parent, fail (C,): cells, -1 for single labels.
@@ -65,7 +65,7 @@ def decode_sparse(candidates: Candidates, weights: Weights, fired: Optional[Fire
     return read_back(packed.first, v, label, previous, layout)
 
 
-def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> Cells:
+def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> PatternCells:
     token = packed.tokens
     node = packed.labels
     singles = packed.first
@@ -106,7 +106,7 @@ def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> Cells:
         if not len(exists):
             break
     parent = np.concatenate(parents)
-    return Cells(np.concatenate(tokens), np.concatenate(nodes), parent, fail_of, np.concatenate(alone), levels)
+    return PatternCells(np.concatenate(tokens), np.concatenate(nodes), parent, fail_of, np.concatenate(alone), levels)
 
 
 def _find_fails(parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension: Ints, first_extension: Ints) -> Ints:
@@ -127,7 +127,7 @@ def _find_fails(parent: Ints, rank: Ints, single: Ints, fail_of: Ints, extension
     return result
 
 
-def _psi(cells: Cells, weights: Weights, fired: Optional[Fired], layout: Layout) -> Floats:
+def _psi(cells: PatternCells, weights: Weights, fired: Optional[Fired], layout: Layout) -> Floats:
     """Weights of all patterns that end at each cell. RETURNS (C,)."""
     psi = weights.psi[cells.node]
     if fired is None or not len(fired.tokens):
@@ -139,7 +139,7 @@ def _psi(cells: Cells, weights: Weights, fired: Optional[Fired], layout: Layout)
     return result
 
 
-def _fired_at(cells: Cells, fired: Fired, trie: PatternTrie, layout: Layout) -> Floats:
+def _fired_at(cells: PatternCells, fired: Fired, trie: PatternTrie, layout: Layout) -> Floats:
     """Weight that fired patterns give to exactly their own cell; patterns without a cell cannot match. RETURNS (C,)."""
     keys = cells.token * len(trie) + cells.node
     order = np.argsort(keys)
@@ -151,7 +151,7 @@ def _fired_at(cells: Cells, fired: Fired, trie: PatternTrie, layout: Layout) -> 
     return np.asarray(np.bincount(at[present], weights=fired.weights[present], minlength=len(keys)), np.float64)
 
 
-def _forward(cells: Cells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[Floats, Floats, Ints]:
+def _forward(cells: PatternCells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[Floats, Floats, Ints]:
     """own and V of all cells, and the longer cell that V came from (itself, if from own)."""
     v = gain.copy()
     own = gain.copy()
@@ -176,7 +176,7 @@ def _forward(cells: Cells, gain: Floats, edges: Edges, layout: Layout) -> Tuple[
     return own, v, via
 
 
-def _before(cells: Cells, own: Floats, v: Floats, via: Ints, gain: Floats, edges: Edges) -> Ints:
+def _before(cells: PatternCells, own: Floats, v: Floats, via: Ints, gain: Floats, edges: Edges) -> Ints:
     """The cell at the token before that V of each cell was built on. RETURNS (C,)."""
     while True:  # follow the longer matches to the end
         further = via[via]

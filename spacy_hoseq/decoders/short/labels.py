@@ -18,37 +18,38 @@ INF = float("inf")
 Window = Tuple[int, int]  # first token, end
 
 
-class Tables:
-    """Tables of some weights, read number by number (`weights.prepared(Tables)`), flat: as memory views, whose numbers
-    are got in a third of the time. earned, instead, beside: by the step to the neighbour, as `Limits` has them."""
+class NumberViews:
+    """What is read number by number of some weights (`weights.prepared(NumberViews)`), flat: as memory views, whose
+    numbers are got in a third of the time. upper, lower, of_side: by the step to the neighbour, as `Limits` has
+    them."""
 
     def __init__(self, weights: Weights) -> None:
         limits = weights.prepared(Limits)
         self.n_labels = weights.n_labels
         self.are_finite = limits.are_finite
         self.trans = weights.prepared(transitions)
-        self.earned = {step: _flat(side.earned) for step, side in zip((-1, 1), limits.sides, strict=True)}
-        self.instead = {step: _flat(side.instead) for step, side in zip((-1, 1), limits.sides, strict=True)}
-        self.beside = {step: _flat(limits.terms(step)) for step in (-1, 1)}
+        self.upper = {step: _flat(side.upper) for step, side in zip((-1, 1), limits.sides, strict=True)}
+        self.lower = {step: _flat(side.lower) for step, side in zip((-1, 1), limits.sides, strict=True)}
+        self.of_side = {step: _flat(limits.terms(step)) for step in (-1, 1)}
         self.trie = weights.trie
         self.psi = _flat(weights.psi)
         self.reach = weights.trie.max_length - 1 if weights.has_patterns and weights.node_weights.any() else 0
 
 
-class Left(NamedTuple):
-    """What is left at each token of a sequence: labels, ascending, and their scores."""
+class Remaining(NamedTuple):
+    """What remains at each token of a sequence: labels, ascending, and their scores."""
 
     labels: List[List[int]]
     scores: List[List[float]]
 
     @classmethod
-    def of(cls, tokens: Ints, labels: Ints, scores: AnyFloats) -> "Left":
-        """tokens, labels (C,): what is left, by token. scores (N, L): of all."""
-        left = cls([[] for _ in scores], [[] for _ in scores])
+    def of(cls, tokens: Ints, labels: Ints, scores: AnyFloats) -> "Remaining":
+        """tokens, labels (C,): what remains, by token. scores (N, L): of all."""
+        remaining = cls([[] for _ in scores], [[] for _ in scores])
         for token, label, score in zip(tokens.tolist(), labels.tolist(), scores[tokens, labels].tolist(), strict=True):
-            left.labels[token].append(label)
-            left.scores[token].append(score)
-        return left
+            remaining.labels[token].append(label)
+            remaining.scores[token].append(score)
+        return remaining
 
     def open_tokens(self) -> List[int]:
         """Those with several labels."""
@@ -85,21 +86,21 @@ def short_labels(potentials: Potentials, tuning: Tuning) -> Optional[Labels]:
     """The labels of a few short sequences (N,), or None if too much is in doubt, or there is no path. potentials:
     checked."""
     weights = potentials.weights
-    left = _candidates(potentials, weights.prepared(Limits), tuning)
-    if left is None:
+    remaining = _candidates(potentials, weights.prepared(Limits), tuning)
+    if remaining is None:
         return None
-    tables = weights.prepared(Tables)
+    tables = weights.prepared(NumberViews)
     result: List[int] = []
     for length in potentials.lengths.tolist():
         some = slice(len(result), len(result) + length)
-        labels = _labels_of(Left(left.labels[some], left.scores[some]), tables, weights, tuning)
+        labels = _labels_of(Remaining(remaining.labels[some], remaining.scores[some]), tables, weights, tuning)
         if labels is None:
             return None
         result += labels
     return np.array(result, np.int32)
 
 
-def _candidates(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optional[Left]:
+def _candidates(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optional[Remaining]:
     """As `bounds.candidate_labels`. RETURNS None if there are many."""
     scores = potentials.scores
     allowed = potentials.allowed
@@ -110,40 +111,40 @@ def _candidates(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optio
     if allowed is not None:
         kept &= allowed
     tokens, labels = kept.nonzero()
-    return None if len(tokens) > tuning.short_candidates * len(scores) else Left.of(tokens, labels, scores)
+    return None if len(tokens) > tuning.short_candidates * len(scores) else Remaining.of(tokens, labels, scores)
 
 
-def best_of_left(left: Left, weights: Weights) -> Optional[List[int]]:
+def best_of_remaining(remaining: Remaining, weights: Weights) -> Optional[List[int]]:
     """The best labels of one sequence of a chain. RETURNS None if there is no path."""
     trans = weights.prepared(transitions)
-    chosen = [of_token[0] for of_token in left.labels]
-    for first, end in _windows(left, 1):
-        path = _chain(left, (first, end), trans, weights.n_labels)
+    chosen = [of_token[0] for of_token in remaining.labels]
+    for first, end in _windows(remaining, 1):
+        path = _chain(remaining, (first, end), trans, weights.n_labels)
         if path is None:
             return None
         chosen[first:end] = path
     return chosen
 
 
-def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> Optional[List[int]]:
-    labels = left.labels
-    n = len(left.labels)
-    left.without(_beside_decided(left, tables))
+def _labels_of(remaining: Remaining, tables: NumberViews, weights: Weights, tuning: Tuning) -> Optional[List[int]]:
+    labels = remaining.labels
+    n = len(remaining.labels)
+    remaining.without(_beside_decided(remaining, tables))
     dense = dense_cost(weights, tuning)
-    if left.n_pairs(0, n) * tuning.pair_cost > n * dense:
+    if remaining.n_pairs(0, n) * tuning.pair_cost > n * dense:
         return None
     if weights.has_patterns:
-        _refine(left, tables)
+        _refine(remaining, tables)
     chosen = [of_token[0] for of_token in labels]
-    windows = _windows(left, max(1, tables.reach))
-    if sum(left.n_pairs(first, end) for first, end in windows) > tuning.short_pairs:
+    windows = _windows(remaining, max(1, tables.reach))
+    if sum(remaining.n_pairs(first, end) for first, end in windows) > tuning.short_pairs:
         return None
     for window in windows:
         first, end = window
         if not tables.reach:
-            path = _chain(left, window, tables.trans, tables.n_labels)
-        elif left.n_pairs(first, end) * tuning.sparse_cost <= (end - first) * dense:
-            path = _with_patterns(left, window, tables)
+            path = _chain(remaining, window, tables.trans, tables.n_labels)
+        elif remaining.n_pairs(first, end) * tuning.sparse_cost <= (end - first) * dense:
+            path = _with_patterns(remaining, window, tables)
         else:
             return None
         if path is None:
@@ -157,18 +158,18 @@ def _labels_of(left: Left, tables: Tables, weights: Weights, tuning: Tuning) -> 
     return chosen
 
 
-def _beside_decided(left: Left, tables: Tables) -> Dict[int, List[int]]:
+def _beside_decided(remaining: Remaining, tables: NumberViews) -> Dict[int, List[int]]:
     """As `bounds.beside_decided`. RETURNS what can be dropped."""
     n_labels = tables.n_labels
     are_finite = tables.are_finite
     dropped: Dict[int, List[int]] = {}
-    labels = left.labels
-    last = len(left.labels) - 1
-    for token in left.open_tokens():
+    labels = remaining.labels
+    last = len(remaining.labels) - 1
+    for token in remaining.open_tokens():
         known = token == 0 or len(labels[token - 1]) == 1, token == last or len(labels[token + 1]) == 1
         if not any(known):
             continue
-        for place, j, k, gap in left.against_best(token):
+        for place, j, k, gap in remaining.against_best(token):
             limit = 0.0
             possible = True
             for step, is_known in zip((-1, 1), known, strict=True):
@@ -176,9 +177,9 @@ def _beside_decided(left: Left, tables: Tables) -> Dict[int, List[int]]:
                     lost = 0.0
                 elif is_known:
                     other = labels[token + step][0]
-                    lost = tables.earned[step][k * n_labels + other] - tables.instead[step][j * n_labels + other]
+                    lost = tables.upper[step][k * n_labels + other] - tables.lower[step][j * n_labels + other]
                 else:
-                    lost = tables.beside[step][j * n_labels + k]
+                    lost = tables.of_side[step][j * n_labels + k]
                 if not are_finite:
                     possible = possible and lost > -INF  # (not if it is no number)
                     lost = lost if possible else 0.0
@@ -188,65 +189,65 @@ def _beside_decided(left: Left, tables: Tables) -> Dict[int, List[int]]:
     return dropped
 
 
-def _refine(left: Left, tables: Tables) -> None:
+def _refine(remaining: Remaining, tables: NumberViews) -> None:
     """As `bounds.refine`: what neighbours after leave, then those before."""
     other_side: Dict[Tuple[int, int], float] = {}  # (token, label) -> what it can have beside the other neighbour
     for step in (1, -1):
         lost_at: Dict[Tuple[int, int], float] = {}
         dropped: Dict[int, List[int]] = {}
-        for token in left.open_tokens():
-            for place, j, k, gap in left.against_best(token):
-                lost = _lost_beside(left, token + step, j, k, step, tables)
+        for token in remaining.open_tokens():
+            for place, j, k, gap in remaining.against_best(token):
+                lost = _lost_beside(remaining, token + step, j, k, step, tables)
                 if step == 1:
-                    beside = tables.beside[-1][j * tables.n_labels + k]
+                    limit = tables.of_side[-1][j * tables.n_labels + k]
                 else:
-                    beside = other_side[token, k]
-                limit = lost + (beside if lost > -INF else 0.0)
+                    limit = other_side[token, k]
+                limit = lost + (limit if lost > -INF else 0.0)
                 if gap - limit > ROUNDING * (1 + gap):
                     dropped.setdefault(token, []).append(place)
                 lost_at[token, k] = lost
-        left.without(dropped)
+        remaining.without(dropped)
         other_side = lost_at
 
 
-def _lost_beside(left: Left, neighbour: int, j: int, k: int, step: int, tables: Tables) -> float:
+def _lost_beside(remaining: Remaining, neighbour: int, j: int, k: int, step: int, tables: NumberViews) -> float:
     """What label k can have over j beside the candidates of a neighbour; 0 beside none."""
-    if not 0 <= neighbour < len(left.labels):
+    if not 0 <= neighbour < len(remaining.labels):
         return 0.0
-    earned = tables.earned[step]
-    instead = tables.instead[step]
+    upper = tables.upper[step]
+    lower = tables.lower[step]
     most = -INF
     of_k = k * tables.n_labels
     of_j = j * tables.n_labels
-    for other in left.labels[neighbour]:
-        gain = earned[of_k + other]
+    for other in remaining.labels[neighbour]:
+        gain = upper[of_k + other]
         if gain > -INF:
-            most = max(most, gain - instead[of_j + other])
+            most = max(most, gain - lower[of_j + other])
     return most
 
 
-def _windows(left: Left, reach: int) -> List[Window]:
+def _windows(remaining: Remaining, reach: int) -> List[Window]:
     """As `pruned.open_windows`."""
     runs: List[List[int]] = []
-    for token, labels in enumerate(left.labels):
+    for token, labels in enumerate(remaining.labels):
         if len(labels) > 1:
             if runs and token - runs[-1][1] <= reach:
                 runs[-1][1] = token
             else:
                 runs.append([token, token])
-    return [(max(first - reach, 0), min(last + reach + 1, len(left.labels))) for first, last in runs]
+    return [(max(first - reach, 0), min(last + reach + 1, len(remaining.labels))) for first, last in runs]
 
 
-def _chain(left: Left, window: Window, trans: "memoryview[float]", n_labels: int) -> Optional[List[int]]:
+def _chain(remaining: Remaining, window: Window, trans: "memoryview[float]", n_labels: int) -> Optional[List[int]]:
     """As `sparse_viterbi`. RETURNS None if there is no path."""
     first, end = window
-    v = left.scores[first]
+    v = remaining.scores[first]
     came_from = []
     for token in range(first + 1, end):
-        rows = [label * n_labels for label in left.labels[token - 1]]
+        rows = [label * n_labels for label in remaining.labels[token - 1]]
         reached = []
         sources = []
-        for label, score in zip(left.labels[token], left.scores[token], strict=True):
+        for label, score in zip(remaining.labels[token], remaining.scores[token], strict=True):
             arrived = [trans[row + label] + before for row, before in zip(rows, v, strict=True)]
             largest = max(arrived)
             sources.append(arrived.index(largest))
@@ -257,10 +258,10 @@ def _chain(left: Left, window: Window, trans: "memoryview[float]", n_labels: int
     if best == -INF:
         return None
     place = v.index(best)
-    path = [left.labels[end - 1][place]]
+    path = [remaining.labels[end - 1][place]]
     for token, sources in zip(range(end - 2, first - 1, -1), reversed(came_from), strict=True):
         place = sources[place]
-        path.append(left.labels[token][place])
+        path.append(remaining.labels[token][place])
     return path[::-1]
 
 
@@ -281,11 +282,13 @@ class Column(NamedTuple):
     ends: List[int]
 
 
-def _with_patterns(left: Left, window: Window, tables: Tables) -> Optional[List[int]]:
+def _with_patterns(remaining: Remaining, window: Window, tables: NumberViews) -> Optional[List[int]]:
     """As `decode_sparse`. RETURNS None if there is no path."""
     columns: List[Column] = []
     for token in range(*window):
-        columns.append(_column(columns[-1] if columns else None, left.labels[token], left.scores[token], tables))
+        columns.append(
+            _column(columns[-1] if columns else None, remaining.labels[token], remaining.scores[token], tables)
+        )
     of_labels = columns[-1].v[: columns[-1].ends[0]]
     best = max(of_labels)
     if best == -INF:
@@ -300,7 +303,7 @@ def _with_patterns(left: Left, window: Window, tables: Tables) -> Optional[List[
     return path[::-1]
 
 
-def _column(before: Optional[Column], labels: List[int], scores: List[float], tables: Tables) -> Column:
+def _column(before: Optional[Column], labels: List[int], scores: List[float], tables: NumberViews) -> Column:
     """The cells of a token. before: those of the token before it, None at the first."""
     n = len(labels)
     column = Column([*labels], [*labels], [-1] * n, [-1] * n, [*scores], list(range(n)), [n])

@@ -23,14 +23,14 @@ from ...arrays import AnyInts, Floats, Ints, Labels, Mask
 from ..chain import LEAST, ROOM, SMALL, best_path, finite_range, masked
 from ..problem import Factors, Potentials, ProbableLabels, Profile, Tuning, Weights, largest, reach
 from ..pruning import SURE
-from .labels import Left, best_of_left
+from .labels import Remaining, best_of_remaining
 
 ROUNDING = 1e-6  # of marginals: more than it can do
 
 
-class Tables:
-    """What a walk needs of weights (`weights.prepared(Tables)`). weights (L, L): w, the largest 1. both (2L, 2L): w,
-    and below and beside it its transpose. turned (L, L): trans, the later label first. change: by how much a step
+class WalkWeights:
+    """What a walk needs of weights (`weights.prepared(WalkWeights)`). weights (L, L): w, the largest 1. both (2L, 2L):
+    w, and below and beside it its transpose. turned (L, L): trans, the later label first. change: by how much a step
     changes the logarithm of a sum at most."""
 
     def __init__(self, weights: Weights) -> None:
@@ -64,7 +64,7 @@ class ShortSums:
         self._emissions = emissions
         self._walk = walk
         self.nodes = nodes
-        self._tables = potentials.weights.prepared(Tables)
+        self._tables = potentials.weights.prepared(WalkWeights)
         self._starts = starts_of(potentials.lengths.tolist())
 
     @cached_property
@@ -91,7 +91,9 @@ class ShortSums:
         tokens, some_labels = kept.nonzero()
         if len(tokens) > tuning.short_likely * len(nodes):
             return False
-        path = best_of_left(Left.of(tokens, some_labels, self._emissions[start:end]), self._potentials.weights)
+        path = best_of_remaining(
+            Remaining.of(tokens, some_labels, self._emissions[start:end]), self._potentials.weights
+        )
         if path is None:
             return False
         labels[start:end] = path
@@ -172,7 +174,7 @@ def is_short_chain(profile: Profile, tuning: Tuning) -> bool:
 def short_sums(potentials: Potentials, tuning: Tuning) -> Optional[ShortSums]:
     """Of a batch without features of more than two labels. RETURNS None if digits may be lost, or a sequence has no
     path."""
-    tables = potentials.weights.prepared(Tables)
+    tables = potentials.weights.prepared(WalkWeights)
     permits_all = potentials.weights.permit_all
     if tables.change > SMALL or not (permits_all or largest(potentials.scores) <= SMALL):
         return None

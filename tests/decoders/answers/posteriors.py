@@ -4,7 +4,7 @@ import numpy as np
 
 from spacy_hoseq.decoders.answers import answers_of
 from spacy_hoseq.decoders.problem.potentials import Potentials, PotentialsGradient
-from spacy_hoseq.decoders.problem.probable import Arcs
+from spacy_hoseq.decoders.problem.probable import LabelPairs
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights
 
@@ -113,14 +113,14 @@ def ends_with(labellings, t, string):
 def random_arcs(case, rng, n=6):
     """Pairs of labels anywhere: at first tokens too, some twice."""
     n_tokens = len(case.scores)
-    chosen = Arcs(*(rng.integers(0, size, n) for size in (n_tokens, case.n_labels, case.n_labels)))
-    return Arcs(*(np.append(part, part[:2]) for part in chosen))
+    chosen = LabelPairs(*(rng.integers(0, size, n) for size in (n_tokens, case.n_labels, case.n_labels)))
+    return LabelPairs(*(np.append(part, part[:2]) for part in chosen))
 
 
 def every_arc(n_tokens, n_labels):
     """All pairs of labels at all tokens, in the order of an array (N, L, L)."""
     tokens, earlier, later = np.indices((n_tokens, n_labels, n_labels)).reshape(3, -1)
-    return Arcs(tokens, earlier, later)
+    return LabelPairs(tokens, earlier, later)
 
 
 def enumerated_arcs(case):

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.problem.probable import Arcs
+from spacy_hoseq.decoders.problem.probable import LabelPairs
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights
 
@@ -103,7 +103,7 @@ def test_gradient_is_that_of_finite_differences(closed, masked):
     case = Case(rng.normal(size=(9, 3)), rng.normal(size=(3, 3)), np.array([5, 4]), patterns, fired, allowed)
     trie, node_weights, fires_here = case.pattern_scores()
     of_nodes, of_arcs = rng.normal(size=(9, 3)), rng.normal(size=20)
-    arcs = Arcs(rng.integers(0, 9, 20), rng.integers(0, 3, 20), rng.integers(0, 3, 20))
+    arcs = LabelPairs(rng.integers(0, 9, 20), rng.integers(0, 3, 20), rng.integers(0, 3, 20))
 
     def at(emissions=case.scores, trans=case.trans, deep=node_weights[3:], fires=fires_here.weights):
         weights = np.concatenate([node_weights[:3], deep])  # single labels have no weight
@@ -168,7 +168,7 @@ def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
     assert found.segments(tokens, ones, labels).reshape(5, 3) == pytest.approx(found.nodes)
     pairs = np.indices((3, 3)).reshape(2, -1)
     two = found.segments(np.full(9, 2), np.full(9, 2), pairs.T.reshape(-1))
-    assert two == pytest.approx(found.pairs(Arcs(np.full(9, 3), *pairs)))
+    assert two == pytest.approx(found.pairs(LabelPairs(np.full(9, 3), *pairs)))
 
 
 def test_segment_that_may_go_on_worked_out_by_hand():
@@ -213,7 +213,7 @@ def test_label_that_cannot_be_reached_and_has_high_scores():
 def test_nothing_is_asked_for(lengths):
     nothing, n_tokens = np.zeros(0, int), sum(lengths)
     case = Case(np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array(lengths, int), (((0, 1), 1.0),))
-    found, none = marginals(case), Arcs(nothing, nothing, nothing)
+    found, none = marginals(case), LabelPairs(nothing, nothing, nothing)
     assert found.pairs(none).tolist() == found.segments(nothing, nothing, nothing).tolist() == []
     assert found.segments(nothing, nothing, nothing, np.eye(2, dtype=bool)).tolist() == []
     costs = np.ones((n_tokens, 2))

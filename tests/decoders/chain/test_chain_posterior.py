@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
 from spacy_hoseq.decoders.problem.potentials import Potentials
-from spacy_hoseq.decoders.problem.probable import Arcs
+from spacy_hoseq.decoders.problem.probable import LabelPairs
 from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
@@ -101,7 +101,7 @@ def test_arcs_at_first_tokens_have_no_cost(case, seed):
 
 def test_all_arcs_are_at_first_tokens():
     found, rng = posterior(np.eye(3, 2), np.eye(2), np.array([2, 1])), np.random.default_rng(0)
-    d_nodes, firsts = rng.normal(size=(3, 2)), Arcs(*np.array([[0, 2, 2], [0, 1, 0], [1, 0, 0]]))
+    d_nodes, firsts = rng.normal(size=(3, 2)), LabelPairs(*np.array([[0, 2, 2], [0, 1, 0], [1, 0, 0]]))
     assert_close(found.backprop(d_nodes, firsts, np.full(3, 7.0))[:5], found.backprop(d_nodes)[:5], 0)
 
 
@@ -180,7 +180,7 @@ def test_one_token_segments_are_marginals_and_two_token_segments_are_arcs():
     tokens, ones, labels = np.repeat(np.arange(5), 3), np.ones(15, int), np.tile(np.arange(3), 5)
     assert found.segments(tokens, ones, labels).reshape(5, 3) == pytest.approx(found.nodes)
     pairs = found.segments(np.full(9, 2), np.full(9, 2), np.array(list(np.ndindex(3, 3))).reshape(-1))
-    assert pairs == pytest.approx(found.pairs(Arcs(np.full(9, 3), *np.indices((3, 3)).reshape(2, -1))))
+    assert pairs == pytest.approx(found.pairs(LabelPairs(np.full(9, 3), *np.indices((3, 3)).reshape(2, -1))))
     assert found.segments(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int)).tolist() == []
 
 
@@ -194,7 +194,7 @@ def test_segments_lie_within_one_sequence(first, size):
 def test_forbidden_transitions_have_no_probability_and_no_gradient():
     scores, trans = np.zeros((3, 2)), np.array([[0.0, -np.inf], [1.0, 0.5]])
     found = posterior(scores, trans, np.array([3]))
-    assert not found.pairs(Arcs(*np.array([[0, 1, 2], [0, 0, 0], [1, 1, 1]]))).any()
+    assert not found.pairs(LabelPairs(*np.array([[0, 1, 2], [0, 0, 0], [1, 1, 1]]))).any()
     assert found.backprop(np.eye(3, 2)).trans[0, 1] == 0
     assert np.isfinite(found.backprop(np.eye(3, 2)).scores).all()
 
@@ -220,7 +220,7 @@ def test_label_that_cannot_be_reached_and_has_high_scores():
 
 def test_no_tokens_and_no_arcs():
     nothing = np.zeros(0, int)
-    found, none = posterior(np.zeros((0, 2)), np.zeros((2, 2)), nothing), Arcs(nothing, nothing, nothing)
+    found, none = posterior(np.zeros((0, 2)), np.zeros((2, 2)), nothing), LabelPairs(nothing, nothing, nothing)
     gradient = found.backprop(np.zeros((0, 2)), none, np.zeros(0))
     assert found.nodes.shape == (0, 2) and found.pairs(none).tolist() == []
     assert gradient.trans.tolist() == [[0, 0], [0, 0]]

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
-from spacy_hoseq.decoders.patterns.longest_match import Arcs, decode_any_sign
+from spacy_hoseq.decoders.patterns.longest_match import MatchArcs, decode_any_sign
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -132,7 +132,7 @@ def test_edge_scores_are_the_automaton_sorted_by_target(patterns):
     """With all pairs known nothing leads to a single label: such a state gets one move that is none."""
     trie = PatternTrie(patterns, 2)
     strings = [trie.string(u) for u in range(len(trie))]
-    arcs = Arcs(Weights(np.zeros((2, 2)), trie, np.zeros(len(trie))))
+    arcs = MatchArcs(Weights(np.zeros((2, 2)), trie, np.zeros(len(trie))))
     source, first, forced = arcs.source, arcs.first, np.flatnonzero(arcs.scores == -np.inf)
     got = {
         (strings[u], strings[v])

@@ -204,8 +204,8 @@ def test_limits_that_follow_others_are_not_too_low(seed, size):
         after = np.maximum((trans[None, :, :] - trans[:, None, :]).max(axis=2), 0)
         rows = np.arange(n)
         assert (limits.everywhere(rows) >= before + after).all()
-        assert (limits.beside(rows.repeat(n), np.tile(rows, n), -1) >= before.ravel()).all()
-        assert (limits.beside(rows.repeat(n), np.tile(rows, n), 1) >= after.ravel()).all()
+        assert (limits.of_side(rows.repeat(n), np.tile(rows, n), -1) >= before.ravel()).all()
+        assert (limits.of_side(rows.repeat(n), np.tile(rows, n), 1) >= after.ravel()).all()
         assert (limits.terms(-1) >= before).all() and (limits.terms(1) >= after).all()
     if size != 0.1:
         assert (limits._start is first) == (size == 0.01)
