@@ -13,11 +13,12 @@ from wasabi import msg
 from ..errors import Errors
 from ..readers.docs import UNSPACED, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
-from ..readers.formats.columns import Columns
+from ..readers.formats.columns import Columns, dropped_entity_columns
 from ..readers.formats.table import (
     Format,
     column_format,
     conllu_format,
+    mixed_format,
     peoples_daily_format,
     tagged_format,
     tree_format,
@@ -32,6 +33,7 @@ HALF = ".part"  # of a file that is being written
 class FormatName(str, Enum):
     """The formats, by the names of the option."""
 
+    auto = "auto"
     trees = "trees"
     tagged = "tagged"
     peoples_daily = "peoples-daily"
@@ -45,7 +47,7 @@ def convert_cli(
     # fmt: off
     input_path: Path = typer.Argument(..., help="File, plain or gzipped, or folder of files"),
     output_path: Path = typer.Argument(..., help="The .spacy file to write"),
-    format_name: FormatName = typer.Option(..., "--format", "-f", help="Format of the input"),
+    format_name: FormatName = typer.Option(FormatName.auto, "--format", "-f", help="auto: told by each file's ending"),
     lang: str = typer.Option("en", "--lang", "-l", help="Language: words of zh are not separated by spaces"),
     n_sents: int = typer.Option(10, "--n-sents", "-n", min=0, help="Sentences per doc (0: one doc per file)"),
     split: str = typer.Option("", "--split", "-s", help=f"Named division of a treebank: {', '.join(SPLITS)}"),
@@ -88,8 +90,12 @@ def convert_cli(
         with_chunks = lang not in UNSPACED if chunks is None else chunks
         form = form_of(format_name, with_chunks, unescape, separator, names, split_sentences, columns)
         all_files = find_files(input_path, suffix or form.suffixes)
+        tally.others = n_files(input_path) - len(all_files)
         files = in_part(all_files, split, part)
-        docs = read_docs(files, form, encodings_for(encoding, language), n_sents, language, spans_key, tally)
+        encodings = encodings_for(encoding, language)
+        if format_name is FormatName.columns:
+            warn_of_dropped_entities(files, encodings, columns)
+        docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
         binary = DocBin(form.attributes, docs=tqdm(docs, unit=" docs", leave=False, disable=None))
     except ValueError as error:
         msg.fail("Nothing converted", str(error), exits=1)
@@ -107,17 +113,39 @@ def form_of(
     columns: Columns,
 ) -> Format:
     """The format with those of the settings that are for it. RAISES ValueError: as the formats do (table.py)."""
-    if name is FormatName.trees:
-        return tree_format(chunks, unescape)
-    if name is FormatName.tagged:
-        return tagged_format(separator or "/")
-    if name is FormatName.peoples_daily:
-        return peoples_daily_format(entities, split_sentences)
-    if name is FormatName.columns:
-        return column_format(columns)
-    if name is FormatName.characters:
-        return column_format(columns._replace(word=1, tag=0, entity=-1))
-    return conllu_format()
+    forms = {
+        FormatName.conllu: conllu_format,
+        FormatName.trees: lambda: tree_format(chunks, unescape),
+        FormatName.tagged: lambda: tagged_format(separator or "/"),
+        FormatName.columns: lambda: column_format(columns),
+        FormatName.characters: lambda: column_format(columns._replace(word=1, tag=0, entity=-1)),
+        FormatName.peoples_daily: lambda: peoples_daily_format(entities, split_sentences),
+    }
+    if name is not FormatName.auto:
+        return forms[name]()
+    forms.pop(FormatName.peoples_daily)
+    return mixed_format(*(make() for make in forms.values()))
+
+
+def n_files(path: Path) -> int:
+    """A file, or those below a folder that are not hidden."""
+    if path.is_file():
+        return 1
+    below = (file for file in path.rglob("*") if file.is_file())
+    return sum(not any(part.startswith(".") for part in file.relative_to(path).parts) for file in below)
+
+
+def warn_of_dropped_entities(files: Iterable[Path], encodings: Sequence[str], columns: Columns) -> None:
+    """Say which columns look like entity tags and are not read as such."""
+    places: Dict[int, Path] = {}
+    for file in files:
+        for number in dropped_entity_columns(file, encodings, columns):
+            places.setdefault(number, file)
+    for number, file in sorted(places.items()):
+        is_tag = number == columns.tag
+        what = "is read as tags of words" if is_tag else "is not read"
+        options = f"--entity-column {number}" + (" --tag-column 0" if is_tag else "")
+        msg.warn(f"Column {number} looks like entity tags (B-, I-, O) and {what}: take {options}", str(file))
 
 
 def parse_entities(text: str) -> Dict[str, str]:

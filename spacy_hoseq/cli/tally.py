@@ -16,6 +16,7 @@ class Tally:
     """Counts of sentences and what is in them; problems in order."""
 
     files: int = 0
+    others: int = 0
     sentences: int = 0
     without_words: int = 0
     tokens: int = 0
@@ -47,6 +48,7 @@ def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
     """The counts, without those that are 0 and need no mention."""
     rows = [
         ("Files", tally.files),
+        ("Files of other endings, not read", tally.others),
         ("Files in no part asked for", left_out),
         ("Docs", docs),
         ("Sentences", tally.sentences),

@@ -205,7 +205,7 @@ def test_wrong_names(wsj, out):
     assert code == 1 and "ending .spacy" in output
     code, output = run(wsj, out, "-f", "peoples-daily", "--entities", "nt")
     assert code == 2 and "tag=NAME" in output
-    assert run(wsj, out, "-f", "bracketed")[0] == 2 and run(wsj, out)[0] == 2
+    assert run(wsj, out, "-f", "bracketed")[0] == 2
     assert run(wsj / "nothing", out, "-f", "trees")[0] == 1
     assert parse_entities("nt=ORG,ns=LOC,") == {"nt": "ORG", "ns": "LOC"} and parse_entities("") == {}
 
@@ -289,6 +289,37 @@ def test_conllu(tmp_path, out):
         ("NN", "NOUN", "", "Fuchs", "root", 1),
     ]
     assert [t.is_sent_start for t in doc] == [True, False, True, False]
+
+
+def test_a_folder_of_mixed_files(tmp_path, out):
+    """Each is read by its ending; what tells nothing is counted, not dropped without a word."""
+    row = "1\tAnn\tAnn\tPROPN\tNNP\tNumber=Sing\t0\troot\t_\t_\n"
+    files = {"a.mrg": TREE.format("it"), "b.tagged.gz": "it/PRP naps/VBZ\n", "c.conllu": row, "d.tsv": "boat\tNN\n"}
+    folder = write(tmp_path / "in", {**files, "e.bmes": "小 B-X\n村 E-X\n", "f.txt": "it/PRP\n", ".hidden": "x"})
+    code, output = run(folder, out)
+    assert code == 0 and output.startswith("Files 5 Files of other endings, not read 1 Docs 5 ")
+    assert texts(out) == ["it/PRP naps/VBZ ./.", "it/PRP naps/VBZ", "Ann/NNP", "boat/NN", "小/ 村/"]
+    tree, _, ann, boat, village = docs_of(out)
+    assert [span.label_ for span in tree.spans["chunks"]] == ["NP", "VP"] and not tree.has_annotation("DEP")
+    assert (ann[0].lemma_, ann[0].pos_, str(ann[0].morph), ann[0].dep_) == ("Ann", "PROPN", "Number=Sing", "root")
+    assert [ent.text for ent in village.ents] == ["小 村"] and not boat.has_annotation("LEMMA")
+    assert [token.is_sent_start for token in tree] == [True, False, False]
+    code, output = run(folder / "f.txt", out, "--force")
+    assert code == 1 and "HS074" in output and "--format" in output
+
+
+@pytest.mark.parametrize("text, options, told", [
+    ("Ann\tNNP\tB-PER\nnaps\tVBZ\tO\n", [], "Column 3 {} is not read: take --entity-column 3"),
+    ("Ann B-PER\nnaps O\n", [], "Column 2 {} is read as tags of words: take --entity-column 2 --tag-column 0"),
+    ("Ann\tNNP\tB-PER\nnaps\tVBZ\tO\n", ["--entity-column", "3"], ""),
+    ("Ann\tNNP\tB-PER\nnaps\tVBZ\tO\n", ["--entity-column", "-1"], ""),
+    ("Ann\tNNP\tO\nnaps\tVBZ\tO\n", [], ""),
+])  # fmt: skip
+def test_a_column_of_entities_that_is_dropped_is_told(tmp_path, out, text, options, told):
+    path = write(tmp_path, {"a.tsv": text}) / "a.tsv"
+    code, output = run(path, out, "-f", "columns", *options)
+    told = told.format("looks like entity tags (B-, I-, O) and")
+    assert code == 0 and (told in output if told else "looks like" not in output)
 
 
 def test_columns_that_are_no_conllu(tmp_path, out):

@@ -7,6 +7,7 @@ Which column has words, tags and entities (B, I, O and other representations) is
 """
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Union
 
@@ -128,3 +129,21 @@ def _tags_of(path: Path, encodings: Sequence[str], columns: Columns) -> Iterator
             row = _row(line, columns, path)
             if not isinstance(row, Problem):
                 yield row[_index(columns.entity)]
+
+
+def dropped_entity_columns(path: Path, encodings: Sequence[str], columns: Columns, n_lines: int = 1000) -> List[int]:
+    """Numbers of the columns, from 1, that look like entity tags in the first lines and are not read as such."""
+    rows: List[List[str]] = []
+    for line in islice(read_lines(path, encodings), n_lines):
+        if isinstance(line, Line) and line.text.strip():
+            rows.append(_fields(line.text, columns.separator))
+    width = min(map(len, rows), default=0)
+    read = {columns.word, columns.entity if columns.entity > 0 else width}
+    if not columns.entity:
+        read.discard(width)
+    return [number for number in range(1, width + 1) if number not in read and _are_entity_tags(rows, number)]
+
+
+def _are_entity_tags(rows: List[List[str]], number: int) -> bool:
+    tags = {row[number - 1] for row in rows}
+    return tags != {"O"} and all(map(is_entity_tag, tags))

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Sequence
 
+from ...errors import Errors
 from ..sentences import Items
 from .columns import Columns, check_columns, read_columns
 from .conllu import read_conllu
@@ -52,3 +53,22 @@ def column_format(columns: Columns) -> Format:
 def conllu_format() -> Format:
     """Treebanks of Universal Dependencies (conllu.py)."""
     return Format(read_conllu, [".conllu"], ("ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START"))
+
+
+def mixed_format(conllu: Format, trees: Format, tagged: Format, columns: Format, characters: Format) -> Format:
+    """Files of several formats, told by their endings; .txt tells nothing."""
+    forms = {".conllu": conllu, ".tagged": tagged, ".pos": tagged}
+    forms.update(dict.fromkeys(trees.suffixes, trees))
+    forms.update(dict.fromkeys((".tsv", ".conll", ".bio", ".iob"), columns))
+    forms.update(dict.fromkeys((".bmes", ".bioes"), characters))
+
+    def read(path: Path, encodings: Sequence[str]) -> Items:
+        name = path.name.lower().removesuffix(".gz")
+        form = next((form for ending, form in forms.items() if name.endswith(ending)), None)
+        if form is None:
+            problem = "the ending does not tell the format (--format)"
+            raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(forms)))
+        return form.read(path, encodings)
+
+    attributes = dict.fromkeys(name for form in forms.values() for name in form.attributes)
+    return Format(read, list(forms), list(attributes))
