@@ -194,13 +194,6 @@ def test_without_decisions():
             decisions_page([without], NAME)
 
 
-def test_without_decisions_in_the_whole_process():
-    annotated("dogs/N/1")
-    _ = Doc.remove_extension("hoseq_decisions")
-    with pytest.raises(KeyError, match=NAME):
-        sentences_of(NLP.make_doc("dogs run"), NAME)
-
-
 def test_of_a_trained_component():
     nlp = trained(save_decisions=True)
     doc = tagger_of(nlp)(Doc(nlp.vocab, "the old cat runs home .".split()))
