@@ -7,6 +7,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from thinc.api import Config
 
+from spacy_hoseq.curation import folds
 from spacy_hoseq.curation.folds import calibrate_margins, divided, trained_without, with_labels, with_paths
 from spacy_hoseq.inspection import Reading
 from spacy_hoseq.recipes import recipe
@@ -65,13 +66,31 @@ def test_every_text_is_judged_once_by_a_model_that_has_not_seen_it():
     vocab = spacy.blank("en").vocab
     docs = [doc_of(vocab, text) for text in sentences()[:30]]
     docs[4][0].tag_ = "ODD"
-    folds = list(trained_without(config_of("crf", QUICK), docs, 2))
-    assert sorted(number for fold in folds for number in fold.docs) == list(range(30))
-    for nlp, numbers, examples in folds:
+    found = list(trained_without(config_of("crf", QUICK), docs, 2))
+    assert sorted(number for fold in found for number in fold.docs) == list(range(30))
+    for nlp, numbers, examples in found:
         assert [eg.reference.text for eg in examples] == [docs[i].text for i in numbers]
         assert not any(token.tag for eg in examples for token in eg.predicted)
         assert "ODD" in nlp.get_pipe("hoseq_tagger").labels
         assert nlp.evaluate(examples)["tag_acc"] > 0.9, "these sentences are easy"
+
+
+def test_a_model_is_trained_on_the_other_parts_only(monkeypatch):
+    """What is handed to each training, and what that model judges, are all texts together, and none is in both."""
+    trainings = []
+
+    def trained(config, docs, folder, *, seed):
+        trainings.append({doc.text for doc in docs})
+        return spacy.blank("en")
+
+    monkeypatch.setattr(folds, "trained", trained)
+    monkeypatch.setattr(folds, "examples_of", lambda nlp, docs, folder: [doc.text for doc in docs])
+    monkeypatch.setattr(folds, "calibrate_margins", lambda nlp, examples: None)
+    docs = tagged_docs([f"w{i}/A x/B" for i in range(12)], spacy.blank("en").vocab)
+    judged = [set(fold.examples) for fold in folds.trained_without(config_of("crf"), docs, 3)]
+    assert len(judged) == 3 and all(len(texts) == 4 for texts in judged)
+    for seen, held_out in zip(trainings, judged, strict=True):
+        assert not seen & held_out and len(seen | held_out) == 12
 
 
 @pytest.mark.parametrize("objective", ["max_margin", "perceptron", "log_likelihood"])
