@@ -113,31 +113,23 @@ RUNS = {
         deselected={test: why for test, why in ALWAYS.items() if "test_tagger" in test} | AVERAGING,
     ),
     "defaults": Run(node_ids(TESTS), 59, deselected={**ALWAYS, **QUICKSTART, **LISTENED_TO, **AVERAGING}),
-    "higher order, not averaged": Run(
-        node_ids(TESTS, LEARNING),
-        26,
-        {
-            "average": False,
-            "model": {
-                "patterns": {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 3, "min_count": 1},
-            },
-        },
-        deselected=ALWAYS,
-    ),
     "log-likelihood with marginals": Run(
         node_ids(TESTS, LEARNING),
         22,
         {"objective": "log_likelihood", "save_marginals": True},
         deselected={**ALWAYS, **LIKELIHOOD},
     ),
-    "hashed perceptron, not averaged": Run(
+    "higher order, hashed perceptron, not averaged": Run(
         node_ids(TESTS, LEARNING),
         26,
         {
             "objective": "perceptron",
             "average": False,
             "update_rule": {"@misc": "spacy_hoseq.additive.v1"},
-            "model": {"emissions": {"hash_rows": 1000}},
+            "model": {
+                "emissions": {"hash_rows": 1000},
+                "patterns": {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 3, "min_count": 1},
+            },
         },
         deselected=ALWAYS,
     ),
