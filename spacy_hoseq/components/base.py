@@ -7,6 +7,7 @@ rest is here, over spaCy's TrainablePipe.
 import warnings
 from contextlib import contextmanager
 from functools import cached_property
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -51,6 +52,51 @@ FEW = 5  # names in a message
 UNSEEN = 0.2  # share of the updates of a training that no evaluation need follow
 
 
+def register_factory(
+    component: Any,
+    name: str,
+    registered: Dict[str, Any],
+    scores: Dict[str, Optional[float]],
+    *,
+    assigns: Sequence[str],
+    requires: Sequence[str] = (),
+) -> Callable[..., Any]:
+    """The factory of a component, whose settings are those of its `__init__`: their names, types and defaults.
+
+    registered: defaults that registered functions make, in place of those of `__init__`. scores: weights of scores.
+    RETURNS the function that the entry point names.
+    """
+    settings = settings_of(component)
+
+    def make(nlp: Language, name: str, model: Model, **given: Any) -> Any:
+        return component(nlp.vocab, model, name, **given)
+
+    first = list(signature(make).parameters.values())[:3]
+    make.__signature__ = Signature([*first, *(each.replace(default=Parameter.empty) for each in settings)])  # type: ignore[attr-defined]
+    make.__qualname__ = f"make_{name}"
+    make.__doc__ = component.__doc__
+    defaults = {each.name: registered.get(each.name, each.default) for each in settings}
+    Language.factory(
+        name,
+        assigns=list(assigns),
+        requires=list(requires),
+        default_config={"model": registered["model"], **defaults},
+        default_score_weights=scores,
+        func=make,
+    )
+    return make
+
+
+def settings_of(component: Any) -> List[Parameter]:
+    """What a config says of a component, beside its model: all arguments by name, also those that it hands on."""
+    parameters = signature(component.__init__).parameters.values()
+    own = {each.name: each for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
+    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
+        inherited = {each.name: each for each in settings_of(component.__mro__[1])}
+        own = {**inherited, **own}
+    return [each for name, each in own.items() if name not in component.no_settings]
+
+
 class SequenceComponent(SavedComponent):
     """A component that labels sequences of tokens.
 
@@ -59,6 +105,7 @@ class SequenceComponent(SavedComponent):
 
     target: Target
 
+    no_settings: ClassVar[Sequence[str]] = ("target",)  # arguments that a config cannot give
     made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary", "continues")  # cached until they change
 
     def __init__(

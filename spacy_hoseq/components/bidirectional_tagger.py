@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Config
 
 from ..arrays import Ints, Mask
 from ..decoders.answers import Asked
@@ -22,7 +22,7 @@ from ..layers.local.classifiers import LocalModel, Strategy, define_features, sh
 from ..layers.local.learner import Batch
 from ..layers.local.scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
-from .base import SequenceComponent, inspection
+from .base import SequenceComponent, inspection, register_factory
 from .constraints import allowed_labels
 from .extensions import write_decisions
 from .initialization import after_earlier_components, batches
@@ -44,71 +44,26 @@ train_for = null
 """
 
 
-@Language.factory(
-    "hoseq_bidirectional_tagger",
-    assigns=["token.tag"],
-    default_config={
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "strategy": "easiest_first",
-        "prune": 0.01,
-        "learn_rate": 0.3,
-        "width": 0.5,
-        "n_process": 1,
-        "attribute": "tag",
-        "representation": None,
-        "spans_key": "chunks",
-        "overwrite": False,
-        "neg_prefix": "!",
-        "save_decisions": False,
-        "seed": 0,
-        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
-    },
-    default_score_weights={"tag_acc": 1.0},
-)
-def make_hoseq_bidirectional_tagger(
-    nlp: Language,
-    name: str,
-    model: Model,
-    strategy: Strategy,
-    prune: float,
-    learn_rate: float,
-    width: float,
-    n_process: int,
-    attribute: str,
-    representation: Optional[Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]],
-    spans_key: str,
-    overwrite: bool,
-    neg_prefix: str,
-    save_decisions: bool,
-    seed: int,
-    scorer: Optional[Callable],
-) -> "HoseqBidirectionalTagger":
-    """Build the component from its config (docs/reference/bidirectional.md describes every setting)."""
-    return HoseqBidirectionalTagger(
-        nlp.vocab,
-        model,
-        name,
-        strategy=strategy,
-        prune=prune,
-        learn_rate=learn_rate,
-        width=width,
-        n_process=n_process,
-        attribute=attribute,
-        representation=representation,
-        spans_key=spans_key,
-        overwrite=overwrite,
-        neg_prefix=neg_prefix,
-        save_decisions=save_decisions,
-        seed=seed,
-        scorer=scorer,
-    )
-
-
 class HoseqBidirectionalTagger(SequenceComponent):
     """Labels tokens, or chunks, by bidirectional inference.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.LocalClassifiers.v1`. name (str): its name in the
-    pipeline. All other settings: docs/reference/bidirectional.md.
+    pipeline. Settings, which docs/reference/bidirectional.md describes:
+
+    strategy (str): how labels are inferred; can be changed at loading.
+    prune (float): labels this much less probable than the best are no candidates.
+    learn_rate (float): size of the first step of each weight (AdaGrad).
+    width (float): by how much counts of a feature may differ from those expected.
+    n_process (int): processes that train; the result is the same.
+    attribute (str): where labels are read and written, without a `representation`.
+    representation (str): labels are tags of chunks; None = labels of tokens.
+    spans_key (str): the span group of chunks.
+    overwrite (bool): replace what is set already.
+    neg_prefix (str): "!NN" in the gold annotation means "any label but NN": not known.
+    save_decisions (bool): leave the order of decisions on the Doc (`doc._.hoseq_decisions`).
+    seed (int): of the feature dropout.
+    scorer (Callable): what `score` asks, None = nothing.
+
     RAISES ValueError [HS027, HS040, HS062, HS081, HS092, HS096]: impossible settings.
     """
 
@@ -124,7 +79,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         width: float = 0.5,
         n_process: int = 1,
         attribute: str = "tag",
-        representation: Optional[str] = None,
+        representation: Optional[Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]] = None,
         spans_key: str = "chunks",
         overwrite: bool = False,
         neg_prefix: str = "!",
@@ -256,3 +211,15 @@ class HoseqBidirectionalTagger(SequenceComponent):
         if not problem and not shim_of(self.model).is_of(self.labels):
             return "the weights are of other labels, or of these in another order"
         return problem
+
+
+make_hoseq_bidirectional_tagger = register_factory(
+    HoseqBidirectionalTagger,
+    "hoseq_bidirectional_tagger",
+    {
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
+    },
+    {"tag_acc": 1.0},
+    assigns=["token.tag"],
+)

@@ -13,7 +13,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Config
 
 from ..arrays import AnyInts, Floats, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
@@ -25,68 +25,13 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from ..words import on_original
-from .base import inspection
+from .base import inspection, register_factory
 from .extensions import write_marginals
 from .reading import Reading
 from .spans.expected import check_span_threshold, expected_chunks
-from .structured import DEFAULT_MODEL, StructuredComponent
+from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
 from .targets.entities import preset_mask
-
-
-@Language.factory(
-    "hoseq_chunker",
-    assigns=["doc.spans"],
-    requires=["token.tag"],
-    default_config={
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "objective": "log_likelihood",
-        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
-        "average": True,
-        "representation": "bilou",
-        "spans_key": "chunks",
-        "annotate_ents": False,
-        "overwrite": False,
-        "save_marginals": False,
-        "span_threshold": None,
-        "seed": 0,
-        "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
-    },
-    default_score_weights={"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
-)
-def make_hoseq_chunker(
-    nlp: Language,
-    name: str,
-    model: Model,
-    objective: ObjectiveName,
-    update_rule: UpdateRule,
-    average: bool,
-    representation: Literal["iob2", "bilou", "start_end"],
-    spans_key: str,
-    annotate_ents: bool,
-    overwrite: bool,
-    save_marginals: bool,
-    span_threshold: Optional[float],
-    seed: int,
-    scorer: Optional[Callable],
-) -> "HoseqChunker":
-    """Build the component from its config (docs/reference/chunker.md describes every setting)."""
-    return HoseqChunker(
-        nlp.vocab,
-        model,
-        name,
-        objective=objective,
-        update_rule=update_rule,
-        average=average,
-        representation=representation,
-        spans_key=spans_key,
-        annotate_ents=annotate_ents,
-        overwrite=overwrite,
-        save_marginals=save_marginals,
-        span_threshold=span_threshold,
-        seed=seed,
-        scorer=scorer,
-    )
 
 
 class ChunkReading(Reading):
@@ -135,7 +80,21 @@ class HoseqChunker(StructuredComponent):
     """Finds chunks, or entities, that do not overlap.
 
     vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over the tags of the
-    representation. name (str): its name in the pipeline. All other settings: docs/reference/chunker.md.
+    representation. name (str): its name in the pipeline. Settings, which docs/reference/chunker.md describes:
+
+    objective (str): the loss; only "log_likelihood" trains the probabilities.
+    update_rule (UpdateRule): how linear weights follow the gradient.
+    average (bool): predict with the mean of the weights over all updates, else with the last ones.
+    representation (str): the tags that stand for chunks: "iob2", "bilou" or "start_end".
+    spans_key (str): the span group of chunks.
+    annotate_ents (bool): chunks are entities, too.
+    overwrite (bool): replace the span group and the entities that are set already.
+    save_marginals (bool): leave the probabilities of tags on the Doc (`doc._.hoseq_marginals`).
+    span_threshold (float): instead of the best labelling, the chunks that are right in expectation: 0.5, or half the F
+        that is reached. None = the best labelling.
+    seed (int): of the feature dropout.
+    scorer (Callable): what `score` asks, None = nothing.
+
     RAISES ValueError [HS027, HS060, HS067, HS081, HS084]: impossible settings.
     """
 
@@ -148,10 +107,10 @@ class HoseqChunker(StructuredComponent):
         model: TaggerModel,
         name: str = "hoseq_chunker",
         *,
-        objective: str,
+        objective: ObjectiveName = "log_likelihood",
         update_rule: UpdateRule,
         average: bool = True,
-        representation: str = "bilou",
+        representation: Literal["iob2", "bilou", "start_end"] = "bilou",
         spans_key: str = "chunks",
         annotate_ents: bool = False,
         overwrite: bool = False,
@@ -296,3 +255,17 @@ def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats) -> List[FoundC
         FoundChunks(*on_original(doc, firsts[a:b], ends[a:b]), types[a:b], p32[a:b])
         for doc, (a, b) in zip(docs, pairwise(cuts), strict=True)
     ]
+
+
+make_hoseq_chunker = register_factory(
+    HoseqChunker,
+    "hoseq_chunker",
+    {
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "update_rule": ADAGRAD,
+        "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
+    },
+    {"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
+    assigns=["doc.spans"],
+    requires=["token.tag"],
+)

@@ -12,23 +12,21 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Config
 
 from ..arrays import Labels, Mask
 from ..decoders.answers import Asked
-from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.sequences import WordDocs
 from ..layers.structured import TaggerModel
-from ..layers.weights.shim import Averaging
-from ..learning.objectives import ObjectiveName
-from ..learning.parameter import UpdateRule
+from .base import register_factory
 from .initialization import read_examples
 from .lemmas.candidates import Candidates
 from .lemmas.scripts import script_named, script_of
 from .lemmas.tokens import KnownTokens
 from .reading import LABELS, LabelsAlone, Reading, wants_labels_alone
+from .structured import ADAGRAD
 from .tagger import HoseqTagger
 from .targets.lemmas import LemmaLabels
 
@@ -49,62 +47,15 @@ nO = null
 """
 
 
-@Language.factory(
-    "hoseq_lemmatizer",
-    assigns=["token.lemma"],
-    requires=["token.pos", "token.morph"],
-    default_config={
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "objective": "max_margin",
-        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
-        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
-        "average": "late",
-        "most_labels": 1500,
-        "overwrite": False,
-        "save_marginals": False,
-        "seed": 0,
-        "scorer": {"@scorers": "spacy.lemmatizer_scorer.v1"},
-    },
-    default_score_weights={"lemma_acc": 1.0},
-)
-def make_hoseq_lemmatizer(
-    nlp: Language,
-    name: str,
-    model: Model,
-    objective: ObjectiveName,
-    decoder: Decoder,
-    update_rule: UpdateRule,
-    average: Averaging,
-    most_labels: int,
-    overwrite: bool,
-    save_marginals: bool,
-    seed: int,
-    scorer: Optional[Callable],
-) -> "HoseqLemmatizer":
-    """Build the component from its config (docs/reference/lemmatizer.md describes every setting)."""
-    return HoseqLemmatizer(
-        nlp.vocab,
-        model,
-        name,
-        objective=objective,
-        decoder=decoder,
-        update_rule=update_rule,
-        average=average,
-        most_labels=most_labels,
-        overwrite=overwrite,
-        save_marginals=save_marginals,
-        seed=seed,
-        scorer=scorer,
-    )
-
-
 class HoseqLemmatizer(HoseqTagger):
-    """Writes the lemma of every token. All settings: docs/reference/lemmatizer.md.
+    """Writes the lemma of every token. Settings: those of `HoseqTagger` but `attribute` and `neg_prefix`, and
+    (docs/reference/lemmatizer.md)
 
     most_labels (int): if the training text needs more scripts, the rarest are left out: they cost time, and fit few
-    new words. settings: those of `HoseqTagger`.
+        new words.
     """
 
+    no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")
     made_of_labels = (*HoseqTagger.made_of_labels, "candidates", "_known_tokens")
     target: LemmaLabels
 
@@ -220,3 +171,18 @@ class HoseqLemmatizer(HoseqTagger):
     @cached_property
     def _known_tokens(self) -> KnownTokens:
         return KnownTokens()
+
+
+make_hoseq_lemmatizer = register_factory(
+    HoseqLemmatizer,
+    "hoseq_lemmatizer",
+    {
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
+        "update_rule": ADAGRAD,
+        "scorer": {"@scorers": "spacy.lemmatizer_scorer.v1"},
+    },
+    {"lemma_acc": 1.0},
+    assigns=["token.lemma"],
+    requires=["token.pos", "token.morph"],
+)

@@ -12,21 +12,19 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Config
 
 from ..arrays import Floats32, Mask
 from ..decoders.answers import Asked
-from ..decoders.choice import Decoder
 from ..decoders.problem import Potentials
 from ..layers.structured import TaggerModel
-from ..layers.weights.shim import Averaging
-from ..learning.objectives import ObjectiveName
-from ..learning.parameter import UpdateRule
+from .base import register_factory
 from .morphology.costs import costs_of
 from .morphology.labels import analysis_of, label_of, normalized
 from .morphology.probabilities import FeatureTable
 from .morphology.unseen import unseen_labels
 from .reading import Reading
+from .structured import ADAGRAD
 from .tagger import HoseqTagger
 from .targets.morphology import MorphologyLabels
 
@@ -54,67 +52,17 @@ nO = null
 MORPH, POS = "morph", "pos"  # what `spacy init labels` writes
 
 
-@Language.factory(
-    "hoseq_morphologizer",
-    assigns=["token.morph", "token.pos"],
-    default_config={
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "objective": "max_margin",
-        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
-        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.01, "l1": 0.0, "l2": 0.0},
-        "average": "late",
-        "with_tag": False,
-        "overwrite": True,
-        "extend": False,
-        "unseen_labels": 0,
-        "save_marginals": False,
-        "seed": 0,
-        "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
-    },
-    default_score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
-)
-def make_hoseq_morphologizer(
-    nlp: Language,
-    name: str,
-    model: Model,
-    objective: ObjectiveName,
-    decoder: Decoder,
-    update_rule: UpdateRule,
-    average: Averaging,
-    with_tag: bool,
-    overwrite: bool,
-    extend: bool,
-    unseen_labels: int,
-    save_marginals: bool,
-    seed: int,
-    scorer: Optional[Callable],
-) -> "HoseqMorphologizer":
-    """Build the component from its config (docs/reference/morphologizer.md describes every setting)."""
-    return HoseqMorphologizer(
-        nlp.vocab,
-        model,
-        name,
-        with_tag=with_tag,
-        extend=extend,
-        unseen_labels=unseen_labels,
-        objective=objective,
-        decoder=decoder,
-        update_rule=update_rule,
-        average=average,
-        overwrite=overwrite,
-        save_marginals=save_marginals,
-        seed=seed,
-        scorer=scorer,
-    )
-
-
 class HoseqMorphologizer(HoseqTagger):
-    """Labels every token with part of speech and features. All settings: docs/reference/morphologizer.md.
+    """Labels every token with part of speech and features. Settings: those of `HoseqTagger` but `attribute` and
+    `neg_prefix`, and (docs/reference/morphologizer.md)
 
-    with_tag (bool): `token.tag` is a part of the label, too. extend (bool): as spaCy's Morphologizer has it.
+    with_tag (bool): `token.tag` is a part of the label, too.
+    extend (bool): features that are set already stay, with those found beside them.
     unseen_labels (int): at most so many labels that training never saw can be predicted, too (morphology/unseen.py).
-    settings: those of `HoseqTagger`.
+    overwrite (bool): replace what is set already.
     """
+
+    no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")
 
     made_of_labels = (*HoseqTagger.made_of_labels, "_cost_table")
     target: MorphologyLabels
@@ -220,3 +168,17 @@ def _label(name: str) -> str:
     """The label of "NOUN|Case=Nom|Number=Sing", or of "NOUN"; other names as they are."""
     pos, _, morph = name.partition("|")
     return label_of(pos, morph) if pos in PARTS_OF_SPEECH else name
+
+
+make_hoseq_morphologizer = register_factory(
+    HoseqMorphologizer,
+    "hoseq_morphologizer",
+    {
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
+        "update_rule": {**ADAGRAD, "learn_rate": 0.01},
+        "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
+    },
+    {"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
+    assigns=["token.morph", "token.pos"],
+)

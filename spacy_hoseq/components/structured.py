@@ -42,6 +42,9 @@ nO = null
 """
 
 
+ADAGRAD = {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0}
+
+
 class StructuredComponent(SequenceComponent):
     """A component whose model gives potentials. RAISES ValueError [HS060, HS067]: impossible settings."""
 

@@ -13,7 +13,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Config
 
 from ..arrays import Labels, Mask
 from ..decoders.answers import Asked, answers_of
@@ -29,11 +29,12 @@ from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
+from .base import register_factory
 from .constraints import allowed_labels
 from .extensions import write_marginals
 from .listening import check_tok2vec, hand_over, handed, listeners_in, removed
 from .reading import LabelsAlone, Reading, wants_labels_alone
-from .structured import DEFAULT_MODEL, StructuredComponent
+from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.token_labels import TokenLabels
 
 
@@ -44,62 +45,26 @@ class ScoredLabels(NamedTuple):
     score: float
 
 
-@Language.factory(
-    "hoseq_tagger",
-    assigns=["token.tag"],
-    default_config={
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "objective": "max_margin",
-        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
-        "update_rule": {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2": 0.0},
-        "average": "late",
-        "attribute": "tag",
-        "overwrite": False,
-        "neg_prefix": "!",
-        "save_marginals": False,
-        "seed": 0,
-        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
-    },
-    default_score_weights={"tag_acc": 1.0},
-)
-def make_hoseq_tagger(
-    nlp: Language,
-    name: str,
-    model: Model,
-    objective: ObjectiveName,
-    decoder: Decoder,
-    update_rule: UpdateRule,
-    average: Averaging,
-    attribute: str,
-    overwrite: bool,
-    neg_prefix: str,
-    save_marginals: bool,
-    seed: int,
-    scorer: Optional[Callable],
-) -> "HoseqTagger":
-    """Build the component from its config (docs/reference/tagger.md describes every setting)."""
-    return HoseqTagger(
-        nlp.vocab,
-        model,
-        name,
-        objective=objective,
-        decoder=decoder,
-        update_rule=update_rule,
-        average=average,
-        attribute=attribute,
-        overwrite=overwrite,
-        neg_prefix=neg_prefix,
-        save_marginals=save_marginals,
-        seed=seed,
-        scorer=scorer,
-    )
-
-
 class HoseqTagger(StructuredComponent):
-    """Labels every token with the best label sequence of its sentence. All settings: docs/reference/tagger.md.
+    """Labels every token with the best label sequence of its sentence.
 
-    target: where labels stand, if that is no attribute of `TokenLabels`.
-    RAISES ValueError [HS060, HS062, HS067]: impossible settings."""
+    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): its name in the
+    pipeline. Settings, which docs/reference/tagger.md describes:
+
+    objective (str): the loss. "perceptron" and "max_margin" decode, "log_likelihood" trains probabilities.
+    decoder (Decoder): what labels are predicted, and what training decodes with.
+    update_rule (UpdateRule): how linear weights follow the gradient.
+    average (bool or str): predict with a mean of the weights over all updates; "late" = later ones weigh more.
+    attribute (str): where labels are read and written: "tag", "pos", "sent_start", or an extension, "_.name".
+    overwrite (bool): replace labels that are set already; else they constrain the others.
+    neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
+    save_marginals (bool): leave the probabilities of all labels on the Doc (`doc._.hoseq_marginals`).
+    seed (int): of the feature dropout.
+    scorer (Callable): what `score` asks, None = nothing.
+
+    target (Target): where labels stand, if that is no attribute.
+    RAISES ValueError [HS060, HS062, HS067]: impossible settings.
+    """
 
     target: TokenLabels
     tuning: Tuning = TUNING
@@ -110,9 +75,9 @@ class HoseqTagger(StructuredComponent):
         model: TaggerModel,
         name: str = "hoseq_tagger",
         *,
-        objective: str,
-        update_rule: UpdateRule,
+        objective: ObjectiveName = "max_margin",
         decoder: Decoder = decode_exact,
+        update_rule: UpdateRule,
         average: Averaging = "late",
         attribute: str = "tag",
         overwrite: bool = False,
@@ -275,3 +240,17 @@ class HoseqTagger(StructuredComponent):
         if self.listeners:
             check_tok2vec(self.model, self.listeners, self.name)
             hand_over(self.listeners, Upstream(docs, potentials, self.labels, self.decoder, backprop))
+
+
+make_hoseq_tagger = register_factory(
+    HoseqTagger,
+    "hoseq_tagger",
+    {
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "decoder": {"@misc": "spacy_hoseq.exact_decoder.v1"},
+        "update_rule": ADAGRAD,
+        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
+    },
+    {"tag_acc": 1.0},
+    assigns=["token.tag"],
+)

@@ -1,5 +1,6 @@
 """Every name that pyproject.toml declares is found through its entry point, with nothing of ours imported before."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import spacy
 from spacy.cli.package import get_third_party_dependencies
+from spacy.language import Language
 
 tomllib = pytest.importorskip("tomllib")
 
@@ -91,3 +93,15 @@ def test_nothing_heavy_is_imported_at_first():
     code = "import sys, spacy_hoseq; print(spacy_hoseq.__version__, 'spacy' in sys.modules, 'numpy' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split()[1:] == ["False", "False"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker", "hoseq_lemmatizer", "hoseq_morphologizer"],
+)
+def test_every_setting_has_a_meaning(name):
+    """In the docstring of the component or of the one whose settings it takes, once; `help` shows it."""
+    component = type(spacy.blank("xx").add_pipe(name))
+    settings = {*Language.get_factory_meta(name).default_config} - {"model"}
+    told = "\n".join(inspect.getdoc(each) or "" for each in component.__mro__ if each.__name__.startswith("Hoseq"))
+    assert {setting for setting in settings if not re.search(rf"^{setting} \(", told, re.M)} == set()
