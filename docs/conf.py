@@ -72,6 +72,7 @@ CONTENTS = {
         "measurements/performance",
         "measurements/sizes",
         "measurements/morphology",
+        "measurements/lemmas",
         "measurements/handwriting",
         "measurements/organisations",
         "measurements/chinese",

@@ -89,7 +89,7 @@ def card_of(
         missing = " and ".join(made)
         divided = f"The treebank has no part {missing}: {DIVISION}\n"
     return CARD.format(
-        name=meta["name"],
+        name=f"{treebank.lang}_{meta['name']}",
         description=meta["description"],
         folder=folder,
         words=contents["test"].words,
