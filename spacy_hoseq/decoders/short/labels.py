@@ -137,13 +137,14 @@ def _labels_of(remaining: Remaining, tables: NumberViews, weights: Weights, tuni
         _refine(remaining, tables)
     chosen = [of_token[0] for of_token in labels]
     windows = _windows(remaining, max(1, tables.reach))
-    if sum(remaining.n_pairs(first, end) for first, end in windows) > tuning.short_pairs:
+    pairs = [remaining.n_pairs(first, end) for first, end in windows]
+    if sum(pairs) > tuning.short_pairs:
         return None
-    for window in windows:
+    for window, n_pairs in zip(windows, pairs, strict=True):
         first, end = window
         if not tables.reach:
             path = _chain(remaining, window, tables.trans, tables.n_labels)
-        elif remaining.n_pairs(first, end) * tuning.sparse_cost <= (end - first) * dense:
+        elif n_pairs * tuning.sparse_cost <= (end - first) * dense:
             path = _with_patterns(remaining, window, tables)
         else:
             return None

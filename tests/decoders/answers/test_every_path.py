@@ -56,6 +56,8 @@ def everything(draw):
         case = replace(case, edge_scores=rng.normal(0, size, (*case.scores.shape, case.n_labels)))
     if draw(st.booleans()):
         case = case.scaled(draw(st.sampled_from([1.0, 20.0, size])))
+    if draw(st.integers(0, 2)) == 0:  # a plain chain has paths of its own
+        case = replace(case.without_patterns(), edge_scores=None)
     assume(has_path(case))
     return case
 
