@@ -13,7 +13,9 @@ from .pages import rendered
 from .sentence import shown
 
 ENTITIES = "ents"
-NAMES = {"tag": "tag", "pos": "pos", "morph": "features"}  # attributes of tokens, and what their columns are called
+# Attributes of tokens, and what their columns are called.
+NAMES = {"tag": "tag", "pos": "pos", "morph": "features", "lemma": "lemma"}
+MADE = {NAMES[place]: place for place in ("morph", "lemma")}  # what is shown is made of the label
 
 
 class Labels(NamedTuple):
@@ -147,9 +149,9 @@ def _kept(doc: Doc) -> List[Dict[str, Any]]:
 
 def _probabilities(doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]) -> List[Optional[float]]:
     """Of the labels of a layer, by the first component that knows all of them."""
-    if name == NAMES["morph"]:
+    if name in MADE:
         labels = [""] * len(doc)
-        for i, _, label in target_at("morph").items(doc):
+        for i, _, label in target_at(MADE[name]).items(doc):
             labels[i] = label
     there = {label for label, token in zip(labels, doc, strict=True) if label and not token.is_space}
     for one in kept:

@@ -6,6 +6,7 @@ import spacy
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from spacy_hoseq.cli.tag import notes_of, text_table
+from spacy_hoseq.components import target_at
 from spacy_hoseq.components.extensions import write_decisions, write_marginals
 from spacy_hoseq.reporting.text import sentences_of, text_page
 
@@ -53,6 +54,15 @@ def test_labels_of_features_and_of_extensions():
     assert first.labels == ["pos", "features", "mood"]
     assert first.words[0].labels == [("PROPN", None), ("Case=Nom", 0.9), ("calm", 0.5)]
     assert second.words[0].labels == [("VERB", None), ("Tense=Past", 1.0), ("calm", 0.75)]
+
+
+def test_lemmas_have_the_probabilities_of_their_scripts():
+    doc = Doc(NLP.vocab, words=["Cats", "ran"], lemmas=["cat", "run"])
+    labels = [label for _, _, label in target_at("lemma").items(doc)]
+    write_marginals(doc, "lemmatizer", labels, np.array([[0.75, 0.25], [0.5, 0.5]]))
+    (sentence,) = sentences_of(doc)
+    assert sentence.labels == ["lemma"]
+    assert [word.labels for word in sentence.words] == [[("cat", 0.75)], [("run", 0.5)]]
 
 
 def test_entities_have_the_probabilities_of_their_group():
