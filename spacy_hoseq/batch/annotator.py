@@ -59,10 +59,15 @@ class Annotator:
     ) -> None:
         check_outputs(outputs, offsets)
         self.pipeline: Union[str, bytes] = pipeline if isinstance(pipeline, bytes) else str(pipeline)
-        self.text, self.id, self.outputs, self.offsets = text, id, tuple(outputs), offsets
-        self.exclude, self.max_length = tuple(sorted(exclude)), max_length
+        self.text = text
+        self.id = id
+        self.outputs = tuple(outputs)
+        self.offsets = offsets
+        self.exclude = tuple(sorted(exclude))
+        self.max_length = max_length
         self.code = None if code is None else str(code)
-        self._characters, self._zone_tokens = characters, zone_tokens  # of speed and memory only
+        self._characters = characters
+        self._zone_tokens = zone_tokens  # of speed and memory only
         self._meta = meta_of(self.pipeline)
         self.fingerprint = self._fingerprint(digest_of(self.pipeline))
 
@@ -91,7 +96,8 @@ class Annotator:
         data (RecordBatch or Table): at least the columns `text` and `id`. RETURNS: the same kind.
         RAISES ValueError [HS162]: a column is missing or of another type; [HS163]: this process has another pipeline.
         """
-        texts, ids = self._column(data, self.text), None if self.id is None else data.column(self._index(data, self.id))
+        texts = self._column(data, self.text)
+        ids = None if self.id is None else data.column(self._index(data, self.id))
         if not _is_text(texts.type):
             raise ValueError(Errors.HS162.format(name=self.text, problem=f"has the type {texts.type}, not string"))
         strings = texts.cast(pa.string())
@@ -197,7 +203,8 @@ def _pieces(rows: Iterable[Given], characters: int) -> Iterator[List[Given]]:
         size = ROW + (0 if row is None else len(row.text if isinstance(row, Doc) else row))
         if piece and size > room:
             yield piece
-            piece, room = [], characters
+            piece = []
+            room = characters
         piece.append(row)
         room -= size
     if piece:

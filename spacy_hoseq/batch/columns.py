@@ -110,7 +110,8 @@ def _read(docs: Sequence[Doc], asked: Sequence[int], offsets: str) -> _Tokens:
         for doc, first, last in zip(docs, cuts, cuts[1:], strict=False):
             if not doc.text.isascii():
                 before = _bytes_before(doc.text)
-                start[first:last], end[first:last] = before[start[first:last]], before[end[first:last]]
+                start[first:last] = before[start[first:last]]
+                end[first:last] = before[end[first:last]]
     return _Tokens(values, attributes, cuts, start, end)
 
 
@@ -146,7 +147,8 @@ def _heads(tokens: _Tokens) -> NDArray[np.int32]:
 def _sentences(rows: _Read, absent: Mask) -> pa.Array:
     """Where sentences lie; null for Docs in which none were set."""
     tokens = rows.tokens
-    marks, n_tokens = tokens.of(SENT_START), np.diff(tokens.cuts)
+    marks = tokens.of(SENT_START)
+    n_tokens = np.diff(tokens.cuts)
     begins = marks == 1
     begins[tokens.cuts[:-1][n_tokens > 0]] = True
     first = np.flatnonzero(begins)
@@ -163,10 +165,12 @@ def _sentences(rows: _Read, absent: Mask) -> pa.Array:
 
 def _spans(rows: _Read, absent: Mask) -> pa.Array:
     """Spans of all groups in the order of their names, then entities; not those that are empty."""
-    tokens, strings = rows.tokens, rows.strings
+    tokens = rows.tokens
+    strings = rows.strings
     groups = [(i, *group) for i, doc in enumerate(rows.docs) for group in _groups(doc, rows.chunks[i], strings)]
     if tokens.of(ENT_TYPE).any():
-        kinds, types = _cut(tokens, ENT_IOB), _cut(tokens, ENT_TYPE)
+        kinds = _cut(tokens, ENT_IOB)
+        types = _cut(tokens, ENT_TYPE)
         known = [_by_bounds(group for number, *group in groups if number == i) for i in range(len(rows.docs))]
         groups += [(i, ENTITIES, *_entities(kinds[i], types[i], known[i])) for i in range(len(rows.docs))]
         groups.sort(key=itemgetter(0))  # stable: entities of a Doc behind its other spans

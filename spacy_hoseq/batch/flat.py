@@ -13,7 +13,8 @@ from .columns import ENTITIES
 
 NAMES = {"prob": "tag_prob"}  # of fields of tokens that are called otherwise here
 LAYERS = ("chunk", "entity")  # of spans: groups of `doc.spans`, and `doc.ents`
-INSIDE, BEGINS = "I-", "B-"
+INSIDE = "I-"
+BEGINS = "B-"
 
 
 class _Tokens(NamedTuple):

@@ -25,7 +25,8 @@ from .work import Done
 from .writing import output_formats
 
 FORMAT = 2  # of the manifest
-FINISHED, UNFINISHED = "finished", "unfinished"
+FINISHED = "finished"
+UNFINISHED = "unfinished"
 OURS = re.compile(r"(manifest|errors|parts)(-\d+-of-\d+)?\.jsonl?|\.lock(-gate|-\d+-of-\d+)?|parts")
 A_PART = re.compile(rf"(\d{{6,}})\.({'|'.join(output_formats())})")
 

@@ -18,7 +18,8 @@ from typing import IO, List
 
 from ..errors import Errors
 
-ALL, GATE = ".lock", ".lock-gate"
+ALL = ".lock"
+GATE = ".lock-gate"
 PATIENCE = 60.0  # seconds that a run waits while others begin
 PAUSE = 0.02
 HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)

@@ -27,7 +27,8 @@ from .columns import Chunks
 Source = Union[str, Path, bytes]
 SPANS = "spans."  # how the place of a group of spans begins
 ZONE_TOKENS = 1_000_000  # after which a process forgets the words that it has met since (`nlp.memory_zone`)
-META, CONFIG = "meta.json", "config.cfg"
+META = "meta.json"
+CONFIG = "config.cfg"
 PYTHON = "__pycache__"
 PACKED = b"PK\x03\x04"  # how a zip begins
 

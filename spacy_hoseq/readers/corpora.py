@@ -44,7 +44,8 @@ def tree_corpus(
     RAISES ValueError: spaCy's E913 no path, [HS072] attributes, [HS076] no such split, [HS077] no such encoding; when
     it reads: [HS073] what cannot be read, [HS074] no files, [HS079] no files in the part.
     """
-    form, unspaced = tree_format(chunks is not False, unescape), tree_format(bool(chunks), unescape)
+    form = tree_format(chunks is not False, unescape)
+    unspaced = tree_format(bool(chunks), unescape)
     return _reader(path, form, encoding, attributes, limit, split, part, chunks_key=spans_key, unspaced_form=unspaced)
 
 

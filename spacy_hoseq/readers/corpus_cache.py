@@ -38,7 +38,8 @@ def cached(
     source: what the docs depend on beside the files and the pipeline. max_tokens: of all corpora of a pipeline. In a
     memory zone nothing is cached: it would end with it.
     """
-    name, stamps = (source, *files), [stamp(file) for file in files]
+    name = (source, *files)
+    stamps = [stamp(file) for file in files]
     cache = _CACHES.setdefault(nlp, {})
     corpus = cache.get(name)
     if corpus is not None and corpus.stamps == stamps:

@@ -69,7 +69,8 @@ def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
 def _spans(doc: Doc, labelled: Iterable[Tuple[int, Optional[List[LabelledSpan]]]]) -> Optional[List[Span]]:
     """The chunks or entities of sentences of these lengths; None if no sentence has any annotation of the kind."""
     spans: List[Span] = []
-    start, known = 0, False
+    start = 0
+    known = False
     for length, spans_of_sentence in labelled:
         known = known or spans_of_sentence is not None
         spans += [Span(doc, start + first, start + end, name) for first, end, name in spans_of_sentence or ()]

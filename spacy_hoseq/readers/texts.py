@@ -36,7 +36,8 @@ def shares(files: Iterable[Path], size: int, text_key: str) -> Iterator[Share]:
         if file.suffix == ".spacy":
             if texts or problems:
                 yield Share(texts, None, problems)
-                texts, problems = [], []
+                texts = []
+                problems = []
             yield Share(None, file, [])
             continue
         is_lines = file.name.removesuffix(".gz").endswith(".jsonl")
@@ -47,7 +48,8 @@ def shares(files: Iterable[Path], size: int, text_key: str) -> Iterator[Share]:
             texts.append(item)
             if len(texts) == size:
                 yield Share(texts, None, problems)
-                texts, problems = [], []
+                texts = []
+                problems = []
     if texts or problems:
         yield Share(texts, None, problems)
 

@@ -54,7 +54,8 @@ def labelled_units(words: Doc, kinds: str = "") -> Doc:
     """The units of the words of a Doc, written without spaces, with a label each as tag. A unit in which a word ends
     belongs to the word in which it begins. White-space tokens are left out."""
     tokens = [token for token in words if not token.is_space]
-    text, of_character = "", []  # the word of each character
+    text = ""
+    of_character = []  # the word of each character
     for i, token in enumerate(tokens):
         if text and are_parted(text[-1], token.text[0]):
             text += " "

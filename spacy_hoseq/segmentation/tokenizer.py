@@ -45,7 +45,8 @@ class CharacterTokenizer:
     """
 
     def __init__(self, vocab: Vocab, *, sentences: bool = True) -> None:
-        self.vocab, self.sentences = vocab, sentences
+        self.vocab = vocab
+        self.sentences = sentences
         self.segmenter: Optional[Language] = None
 
     def initialize(
@@ -78,7 +79,9 @@ class CharacterTokenizer:
             problem = str(error)
         if problem or labels is None or not taggers[0].labels:
             raise ValueError(Errors.HS121.format(problem=problem or "its tagger has no labels"))
-        self.segmenter, self._tagger, self._labels = segmenter, taggers[0], labels
+        self.segmenter = segmenter
+        self._tagger = taggers[0]
+        self._labels = labels
 
     def __call__(self, text: str) -> Doc:
         """The Doc of a text. RAISES ValueError [HS120]: no segmenter."""
@@ -93,7 +96,8 @@ class CharacterTokenizer:
             size += len(text)
             if len(batch) >= batch_size or size >= BATCH_CHARACTERS:
                 yield from self._docs(batch)
-                batch, size = [], 0
+                batch = []
+                size = 0
         yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> List[Doc]:
@@ -106,7 +110,8 @@ class CharacterTokenizer:
 
     def _doc(self, text: str, units: Units, words: Words) -> Doc:
         """White space as spaCy has it: one space belongs to the word before it, any other is a token of its own."""
-        starts, ends = units.starts[words.first].tolist(), units.ends[words.end - 1].tolist()
+        starts = units.starts[words.first].tolist()
+        ends = units.ends[words.end - 1].tolist()
         tokens: List[str] = []
         spaces: List[bool] = []
         places: List[int] = []  # of the words among the tokens

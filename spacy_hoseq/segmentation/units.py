@@ -21,7 +21,8 @@ ONE_BY_ONE = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO", "
 JOINER = 0x200D  # what follows it belongs to the same sign, too
 
 FULL_STOP = ord(".")  # ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
-ENDS, CLOSES = 1, 2  # a sentence; what was opened in it
+ENDS = 1  # a sentence
+CLOSES = 2  # what was opened in it
 _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
 _SIGNS[list(map(ord, "。！？!?｡．…"))] = ENDS
 _SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
@@ -41,7 +42,8 @@ def units_of(text: str) -> Units:
     """The units of a text, in order."""
     codes: NDArray[np.uint32] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     if not len(codes):
-        nothing, none = np.zeros(0, np.intp), np.zeros(0, bool)
+        nothing = np.zeros(0, np.intp)
+        none = np.zeros(0, bool)
         return Units(nothing, nothing, none, none)
     kinds = _kinds(codes)
     is_mark = kinds == MARK
@@ -55,7 +57,8 @@ def units_of(text: str) -> Units:
     pieces = np.flatnonzero(begins)
     is_unit = kinds[pieces[:-1]] != SPACE
     at = np.flatnonzero(is_unit)
-    starts, ends = pieces[at], pieces[at + 1]
+    starts = pieces[at]
+    ends = pieces[at + 1]
     after_space = np.ones(len(at), bool)
     after_space[1:] = at[1:] > at[:-1] + 1
     return Units(starts, ends, after_space, _sentence_starts(codes, kinds, starts, ends, after_space))
@@ -108,7 +111,8 @@ def _sentence_starts(
     is_end = signs == ENDS
     stops = np.flatnonzero(first == FULL_STOP)
     if len(stops):
-        before, after = np.maximum(stops - 1, 0), np.minimum(stops + 1, len(starts) - 1)
+        before = np.maximum(stops - 1, 0)
+        after = np.minimum(stops + 1, len(starts) - 1)
         of_words = (kinds == LETTER) | (kinds == DIGIT)
         goes_on = of_words[starts[before]] & of_words[starts[after]] & ~after_space[after]
         is_end[stops[~goes_on]] = True

@@ -75,7 +75,8 @@ def chunks_of_tree(tree: Tree) -> List[LabelledSpan]:
 def _place(node: Tree, words: List[_Word], count: List[int]) -> None:
     """Give every word of a constituent its place, and those of the constituents in it. count: constituents so far."""
     count[0] += 1
-    number, name = count[0], category(node.label)
+    number = count[0]
+    name = category(node.label)
     daughters, head = _daughters(node, name)
     for i, daughter in enumerate(daughters):
         if daughter.word is None:
@@ -137,7 +138,8 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optiona
     inner = _children(daughter)
     if functions(daughter.label) != "S" or len(inner) < 2 or "-SBJ" not in functions(inner[0].label):
         return None
-    subject, predicate = inner[0].children, functions(inner[1].label)
+    subject = inner[0].children
+    predicate = functions(inner[1].label)
     return inner[1:] if predicate == "VP" and len(subject) == 1 and subject[0].label == TRACE else None
 
 
@@ -163,7 +165,8 @@ def _join(words: List[_Word]) -> List[LabelledSpan]:
     """
     names: List[Optional[str]] = [None] * len(words)
     joined = [False] * len(words)  # with the word after
-    head, before = ("", -1), -1
+    head = ("", -1)
+    before = -1
     for i in range(len(words) - 1, -1, -1):
         tag, name, number, is_head = words[i]
         name = name.removeprefix("WH")

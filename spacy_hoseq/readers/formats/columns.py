@@ -64,7 +64,8 @@ def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Item
         if isinstance(line, Line) and not line.text.strip(" \t"):
             if problem or rows:
                 yield problem or _sentence(rows, columns, representation)
-            rows, problem = [], None
+            rows = []
+            problem = None
             continue
         row = line if isinstance(line, Problem) else _row(line, columns, path)
         if isinstance(row, Problem):

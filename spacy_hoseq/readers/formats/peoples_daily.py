@@ -78,7 +78,9 @@ def _outermost(groups: List[LabelledSpan], entities: Dict[str, str]) -> List[Lab
 
 def _sentences(paragraph: Sentence) -> Iterator[Sentence]:
     """Cut after the ends of sentences."""
-    words, tags, entities = paragraph.words, paragraph.tags or [], paragraph.entities or []
+    words = paragraph.words
+    tags = paragraph.tags or []
+    entities = paragraph.entities or []
     cuts = [0]
     for i in range(1, len(words)):
         ended = words[i - 1] in _ENDS or (words[i - 1] in _FOLLOWERS and _closes_an_end(words, i - 1))
