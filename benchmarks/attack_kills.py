@@ -1,0 +1,201 @@
+"""Kills `hoseq apply` again and again, and compares what comes out with a run that nobody disturbed.
+
+    python benchmarks/attack_kills.py [--kills 60] [--texts 400] [--seed 0] [--output kills.json]
+
+Each round is a job of its own: one run, or several shards in one folder, with one or two processes. Parent, workers or
+the process that starts them are killed (SIGKILL) at a random moment, while they begin, annotate or go on; then the same
+command is given again. In the end all parts, errors and the list of parts must have the bytes of the undisturbed job,
+and no process may be left. Prints a table of what was killed, and fails if a byte differs.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Dict, List
+
+WORDS = "they tag it at once nothing is missing the old ferry still runs twice a day nobody knows why".split()
+CODE = """
+import time
+from spacy.language import Language
+
+@Language.component("slow")
+def slow(doc):
+    time.sleep(0.004)
+    return doc
+"""
+LOCKS = ".lock"
+PATIENCE = 120.0  # seconds for a run
+
+
+def texts_of(n: int, chance: random.Random) -> List[str]:
+    """Lines of JSON; every fortieth cannot be read."""
+    texts = [" ".join(chance.choices(WORDS, k=chance.randint(1, 12))) for _ in range(n)]
+    return ["{" if i % 40 == 39 else json.dumps({"id": f"t{i}", "text": text}) for i, text in enumerate(texts)]
+
+
+def pipeline_in(folder: Path) -> Path:
+    """A pipeline that takes some time for each text."""
+    import spacy
+
+    (folder / "code.py").write_text(CODE)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.to_disk(folder / "model")
+    path = folder / "model" / "config.cfg"
+    text = path.read_text().replace('pipeline = ["sentencizer"]', 'pipeline = ["sentencizer","slow"]')
+    path.write_text(text.replace("[components]", '[components]\n\n[components.slow]\nfactory = "slow"'))
+    return folder / "model"
+
+
+def command_of(folder: Path, output: Path, shard: str, n_process: int) -> List[str]:
+    options = ["-o", output, "-f", "jsonl", "--part-size", "10", "--code", folder / "code.py", "--shard", shard]
+    command = [sys.executable, "-m", "spacy", "hoseq", "apply", folder / "model", folder / "in.jsonl"]
+    return [str(word) for word in [*command, *options, "-n", n_process]]
+
+
+def children_of(pid: int) -> List[int]:
+    """All processes below one, the nearest first."""
+    try:
+        nearest = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [*nearest, *(below for child in nearest for below in children_of(child))]
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def kind_of(pid: int, parent: int) -> str:
+    if pid == parent:
+        return "parent"
+    if pid not in children_of(parent):
+        return "worker"
+    return "starter" if "forkserver" in command_line(pid) else "tracker"
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def bytes_of(output: Path) -> Dict[str, bytes]:
+    files = (path for path in sorted(output.rglob("*")) if path.is_file() and not path.name.startswith(LOCKS))
+    return {path.relative_to(output).as_posix(): path.read_bytes() for path in files}
+
+
+def n_parts_in(output: Path) -> int:
+    return len(list((output / "parts").glob("*"))) if output.exists() else 0
+
+
+def wait_for_a_moment(run: "subprocess.Popen[bytes]", output: Path, chance: random.Random) -> None:
+    """One in three times while the run begins, otherwise when it has written some parts more, and a moment later."""
+    if chance.random() < 1 / 3:
+        time.sleep(chance.uniform(0.0, 3.0))
+        return
+    wanted = n_parts_in(output) + chance.randint(1, 8)
+    until = time.monotonic() + PATIENCE
+    while run.poll() is None and n_parts_in(output) < wanted and time.monotonic() < until:
+        time.sleep(0.005)
+    time.sleep(chance.uniform(0.0, 0.02))
+
+
+def disturbed(command: List[str], output: Path, chance: random.Random) -> str:
+    """Start a run and kill one of its processes. RETURNS what was killed and when; "" if the run had ended before."""
+    before = n_parts_in(output)
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for_a_moment(run, output, chance)
+    below = [pid for pid in children_of(run.pid) if kind_of(pid, run.pid) != "tracker"]
+    victim = chance.choice([run.pid, *below])
+    kind = kind_of(victim, run.pid)
+    if run.poll() is not None:
+        return ""
+    moment = "beginning" if n_parts_in(output) <= before else "annotating"
+    os.kill(victim, signal.SIGKILL)
+    run.wait(PATIENCE)
+    until = time.monotonic() + 10
+    while any(map(is_running, below)) and time.monotonic() < until:
+        time.sleep(0.05)
+    if any(map(is_running, below)):
+        raise SystemExit(f"processes are left behind: {[pid for pid in below if is_running(pid)]}")
+    return f"{kind}, {moment}{' of a resumed run' if before else ''}"
+
+
+def attack(folder: Path, shards: List[str], n_process: int, most: int, chance: random.Random) -> "Counter[str]":
+    """A job that is killed up to so many times and then finished. RETURNS what was killed."""
+    output = folder / "out"
+    killed: Counter[str] = Counter()
+    pending = list(shards)
+    tries = 0
+    while pending:
+        shard = chance.choice(pending)
+        command = command_of(folder, output, shard, n_process)
+        if tries < most:
+            tries += 1
+            what = disturbed(command, output, chance)
+            killed.update([what] if what else [])
+            continue
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+        ending = "" if shard == "1/1" else f"-{shard.replace('/', '-of-')}"
+        state = json.loads((output / f"manifest{ending}.json").read_text())["state"]
+        if state != "finished":
+            raise SystemExit(f"shard {shard} is {state}")
+        pending.remove(shard)
+    return killed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=60)
+    parser.add_argument("--texts", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    chance = random.Random(given.seed)
+    killed: Counter[str] = Counter()
+    n_jobs = 0
+    n_different = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pipeline_in(folder)
+        (folder / "in.jsonl").write_text("\n".join(texts_of(given.texts, chance)) + "\n")
+        undisturbed: Dict[int, Dict[str, bytes]] = {}
+        while sum(killed.values()) < given.kills:
+            n_shards = chance.choice([1, 1, 3])
+            shards = [f"{i}/{n_shards}" for i in range(1, n_shards + 1)]
+            if n_shards not in undisturbed:
+                attack(folder, shards, 1, 0, chance)
+                undisturbed[n_shards] = bytes_of(folder / "out")
+                shutil.rmtree(folder / "out")
+            most = min(chance.randint(4, 9), given.kills - sum(killed.values()))
+            killed += attack(folder, shards, chance.choice([1, 2, 2]), most, chance)
+            n_jobs += 1
+            n_different += bytes_of(folder / "out") != undisturbed[n_shards]
+            shutil.rmtree(folder / "out")
+            counts = f"{sum(killed.values())} kills, {n_jobs} jobs, {n_different} with other bytes"
+            print(f"{counts}: {dict(sorted(killed.items()))}", flush=True)
+    for what, count in sorted(killed.items()):
+        print(f"{count:4} {what}")
+    result = {"kills": sum(killed.values()), "jobs": n_jobs, "different": n_different, "killed": dict(killed)}
+    if given.output:
+        given.output.write_text(json.dumps(result, indent=2) + "\n")
+    if n_different:
+        raise SystemExit(f"{n_different} of {n_jobs} jobs have other bytes than the undisturbed one")
+
+
+if __name__ == "__main__":
+    main()
