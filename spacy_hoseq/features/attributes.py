@@ -8,7 +8,19 @@ known words by a function of whole batches (`contextual/`).
 
 import re
 from functools import partial
-from typing import Any, Callable, Dict, Iterable, List, Literal, NamedTuple, Optional, Sequence, TypeVar, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Literal,
+    NamedTuple,
+    Optional,
+    Sequence,
+    TypeVar,
+    Union,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +58,19 @@ class Attribute(NamedTuple):
     def value(self, lexeme: Any) -> Any:
         """Of one word. lexeme: spaCy's."""
         word = lexeme.text if self.word in ("text", "texts") else lexeme
-        return self.function([word])[0] if self.word in ("texts", "lexemes") else self.function(word)
+        return (
+            self.function([word])[0] if self.word in ("texts", "lexemes") else self.function(word)
+        )
 
 
 # by name: a function that gives it, perhaps with others, for some Docs: values (N,) of all tokens, end to end
 OF_DOCS: Dict[str, Callable[[Sequence[Doc]], Dict[str, Keys]]] = {}
-TABLES_OF_DOCS: Dict[str, str] = {}  # of those names, the table of the vocabulary that they depend on
-ATTRIBUTES: Dict[str, Attribute] = {}  # by name; "prefixN" takes a number, "prefix" is another one without
+TABLES_OF_DOCS: Dict[
+    str, str
+] = {}  # of those names, the table of the vocabulary that they depend on
+ATTRIBUTES: Dict[
+    str, Attribute
+] = {}  # by name; "prefixN" takes a number, "prefix" is another one without
 
 
 def register_attribute(
@@ -76,9 +94,12 @@ def register_attribute(
 
     def register(function: Function) -> Function:
         key = name if numbers is None else f"{name}N"
-        known, problem = ATTRIBUTES.get(key), ""
+        known = ATTRIBUTES.get(key)
+        problem = ""
         if not _NAME.fullmatch(name) or name in _RESERVED:
-            problem = 'a name has lower-case letters and "_", and is none of ' + ", ".join(_RESERVED)
+            problem = 'a name has lower-case letters and "_", and is none of ' + ", ".join(
+                _RESERVED
+            )
         elif numbers is not None and (not numbers or numbers.step != 1 or numbers[0] < 0):
             problem = f"its numbers are {numbers}"
         elif known is not None and _file_of(known.function) != _file_of(function):
@@ -101,7 +122,8 @@ def lexical_attribute(name: str) -> Optional[Attribute]:
     stem = name.rstrip("0123456789")
     if stem == name:
         return ATTRIBUTES.get(name)
-    attribute, number = ATTRIBUTES.get(f"{stem}N"), int(name[len(stem) :])
+    attribute = ATTRIBUTES.get(f"{stem}N")
+    number = int(name[len(stem) :])
     if attribute is None or attribute.numbers is None or number not in attribute.numbers:
         return None
     return attribute._replace(function=partial(attribute.function, number), numbers=None)
@@ -122,7 +144,8 @@ def lend_tables(owner: Lookups, borrower: Lookups, tables: Iterable[str]) -> Non
     """The tables on which values depend, for the vocabulary of another pipeline that has taken a component over. RAISES
     ValueError [HS003]: it has another one of this name, of a component of its own."""
     for table in tables:
-        lent, there = owner.get_table(table, None), borrower.get_table(table, None)
+        lent = owner.get_table(table, None)
+        there = borrower.get_table(table, None)
         if lent is None or there is lent:
             continue
         if there is None:
@@ -135,9 +158,20 @@ def lend_tables(owner: Lookups, borrower: Lookups, tables: Iterable[str]) -> Non
 
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
-    contextual = name in ("bias", LINE_BREAK, *OF_DOCS) or name.startswith("_.") or name.upper() in IDS
+    contextual = (
+        name in ("bias", LINE_BREAK, *OF_DOCS) or name.startswith("_.") or name.upper() in IDS
+    )
     if not contextual and not lexical_attribute(name):
-        known = [*sorted(ATTRIBUTES), "bias", LINE_BREAK, *OF_DOCS, "_.extension", "tag", "pos", "lemma"]
+        known = [
+            *sorted(ATTRIBUTES),
+            "bias",
+            LINE_BREAK,
+            *OF_DOCS,
+            "_.extension",
+            "tag",
+            "pos",
+            "lemma",
+        ]
         raise ValueError(Errors.HS013.format(name=name, known=", ".join(known)))
 
 

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
-from .attributes import TABLES_OF_DOCS, check_attribute, lexical_attribute, token_values, values_of_docs
+from .attributes import (
+    TABLES_OF_DOCS,
+    check_attribute,
+    lexical_attribute,
+    token_values,
+    values_of_docs,
+)
 from .index import Index
 from .keys import AFTER, BEFORE, TemplateKeys
 from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
@@ -56,7 +62,9 @@ class FeatureExtractor:
 
     def __init__(self, templates: Sequence[Template], most_types: int = MAX_WORD_TYPES) -> None:
         self.templates = list(templates)
-        names = dict.fromkeys(p.attribute for t in templates for p in t.parts if p.attribute != "bias")
+        names = dict.fromkeys(
+            p.attribute for t in templates for p in t.parts if p.attribute != "bias"
+        )
         for name in names:
             check_attribute(name)
         self._lexical = [name for name in names if lexical_attribute(name)]
@@ -122,11 +130,16 @@ class FeatureExtractor:
         padded = _cells(table, types, self._paired)
         if self._contextual:
             values = values_of_docs(docs, self._contextual)
-            others = [self._pad(values[name], positions, lengths, (BEFORE, AFTER)) for name in self._contextual]
+            others = [
+                self._pad(values[name], positions, lengths, (BEFORE, AFTER))
+                for name in self._contextual
+            ]
             padded = np.concatenate([padded, others])
         return Columns(len(orths), lengths, positions, types, numbering, table, padded)
 
-    def keys_between(self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None) -> Keys:
+    def keys_between(
+        self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
+    ) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
         places = columns.positions[start:stop]
         if not len(places):
@@ -149,7 +162,9 @@ class FeatureExtractor:
         if chosen not in self._makers:
             keys = TemplateKeys([self.templates[k] for k in chosen])
             names = [part.attribute for part in keys.parts]
-            places = [[column.get(name, -1) for name in names] for column in (self._column, self._padded)]
+            places = [
+                [column.get(name, -1) for name in names] for column in (self._column, self._padded)
+            ]
             offsets = [part.offset for part in keys.parts]
             columns, padded, at = np.array([*places, offsets], np.intp)[:, :, None]
             others = [part for part, row in enumerate(places[1]) if row < 0]
@@ -167,7 +182,9 @@ class FeatureExtractor:
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_makers": {}}
 
-    def _pad(self, values: NDArray[Any], positions: Ints, lengths: Lengths, outside: Tuple[Any, Any]) -> NDArray[Any]:
+    def _pad(
+        self, values: NDArray[Any], positions: Ints, lengths: Lengths, outside: Tuple[Any, Any]
+    ) -> NDArray[Any]:
         """Lay sentences apart by `margin` places that hold what stands before and after them."""
         margin = self._margin
         if len(lengths) == 1:
@@ -220,7 +237,9 @@ def rows_of(extractor: FeatureExtractor, index: Index, columns: Columns) -> Rows
     types, place = np.unique(columns.types, return_inverse=True)
     for offset, templates in extractor.of_one_word.items():
         at = place.take(columns.positions + offset)
-        for template, row in zip(templates, index.lookup(extractor.type_keys(columns, templates, types)), strict=True):
+        for template, row in zip(
+            templates, index.lookup(extractor.type_keys(columns, templates, types)), strict=True
+        ):
             row.take(at, out=rows[template], mode="clip")
     if extractor.of_more:
         keys = extractor.keys_between(columns, 0, columns.n_tokens, extractor.of_more)

@@ -33,10 +33,17 @@ class GrowingTable:
     """
 
     def __init__(
-        self, made_from: Tuple[Any, ...], first: Table, *, hashed: bool = False, merged_zeros: bool = False
+        self,
+        made_from: Tuple[Any, ...],
+        first: Table,
+        *,
+        hashed: bool = False,
+        merged_zeros: bool = False,
     ) -> None:
         self.made_from = made_from
-        self.first, self._hashed, self._merged_zeros = first, hashed, merged_zeros
+        self.first = first
+        self._hashed = hashed
+        self._merged_zeros = merged_zeros
         self._lock = Lock()
         self._few: Dict[int, int] = {}  # rows of keys that were asked for a few at a time
         self._index: Any = ExactIndex(np.zeros(0, np.uint64)) if hashed else DenseIndex()
@@ -60,7 +67,11 @@ class GrowingTable:
         """make: the rows of some keys, each once, ascending. RETURNS the row of each key, as `keys` in shape; and the
         rows, of which there are more than that."""
         with self._lock:
-            rows = self._rows_of_few(keys, make) if self._hashed and keys.size <= FEW else self._rows_of(keys, make)
+            rows = (
+                self._rows_of_few(keys, make)
+                if self._hashed and keys.size <= FEW
+                else self._rows_of(keys, make)
+            )
             return rows, self._table
 
     def _rows_of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
@@ -73,13 +84,16 @@ class GrowingTable:
 
     def _rows_of_few(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
         """By a dictionary: to find a few keys in the index takes as long as to find a thousand."""
-        known, names = self._few, keys.reshape(-1).tolist()
+        known = self._few
+        names = keys.reshape(-1).tolist()
         new = sorted({name for name in names if name not in known})
         if new:
             if len(known) > MOST_OF_FEW:
                 self._few = known = {}
                 new = sorted(set(names))
-            known.update(zip(new, self._rows_of(np.array(new, keys.dtype), make).tolist(), strict=True))
+            known.update(
+                zip(new, self._rows_of(np.array(new, keys.dtype), make).tolist(), strict=True)
+            )
         return np.array([known[name] for name in names], np.int32).reshape(keys.shape)
 
     def _add(self, keys: AnyInts, fresh: Table) -> Rows:
@@ -88,7 +102,8 @@ class GrowingTable:
         rows = np.arange(first, first + len(fresh), dtype=np.int32)
         if self._merged_zeros:
             is_used = fresh.any(axis=1)
-            rows, fresh = np.where(is_used, first - 1 + np.cumsum(is_used), 0).astype(np.int32), fresh[is_used]
+            rows = np.where(is_used, first - 1 + np.cumsum(is_used), 0).astype(np.int32)
+            fresh = fresh[is_used]
         last = first + len(fresh)
         if last > len(self._table):  # by doubling; others may still read the old array
             grown = np.empty((max(2 * first, last), *fresh.shape[1:]), self.first.dtype)

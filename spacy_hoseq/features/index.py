@@ -41,7 +41,11 @@ class ExactIndex:
 
     def add(self, keys: Keys, rows: Optional[Rows] = None) -> None:
         """More keys, none of them known, and their rows; None = the next ones."""
-        rows = np.arange(self.n_rows, self.n_rows + len(keys), dtype=np.int32) if rows is None else rows
+        rows = (
+            np.arange(self.n_rows, self.n_rows + len(keys), dtype=np.int32)
+            if rows is None
+            else rows
+        )
         self._n_keys += len(keys)
         self.n_rows = max(self.n_rows, int(rows.max(initial=-1)) + 1)
         if 4 * self._n_keys > len(self._slot_keys):
@@ -56,7 +60,8 @@ class ExactIndex:
         (`FEW`) it is the calls that take time."""
         flat = keys.reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
-        exists, at_home = flat != ABSENT, self._slot_keys.take(slots)
+        exists = flat != ABSENT
+        at_home = self._slot_keys.take(slots)
         hit = (at_home == flat) & exists
         if len(flat) <= FEW:
             rows = np.where(hit, self._slot_rows.take(slots), np.int32(self.n_rows))
@@ -67,14 +72,17 @@ class ExactIndex:
             rows[hits] = self._slot_rows.take(slots.take(hits))
             occupied = np.flatnonzero((at_home != flat) & (at_home != ABSENT) & exists)
             open_ = occupied[self._crowded.take(slots.take(occupied))]
-        slots, wanted = slots.take(open_), flat.take(open_)
+        slots = slots.take(open_)
+        wanted = flat.take(open_)
         while len(open_):  # the few whose key may lie further on
             slots = (slots + 1) & int(self._mask)
             there = self._slot_keys.take(slots)
             hit = there == wanted
             rows[open_[hit]] = self._slot_rows.take(slots[hit])
             going_on = ~hit & (there != ABSENT)
-            open_, slots, wanted = open_[going_on], slots[going_on], wanted[going_on]
+            open_ = open_[going_on]
+            slots = slots[going_on]
+            wanted = wanted[going_on]
         result: Rows = rows.reshape(keys.shape)
         return result
 
@@ -92,7 +100,10 @@ class ExactIndex:
             self._slot_keys[slots[empty]] = keys[empty]  # of several for one slot the last stays
             self._slot_rows[slots[empty]] = rows[empty]
             left = self._slot_keys[slots] != keys
-            keys, rows, home, slots = keys[left], rows[left], home[left], (slots[left] + 1) & int(self._mask)
+            keys = keys[left]
+            rows = rows[left]
+            home = home[left]
+            slots = (slots[left] + 1) & int(self._mask)
             self._crowded[home] = True
 
 
@@ -134,7 +145,8 @@ class SomeRows:
     """
 
     def __init__(self, index: Index, rows: AnyInts) -> None:
-        self._index, self.n_rows = index, len(rows)
+        self._index = index
+        self.n_rows = len(rows)
         self._place = np.full(index.n_rows + 1, self.n_rows, np.int32)
         self._place[rows] = np.arange(self.n_rows, dtype=np.int32)
 
@@ -160,7 +172,9 @@ class KeyCounter:
         if counts is None:
             self._waiting.append(np.unique(keys[seen], return_counts=True))
         else:
-            self._waiting.append(_summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen], "quicksort"))
+            self._waiting.append(
+                _summed(keys[seen], np.broadcast_to(counts, keys.shape)[seen], "quicksort")
+            )
         if sum(len(waiting) for waiting, _ in self._waiting) > len(self._keys):
             self._merge()
 
@@ -170,8 +184,12 @@ class KeyCounter:
         return self._keys[self._counts >= min_count]
 
     def _merge(self) -> None:
-        keys, counts = (np.concatenate(parts) for parts in zip((self._keys, self._counts), *self._waiting, strict=True))
-        (self._keys, self._counts), self._waiting = _summed(keys, counts, "stable"), []
+        keys, counts = (
+            np.concatenate(parts)
+            for parts in zip((self._keys, self._counts), *self._waiting, strict=True)
+        )
+        self._keys, self._counts = _summed(keys, counts, "stable")
+        self._waiting = []
 
 
 def _summed(

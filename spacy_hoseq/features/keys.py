@@ -13,12 +13,17 @@ from ..arrays import Keys
 from .templates import Part, Template
 
 ABSENT = np.uint64(0)
-BEFORE, AFTER = np.uint64(get_string_id("<s>")), np.uint64(get_string_id("</s>"))  # values beyond the sentence's ends
+# values beyond the sentence's ends
+BEFORE = np.uint64(get_string_id("<s>"))
+AFTER = np.uint64(get_string_id("</s>"))
 
 CELLS = 32_768  # keys that are made together
-_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)  # the two odd constants of splitmix64 (Steele, Lea & Flood 2014)
+_MULTIPLIER_1 = np.uint64(
+    0xBF58476D1CE4E5B9
+)  # the two odd constants of splitmix64 (Steele, Lea & Flood 2014)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
-_SHIFT_1, _SHIFT_2 = np.uint64(30), np.uint64(27)
+_SHIFT_1 = np.uint64(30)
+_SHIFT_2 = np.uint64(27)
 
 
 def mix(state: Keys, values: Keys) -> Keys:
@@ -40,16 +45,26 @@ class TemplateKeys:
     """
 
     def __init__(self, templates: Sequence[Template]) -> None:
-        self.parts = list(dict.fromkeys(p for t in templates for p in t.parts if p.attribute != "bias"))
+        self.parts = list(
+            dict.fromkeys(p for t in templates for p in t.parts if p.attribute != "bias")
+        )
         place: Dict[Part, int] = {part: i for i, part in enumerate(self.parts)}
-        self._has_bias = any(part.attribute == "bias" for template in templates for part in template.parts)
-        order = sorted(range(len(templates)), key=lambda k: -len(templates[k].parts))  # those of most parts first
+        self._has_bias = any(
+            part.attribute == "bias" for template in templates for part in template.parts
+        )
+        order = sorted(
+            range(len(templates)), key=lambda k: -len(templates[k].parts)
+        )  # those of most parts first
         self._order = np.array(order, np.intp)
-        self._seeds = np.array([get_string_id(str(templates[k])) for k in order], np.uint64)[:, None]
+        self._seeds = np.array([get_string_id(str(templates[k])) for k in order], np.uint64)[
+            :, None
+        ]
         parts = [[place.get(part, len(place)) for part in templates[k].parts] for k in order]
         n_parts = max(map(len, parts), default=0)
         # the first part of all templates, the second of those that have two, and so on
-        self._parts = [np.array([of[i] for of in parts if len(of) > i], np.intp) for i in range(n_parts)]
+        self._parts = [
+            np.array([of[i] for of in parts if len(of) > i], np.intp) for i in range(n_parts)
+        ]
 
     def keys(self, values: Keys) -> Keys:
         """values (P, n): of `parts`. RETURNS (K, n) uint64, 0 where a part has no value."""

@@ -48,10 +48,14 @@ GUIDE_TAGS = [
     "tag[0]+length[0]",
 ]
 MAX_TAGS = 128  # as many as templates can name
-MIN_COUNT, MIN_SHARE = 5, 0.02  # of what components count: words of new text are unknown, so rare ones are, too
+# of what components count: words of new text are unknown, so rare ones are, too
+MIN_COUNT = 5
+MIN_SHARE = 0.02
 
 
-def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: float = 0.0) -> Lookups:
+def known_tags(
+    path: Optional[Union[str, Path]], min_count: int = 1, min_share: float = 0.0
+) -> Lookups:
     """Registered as `spacy_hoseq.known_tags.v1`: the tags of every word in a .spacy file, or a folder of
     them, numbered in sorted order.
 
@@ -64,14 +68,18 @@ def known_tags(path: Optional[Union[str, Path]], min_count: int = 1, min_share: 
     vocab = Vocab()
     counts_of: Dict[str, Counter[str]] = {}
     for file in walk_corpus(ensure_path(path), ".spacy"):
-        for token in (token for doc in DocBin().from_disk(file).get_docs(vocab) for token in doc if token.tag):
+        for token in (
+            token for doc in DocBin().from_disk(file).get_docs(vocab) for token in doc if token.tag
+        ):
             counts_of.setdefault(token.text, Counter())[token.tag_] += 1
     lookups = Lookups()
     lookups.add_table(TABLE, numbered(counts_of, min_count, min_share))
     return lookups
 
 
-def numbered(counts_of: Dict[str, Counter[str]], min_count: int, min_share: float) -> Dict[str, List[int]]:
+def numbered(
+    counts_of: Dict[str, Counter[str]], min_count: int, min_share: float
+) -> Dict[str, List[int]]:
     """The table of words whose tags were counted. Arguments as `known_tags` has them."""
     names = sorted(set().union(*counts_of.values())) if counts_of else []
     numbers = {name: i for i, name in enumerate(names)}
@@ -79,7 +87,9 @@ def numbered(counts_of: Dict[str, Counter[str]], min_count: int, min_share: floa
     for word, counts in sorted(counts_of.items()):
         n = sum(counts.values())
         if n >= min_count:
-            table[word] = sorted(numbers[tag] for tag, count in counts.items() if count >= min_share * n)
+            table[word] = sorted(
+                numbers[tag] for tag, count in counts.items() if count >= min_share * n
+            )
     return table
 
 

@@ -36,7 +36,8 @@ class SplitTemplates(NamedTuple):
 
 def split_templates(templates: Sequence[Template]) -> SplitTemplates:
     """RAISES ValueError [HS018]: a template looks at the token's own label."""
-    plain, labels = [], []
+    plain = []
+    labels = []
     words: Dict[Template, int] = {}
     for template in templates:
         offsets = tuple(part.offset for part in template.parts if part.attribute == LABEL)
@@ -77,6 +78,8 @@ def label_names(labels: Sequence[str]) -> Dict[int, str]:
 
 @lru_cache(maxsize=64)
 def _values_of(labels: Tuple[str, ...]) -> Keys:
-    values = np.array([*(get_string_id(f"{LABEL}={label}") for label in labels), BEFORE, AFTER], np.uint64)
+    values = np.array(
+        [*(get_string_id(f"{LABEL}={label}") for label in labels), BEFORE, AFTER], np.uint64
+    )
     values.flags.writeable = False  # all who ask have the same array
     return values

@@ -11,7 +11,9 @@ from .attributes import Word, as_keys, lexical_attribute
 from .keys import AFTER, BEFORE
 from .word_types import MAX_WORD_TYPES, TypesOf, WordTypes
 
-TYPE_BEFORE, TYPE_AFTER = 0, 1  # rows that stand for what is before and after a sentence
+# rows that stand for what is before and after a sentence
+TYPE_BEFORE = 0
+TYPE_AFTER = 1
 
 
 class Lexicon:
@@ -23,8 +25,14 @@ class Lexicon:
     """
 
     def __init__(self, attributes: Sequence[str], most: int = MAX_WORD_TYPES) -> None:
-        chosen = {a: known for a, known in enumerate(map(lexical_attribute, attributes)) if known is not None}
-        self._functions: Dict[Word, Dict[int, Callable[..., Any]]] = defaultdict(dict)  # by what they are given
+        chosen = {
+            a: known
+            for a, known in enumerate(map(lexical_attribute, attributes))
+            if known is not None
+        }
+        self._functions: Dict[Word, Dict[int, Callable[..., Any]]] = defaultdict(
+            dict
+        )  # by what they are given
         for a, known in chosen.items():
             self._functions[known.word][a] = known.function
         self.tables = sorted({known.table for known in chosen.values() if known.table is not None})
@@ -33,7 +41,9 @@ class Lexicon:
 
     def of(self, vocab: Vocab, orths: Keys) -> TypesOf:
         """Where the attribute values of each token are. orths (N,) uint64."""
-        return self._types.of(vocab, orths, *(vocab.lookups.get_table(name, None) for name in self.tables))
+        return self._types.of(
+            vocab, orths, *(vocab.lookups.get_table(name, None) for name in self.tables)
+        )
 
     def clear(self) -> None:
         self._types.clear()

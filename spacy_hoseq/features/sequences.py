@@ -25,7 +25,11 @@ class WordDocs(List[Doc]):
     def __init__(self, docs: Sequence[Doc]) -> None:
         super().__init__(docs)
         self.seen = [doc.to_array(WORDS_AND_STARTS) for doc in docs]  # (len(doc), 2) each
-        columns: Any = self.seen[0] if len(docs) == 1 else np.concatenate([np.zeros((0, 2), np.uint64), *self.seen])
+        columns: Any = (
+            self.seen[0]
+            if len(docs) == 1
+            else np.concatenate([np.zeros((0, 2), np.uint64), *self.seen])
+        )
         spaces = white_space(columns[:, 0], docs)
         if spaces is not None:
             for i, of_doc in enumerate(by_doc(spaces, docs)):
@@ -50,7 +54,9 @@ def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
     `sequence_lengths`."""
     if isinstance(docs, WordDocs):
         return docs.words_and_lengths
-    columns = np.concatenate([np.zeros((0, 2), np.uint64), *(doc.to_array(WORDS_AND_STARTS) for doc in docs)])
+    columns = np.concatenate(
+        [np.zeros((0, 2), np.uint64), *(doc.to_array(WORDS_AND_STARTS) for doc in docs)]
+    )
     return np.ascontiguousarray(columns[:, 0]), _lengths(columns[:, 1], docs)
 
 
@@ -67,7 +73,11 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
 def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
     """What tells each text from others, its words and sentence starts, and the sequences, with one look at each Doc.
     RETURNS the names, (S,) int32 as `sequence_lengths`."""
-    seen = docs.seen if isinstance(docs, WordDocs) else [doc.to_array(WORDS_AND_STARTS) for doc in docs]
+    seen = (
+        docs.seen
+        if isinstance(docs, WordDocs)
+        else [doc.to_array(WORDS_AND_STARTS) for doc in docs]
+    )
     starts = [np.zeros(0, np.uint64), *(columns[:, 1] for columns in seen)]
     return [columns.tobytes() for columns in seen], _lengths(np.concatenate(starts), docs)
 
@@ -100,7 +110,9 @@ def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> List[N
 
 
 def _lengths(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Lengths:
-    if len(docs) == 1 and 0 < len(boundaries) and not (boundaries[1:] == 1).any():  # a text that is one sequence
+    if (
+        len(docs) == 1 and 0 < len(boundaries) and not (boundaries[1:] == 1).any()
+    ):  # a text that is one sequence
         return np.array([len(boundaries)], np.int32)
     starts = np.flatnonzero(_starts(boundaries, docs))
     return np.diff(starts, append=len(boundaries)).astype(np.int32)

@@ -67,13 +67,28 @@ def lemma_templates() -> List[str]:
     starts = [f"prefix{n}[0]" for n in range(1, 5)]
     of_pos = [f"pos[0]+{end}" for end in ends]
     of_analysis = [f"pos[0]+morph[0]+{affix}" for affix in [*ends, *starts]]
-    return ["bias", "lower[0]", "suffix1..10[0]", "prefix1..5[0]", "pos[0]+morph[0]", *of_pos, *of_analysis]
+    return [
+        "bias",
+        "lower[0]",
+        "suffix1..10[0]",
+        "prefix1..5[0]",
+        "pos[0]+morph[0]",
+        *of_pos,
+        *of_analysis,
+    ]
 
 
 def sentence_templates() -> List[str]:
     """Where sentences begin: line breaks, signs and shapes of the words around, and whether a space stands between."""
     breaks = ["", "+orth[-1]", "+short_shape[0]", "+short_shape[-1]+short_shape[0]"]
-    last = ["spacy[-1]", "orth[0]", "lower[-2]", "length[-2]", "spacy[-1]+short_shape[0]", "lower[-2]+short_shape[0]"]
+    last = [
+        "spacy[-1]",
+        "orth[0]",
+        "lower[-2]",
+        "length[-2]",
+        "spacy[-1]+short_shape[0]",
+        "lower[-2]+short_shape[0]",
+    ]
     return [
         "bias",
         "orth[-2..1]",
@@ -340,7 +355,11 @@ def _tag_strings(tag: str, longest: int) -> List[str]:
     places = [(-2,), (-1,), (0,), (1,), (2,), (-3,), (3,), (-2, -1), (-1, 0), (0, 1), (1, 2)]
     places += [(-2, -1, 0), (-1, 0, 1), (0, 1, 2), (-3, -2, -1), (1, 2, 3)]
     places += [(-2, -1, 0, 1), (-1, 0, 1, 2), (-2, -1, 0, 1, 2)]
-    strings = ["+".join(f"{tag}[{offset}]" for offset in place) for place in places if len(place) <= longest]
+    strings = [
+        "+".join(f"{tag}[{offset}]" for offset in place)
+        for place in places
+        if len(place) <= longest
+    ]
     words = [f"{tag}[0]+{word}" for word in ("orth[-1..1]", "lower[-1]", "lower[1]")]
     return [*strings, *words, f"{tag}[-1]+orth[0]", f"{tag}[1]+orth[0]"]
 

@@ -89,7 +89,9 @@ def _parse_part(text: str, at: int) -> Tuple[List[Part], int]:
         numbers = _range(text, lengths, least=known[0], most=known[-1])
         attributes = [f"{name.group()}{n}" for n in numbers]
     elif lengths and not name.group().startswith("_."):
-        raise ValueError(_message(text, at, f'"[" (only {", ".join(numbered_names())} take a number)'))
+        raise ValueError(
+            _message(text, at, f'"[" (only {", ".join(numbered_names())} take a number)')
+        )
     at = lengths.end() if lengths else at
     offsets = _OFFSETS.match(text, at)
     if not offsets:
@@ -102,7 +104,9 @@ def _range(text: str, match: "re.Match[str]", *, least: int, most: int) -> range
     first = int(match.group(1))
     last = first if match.group(2) is None else int(match.group(2))
     if not least <= first <= last <= most:
-        raise ValueError(_message(text, match.start(), f"a range from {least} to {most}, smaller number first"))
+        raise ValueError(
+            _message(text, match.start(), f"a range from {least} to {most}, smaller number first")
+        )
     return range(first, last + 1)
 
 

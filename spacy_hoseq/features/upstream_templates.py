@@ -57,7 +57,9 @@ def split_upstream(templates: Sequence[Template]) -> UpstreamTemplates:
     labels = []
     words: Dict[Template, int] = {}
     for template in templates:
-        offsets = tuple(sorted(part.offset for part in template.parts if part.attribute == UPSTREAM))
+        offsets = tuple(
+            sorted(part.offset for part in template.parts if part.attribute == UPSTREAM)
+        )
         if not offsets or len(set(offsets)) < len(offsets):
             raise ValueError(Errors.HS019.format(template=template))
         rest = Template(tuple(part for part in template.parts if part.attribute != UPSTREAM))

@@ -38,7 +38,9 @@ KEY = 0xFFFFFFFF
 FORM = "a form and its tag, or a form, its part of speech and its features"
 
 
-def word_classes(path: Optional[Union[str, Path]] = None, lexicon: Optional[Union[str, Path]] = None) -> Lookups:
+def word_classes(
+    path: Optional[Union[str, Path]] = None, lexicon: Optional[Union[str, Path]] = None
+) -> Lookups:
     """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file, the tags of forms in a lexicon.
 
     RAISES ValueError [E913]: neither path nor lexicon; [HS004]: what `read_forms` raises; [HS006]: a line with another
@@ -48,17 +50,26 @@ def word_classes(path: Optional[Union[str, Path]] = None, lexicon: Optional[Unio
         raise ValueError(SpacyErrors.E913)
     rows, n_columns = ({}, 0) if path is None else _read_classes(path)
     if lexicon is not None:
-        tags_of = {int(get_string_id(form)) & KEY: " ".join(tags) for form, tags in read_forms(lexicon).items()}
+        tags_of = {
+            int(get_string_id(form)) & KEY: " ".join(tags)
+            for form, tags in read_forms(lexicon).items()
+        }
         none = [""] * n_columns
         rows = {key: [*rows.get(key, none), tags_of.get(key, "")] for key in {*rows, *tags_of}}
         n_columns += 1
     keys = sorted(rows)
     names = [["", *sorted({rows[key][k] for key in keys} - {""})] for k in range(n_columns)]
     if any(len(known) > 1 << 16 for known in names) or n_columns > MAX_COLUMNS:
-        actual = f"{n_columns} columns, of {', '.join(f'{len(known) - 1:,}' for known in names)} classes"
-        raise ValueError(Errors.HS006.format(path=path or lexicon, line="all", actual=actual, limit=MAX_COLUMNS))
+        actual = (
+            f"{n_columns} columns, of {', '.join(f'{len(known) - 1:,}' for known in names)} classes"
+        )
+        raise ValueError(
+            Errors.HS006.format(path=path or lexicon, line="all", actual=actual, limit=MAX_COLUMNS)
+        )
     numbers = [{name: i for i, name in enumerate(known)} for known in names]
-    of_words = np.array([[numbers[k][rows[key][k]] for key in keys] for k in range(n_columns)], "<u2")
+    of_words = np.array(
+        [[numbers[k][rows[key][k]] for key in keys] for k in range(n_columns)], "<u2"
+    )
     packed = zlib.compress(np.array(keys, "<u4").tobytes() + of_words.tobytes(), 9)
     lookups = Lookups()
     lookups.add_table(TABLE, {"columns": names, "words": packed})
@@ -73,7 +84,9 @@ def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
         word, *classes = line.split("\t")
         n_columns = n_columns or len(classes)
         if not word or len(classes) != n_columns or not 1 <= n_columns <= MAX_COLUMNS:
-            raise ValueError(Errors.HS006.format(path=path, line=number, actual=line[:40], limit=MAX_COLUMNS))
+            raise ValueError(
+                Errors.HS006.format(path=path, line=number, actual=line[:40], limit=MAX_COLUMNS)
+            )
         rows.setdefault(int(get_string_id(word)) & KEY, classes)
     return rows, n_columns
 
@@ -87,7 +100,9 @@ def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
     for number, line in enumerate(Path(path).read_text(encoding="utf8").splitlines(), start=1):
         form, *tag = line.split("\t")
         if not form or not 1 <= len(tag) <= 2 or not tag[0]:
-            raise ValueError(Errors.HS004.format(path=path, line=number, expected=FORM, actual=line[:40]))
+            raise ValueError(
+                Errors.HS004.format(path=path, line=number, expected=FORM, actual=line[:40])
+            )
         tags_of.setdefault(form, set()).add("|".join(part for part in tag if part not in ("", "_")))
     return {form: sorted(tags) for form, tags in tags_of.items()}
 
@@ -116,7 +131,9 @@ def word_class(number: int, words: Sequence[Any]) -> List[str]:
 
 
 @lru_cache(maxsize=2)  # templates ask for all columns, one after the other
-def _numbers_of(words: Tuple[int, ...], lower: Tuple[int, ...], packed: bytes, n_columns: int) -> NDArray[np.uint16]:
+def _numbers_of(
+    words: Tuple[int, ...], lower: Tuple[int, ...], packed: bytes, n_columns: int
+) -> NDArray[np.uint16]:
     """The numbers of the classes of words, or else of their lower-case forms (K, W); 0 = none."""
     keys, classes = _unpacked(packed, n_columns)
     if not len(keys):

@@ -8,7 +8,9 @@ from spacy.vocab import Vocab
 from ..arrays import Keys, Rows
 from .growing_table import GrowingTable
 
-MAX_WORD_TYPES = 1_000_000  # forget all beyond this many, so that a stream of any length runs in bounded memory
+MAX_WORD_TYPES = (
+    1_000_000  # forget all beyond this many, so that a stream of any length runs in bounded memory
+)
 _ONE = np.uint64(1)
 
 
@@ -29,18 +31,24 @@ class WordTypes:
     those of words. most (int): word types that are remembered.
     """
 
-    def __init__(self, compute: Callable[[Vocab, List[int]], Keys], first: Keys, most: int = MAX_WORD_TYPES) -> None:
-        self._compute, self._most = compute, most
+    def __init__(
+        self, compute: Callable[[Vocab, List[int]], Keys], first: Keys, most: int = MAX_WORD_TYPES
+    ) -> None:
+        self._compute = compute
+        self._most = most
         self._types = GrowingTable((), first, hashed=True)
         self._first = first
 
     def of(self, vocab: Vocab, orths: Keys, *tables: Any) -> TypesOf:
         """orths (N,) uint64. tables: what else values depend on."""
-        types, made_from = self._types, (vocab, *tables)
+        types = self._types
+        made_from = (vocab, *tables)
         if not types.serves(made_from, self._most):
             self._types = types = GrowingTable(made_from, self._first, hashed=True)
         # 0, the empty word, is no key
-        rows, table = types.of(orths + _ONE, lambda keys: self._compute(vocab, (keys - _ONE).tolist()))
+        rows, table = types.of(
+            orths + _ONE, lambda keys: self._compute(vocab, (keys - _ONE).tolist())
+        )
         return TypesOf(rows, table, types)
 
     def __len__(self) -> int:

@@ -25,7 +25,15 @@ from ..kept import Kept
 from ..learning.gradients import CellGradient, added_cells
 from ..learning.parameter import Parameter
 from .named_features import Feature
-from .scorer import Emissions, FlatScores, Scorer, TrainingTexts, flat_scores, scorer_of, scoring_layer
+from .scorer import (
+    Emissions,
+    FlatScores,
+    Scorer,
+    TrainingTexts,
+    flat_scores,
+    scorer_of,
+    scoring_layer,
+)
 from .tuning import TUNING, Tuning
 from .weights.shim import WeightsShim, weights_of
 
@@ -56,7 +64,10 @@ class LabelParts:
     (P,): parts of one kind >= 0 have weights for pairs."""
 
     def __init__(self, names: List[str], kinds: Ints, parts: Ints, first: Ints) -> None:
-        self.names, self.kinds, self.parts, self.first = names, kinds, parts, first
+        self.names = names
+        self.kinds = kinds
+        self.parts = parts
+        self.first = first
         self.n_labels = len(first) - 1
         self._levels = _levels(parts, first)
         self.matrix: Floats = np.zeros((len(names), self.n_labels))
@@ -113,12 +124,16 @@ class LabelParts:
         before, after = np.nonzero(d_pairs)
         sizes = np.diff(self.first)
         n_pairs = sizes[before] * sizes[after]
-        pair, within = np.repeat(np.arange(len(before)), n_pairs), ranges(np.zeros(len(before), np.intp), n_pairs)
+        pair = np.repeat(np.arange(len(before)), n_pairs)
+        within = ranges(np.zeros(len(before), np.intp), n_pairs)
         i, j = np.divmod(within, sizes[after].take(pair))
-        q, p = self.parts[self.first[before].take(pair) + i], self.parts[self.first[after].take(pair) + j]
+        q = self.parts[self.first[before].take(pair) + i]
+        p = self.parts[self.first[after].take(pair) + j]
         of_one_kind = np.flatnonzero((self.kinds[q] == self.kinds[p]) & (self.kinds[q] >= 0))
         cells = (q * len(self.names) + p).take(of_one_kind)
-        return added_cells(cells, d_pairs[before, after].astype(np.float64).take(pair.take(of_one_kind)))
+        return added_cells(
+            cells, d_pairs[before, after].astype(np.float64).take(pair.take(of_one_kind))
+        )
 
     def kept_pairs(self, trans: AnyFloats, of_parts: AnyFloats) -> AnyFloats:
         """trans + `pairs`: the same array as long as both are the same arrays."""
@@ -132,7 +147,8 @@ class LabelParts:
 
 
 def _levels(parts: Ints, first: Ints) -> List[Level]:
-    sizes, levels = np.diff(first), []
+    sizes = np.diff(first)
+    levels = []
     node_of = np.zeros(len(sizes), np.intp)  # of each label, at the level before
     for depth in range(int(sizes.max(initial=0))):
         going_on = np.flatnonzero(sizes > depth)
@@ -248,9 +264,18 @@ def _problem(shim: WeightsShim) -> str:
     extra = shim.extra
     if not extra:
         return ""
-    n_parts, parts, first = len(extra["names"]), extra["parts"], extra["first"]
-    fits = len(extra["kinds"]) == n_parts and len(first) > 1 and first[0] == 0 and first[-1] == len(parts)
-    fits = fits and bool((np.diff(first) >= 0).all() and (parts >= 0).all() and (parts < n_parts).all())
+    n_parts = len(extra["names"])
+    parts = extra["parts"]
+    first = extra["first"]
+    fits = (
+        len(extra["kinds"]) == n_parts
+        and len(first) > 1
+        and first[0] == 0
+        and first[-1] == len(parts)
+    )
+    fits = fits and bool(
+        (np.diff(first) >= 0).all() and (parts >= 0).all() and (parts < n_parts).all()
+    )
     if not fits or shim.parameters["pairs"].shape != (n_parts, n_parts):
         return "parts of labels and their weights do not fit together"
     return ""

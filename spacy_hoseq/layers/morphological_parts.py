@@ -7,11 +7,14 @@ from urllib.parse import unquote
 from ..arrays import Ints
 from .label_parts import Part, PartsOf
 
-POS, TAG = "POS", "TAG"
+POS = "POS"
+TAG = "TAG"
 SHORTEST = 4  # characters of a positional tag
 
 
-def morphological_parts(with_pos: bool = True, min_whole: int = 2, agreement: bool = True) -> PartsOf:
+def morphological_parts(
+    with_pos: bool = True, min_whole: int = 2, agreement: bool = True
+) -> PartsOf:
     """Registered as `spacy_hoseq.morphological_parts.v1`. The parts of "Case=Gen|Number=Sing|POS=NOUN":
 
         POS=NOUN, Case=Gen, Number=Sing     its features

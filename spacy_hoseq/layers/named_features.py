@@ -55,7 +55,11 @@ class Names:
         values = [(given or {}).get(part) or self.value(part, word) for part in parts]
         pairs = zip(parts, values, strict=True)
         name = " + ".join(f"{part} = {text}" if text else str(part) for part, text in pairs)
-        looks_at = [word + part.offset for part in parts if part.attribute != "bias" and self._inside(word, part)]
+        looks_at = [
+            word + part.offset
+            for part in parts
+            if part.attribute != "bias" and self._inside(word, part)
+        ]
         share = "" if value == 1.0 else f" ({value:.2f})"
         return Feature(name + share, word, tuple(dict.fromkeys(looks_at)), weights)
 

@@ -30,7 +30,9 @@ class Structure:
     """
 
     def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
-        self.nonnegative, self.max_states, self.label_pairs = nonnegative, max_states, label_pairs
+        self.nonnegative = nonnegative
+        self.max_states = max_states
+        self.label_pairs = label_pairs
         self._all: Kept[Tuple[PatternFeatures, PatternTrie]] = Kept()
         self._finished: Kept[InUse] = Kept()
         self._prepared: Kept[Weights] = Kept()
@@ -80,7 +82,9 @@ def _without_zeros(features: PatternFeatures, trie: PatternTrie, weights: AnyFlo
 def _node_weights(features: PatternFeatures, trie: PatternTrie, weights: AnyFloats) -> Floats:
     everywhere = features.rule_of < 0
     of_patterns = weights[features.weight_of[everywhere]]
-    return np.bincount(trie.node_of[everywhere], of_patterns, minlength=len(trie)).astype(np.float64)
+    return np.bincount(trie.node_of[everywhere], of_patterns, minlength=len(trie)).astype(
+        np.float64
+    )
 
 
 def weights_in_use(trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
@@ -123,7 +127,9 @@ def features_of(
         spans, first, sizes, slots = features.configurations.expand(fired_by_rules)
         if len(spans):
             earned = weights[features.configurations.weight_of[spans]]
-            fitting = Configurations(first, sizes, slots, features.configurations.sets, earned, max_states)
+            fitting = Configurations(
+                first, sizes, slots, features.configurations.sets, earned, max_states
+            )
             result = result._replace(configurations=fitting, span_features=spans)
     return result
 
@@ -138,7 +144,9 @@ def weight_gradient(fired: FiredFeatures, gradient: PotentialsGradient) -> Tuple
         everywhere = np.flatnonzero(features.rule_of < 0)
         at_nodes = gradient.node_weights[trie.node_of[everywhere]]
         total += np.bincount(features.weight_of[everywhere], at_nodes, minlength=len(total))
-        total += np.bincount(features.weight_of[fired.fired_features], gradient.fired_weights, minlength=len(total))
+        total += np.bincount(
+            features.weight_of[fired.fired_features], gradient.fired_weights, minlength=len(total)
+        )
     if fired.configurations is not None and features.configurations is not None:
         of_spans = features.configurations.weight_of[fired.span_features]
         total += np.bincount(of_spans, gradient.configuration_weights, minlength=len(total))

@@ -101,7 +101,11 @@ class Scorer:
     def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
         """Keys (F,) and finished weights (F, L) of the features that have a row of their own."""
         for shim in self.model.shims:
-            if isinstance(shim, WeightsShim) and "keys" in shim.extra and "table" in shim.parameters:
+            if (
+                isinstance(shim, WeightsShim)
+                and "keys" in shim.extra
+                and "table" in shim.parameters
+            ):
                 yield shim.extra["keys"], shim.values("table", is_train=False)[:-1]
 
     def columns_of(self, label: int) -> List[int]:
@@ -155,7 +159,9 @@ class ListScorer(Scorer):
         layer = self.model
         parts, backprop_parts = layer(docs, is_train)
         arrays = [layer.ops.to_numpy(part) for part in parts]
-        scores = arrays[0] if len(arrays) == 1 else _concatenated(arrays)  # one long Doc is not copied
+        scores = (
+            arrays[0] if len(arrays) == 1 else _concatenated(arrays)
+        )  # one long Doc is not copied
 
         def backprop(d_scores: AnyFloats) -> Any:
             of_docs: List[Any] = by_doc(d_scores, parts)
@@ -187,7 +193,9 @@ def scoring_layer(
 ) -> Emissions:
     """A layer of scores with a scorer. attrs: settings, which thinc saves, and what else the scorer needs."""
     own = {"scorer": scorer, **(attrs or {})}
-    return Model(name, forward, init=initialize, layers=layers, dims={"nO": nO}, attrs=own, shims=list(shims))
+    return Model(
+        name, forward, init=initialize, layers=layers, dims={"nO": nO}, attrs=own, shims=list(shims)
+    )
 
 
 def forward(model: Emissions, docs: List[Doc], is_train: bool) -> Tuple[List[Floats2d], Backprop]:
@@ -202,7 +210,9 @@ def forward(model: Emissions, docs: List[Doc], is_train: bool) -> Tuple[List[Flo
     return cast(List[Floats2d], by_doc(flat.scores, docs)), backprop
 
 
-def initialize(model: Model[Any, Any], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
+def initialize(
+    model: Model[Any, Any], X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None
+) -> None:
     """thinc's `init` of a layer with a scorer."""
     scorer_of(model).initialize(X, Y)
 

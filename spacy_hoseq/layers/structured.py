@@ -17,7 +17,13 @@ from ..patterns.sources import PatternFeatures, PatternSource, check_features, c
 from .label_parts import PartsOf, label_parts
 from .listening.listener import replace_listener
 from .named_features import Feature
-from .pattern_features import Structure, configurations_fit, features_of, no_features, weight_gradient
+from .pattern_features import (
+    Structure,
+    configurations_fit,
+    features_of,
+    no_features,
+    weight_gradient,
+)
 from .scorer import (
     Backprop,
     FlatScores,
@@ -82,7 +88,9 @@ def HigherOrderTagger(
     )
     for node in emissions.walk():
         if node.has_ref("tok2vec"):
-            model.set_ref("tok2vec", node.get_ref("tok2vec"))  # where spaCy looks for it, as in pretraining
+            model.set_ref(
+                "tok2vec", node.get_ref("tok2vec")
+            )  # where spaCy looks for it, as in pretraining
     return model
 
 
@@ -157,7 +165,9 @@ class HeadScorer(Scorer):
         in_use = None
         if self.source is not None and "patterns" in shim.extra:
             weights = shim.values("patterns", is_train=False)
-            in_use = self.structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=False)
+            in_use = self.structure.in_use(
+                shim.extra["patterns"], len(trans), weights, is_train=False
+            )
             in_use = in_use if in_use.features.n_weights else None
         self.structure.prepared(trans, in_use)
 
@@ -172,7 +182,8 @@ def forward(
     model: TaggerModel, docs: List[Doc], is_train: bool
 ) -> Tuple[Any, Callable[[PotentialsGradient], List[Doc]]]:
     """Of the words of the docs: white space is no part of a sequence."""
-    docs, shim = words_of(docs), weights_of(model)
+    docs = words_of(docs)
+    shim = weights_of(model)
     trans = transitions_of(model, is_train=is_train)
     emissions = flat_scores(model.layers[0], docs, is_train, len(trans))
     scores = _in_floats(emissions.scores)
@@ -181,7 +192,9 @@ def forward(
     if model.attrs["source"] is not None and "patterns" in shim.extra:
         weights = shim.values("patterns", is_train=is_train)
         in_use = structure.in_use(shim.extra["patterns"], len(trans), weights, is_train=is_train)
-        higher_order = features_of(docs, model.attrs["source"], in_use, weights, structure.max_states)
+        higher_order = features_of(
+            docs, model.attrs["source"], in_use, weights, structure.max_states
+        )
     edge_scores: Optional[AnyFloats] = None
     backprop_pairs: Backprop = no_backprop
     for layer in model.layers[1:]:
@@ -189,7 +202,8 @@ def forward(
         edge_scores = _in_floats(pairs.scores).reshape(len(scores), len(trans), len(trans))
         backprop_pairs = pairs.backprop
     prepared = (structure.learning if is_train else structure.prepared)(trans, higher_order.in_use)
-    fired, configurations = higher_order.fired, higher_order.configurations
+    fired = higher_order.fired
+    configurations = higher_order.configurations
     potentials = Potentials(scores, prepared, emissions.lengths, fired, configurations, edge_scores)
 
     def backprop(gradient: PotentialsGradient) -> List[Doc]:
@@ -226,17 +240,27 @@ def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
     features = PatternFeatures.from_arrays(shim.extra["patterns"])
     if source is None:
         return "patterns, but the config has no source of them"
-    n_rules = shim.extra.get("n_rules", max(source.n_rules, features.n_rules))  # not in files of format 2
+    n_rules = shim.extra.get(
+        "n_rules", max(source.n_rules, features.n_rules)
+    )  # not in files of format 2
     if source.n_rules != n_rules:
         return f"patterns of {n_rules} rules, but the config has {source.n_rules}"
     for pattern in features.patterns:
         check_pattern(pattern, shape[0])
     sizes = {len(features.patterns), len(features.weight_of), len(features.rule_of)}
     parameter = shim.parameters["patterns"]
-    fits = len(sizes) == 1 and parameter.shape == (features.n_weights,) and (features.weight_of >= 0).all()
+    fits = (
+        len(sizes) == 1
+        and parameter.shape == (features.n_weights,)
+        and (features.weight_of >= 0).all()
+    )
     if not fits or not configurations_fit(features.configurations, shape[0]):
         return "pattern definitions and pattern weights do not fit together"
-    return "a pattern weight is negative" if parameter.nonnegative and (parameter.values < 0).any() else ""
+    return (
+        "a pattern weight is negative"
+        if parameter.nonnegative and (parameter.values < 0).any()
+        else ""
+    )
 
 
 def _in_floats(scores: AnyFloats) -> AnyFloats:

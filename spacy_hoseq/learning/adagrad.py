@@ -25,19 +25,35 @@ class AdaGrad:
 
     def __init__(self, learn_rate: float = 0.1, l1: float = 0.0, l2: float = 0.0) -> None:
         if not (np.isfinite(learn_rate) and learn_rate > 0):
-            raise ValueError(Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0"))
+            raise ValueError(
+                Errors.HS040.format(
+                    name="learn_rate", value=learn_rate, expected="a number above 0"
+                )
+            )
         for name, value in (("l1", l1), ("l2", l2)):
             if not (np.isfinite(value) and value >= 0):
-                raise ValueError(Errors.HS040.format(name=name, value=value, expected="0 or a positive number"))
-        self.learn_rate, self.l1, self.l2 = learn_rate, l1, l2
+                raise ValueError(
+                    Errors.HS040.format(name=name, value=value, expected="0 or a positive number")
+                )
+        self.learn_rate = learn_rate
+        self.l1 = l1
+        self.l2 = l2
         self.is_sparse = not (l1 or l2)
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> AnyFloats:
+    def start(
+        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+    ) -> AnyFloats:
         """The rule's memory for a weight array of this shape: G - EPSILON, since memory full of zeros is none until it
         is written on. resumed (bool): its weights were learnt before."""
-        return np.full(shape, self.RESUMED - self.EPSILON, dtype) if resumed else np.zeros(shape, dtype)
+        return (
+            np.full(shape, self.RESUMED - self.EPSILON, dtype)
+            if resumed
+            else np.zeros(shape, dtype)
+        )
 
-    def step(self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats) -> Tuple[AnyFloats, AnyFloats]:
+    def step(
+        self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
+    ) -> Tuple[AnyFloats, AnyFloats]:
         """RETURNS new weights, new memory; all of one shape."""
         if self.l2:
             gradient = gradient + self.l2 * weights

@@ -31,31 +31,46 @@ class CellTable:
     columns (places,), fields: F arrays (places,), of which those of the rows are part.
     """
 
-    def __init__(self, shape: Tuple[int, ...], dtype: DTypeLike, starts: Sequence[float] = (0.0,)) -> None:
-        self.shape, self.dtype, self._starts = shape, np.dtype(dtype), starts
+    def __init__(
+        self, shape: Tuple[int, ...], dtype: DTypeLike, starts: Sequence[float] = (0.0,)
+    ) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self._starts = starts
         self.first = np.zeros(shape[0], np.intp)
         self.counts = np.zeros(shape[0], np.int32)
         self._room = np.zeros(shape[0], np.int32)
         self._free: Dict[int, List[int]] = {}  # size -> places where so many cells can stand
         self._end = 0
-        self.columns: NDArray[Any] = np.zeros(shape[1], np.uint16 if shape[1] <= 1 << 16 else np.uint32)
+        self.columns: NDArray[Any] = np.zeros(
+            shape[1], np.uint16 if shape[1] <= 1 << 16 else np.uint32
+        )
         self.fields: List[AnyFloats] = [np.zeros(shape[1], self.dtype) for _ in starts]
 
     @classmethod
     def of(
-        cls, shape: Tuple[int, ...], cells: Ints, values: AnyFloats, starts: Sequence[float] = (0.0,)
+        cls,
+        shape: Tuple[int, ...],
+        cells: Ints,
+        values: AnyFloats,
+        starts: Sequence[float] = (0.0,),
     ) -> "CellTable":
         """cells (n,): of the flat array, ascending. values (n,): their weights."""
         table = cls(shape, values.dtype, starts)
         rows, columns = np.divmod(cells, shape[1])
         n_cells = np.bincount(rows, minlength=shape[0])
-        room = table._room[:] = table.counts[:] = np.where(WHOLE * n_cells > shape[1], shape[1], n_cells)
+        room = table._room[:] = table.counts[:] = np.where(
+            WHOLE * n_cells > shape[1], shape[1], n_cells
+        )
         table.first[:] = np.cumsum(room) - room
         table._make_room(int(room.sum()))
         table._clear(np.flatnonzero(room))
         before = np.cumsum(n_cells) - n_cells
-        places = table.first.take(rows) + np.where(table._are_whole(rows), columns, np.arange(len(rows)) - before[rows])
-        table.columns[places], table.fields[0][places] = columns, values
+        places = table.first.take(rows) + np.where(
+            table._are_whole(rows), columns, np.arange(len(rows)) - before[rows]
+        )
+        table.columns[places] = columns
+        table.fields[0][places] = values
         return table
 
     def __len__(self) -> int:
@@ -63,7 +78,8 @@ class CellTable:
 
     def add_to(self, sums: AnyFloats, rows: AnyInts) -> None:
         """sums[n] += row rows[k, n] for k = 0, 1, ...; as with an array, to the last bit. rows (K, n), sums (n, C)."""
-        n_columns, values = self.shape[1], self.fields[0]
+        n_columns = self.shape[1]
+        values = self.fields[0]
         block_tokens = max(1, SUM_CELLS // n_columns)
         windows = sliding_window_view(values, n_columns)
         for start in range(0, len(sums), block_tokens):
@@ -72,12 +88,15 @@ class CellTable:
             for of_block in rows[:, start : start + block_tokens]:
                 counts = self.counts.take(of_block)
                 used = np.flatnonzero(counts)
-                counts, first = counts.take(used), self.first.take(of_block.take(used))
+                counts = counts.take(used)
+                first = self.first.take(of_block.take(used))
                 is_whole = counts == n_columns
                 if is_whole.any():
                     block[used[is_whole]] += windows[first[is_whole]]
                     some = np.flatnonzero(~is_whole)
-                    used, counts, first = used.take(some), counts.take(some), first.take(some)
+                    used = used.take(some)
+                    counts = counts.take(some)
+                    first = first.take(some)
                 places = ranges(first, counts)
                 cells = (used * n_columns).repeat(counts)
                 cells += self.columns.take(places)
@@ -97,10 +116,16 @@ class CellTable:
     def cells(self) -> Iterator[Tuple[Ints, Ints]]:
         """All cells, ascending, some rows at a time. YIELDS cells (n,) of the flat array, places (n,)."""
         used = np.flatnonzero(self.counts)
-        cuts = np.flatnonzero(np.diff(np.cumsum(self.counts.take(used), dtype=np.intp) // BLOCK_CELLS)) + 1
+        cuts = (
+            np.flatnonzero(np.diff(np.cumsum(self.counts.take(used), dtype=np.intp) // BLOCK_CELLS))
+            + 1
+        )
         for rows in np.split(used, cuts):
             places = ranges(self.first.take(rows), self.counts.take(rows))
-            yield (rows * self.shape[1]).repeat(self.counts.take(rows)) + self.columns.take(places), places
+            yield (
+                (rows * self.shape[1]).repeat(self.counts.take(rows)) + self.columns.take(places),
+                places,
+            )
 
     def _are_whole(self, rows: Ints) -> Mask:
         return np.asarray(self.counts.take(rows) == self.shape[1], bool)
@@ -115,7 +140,8 @@ class CellTable:
         for _ in range(int(self.counts.take(rows).max(initial=0)).bit_length()):
             middle = (low + high) >> 1
             is_before = (low < high) & (self.columns.take(middle, mode="clip") < columns)
-            low, high = np.where(is_before, middle + 1, low), np.where(is_before, high, middle)
+            low = np.where(is_before, middle + 1, low)
+            high = np.where(is_before, high, middle)
         is_there = (low < end) & (self.columns.take(low, mode="clip") == columns)
         is_there[whole] = True
         return low, is_there
@@ -123,7 +149,8 @@ class CellTable:
     def _insert(self, rows: Ints, columns: Ints) -> None:
         """New cells, ascending: their rows are written anew."""
         begins = np.flatnonzero(np.diff(rows, prepend=-1))
-        changed, n_new = rows.take(begins), np.diff(begins, append=len(rows))
+        changed = rows.take(begins)
+        n_new = np.diff(begins, append=len(rows))
         n_old = self.counts.take(changed).astype(np.intp)
         old = ranges(self.first.take(changed), n_old)
         place_of = np.arange(len(changed))
@@ -159,7 +186,8 @@ class CellTable:
             self._free.setdefault(size, []).extend(places.tolist())
         for size in distinct(wanted.take(too_small)).tolist():
             moving = leaving[wanted.take(too_small) == size]
-            free, end = self._free.get(size, []), self._end
+            free = self._free.get(size, [])
+            end = self._end
             n_left = max(0, len(free) - len(moving))
             self._make_room(end + size * (len(moving) - (len(free) - n_left)))
             self.first[moving] = [*free[n_left:], *range(end, self._end, size)]

@@ -10,7 +10,9 @@ import numpy as np
 
 from ..arrays import AnyFloats, AnyInts, Ints
 
-FEW_CELLS = 4  # a gradient is taken cell by cell if at most one cell in so many is not 0, else row by row
+FEW_CELLS = (
+    4  # a gradient is taken cell by cell if at most one cell in so many is not 0, else row by row
+)
 
 
 class CellGradient(NamedTuple):
@@ -21,7 +23,9 @@ class CellGradient(NamedTuple):
     gradient: AnyFloats
 
 
-RowGradient = Tuple[AnyInts, AnyFloats]  # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
+RowGradient = Tuple[
+    AnyInts, AnyFloats
+]  # (n,) distinct rows; (n, C) or (n,) their gradient; that of all others is 0
 Gradient = Union[RowGradient, CellGradient]
 
 
@@ -33,7 +37,9 @@ def are_few(n_cells: int, n_rows: int, n_columns: int) -> bool:
 def added_cells(cells: Ints, gradient: AnyFloats) -> CellGradient:
     """The sum of gradients of single cells, which may be the same. cells, gradient (n,)."""
     distinct, place = np.unique(cells, return_inverse=True)
-    return CellGradient(distinct, np.bincount(place, gradient, minlength=len(distinct)).astype(gradient.dtype))
+    return CellGradient(
+        distinct, np.bincount(place, gradient, minlength=len(distinct)).astype(gradient.dtype)
+    )
 
 
 def merge_gradients(gradients: Sequence[RowGradient], values: AnyFloats) -> RowGradient:

@@ -65,7 +65,9 @@ class InequalityWeights:
         check_inequality_settings(learn_rate, width)
         self.values: Floats32 = np.zeros((n_rows, n_labels), np.float32)
         self._learn_rate = np.float32(learn_rate)
-        self._rates = np.full((n_rows, n_labels), learn_rate / np.sqrt(start), np.float32)  # learn_rate / sqrt(G)
+        self._rates = np.full(
+            (n_rows, n_labels), learn_rate / np.sqrt(start), np.float32
+        )  # learn_rate / sqrt(G)
         self._penalty = width / max(1, n_tokens)  # a token
         self._payment = width / PAYMENTS
         self._block_rows = block_rows
@@ -88,12 +90,16 @@ class InequalityWeights:
         RAISES ValueError [HS041]: NaN or infinite gradient.
         """
         if not np.isfinite(gradient).all():
-            raise ValueError(Errors.HS041.format(name="a local classifier", n=(~np.isfinite(gradient)).sum()))
+            raise ValueError(
+                Errors.HS041.format(name="a local classifier", n=(~np.isfinite(gradient)).sum())
+            )
         penalties = np.broadcast_to(self._penalty * np.asarray(n_tokens), self._due.shape)
         models = self._models.take(rows)
-        due, penalty = self._due.take(models), penalties.astype(np.float32).take(models)[:, None]
+        due = self._due.take(models)
+        penalty = penalties.astype(np.float32).take(models)[:, None]
         for start in range(0, len(rows), self._block_rows):
-            at, change = rows[start : start + self._block_rows], gradient[start : start + self._block_rows]
+            at = rows[start : start + self._block_rows]
+            change = gradient[start : start + self._block_rows]
             rate = self._rates.take(at, axis=0)
             owed = (due[start : start + self._block_rows] - self._paid[at]).astype(np.float32)
             weights = shrink(self.values.take(at, axis=0), owed[:, None] * rate)
@@ -129,8 +135,11 @@ class InequalityWeights:
 
     def _pay(self, late: Mask) -> None:
         """All that is due of these models (M,)."""
-        flat, n_columns = self.values.reshape(-1), self.values.shape[1]
-        for rows, cells, values in self._all_weights(np.flatnonzero(self._used & late.take(self._models))):
+        flat = self.values.reshape(-1)
+        n_columns = self.values.shape[1]
+        for rows, cells, values in self._all_weights(
+            np.flatnonzero(self._used & late.take(self._models))
+        ):
             flat[cells] = values
             self._used[rows] = False
             self._used[cells[values != 0] // n_columns] = True
@@ -163,6 +172,10 @@ def shrink(weights: Floats32, by: Floats32) -> Floats32:
 def check_inequality_settings(learn_rate: float, width: float) -> None:
     """RAISES ValueError [HS040]."""
     if not (np.isfinite(learn_rate) and learn_rate > 0):
-        raise ValueError(Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0"))
+        raise ValueError(
+            Errors.HS040.format(name="learn_rate", value=learn_rate, expected="a number above 0")
+        )
     if not (np.isfinite(width) and width >= 0):
-        raise ValueError(Errors.HS040.format(name="width", value=width, expected="0 or a positive number"))
+        raise ValueError(
+            Errors.HS040.format(name="width", value=width, expected="0 or a positive number")
+        )

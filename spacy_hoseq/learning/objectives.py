@@ -40,19 +40,29 @@ class Objective(Protocol):
     [HS023]: no gold labelling is possible, since the potentials forbid a transition."""
 
     def __call__(
-        self, potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+        self,
+        potentials: Potentials,
+        gold: Mask,
+        decode: Decoder = decode_exact,
+        costs: Optional[AnyFloats] = None,
     ) -> Loss: ...
 
 
 def perceptron(
-    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+    potentials: Potentials,
+    gold: Mask,
+    decode: Decoder = decode_exact,
+    costs: Optional[AnyFloats] = None,
 ) -> Loss:
     """score(best) - score(gold). Zero, with no update, where the best labelling is right."""
     return _difference(potentials, gold, decode, potentials)
 
 
 def max_margin(
-    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+    potentials: Potentials,
+    gold: Mask,
+    decode: Decoder = decode_exact,
+    costs: Optional[AnyFloats] = None,
 ) -> Loss:
     """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong labels + their cost,
     which is MARGIN without `costs`, and where the annotation leaves a choice."""
@@ -60,25 +70,35 @@ def max_margin(
     if costs is not None:
         decided = np.flatnonzero(gold.sum(axis=1) == 1)
         margins[decided] = costs[gold[decided].argmax(axis=1)]
-    return _difference(potentials, gold, decode, potentials._replace(scores=potentials.scores + margins))
+    return _difference(
+        potentials, gold, decode, potentials._replace(scores=potentials.scores + margins)
+    )
 
 
 def log_likelihood(
-    potentials: Potentials, gold: Mask, decode: Decoder = decode_exact, costs: Optional[AnyFloats] = None
+    potentials: Potentials,
+    gold: Mask,
+    decode: Decoder = decode_exact,
+    costs: Optional[AnyFloats] = None,
 ) -> Loss:
     """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009).
 
     Sums over all labellings, exactly: `decode` is not used.
     """
-    free, dtype = answers_of(potentials), potentials.scores.dtype
+    free = answers_of(potentials)
+    dtype = potentials.scores.dtype
     expected = free.expected.with_scores_in(dtype)
     labels = only_labels(gold)
     if labels is not None:
         check_possible(potentials, labels)
         (counts,) = _counts(potentials, labels)
-        return Loss(float(free.log_z.sum() - path_score(potentials, labels).sum()), expected - counts)
+        return Loss(
+            float(free.log_z.sum() - path_score(potentials, labels).sum()), expected - counts
+        )
     clamped = answers_of(potentials._replace(allowed=gold))
-    return Loss(float((free.log_z - clamped.log_z).sum()), expected - clamped.expected.with_scores_in(dtype))
+    return Loss(
+        float((free.log_z - clamped.log_z).sum()), expected - clamped.expected.with_scores_in(dtype)
+    )
 
 
 ObjectiveName = Literal["perceptron", "max_margin", "log_likelihood"]  # what configs may say
@@ -111,8 +131,12 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: 
 
 def _nothing(potentials: Potentials) -> PotentialsGradient:
     """The gradient where nothing is to be learnt."""
-    scores, trans, edge_scores = potentials.scores, potentials.trans, potentials.edge_scores
-    weights, fired, configurations = potentials.weights, potentials.fired, potentials.configurations
+    scores = potentials.scores
+    trans = potentials.trans
+    edge_scores = potentials.edge_scores
+    weights = potentials.weights
+    fired = potentials.fired
+    configurations = potentials.configurations
     return PotentialsGradient(
         np.zeros(scores.shape, scores.dtype),
         np.zeros(trans.shape),
@@ -125,7 +149,9 @@ def _nothing(potentials: Potentials) -> PotentialsGradient:
 
 def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
     """The score that these feature counts have."""
-    total = _sum_product(counts.scores, potentials.scores) + _sum_product(counts.trans, potentials.trans)
+    total = _sum_product(counts.scores, potentials.scores) + _sum_product(
+        counts.trans, potentials.trans
+    )
     if potentials.weights.has_patterns:
         total += _sum_product(counts.node_weights, potentials.weights.node_weights)
     if potentials.fired is not None:
@@ -138,8 +164,11 @@ def _dot(counts: PotentialsGradient, potentials: Potentials) -> float:
 
 
 def _sum_product(counts: AnyFloats, weights: AnyFloats) -> float:
-    counts, weights = counts.reshape(-1), weights.reshape(-1)
-    used = np.flatnonzero(counts != 0)  # a forbidden transition that is not used counts nothing, not 0 * -inf
+    counts = counts.reshape(-1)
+    weights = weights.reshape(-1)
+    used = np.flatnonzero(
+        counts != 0
+    )  # a forbidden transition that is not used counts nothing, not 0 * -inf
     return float(counts.take(used).astype(np.float64) @ weights.take(used).astype(np.float64))
 
 
@@ -178,7 +207,8 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
     n_tokens, n_labels = potentials.scores.shape
     sequence = np.repeat(np.arange(len(potentials.lengths)), potentials.lengths)
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
-    weights, occurrences = potentials.weights, None
+    weights = potentials.weights
+    occurrences = None
     if weights.has_patterns:
         lengths = np.tile(potentials.lengths, len(labellings))
         occurrences = weights.trie.occurrences(np.concatenate(labellings), lengths)
@@ -186,8 +216,12 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
     for i, labels in enumerate(labellings):
         scores = np.zeros((n_tokens, n_labels), potentials.scores.dtype)
         scores[np.arange(n_tokens), labels] = 1
-        trans = np.zeros((n_labels, n_labels))  # (what is not written on takes no memory: of many labels, most)
-        cells, n_times = np.unique(labels[later - 1].astype(np.intp) * n_labels + labels[later], return_counts=True)
+        trans = np.zeros(
+            (n_labels, n_labels)
+        )  # (what is not written on takes no memory: of many labels, most)
+        cells, n_times = np.unique(
+            labels[later - 1].astype(np.intp) * n_labels + labels[later], return_counts=True
+        )
         trans.reshape(-1)[cells] = n_times
         edge_scores = None
         if potentials.edge_scores is not None:
@@ -198,9 +232,13 @@ def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradi
             matched = potentials.configurations.matched(labels).astype(np.float64)
         if occurrences is not None:
             of_labels = occurrences.tokens // n_tokens == i
-            nodes = np.bincount(occurrences.nodes[of_labels], minlength=len(weights.trie)).astype(np.float64)
+            nodes = np.bincount(occurrences.nodes[of_labels], minlength=len(weights.trie)).astype(
+                np.float64
+            )
         if potentials.fired is not None:
-            present = matching(potentials.fired, weights.trie, sequence, partial(_has_label, labels)).astype(np.float64)
+            present = matching(
+                potentials.fired, weights.trie, sequence, partial(_has_label, labels)
+            ).astype(np.float64)
         result.append(PotentialsGradient(scores, trans, nodes, present, matched, edge_scores))
     return result
 

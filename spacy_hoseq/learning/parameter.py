@@ -25,9 +25,13 @@ class UpdateRule(Protocol):
     is a number for each weight. Then an update looks at the other weights only.
     """
 
-    def start(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False) -> AnyFloats: ...
+    def start(
+        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+    ) -> AnyFloats: ...
 
-    def step(self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats) -> Tuple[AnyFloats, AnyFloats]: ...
+    def step(
+        self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
+    ) -> Tuple[AnyFloats, AnyFloats]: ...
 
 
 class Parameter:
@@ -61,17 +65,24 @@ class Parameter:
         block_rows: int = BLOCK_ROWS,
         many_columns: int = MANY_COLUMNS,
     ) -> None:
-        self.name, self.nonnegative, self.resumed = name, nonnegative, resumed
-        self._block_rows, self._many_columns = block_rows, many_columns
+        self.name = name
+        self.nonnegative = nonnegative
+        self.resumed = resumed
+        self._block_rows = block_rows
+        self._many_columns = many_columns
         is_loaded = isinstance(values, (UsedRows, UsedCells))
         self._loaded: Optional[Used] = values if is_loaded else None  # type: ignore[assignment]
         self._values = None if is_loaded else values
-        self._table: Optional[CellTable] = None  # weights, sums and the rule's memory, in place of arrays of them
+        self._table: Optional[CellTable] = (
+            None  # weights, sums and the rule's memory, in place of arrays of them
+        )
         self.shape = values.shape
         self.n_updates = 0
         self._weight = 0  # C_T
         self._used: Mask = np.ones(self.shape[0], bool)  # rows that may hold a weight
-        self._cells: Optional[TouchedCells] = None  # those that may, as long as all updates were of cells
+        self._cells: Optional[TouchedCells] = (
+            None  # those that may, as long as all updates were of cells
+        )
         self._touched: Optional[TouchedRows] = None
         self._finished: Dict[bool, AnyFloats] = {}
         self._finished_rows: Dict[bool, UsedRows] = {}
@@ -82,7 +93,8 @@ class Parameter:
         """RETURNS (R, C) or (R,)."""
         loaded = self._loaded  # (which another thread may be taking, too)
         if loaded is not None:
-            self._values, self._loaded = loaded.dense(), None
+            self._values = loaded.dense()
+            self._loaded = None
         table = self._table
         if table is not None:
             return self._cells_now(table).dense()
@@ -90,20 +102,31 @@ class Parameter:
 
     @values.setter
     def values(self, values: AnyFloats) -> None:
-        self._values, self._loaded, self._table = values, None, None
-        self._used, self._cells = np.ones(self.shape[0], bool), None
-        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
+        self._values = values
+        self._loaded = None
+        self._table = None
+        self._used = np.ones(self.shape[0], bool)
+        self._cells = None
+        self._finished = {}
+        self._finished_rows = {}
+        self._finished_cells = {}
 
-    def update(self, rule: UpdateRule, gradients: Sequence[Gradient], *, late: bool = False) -> None:
+    def update(
+        self, rule: UpdateRule, gradients: Sequence[Gradient], *, late: bool = False
+    ) -> None:
         """One update. gradients: add up. late (bool): how much it weighs in the average.
 
         An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
         """
-        if self._table is not None and all(isinstance(gradient, CellGradient) for gradient in gradients):
+        if self._table is not None and all(
+            isinstance(gradient, CellGradient) for gradient in gradients
+        ):
             self._update_cells(rule, self._table, gradients)
         else:
             self._update_rows(rule, gradients)
-        self._finished, self._finished_rows, self._finished_cells = {}, {}, {}
+        self._finished = {}
+        self._finished_rows = {}
+        self._finished_cells = {}
         self.n_updates += 1
         self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
@@ -111,16 +134,29 @@ class Parameter:
         """The weights as they are now, for layers that add up rows and whose gradients are of cells: those of many
         columns cell by cell, if the rule permits it."""
         begins = self._table is None and self._touched is None and len(self.shape) == 2
-        if begins and self.n_columns >= self._many_columns and rule is not None and getattr(rule, "is_sparse", False):
+        if (
+            begins
+            and self.n_columns >= self._many_columns
+            and rule is not None
+            and getattr(rule, "is_sparse", False)
+        ):
             used = self._loaded
-            used = UsedRows(self.shape, np.arange(self.shape[0]), self.values) if used is None else used
+            used = (
+                UsedRows(self.shape, np.arange(self.shape[0]), self.values)
+                if used is None
+                else used
+            )
             cells = used if isinstance(used, UsedCells) else used.cells()
             start = rule.start((1,), cells.values.dtype, resumed=self.resumed)
-            self._table = CellTable.of(self.shape, cells.cells, cells.values, (0.0, 0.0, float(start[0])))
+            self._table = CellTable.of(
+                self.shape, cells.cells, cells.values, (0.0, 0.0, float(start[0]))
+            )
             self._values = self._loaded = None
         return self.values if self._table is None else self._table
 
-    def _update_cells(self, rule: UpdateRule, table: CellTable, gradients: Sequence[Gradient]) -> None:
+    def _update_cells(
+        self, rule: UpdateRule, table: CellTable, gradients: Sequence[Gradient]
+    ) -> None:
         if len(gradients) != 1:
             parts = [(np.zeros(0, np.intp), np.zeros(0, table.dtype)), *gradients]
             cells, of_cells = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -138,7 +174,12 @@ class Parameter:
             raise ValueError(Errors.HS041.format(name=self.name, n=(~np.isfinite(gradient)).sum()))
 
     def _stepped(
-        self, rule: UpdateRule, gradient: AnyFloats, old: AnyFloats, sums: AnyFloats, memory: AnyFloats
+        self,
+        rule: UpdateRule,
+        gradient: AnyFloats,
+        old: AnyFloats,
+        sums: AnyFloats,
+        memory: AnyFloats,
     ) -> Tuple[AnyFloats, AnyFloats, AnyFloats]:
         """Some weights after an update, their sums, the rule's memory."""
         new, memory = rule.step(old, gradient, memory)
@@ -154,24 +195,32 @@ class Parameter:
         change = summed(gradients, self.values, by_cells=getattr(rule, "is_sparse", False))
         at, gradient = change
         self._check(gradient)
-        values, sums, memory = self.values, touched.sums, touched.memory
+        values = self.values
+        sums = touched.sums
+        memory = touched.memory
         if isinstance(change, CellGradient):
             row, column = np.divmod(change.cells, max(1, self.n_columns))
             place = touched.touch(row) * self.n_columns + column
             values, sums, memory = (array.reshape(-1) for array in (values, sums, memory))  # views
         else:
-            row, place = np.asarray(at, np.intp), touched.touch(at)
+            row = np.asarray(at, np.intp)
+            place = touched.touch(at)
             self._cells = None if len(at) else self._cells
         self._used[row] = True
         if isinstance(change, CellGradient):
-            old, old_sums = values[at], sums[place]
-            new, sums[place], memory[place] = self._stepped(rule, gradient, old, old_sums, memory[place])
+            old = values[at]
+            old_sums = sums[place]
+            new, sums[place], memory[place] = self._stepped(
+                rule, gradient, old, old_sums, memory[place]
+            )
             if self._cells is not None:
                 self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
             values[at] = new
             return
         n_rows = max(1, BLOCK // max(1, self.n_columns))
-        for start in range(0, len(row), n_rows):  # of many labels all rows at once would need much memory
+        for start in range(
+            0, len(row), n_rows
+        ):  # of many labels all rows at once would need much memory
             rows = row[start : start + n_rows]
             places = place[start : start + n_rows]
             some = gradient[start : start + n_rows]
@@ -180,7 +229,8 @@ class Parameter:
             )
 
     def _begin(self, rule: UpdateRule) -> TouchedRows:
-        loaded, table = self._loaded, self._table
+        loaded = self._loaded
+        table = self._table
         self.values = np.ascontiguousarray(self.values)
         if loaded is None:
             self._used = np.asarray(self.values.any(axis=tuple(range(1, self.values.ndim))))
@@ -190,7 +240,9 @@ class Parameter:
             self._used = np.zeros(self.shape[0], bool)
             self._used[begun // max(1, self.n_columns)] = True
         self._cells = TouchedCells(begun)
-        touched = TouchedRows(self.values.shape, self.values.dtype, rule.start, resumed=self.resumed)
+        touched = TouchedRows(
+            self.values.shape, self.values.dtype, rule.start, resumed=self.resumed
+        )
         if table is not None:
             for cells, places in table.cells():
                 touched.begin_at(cells, *(numbers.take(places) for numbers in table.fields[1:]))
@@ -225,7 +277,11 @@ class Parameter:
 
     def _mean_of_rows(self, rows: AnyInts) -> AnyFloats:
         values: AnyFloats = self.values.take(rows, axis=0)
-        return values if self._touched is None else self._mean(values, self._touched.sums_of_rows(rows))
+        return (
+            values
+            if self._touched is None
+            else self._mean(values, self._touched.sums_of_rows(rows))
+        )
 
     def _cells_now(self, table: CellTable, *, averaged: bool = False) -> UsedCells:
         """Weights or their means that are not 0."""
@@ -235,7 +291,9 @@ class Parameter:
             values = self._mean(values, table.fields[1].take(places)) if averaged else values
             used = np.flatnonzero(values)
             parts.append((cells.take(used), values.take(used).astype(table.dtype, copy=False)))
-        return UsedCells(self.shape, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return UsedCells(
+            self.shape, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        )
 
     def _mean(self, values: AnyFloats, sums: AnyFloats) -> AnyFloats:
         """Of some weights."""
@@ -252,7 +310,9 @@ class Parameter:
         """
         if averaged not in self._finished:
             as_read = self.resumed and not self.n_updates
-            finished = self.values.view() if as_read else self.finished_rows(averaged=averaged).dense()
+            finished = (
+                self.values.view() if as_read else self.finished_rows(averaged=averaged).dense()
+            )
             finished.setflags(write=False)
             self._finished[averaged] = finished
         return self._finished[averaged]
@@ -261,7 +321,9 @@ class Parameter:
         """The same, less rows that are zero."""
         if averaged not in self._finished_rows:
             used = self._loaded
-            if isinstance(used, UsedCells) or (used is None and (self._cells or self._table) is not None):
+            if isinstance(used, UsedCells) or (
+                used is None and (self._cells or self._table) is not None
+            ):
                 used = self.finished_cells(averaged=averaged).rows()
             self._finished_rows[averaged] = self._rounded_rows(averaged) if used is None else used
         return self._finished_rows[averaged]
@@ -269,7 +331,8 @@ class Parameter:
     def finished_cells(self, *, averaged: bool) -> UsedCells:
         """The same, less cells that are zero."""
         if averaged not in self._finished_cells:
-            touched, table = self._cells, self._table
+            touched = self._cells
+            table = self._table
             if isinstance(self._loaded, UsedCells):
                 used = self._loaded
             elif table is not None:
@@ -285,7 +348,11 @@ class Parameter:
     def finished_summands(self, *, averaged: bool) -> Used:
         """The same as cells if it was learnt or loaded as such, else as rows: the same object until the next update."""
         by_cells = self._table is not None or isinstance(self._loaded, UsedCells)
-        return self.finished_cells(averaged=averaged) if by_cells else self.finished_rows(averaged=averaged)
+        return (
+            self.finished_cells(averaged=averaged)
+            if by_cells
+            else self.finished_rows(averaged=averaged)
+        )
 
     def _rounded_rows(self, averaged: bool) -> UsedRows:
         as_read = self.resumed and not self.n_updates
@@ -303,11 +370,15 @@ class Parameter:
             is_left[start + cells // max(1, self.n_columns)] = True
         left = np.flatnonzero(is_left)
         whole = len(left) == len(used)
-        return UsedRows(self.shape, used if whole else used[left], rounded if whole else rounded[left])
+        return UsedRows(
+            self.shape, used if whole else used[left], rounded if whole else rounded[left]
+        )
 
     def _rounded_cells(self, cells: Ints, averaged: bool) -> UsedCells:
         """Of weights that all lie in some cells, which are few. cells (n,): distinct, ascending."""
         values = self.values.reshape(-1).take(cells)
         if averaged and self._touched is not None:
-            values = self._mean(values, self._touched.sums_of(*np.divmod(cells, max(1, self.n_columns))))
+            values = self._mean(
+                values, self._touched.sums_of(*np.divmod(cells, max(1, self.n_columns)))
+            )
         return UsedCells(self.shape, cells, values).rounded()

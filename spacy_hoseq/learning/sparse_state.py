@@ -23,23 +23,30 @@ class TouchedRows:
     shape, dtype: of the weights. sums (R, ...), memory (R, ...): by place.
     """
 
-    def __init__(self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", start: Start, *, resumed: bool) -> None:
-        self._start, self._resumed = start, resumed
+    def __init__(
+        self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", start: Start, *, resumed: bool
+    ) -> None:
+        self._start = start
+        self._resumed = resumed
         self._place_of = np.full(shape[0], -1, np.intp)
         self._n_touched = 0
         self.sums: AnyFloats = np.zeros(shape, dtype)
-        self.memory: AnyFloats = np.zeros((shape[0], *start((0, *shape[1:]), dtype).shape[1:]), dtype)
+        self.memory: AnyFloats = np.zeros(
+            (shape[0], *start((0, *shape[1:]), dtype).shape[1:]), dtype
+        )
 
     def touch(self, rows: AnyInts) -> Ints:
         """Places of rows, which get one if they have none. rows (n,). RETURNS (n,)."""
         places = self._place_of.take(rows)
         new = distinct(rows[places < 0])
         if len(new):
-            first, last = self._n_touched, self._n_touched + len(new)
+            first = self._n_touched
+            last = self._n_touched + len(new)
             self._place_of[new] = np.arange(first, last)
             shape = (len(new), *self.sums.shape[1:])
             self.memory[first:last] = self._start(shape, self.sums.dtype, resumed=self._resumed)
-            self._n_touched, places = last, self._place_of.take(rows)
+            self._n_touched = last
+            places = self._place_of.take(rows)
         return places
 
     def begin_at(self, cells: Ints, sums: AnyFloats, memory: AnyFloats) -> None:
@@ -47,7 +54,8 @@ class TouchedRows:
         n_columns = int(np.prod(self.sums.shape[1:]))
         row, column = np.divmod(cells, n_columns)
         places = self.touch(row) * n_columns + column
-        self.sums.reshape(-1)[places], self.memory.reshape(-1)[places] = sums, memory
+        self.sums.reshape(-1)[places] = sums
+        self.memory.reshape(-1)[places] = memory
 
     def sums_of(self, rows: AnyInts, columns: AnyInts) -> AnyFloats:
         """Of some cells, 0 where nothing was touched. rows, columns (n,). RETURNS (n,)."""
@@ -71,7 +79,8 @@ class TouchedCells:
     """
 
     def __init__(self, begun: Ints) -> None:
-        self._known, self._waiting = begun, [begun[:0]]
+        self._known = begun
+        self._waiting = [begun[:0]]
 
     def add(self, cells: Ints) -> None:
         """cells (n,): in any order, known ones perhaps among them."""
@@ -80,7 +89,9 @@ class TouchedCells:
     def all(self) -> Ints:
         """RETURNS (n,), distinct, ascending."""
         if len(self._waiting) > 1:
-            self._known = distinct(np.concatenate([self._known, *self._waiting])).astype(np.intp, copy=False)
+            self._known = distinct(np.concatenate([self._known, *self._waiting])).astype(
+                np.intp, copy=False
+            )
             del self._waiting[1:]
         return self._known
 

@@ -33,7 +33,11 @@ class UsedRows(NamedTuple):
         n_columns = max(1, int(np.prod(self.shape[1:])))
         nonzero = np.flatnonzero(self.values != 0)
         row, column = np.divmod(nonzero, n_columns)
-        return UsedCells(self.shape, self.rows.take(row) * n_columns + column, self.values.reshape(-1).take(nonzero))
+        return UsedCells(
+            self.shape,
+            self.rows.take(row) * n_columns + column,
+            self.values.reshape(-1).take(nonzero),
+        )
 
 
 class UsedCells(NamedTuple):
@@ -54,7 +58,9 @@ class UsedCells(NamedTuple):
         """To what half precision can hold."""
         rounded = to_storage(self.values)
         left = np.flatnonzero(rounded != 0)
-        return UsedCells(self.shape, self.cells.take(left), rounded.take(left).astype(self.values.dtype))
+        return UsedCells(
+            self.shape, self.cells.take(left), rounded.take(left).astype(self.values.dtype)
+        )
 
     def rows(self) -> UsedRows:
         n_columns = int(np.prod(self.shape[1:]))

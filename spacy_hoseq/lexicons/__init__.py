@@ -2,7 +2,15 @@
 
 from ..lazy_names import lazy_names
 
-__all__ = ["Bigrams", "ClassBigrams", "bigrams_of", "exchange_words", "lemma_lexicon", "tag_lexicon", "word_classes_of"]
+__all__ = [
+    "Bigrams",
+    "ClassBigrams",
+    "bigrams_of",
+    "exchange_words",
+    "lemma_lexicon",
+    "tag_lexicon",
+    "word_classes_of",
+]
 
 __getattr__ = lazy_names(
     __name__,

@@ -26,9 +26,13 @@ def bigrams_of(docs: Iterable[Doc], min_count: int) -> Bigrams:
         strings = vocab_of(batch).strings
         orths, lengths = WordDocs(batch).words_and_lengths
         parts.append(np.insert(orths, np.cumsum(lengths), BOUNDARY))
-    keys, inverse, counts = np.unique(np.concatenate(parts), return_inverse=True, return_counts=True)
+    keys, inverse, counts = np.unique(
+        np.concatenate(parts), return_inverse=True, return_counts=True
+    )
     texts = [strings[int(key)] if strings is not None and key != BOUNDARY else "" for key in keys]
-    frequent = [i for i, text in enumerate(texts) if counts[i] >= min_count and text.split() == [text]]
+    frequent = [
+        i for i, text in enumerate(texts) if counts[i] >= min_count and text.split() == [text]
+    ]
     frequent.sort(key=lambda i: (-counts[i], texts[i]))
     n_words = len(frequent)
     number_of = np.full(len(keys), n_words + 1, np.intp)

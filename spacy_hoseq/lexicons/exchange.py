@@ -21,7 +21,9 @@ import numpy as np
 from ..arrays import Floats, Ints
 
 LEAST = 1e-6  # gains up to this are rounding
-Progress = Callable[[range, int], Iterable[int]]  # words of a sweep, the number of the sweep -> the same words
+Progress = Callable[
+    [range, int], Iterable[int]
+]  # words of a sweep, the number of the sweep -> the same words
 
 
 class Bigrams(NamedTuple):
@@ -55,8 +57,11 @@ class ClassBigrams:
     """
 
     def __init__(self, bigrams: Bigrams, classes: Ints, n_classes: int) -> None:
-        n_words, size = len(bigrams.words) + 2, n_classes + 2
-        first, second, counts = bigrams.first, bigrams.second, bigrams.counts
+        n_words = len(bigrams.words) + 2
+        size = n_classes + 2
+        first = bigrams.first
+        second = bigrams.second
+        counts = bigrams.counts
         self.n_classes = n_classes
         self._all = np.append(classes, [n_classes, n_classes + 1])
         self._n = np.bincount(first, counts, n_words).astype(np.int64)  # (V + 2,)
@@ -108,17 +113,23 @@ class ClassBigrams:
         sides: List[Ints] = []
         for words, counts, starts in (self._before, self._after):
             near = slice(starts[word], starts[word + 1])
-            totals = np.bincount(self._all[words[near]], counts[near], self.n_classes + 2).astype(np.intp)
+            totals = np.bincount(self._all[words[near]], counts[near], self.n_classes + 2).astype(
+                np.intp
+            )
             classes = np.flatnonzero(totals)
             sides += [classes, totals[classes]]
         before, n_before, after, n_after = sides
-        return _Neighbours(before, n_before, after, n_after, int(self._itself[word]), int(self._n[word]))
+        return _Neighbours(
+            before, n_before, after, n_after, int(self._itself[word]), int(self._n[word])
+        )
 
     def _add(self, neighbours: _Neighbours, to: int, sign: int) -> None:
         """Put a word into a class, or take it out of it."""
         before, n_before, after, n_after, n_itself, n = neighbours
         sides = (before, n_before, after, n_after), (after, n_after, before, n_before)
-        for pairs, steps, (rows, n_rows, columns, n_columns) in zip(self._pairs, self._next, sides, strict=True):
+        for pairs, steps, (rows, n_rows, columns, n_columns) in zip(
+            self._pairs, self._next, sides, strict=True
+        ):
             pairs[rows, to] += sign * n_rows
             pairs[to, columns] += sign * n_columns
             pairs[to, to] += sign * n_itself
@@ -130,11 +141,15 @@ class ClassBigrams:
     def _gains(self, neighbours: _Neighbours) -> Floats:
         """F with the word in each class (C,), less F without it, where it is in none."""
         before, n_before, after, n_after, n_itself, n = neighbours
-        n_classes, g = self.n_classes, self._g
+        n_classes = self.n_classes
+        g = self._g
         gains = self._gains_of_rows(0, before, n_before) + self._gains_of_rows(1, after, n_after)
         left, right = np.zeros((2, n_classes + 2), np.int64)  # N(a, w), N(w, b)
-        left[before], right[after] = n_before, n_after
-        left, right, alone = left[:-2], right[:-2], self._pairs[0].diagonal()[:-2]
+        left[before] = n_before
+        right[after] = n_after
+        left = left[:-2]
+        right = right[:-2]
+        alone = self._pairs[0].diagonal()[:-2]
         # N(c, c) grows by both and by the word itself; the rows have counted both apart
         gains += g[alone + left + right + n_itself] - g[alone + left] - g[alone + right] + g[alone]
         of_class = self._of_class[:-2]
@@ -150,7 +165,9 @@ class ClassBigrams:
         return gains[: self.n_classes]
 
 
-def _grouped(words: Ints, neighbours: Ints, counts: Ints, n_words: int) -> "tuple[Ints, Ints, Ints]":
+def _grouped(
+    words: Ints, neighbours: Ints, counts: Ints, n_words: int
+) -> "tuple[Ints, Ints, Ints]":
     """Neighbours and counts, by word, and where those of each word begin (n_words + 1,)."""
     order = np.argsort(words, kind="stable")
     starts = np.searchsorted(words[order], np.arange(n_words + 1))

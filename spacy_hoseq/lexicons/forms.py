@@ -18,7 +18,9 @@ from ..errors import Errors
 from ..features.word_classes import read_forms
 
 
-def tag_lexicon(path: Optional[Union[str, Path]], train: Optional[Union[str, Path]] = None) -> Dict[str, List[str]]:
+def tag_lexicon(
+    path: Optional[Union[str, Path]], train: Optional[Union[str, Path]] = None
+) -> Dict[str, List[str]]:
     """Registered as `spacy_hoseq.tag_lexicon.v1`: the tags that each form in a file can have.
 
     train: a .spacy file. Forms have the tags that they have there, too, and only tags that it has are kept; a form of
@@ -55,7 +57,9 @@ def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
         form, _, rest = line.partition("\t")
         lemma = rest.partition("\t")[0]
         if not form or not lemma:
-            problem = Errors.HS004.format(path=path, line=number, expected="a form and its lemma", actual=line[:40])
+            problem = Errors.HS004.format(
+                path=path, line=number, expected="a form and its lemma", actual=line[:40]
+            )
             raise ValueError(problem)
         lemmas_of.setdefault(form, set()).add(lemma)
     return {form: sorted(lemmas) for form, lemmas in lemmas_of.items()}

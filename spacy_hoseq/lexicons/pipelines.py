@@ -28,7 +28,8 @@ def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
     folder = Path(found_at(str(pipeline)))
     if not folder.is_dir():
         raise ValueError(Errors.HS130.format(name=pipeline, known='"en"'))
-    every, lookups = Lookups().from_disk(folder / "vocab"), Lookups()
+    every = Lookups().from_disk(folder / "vocab")
+    lookups = Lookups()
     if not every.has_table(TABLE):
         raise ValueError(Errors.HS132.format(name=pipeline))
     lookups.set_table(TABLE, every.get_table(TABLE))

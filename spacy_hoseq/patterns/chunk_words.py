@@ -24,7 +24,10 @@ LISTS = ("begins", "ends", "before", "after")  # where words of a list are looke
 ITSELF = 1  # beside the classes of "begins": the chunk is the listed word that it ends with, and nothing else
 INNER = 3  # of the words of "ends" within a chunk, before its own: none, one of the same class, one of another
 PLACES = (*LISTS, "inner", "size")
-LETTERS = ("UBIL", "SBIE")  # of the only, first, inner and last token of a chunk: "bilou", "start_end"
+LETTERS = (
+    "UBIL",
+    "SBIE",
+)  # of the only, first, inner and last token of a chunk: "bilou", "start_end"
 
 
 class WordClass(NamedTuple):
@@ -47,18 +50,32 @@ class ChunkWords:
     RAISES ValueError [HS034]: settings that cannot work.
     """
 
-    def __init__(self, label: str, classes: List[Dict[str, Any]], tests: List[str], max_size: int = 20) -> None:
-        self.label, self.max_size = label, max_size
+    def __init__(
+        self, label: str, classes: List[Dict[str, Any]], tests: List[str], max_size: int = 20
+    ) -> None:
+        self.label = label
+        self.max_size = max_size
         if max_size < 2:
             raise ValueError(_message(f"`max_size` must be at least 2, got {max_size}"))
         self._classes = [_word_class(entry) for entry in classes]
         self._words = {where: _first_letters(self._classes, where) for where in LISTS}
         n_classes = {where: sum(c.where == where for c in self._classes) + 1 for where in LISTS}
-        n_values = {**n_classes, "begins": n_classes["begins"] + ITSELF, "inner": INNER, "size": max_size}
+        n_values = {
+            **n_classes,
+            "begins": n_classes["begins"] + ITSELF,
+            "inner": INNER,
+            "size": max_size,
+        }
         self._itself = n_classes["begins"]
         self.tests = [tuple(test.split("+")) for test in tests]
-        if not tests or any(not set(test) <= set(PLACES) or len(set(test)) < len(test) for test in self.tests):
-            raise ValueError(_message(f"tests must be of {', '.join(PLACES)}, each once, joined by +; got {tests!r}"))
+        if not tests or any(
+            not set(test) <= set(PLACES) or len(set(test)) < len(test) for test in self.tests
+        ):
+            raise ValueError(
+                _message(
+                    f"tests must be of {', '.join(PLACES)}, each once, joined by +; got {tests!r}"
+                )
+            )
         self._bases = [[n_values[place] for place in test] for test in self.tests]
         self._first = np.cumsum([0, *(int(np.prod(bases)) for bases in self._bases)])
 
@@ -72,12 +89,20 @@ class ChunkWords:
         ids = {label: i for i, label in enumerate(labels)}
         letters = next((some for some in LETTERS if f"{some[3]}-{self.label}" in ids), None)
         if letters is None:
-            raise ValueError(_message(f'no tags of {self.label} as "bilou" or "start_end" have them'))
+            raise ValueError(
+                _message(f'no tags of {self.label} as "bilou" or "start_end" have them')
+            )
         only, begin, middle, last = (ids[f"{letter}-{self.label}"] for letter in letters)
-        ended = [ids[label] for label in labels if label[:1] not in "BI"]  # what can stand before a chunk
+        ended = [
+            ids[label] for label in labels if label[:1] not in "BI"
+        ]  # what can stand before a chunk
         longest = max(map(len, sequences), default=self.max_size)
         by_size: List[List[Pattern]] = [[(label, only) for label in ended]]
-        by_size += [[(begin, *[middle] * (size - 2), last)] for size in range(2, self.max_size + 1) if size <= longest]
+        by_size += [
+            [(begin, *[middle] * (size - 2), last)]
+            for size in range(2, self.max_size + 1)
+            if size <= longest
+        ]
         patterns: List[Pattern] = []
         rules = []
         for rule in range(self.n_rules):
@@ -89,7 +114,8 @@ class ChunkWords:
         return PatternFeatures(patterns, rule_of // self.max_size, rule_of)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        tokens, rules = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        tokens = [np.zeros(0, np.intp)]
+        rules = [np.zeros(0, np.intp)]
         shift = 0
         for doc in docs:
             words = [token.orth_ for token in doc]
@@ -107,18 +133,29 @@ class ChunkWords:
         lasts = np.flatnonzero(ends)
         least = lasts - ending[lasts] + 1  # tokens of the listed word
         counts = np.maximum(np.minimum(lasts + 1, self.max_size) - least + 1, 0)
-        last, shortest = np.repeat(lasts, counts), np.repeat(least, counts)
+        last = np.repeat(lasts, counts)
+        shortest = np.repeat(least, counts)
         size = ranges(least, counts)
         first = last - size + 1
         begin = np.where(size == shortest, self._itself, begins[first])
-        earlier = np.searchsorted(lasts, ending[last])  # listed words that end before the one at its end begins
+        earlier = np.searchsorted(
+            lasts, ending[last]
+        )  # listed words that end before the one at its end begins
         inner = np.where(earlier > 0, lasts[earlier - 1], -1)
         kind = np.where(inner >= first, 1 + (ends[inner] != ends[last]), 0)
-        values = {"begins": begin, "ends": ends[last], "before": before[first], "after": after[last]}
+        values = {
+            "begins": begin,
+            "ends": ends[last],
+            "before": before[first],
+            "after": after[last],
+        }
         values |= {"inner": kind, "size": size - 1}
-        tokens, rules = [], []
+        tokens = []
+        rules = []
         for number, test in enumerate(self.tests):
-            weight = np.ravel_multi_index(tuple(values[place] for place in test), self._bases[number])
+            weight = np.ravel_multi_index(
+                tuple(values[place] for place in test), self._bases[number]
+            )
             tokens.append(last)
             rules.append((self._first[number] + weight) * self.max_size + size - 1)
         return np.concatenate(tokens), np.concatenate(rules)
@@ -142,10 +179,12 @@ class ChunkWords:
 
     def _ending(self, text: str, where: str) -> Tuple[Ints, Ints]:
         """Class and length of the longest listed word that ends before each character."""
-        classes, sizes = np.zeros(len(text) + 1, np.intp), np.zeros(len(text) + 1, np.intp)
+        classes = np.zeros(len(text) + 1, np.intp)
+        sizes = np.zeros(len(text) + 1, np.intp)
         for at, number, size in self._matches(text, where):
             if size >= sizes[at + size]:
-                classes[at + size], sizes[at + size] = number, size
+                classes[at + size] = number
+                sizes[at + size] = size
         return classes, sizes
 
     def _matches(self, text: str, where: str) -> List[Tuple[int, int, int]]:
@@ -154,15 +193,27 @@ class ChunkWords:
         matches = []
         for at, letter in enumerate(text):
             if letter in letters:
-                matches += [(at, n, len(word)) for word, n in letters[letter] if text.startswith(word, at)]
+                matches += [
+                    (at, n, len(word)) for word, n in letters[letter] if text.startswith(word, at)
+                ]
         return matches
 
 
 def _word_class(entry: Dict[str, Any]) -> WordClass:
     """RAISES ValueError [HS034]."""
-    known = isinstance(entry, dict) and {"name", "where", "words"} <= set(entry) and entry["where"] in LISTS
-    if not known or not entry["words"] or not all(isinstance(word, str) and word for word in entry["words"]):
-        raise ValueError(_message(f"a class has a name, words, and where ({', '.join(LISTS)}); got {entry!r}"))
+    known = (
+        isinstance(entry, dict)
+        and {"name", "where", "words"} <= set(entry)
+        and entry["where"] in LISTS
+    )
+    if (
+        not known
+        or not entry["words"]
+        or not all(isinstance(word, str) and word for word in entry["words"])
+    ):
+        raise ValueError(
+            _message(f"a class has a name, words, and where ({', '.join(LISTS)}); got {entry!r}")
+        )
     return WordClass(entry["name"], entry["where"], entry["words"])
 
 

@@ -24,17 +24,30 @@ class FrequentTransitions:
 
     def __init__(self, max_order: int = 3, min_count: int = 10) -> None:
         if not 2 <= max_order <= MAX_ORDER:
-            raise ValueError(Errors.HS033.format(name="max_order", value=max_order, expected=f"2 to {MAX_ORDER}"))
+            raise ValueError(
+                Errors.HS033.format(name="max_order", value=max_order, expected=f"2 to {MAX_ORDER}")
+            )
         if min_count < 1:
-            raise ValueError(Errors.HS033.format(name="min_count", value=min_count, expected="1 or more"))
-        self.max_order, self.min_count = max_order, min_count
+            raise ValueError(
+                Errors.HS033.format(name="min_count", value=min_count, expected="1 or more")
+            )
+        self.max_order = max_order
+        self.min_count = min_count
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         gap = np.full(1, -1, np.int32)
-        flat = np.concatenate([part for sequence in sequences for part in (sequence, gap)]) if sequences else gap
+        flat = (
+            np.concatenate([part for sequence in sequences for part in (sequence, gap)])
+            if sequences
+            else gap
+        )
         patterns = []
         for length in range(3, self.max_order + 2):
-            windows = np.lib.stride_tricks.sliding_window_view(flat, length) if len(flat) >= length else flat[:0, None]
+            windows = (
+                np.lib.stride_tricks.sliding_window_view(flat, length)
+                if len(flat) >= length
+                else flat[:0, None]
+            )
             windows = windows[(windows >= 0).all(axis=1)]  # none across sequences or unknown labels
             if not len(windows):
                 break

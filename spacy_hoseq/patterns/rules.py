@@ -63,14 +63,18 @@ class RulePatterns:
         for number, rule in enumerate(rules):
             _check_rule(rule)
             if rule in rules[:number]:
-                raise ValueError(Errors.HS034.format(rule=rule["name"], problem="it is given twice"))
+                raise ValueError(
+                    Errors.HS034.format(rule=rule["name"], problem="it is given twice")
+                )
         self.rules = rules
         self._matcher: Kept[Matcher] = Kept()  # which belongs to a vocabulary
         self._number_of = {int(get_string_id(str(number))): number for number in range(len(rules))}
         self._spanning = {number for number, rule in enumerate(rules) if not _is_contiguous(rule)}
         of_words = [number for number, rule in enumerate(rules) if looks_at_words(rule["tokens"])]
         self._of_words = np.array(of_words, np.intp)
-        self._word_rules = WordRules([rules[number]["tokens"] for number in of_words]) if of_words else None
+        self._word_rules = (
+            WordRules([rules[number]["tokens"] for number in of_words]) if of_words else None
+        )
         self._others = sorted(set(range(len(rules))) - set(of_words))
 
     @property
@@ -99,7 +103,9 @@ class RulePatterns:
                     spanning.append((sets, weight, number))
             n_weights += min(1, len(instances)) if tied else len(instances)
         configurations = _configurations(spanning, len(labels)) if spanning else None
-        return PatternFeatures(patterns, np.array(weight_of, np.intp), np.array(rule_of, np.intp), configurations)
+        return PatternFeatures(
+            patterns, np.array(weight_of, np.intp), np.array(rule_of, np.intp), configurations
+        )
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches that lie within one sequence, each rule at most once at a token."""
@@ -113,7 +119,9 @@ class RulePatterns:
     def _fire_word_rules(self, word_rules: WordRules, docs: Sequence[Doc]) -> FiredRules:
         tokens, numbers = word_rules.fire(docs)
         rules = self._of_words[numbers]
-        n_words = np.array([len(rule["tokens"]) if i in self._spanning else 0 for i, rule in enumerate(self.rules)])
+        n_words = np.array(
+            [len(rule["tokens"]) if i in self._spanning else 0 for i, rule in enumerate(self.rules)]
+        )
         sizes = n_words[rules]
         return FiredRules(tokens, rules, sizes, ranges(np.zeros_like(sizes), sizes))
 
@@ -124,7 +132,9 @@ class RulePatterns:
         slots: List[int] = []
         start = 0
         for doc in docs:
-            for key, first, end, alignment in sorted(self._matches(doc, np.flatnonzero(sentence_starts(doc)))):
+            for key, first, end, alignment in sorted(
+                self._matches(doc, np.flatnonzero(sentence_starts(doc)))
+            ):
                 number = self._number_of[key]
                 tokens.append(start + end - 1)
                 rules.append(number)
@@ -142,7 +152,9 @@ class RulePatterns:
         matcher = self._matcher.of((doc.vocab,), make)
         slots_of: Dict[Tuple[int, int, int], List[int]] = {}
         ends = [*starts[1:].tolist(), len(doc)]
-        for start, end in zip(starts.tolist(), ends, strict=True):  # a longest match must not reach beyond
+        for start, end in zip(
+            starts.tolist(), ends, strict=True
+        ):  # a longest match must not reach beyond
             part = doc if len(starts) == 1 else doc[start:end]
             matches: List[Any] = matcher(part, with_alignments=True)
             for key, first, stop, slots in matches:
@@ -159,7 +171,9 @@ def _matcher(rules: List[Dict[str, Any]], numbers: List[int], vocab: Vocab) -> M
     matcher = Matcher(vocab)
     for number in numbers:
         rule = rules[number]
-        matcher.add(str(number), [rule["tokens"]], greedy="LONGEST" if _has_operators(rule) else None)
+        matcher.add(
+            str(number), [rule["tokens"]], greedy="LONGEST" if _has_operators(rule) else None
+        )
     return matcher
 
 
@@ -170,7 +184,9 @@ def _has_operators(rule: Dict[str, Any]) -> bool:
 def _is_contiguous(rule: Dict[str, Any]) -> bool:
     """Whether the rule is written out as label patterns."""
     sizes = [len(label) if isinstance(label, list) else 1 for label in rule["labels"]]
-    return not _has_operators(rule) and ANY not in rule["labels"] and math.prod(sizes) <= MAX_EXPANDED
+    return (
+        not _has_operators(rule) and ANY not in rule["labels"] and math.prod(sizes) <= MAX_EXPANDED
+    )
 
 
 def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> "List[List[LabelSet]]":
@@ -179,7 +195,9 @@ def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> "List[List[LabelSet
         if label not in ids and rule.get("optional", False):
             return []
         if label not in ids:
-            raise ValueError(Errors.HS034.format(rule=rule["name"], problem=f'the label "{label}" is unknown'))
+            raise ValueError(
+                Errors.HS034.format(rule=rule["name"], problem=f'the label "{label}" is unknown')
+            )
     variables = _variables(rule)
     result = []
     for values in itertools.product(range(len(ids)), repeat=len(variables)):
@@ -198,16 +216,29 @@ def _instances(rule: Dict[str, Any], ids: Dict[str, int]) -> "List[List[LabelSet
 
 def _names(rule: Dict[str, Any]) -> List[str]:
     """Labels that the rule names."""
-    alone = [label for label in rule["labels"] if isinstance(label, str) and label != ANY and label[0] != "?"]
+    alone = [
+        label
+        for label in rule["labels"]
+        if isinstance(label, str) and label != ANY and label[0] != "?"
+    ]
     return alone + [name for label in rule["labels"] if isinstance(label, list) for name in label]
 
 
 def _variables(rule: Dict[str, Any]) -> List[str]:
-    return list(dict.fromkeys(label for label in rule["labels"] if isinstance(label, str) and label[:1] == "?"))
+    return list(
+        dict.fromkeys(
+            label for label in rule["labels"] if isinstance(label, str) and label[:1] == "?"
+        )
+    )
 
 
-def _configurations(spanning: "List[Tuple[List[LabelSet], int, int]]", n_labels: int) -> ConfigurationFeatures:
-    distinct = {labels: row for row, labels in enumerate(dict.fromkeys(s for sets, _, _ in spanning for s in sets))}
+def _configurations(
+    spanning: "List[Tuple[List[LabelSet], int, int]]", n_labels: int
+) -> ConfigurationFeatures:
+    distinct = {
+        labels: row
+        for row, labels in enumerate(dict.fromkeys(s for sets, _, _ in spanning for s in sets))
+    }
     table = np.zeros((len(distinct), n_labels), bool)
     for labels, row in distinct.items():
         table[row, list(labels)] = True
@@ -223,7 +254,9 @@ def _check_rule(rule: Any) -> None:
     if not isinstance(rule, dict) or not NEEDED <= set(rule) <= POSSIBLE:
         others = ", ".join(f'"{key}"' for key in sorted(POSSIBLE - NEEDED))
         problem = f'a rule has the keys "name", "tokens", "labels" and, if wanted, {others}'
-    elif not isinstance(rule["tokens"], list) or not all(isinstance(token, dict) for token in rule["tokens"]):
+    elif not isinstance(rule["tokens"], list) or not all(
+        isinstance(token, dict) for token in rule["tokens"]
+    ):
         problem = f'"tokens" must be a list of Matcher token patterns (dictionaries), got {rule["tokens"]!r}'
     elif not isinstance(rule["labels"], list) or not all(map(_is_description, rule["labels"])):
         problem = f'"labels" must be a list of strings, or of lists of strings, none empty, got {rule["labels"]!r}'
@@ -233,7 +266,9 @@ def _check_rule(rule: Any) -> None:
         problem = f"{len(rule['tokens'])} tokens but {len(rule['labels'])} labels; each token needs one label"
     elif len(_variables(rule)) > MAX_VARIABLES:
         problem = f"at most {MAX_VARIABLES} different variables are possible"
-    elif any(token.get(key) == "!" for token in rule["tokens"] for key in token if key.upper() == "OP"):
+    elif any(
+        token.get(key) == "!" for token in rule["tokens"] for key in token if key.upper() == "OP"
+    ):
         problem = '"OP": "!" matches no token and so can have no label'
     else:
         try:

@@ -39,13 +39,20 @@ class SameStringPairs:
 
     n_rules = 1
 
-    def __init__(self, types: List[str], min_size: int = 2, max_size: int = 12, max_distance: int = 40) -> None:
+    def __init__(
+        self, types: List[str], min_size: int = 2, max_size: int = 12, max_distance: int = 40
+    ) -> None:
         if not types:
             raise ValueError(_message("`types` needs at least one type"))
         if not 2 <= min_size <= max_size or max_distance < 0:
             got = (min_size, max_size, max_distance)
-            raise ValueError(_message(f"2 <= min_size <= max_size and 0 <= max_distance are needed, got {got}"))
-        self.types, self.min_size, self.max_size, self.max_distance = types, min_size, max_size, max_distance
+            raise ValueError(
+                _message(f"2 <= min_size <= max_size and 0 <= max_distance are needed, got {got}")
+            )
+        self.types = types
+        self.min_size = min_size
+        self.max_size = max_size
+        self.max_distance = max_distance
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: the component has no tags of such chunks."""
@@ -80,7 +87,9 @@ class SameStringPairs:
                     slots += [*mention, *[3] * (second - first - size), *mention]
             shift += len(doc)
         rules = np.zeros(len(tokens), np.intp)
-        return FiredRules(np.array(tokens, np.intp), rules, np.array(sizes, np.intp), np.array(slots, np.intp))
+        return FiredRules(
+            np.array(tokens, np.intp), rules, np.array(sizes, np.intp), np.array(slots, np.intp)
+        )
 
     def _pairs(self, words: List[int]) -> List[Pair]:
         """All pairs of neighbouring mentions of a sentence, by their places: strings that cannot both begin earlier or

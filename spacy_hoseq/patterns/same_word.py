@@ -29,16 +29,22 @@ class SameWordPairs:
 
     n_rules = 1
 
-    def __init__(self, label_sets: List[List[str]], token: Dict[str, Any], max_distance: int = 20) -> None:
+    def __init__(
+        self, label_sets: List[List[str]], token: Dict[str, Any], max_distance: int = 20
+    ) -> None:
         if not label_sets or not all(label_sets):
-            raise ValueError(_message("`label_sets` needs at least one set of labels, none of them empty"))
+            raise ValueError(
+                _message("`label_sets` needs at least one set of labels, none of them empty")
+            )
         if max_distance < 1:
             raise ValueError(_message(f"`max_distance` must be at least 1, got {max_distance}"))
         try:
             Matcher(Vocab(), validate=True).add("word", [[token]])
         except Exception as error:  # a description that spaCy cannot read
             raise ValueError(_message(str(error))) from error
-        self.label_sets, self.token, self.max_distance = label_sets, token, max_distance
+        self.label_sets = label_sets
+        self.token = token
+        self.max_distance = max_distance
         self._matcher: Kept[Matcher] = Kept()  # which belongs to a vocabulary
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
@@ -50,7 +56,9 @@ class SameWordPairs:
         sets = np.array([*named, [True] * len(labels)], bool)
         n = len(self.label_sets)
         anything = np.full(n, n)
-        slots = np.stack([np.arange(n), anything, np.arange(n)], axis=1).reshape(-1)  # mention, gap, mention
+        slots = np.stack([np.arange(n), anything, np.arange(n)], axis=1).reshape(
+            -1
+        )  # mention, gap, mention
         number = np.arange(n)
         spanning = ConfigurationFeatures(sets, slots, np.full(n, 3), number, np.zeros(n, np.intp))
         return PatternFeatures([], np.zeros(0, np.intp), np.zeros(0, np.intp), spanning)
@@ -64,7 +72,11 @@ class SameWordPairs:
             seen: Dict[int, int] = {}  # word -> its last mention
             for i in sorted(self._mentions(doc)):
                 before = seen.get(doc[i].orth)
-                if before is not None and i - before <= self.max_distance and sequence[before] == sequence[i]:
+                if (
+                    before is not None
+                    and i - before <= self.max_distance
+                    and sequence[before] == sequence[i]
+                ):
                     tokens.append(start + i)
                     sizes.append(i - before + 1)
                 seen[doc[i].orth] = i
@@ -72,7 +84,8 @@ class SameWordPairs:
         size = np.array(sizes, np.intp)
         slots = np.ones(size.sum(), np.intp)
         ends = np.cumsum(size)
-        slots[ends - size], slots[ends - 1] = 0, 2
+        slots[ends - size] = 0
+        slots[ends - 1] = 2
         return FiredRules(np.array(tokens, np.intp), np.zeros(len(tokens), np.intp), size, slots)
 
     def _mentions(self, doc: Doc) -> Set[int]:

@@ -5,7 +5,17 @@ The test is either "everywhere" or a numbered rule that fires at tokens of a Doc
 ("tied"). Features with label sets and gaps are configurations (Qian et al. 2009, section 2).
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple, runtime_checkable
+from typing import (
+    Any,
+    Dict,
+    List,
+    NamedTuple,
+    Optional,
+    Protocol,
+    Sequence,
+    Tuple,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,13 +99,19 @@ class PatternFeatures(NamedTuple):
 
     @property
     def n_weights(self) -> int:
-        spanning = -1 if self.configurations is None else int(self.configurations.weight_of.max(initial=-1))
+        spanning = (
+            -1
+            if self.configurations is None
+            else int(self.configurations.weight_of.max(initial=-1))
+        )
         return max(int(self.weight_of.max(initial=-1)), spanning) + 1
 
     @property
     def n_rules(self) -> int:
         """As many as are named."""
-        spanning = -1 if self.configurations is None else int(self.configurations.rule_of.max(initial=-1))
+        spanning = (
+            -1 if self.configurations is None else int(self.configurations.rule_of.max(initial=-1))
+        )
         return max(int(self.rule_of.max(initial=-1)), spanning) + 1
 
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
@@ -112,29 +128,44 @@ class PatternFeatures(NamedTuple):
         """Without the label patterns of the marked weights; weights and rules keep their numbers. weights (W,) bool."""
         kept = np.flatnonzero(~weights[self.weight_of])
         patterns = [self.patterns[i] for i in kept.tolist()]
-        return PatternFeatures(patterns, self.weight_of[kept], self.rule_of[kept], self.configurations)
+        return PatternFeatures(
+            patterns, self.weight_of[kept], self.rule_of[kept], self.configurations
+        )
 
     def to_arrays(self) -> Dict[str, Any]:
         """For the model file."""
         labels = np.array([y for p in self.patterns for y in p], np.int32)
         lengths = np.array([len(p) for p in self.patterns], np.int32)
-        weights, rules = self.weight_of.astype(np.int32), self.rule_of.astype(np.int32)
-        arrays: Dict[str, Any] = {"labels": labels, "lengths": lengths, "weight_of": weights, "rule_of": rules}
+        weights = self.weight_of.astype(np.int32)
+        rules = self.rule_of.astype(np.int32)
+        arrays: Dict[str, Any] = {
+            "labels": labels,
+            "lengths": lengths,
+            "weight_of": weights,
+            "rule_of": rules,
+        }
         if self.configurations is not None:
             sets, *numbers = self.configurations
             arrays["sets"] = sets.astype(np.uint8)
-            arrays.update(zip(_CONFIGURATION_ARRAYS, (n.astype(np.int32) for n in numbers), strict=True))
+            arrays.update(
+                zip(_CONFIGURATION_ARRAYS, (n.astype(np.int32) for n in numbers), strict=True)
+            )
         return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Dict[str, Any]) -> "PatternFeatures":
         ends = np.cumsum(arrays["lengths"])
-        patterns = [tuple(part.tolist()) for part in np.split(arrays["labels"], ends[:-1])] if len(ends) else []
+        patterns = (
+            [tuple(part.tolist()) for part in np.split(arrays["labels"], ends[:-1])]
+            if len(ends)
+            else []
+        )
         configurations = None
         if "sets" in arrays:
             numbers = [arrays[name].astype(np.intp) for name in _CONFIGURATION_ARRAYS]
             configurations = ConfigurationFeatures(arrays["sets"].astype(bool), *numbers)
-        weight_of, rule_of = arrays["weight_of"].astype(np.intp), arrays["rule_of"].astype(np.intp)
+        weight_of = arrays["weight_of"].astype(np.intp)
+        rule_of = arrays["rule_of"].astype(np.intp)
         return cls(patterns, weight_of, rule_of, configurations)
 
 
@@ -175,7 +206,8 @@ class PatternSources:
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
         patterns: List[Pattern] = []
-        weights, rules = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        weights = [np.zeros(0, np.intp)]
+        rules = [np.zeros(0, np.intp)]
         spanning = [no_configurations(len(labels))]
         n_weights = n_rules = n_sets = 0
         for source, n in zip(self.sources, self._n_rules, strict=True):
@@ -192,7 +224,9 @@ class PatternSources:
             n_rules += n
         joined = ConfigurationFeatures(*map(np.concatenate, zip(*spanning, strict=True)))
         configurations = joined if len(joined.rule_of) else None
-        return PatternFeatures(patterns, np.concatenate(weights), np.concatenate(rules), configurations)
+        return PatternFeatures(
+            patterns, np.concatenate(weights), np.concatenate(rules), configurations
+        )
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         parts = [fired_rules(np.zeros(0, np.intp), np.zeros(0, np.intp))]
@@ -224,7 +258,9 @@ def check_source(source: Any) -> None:
         raise ValueError(Errors.HS035.format(source=repr(source)))
 
 
-def check_features(features: PatternFeatures, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> None:
+def check_features(
+    features: PatternFeatures, labels: Sequence[str], sequences: List[NDArray[np.int32]]
+) -> None:
     """What a source has defined, before weights are made for it.
 
     RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label; [HS037]: a pattern given
@@ -236,7 +272,9 @@ def check_features(features: PatternFeatures, labels: Sequence[str], sequences: 
         check_pattern(pattern, len(labels))
         name = "pattern " + "-".join(labels[y] for y in pattern)
         if (pattern, rule) in seen:
-            problem = "is given twice for the same rule. Give it once, or tie the weights of two rules"
+            problem = (
+                "is given twice for the same rule. Give it once, or tie the weights of two rules"
+            )
             raise ValueError(Errors.HS037.format(feature=name, problem=problem))
         if sequences and len(pattern) > longest:
             problem = f"has {len(pattern)} labels, more than any of the training sequences (at most {longest})"

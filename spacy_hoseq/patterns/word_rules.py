@@ -45,8 +45,12 @@ class WordRules:
         self._n_rules = len(tokens)
         self._longest = max(map(len, tokens))
         self._n_words = -(-self._n_rules // BITS)  # machine words for the bits of all rules
-        shorter = np.zeros((self._longest, self._n_words * BITS), bool)  # (m, R): rules of at most j words
-        self._tests: List[Tuple[Description, Mask]] = []  # each test, and the bits (m, R) it decides
+        shorter = np.zeros(
+            (self._longest, self._n_words * BITS), bool
+        )  # (m, R): rules of at most j words
+        self._tests: List[
+            Tuple[Description, Mask]
+        ] = []  # each test, and the bits (m, R) it decides
         for rule, descriptions in enumerate(tokens):
             shorter[len(descriptions) :, rule] = True
             for j, description in enumerate(reversed(descriptions)):
@@ -69,7 +73,9 @@ class WordRules:
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
         types, table, _ = self._types.of(vocab_of(docs), orths)
         accepts = table[types].reshape(len(orths), self._longest, self._n_words)
-        place = np.arange(len(orths)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # (N,) in its sequence
+        place = np.arange(len(orths)) - np.repeat(
+            np.cumsum(lengths) - lengths, lengths
+        )  # (N,) in its sequence
         matched = accepts[:, 0].copy()  # (N, W)
         for j in range(1, self._longest):
             before = np.where((place[j:] >= j)[:, None], accepts[:-j, j], self._shorter[j])

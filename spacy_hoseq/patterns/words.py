@@ -32,7 +32,9 @@ class WordPatterns:
 
     n_rules = 1 << BITS
 
-    def __init__(self, min_order: int = 1, max_order: int = 2, min_count: int = 5, most: int = 1000) -> None:
+    def __init__(
+        self, min_order: int = 1, max_order: int = 2, min_count: int = 5, most: int = 1000
+    ) -> None:
         for name, value, least, largest in (
             ("min_order", min_order, 1, MAX_ORDER),
             ("max_order", max_order, min_order, MAX_ORDER),
@@ -42,7 +44,10 @@ class WordPatterns:
             if value < least or (largest is not None and value > largest):
                 expected = f"{least} or more" if largest is None else f"{least} to {largest}"
                 raise ValueError(Errors.HS033.format(name=name, value=value, expected=expected))
-        self.min_order, self.max_order, self.min_count, self.most = min_order, max_order, min_count, most
+        self.min_order = min_order
+        self.max_order = max_order
+        self.min_count = min_count
+        self.most = most
         self._words: List[Keys] = []
 
     def see(self, docs: Sequence[Doc]) -> None:
@@ -63,7 +68,9 @@ class WordPatterns:
                 rules = _rules(words[ends[known] - j], j)
                 distinct, n, gain = _counted(np.column_stack([rules, windows[known]]))
                 chosen = (n >= self.min_count) & (gain > 0)
-                gain_of.update(zip(map(tuple, distinct[chosen].tolist()), gain[chosen].tolist(), strict=True))
+                gain_of.update(
+                    zip(map(tuple, distinct[chosen].tolist()), gain[chosen].tolist(), strict=True)
+                )
         best = sorted(gain_of, key=lambda row: -gain_of[row])[: self.most]
         rule_of = np.array([row[0] for row in best], np.intp)
         return PatternFeatures([row[1:] for row in best], np.arange(len(best)), rule_of)
@@ -80,9 +87,11 @@ class WordPatterns:
 def _counted(rows: Ints) -> Tuple[Ints, Ints, Floats]:
     """rows (M, 1 + n): rule and labels. RETURNS distinct rows, how often each is there, and its gain."""
     distinct, first, n = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    rule, labels = rows[:, :1], rows[:, 1:]
+    rule = rows[:, :1]
+    labels = rows[:, 1:]
     whole, middle, head, tail = (
-        _how_often(np.hstack([rule, part]))[first] for part in (labels, labels[:, 1:-1], labels[:, :-1], labels[:, 1:])
+        _how_often(np.hstack([rule, part]))[first]
+        for part in (labels, labels[:, 1:-1], labels[:, :-1], labels[:, 1:])
     )
     return distinct, n, np.log(whole * middle / (head * tail)) * whole
 

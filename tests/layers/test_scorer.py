@@ -109,9 +109,9 @@ def test_of_a_third_party_is_explained(nlp):
     found = explain(pipe, nlp(TEXTS[0]), 1)
     assert "length = 3" in {change.name for change in found.changes if change.kind == "feature"}
     reading = Reading(pipe, [nlp(TEXTS[0])])
-    features = list(scorer_of(pipe.model).features_at(reading.words, range(4)))
+    features = list(scorer_of(pipe.model).features_at(reading.docs, range(4)))
     totals = np.array([feature.weights for feature in features])
-    assert totals == pytest.approx(reading.potentials.scores, abs=1e-6)
+    assert totals == pytest.approx(pipe.potentials([nlp(TEXTS[0])])[1].scores, abs=1e-6)
 
 
 def test_of_a_third_party_is_inspected(nlp):
@@ -142,10 +142,10 @@ def test_layer_without_a_scorer():
     nlp = trained("tests.PlainNetwork.v1")
     pipe = nlp.get_pipe("hoseq_tagger")
     reading = Reading(pipe, [nlp(TEXTS[0])])
-    features = list(scorer_of(pipe.model).features_at(reading.words, range(4)))
+    features = list(scorer_of(pipe.model).features_at(reading.docs, range(4)))
     assert {feature.name for feature in features} == {"network"}
     totals = np.array([feature.weights for feature in features])
-    assert totals == pytest.approx(reading.potentials.scores, abs=1e-6)
+    assert totals == pytest.approx(pipe.potentials([nlp(TEXTS[0])])[1].scores, abs=1e-6)
     assert explain(pipe, nlp(TEXTS[0]), 1).label
 
 

@@ -62,7 +62,8 @@ class KnownWords:
         state = mix(_SEED, columns[:, 0])
         for size in range(2, LONGEST + 1):
             goes_on = joined[first + size - 2]
-            first, state = first[goes_on], state[goes_on]
+            first = first[goes_on]
+            state = state[goes_on]
             state = mix(state, columns[first + size - 1, 0])
             at = first[self._known(state, first, own)]
             values[BEGINS][at] = values[ENDS][at + size - 1] = size
@@ -70,7 +71,9 @@ class KnownWords:
                 values[INSIDE][at + inner] = size
         return values
 
-    def _known(self, keys: Keys, tokens: Ints, own: "Optional[Tuple[Ints, List[Dict[int, int]]]]") -> Mask:
+    def _known(
+        self, keys: Keys, tokens: Ints, own: "Optional[Tuple[Ints, List[Dict[int, int]]]]"
+    ) -> Mask:
         """tokens (n,): ascending, where a match would begin. own: first tokens of the Docs, with their own words."""
         rows = self.index.lookup(keys)
         known: Mask = rows != self.index.n_rows

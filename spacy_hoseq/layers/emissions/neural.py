@@ -29,11 +29,15 @@ def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] =
         vectors are left out here, and get no gradient. nO (int): number of labels; found in initialization.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
-    output = Linear(nO=nO, nI=width, init_W=zero_init)  # as in spaCy: a margin loss would keep random starting scores
+    output = Linear(
+        nO=nO, nI=width, init_W=zero_init
+    )  # as in spaCy: a margin loss would keep random starting scores
     with Model.define_operators({">>": chain}):
         linear = tok2vec >> with_array(output)
     dims = {name: linear.maybe_get_dim(name) for name in linear.dim_names}
-    model: Emissions = Model(linear.name, _linear, init=linear.init, dims=dims, layers=linear.layers)
+    model: Emissions = Model(
+        linear.name, _linear, init=linear.init, dims=dims, layers=linear.layers
+    )
     model.set_ref("tok2vec", tok2vec)
     model.set_ref("output_layer", output)
     return model

@@ -32,7 +32,10 @@ ROW_BYTES = 4  # int32
 
 
 def SparseLinear(
-    templates: List[str], min_count: int = 1, hash_rows: Optional[int] = None, nO: Optional[int] = None
+    templates: List[str],
+    min_count: int = 1,
+    hash_rows: Optional[int] = None,
+    nO: Optional[int] = None,
 ) -> Emissions:
     """Linear emission scores over binary features.
 
@@ -273,7 +276,8 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     Templates about one word are added up once for each word type and place of the word, all others at each token, in
     blocks of tokens. The order of the sum is that of places and templates, whatever the batch is.
     """
-    extractor, (index, table) = features.extractor, used
+    extractor = features.extractor
+    index, table = used
     columns = extractor.columns(docs)
     scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)
     if not columns.n_tokens:
@@ -282,7 +286,9 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
     for start in range(0, columns.n_tokens, features.tuning.key_tokens):
         stop = min(start + features.tuning.key_tokens, columns.n_tokens)
-        of_places = rows.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
+        of_places = (
+            rows.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
+        )
         terms: List[Term] = [(of_words, of_places)]
         if extractor.of_more:
             of_more = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
@@ -293,7 +299,8 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
 
 def _problem(shim: WeightsShim) -> str:
     """What is wrong with loaded weights: the features must be those of the table's rows."""
-    keys, rows = shim.extra.get("keys"), shim.extra.get("hash_rows")
+    keys = shim.extra.get("keys")
+    rows = shim.extra.get("hash_rows")
     shape = shim.parameters["table"].shape if "table" in shim.parameters else None
     if keys is not None:
         problem = keys_problem(keys)

@@ -37,17 +37,23 @@ class TypeScores:
         """Word types."""
         return len(self._kept)
 
-    def of(self, extractor: FeatureExtractor, index: Index, table: Summands, columns: Columns) -> OfTypes:
+    def of(
+        self, extractor: FeatureExtractor, index: Index, table: Summands, columns: Columns
+    ) -> OfTypes:
         """Of the words of a batch. table (F + 1, L): finished weights, which never change."""
-        places, n_labels = list(extractor.of_one_word), table.shape[1]
+        places = list(extractor.of_one_word)
+        n_labels = table.shape[1]
         most = self._tuning.score_bytes // (table.dtype.itemsize * n_labels * max(1, len(places)))
-        kept, made_from = self._kept, (table, columns.numbering)
+        kept = self._kept
+        made_from = (table, columns.numbering)
         if not kept.serves(made_from, most):
             nothing = np.zeros((0, len(places), n_labels), table.dtype)
             self._kept = kept = GrowingTable(made_from, nothing)
 
         def make(types: Rows) -> Floats32:
-            return _scores(extractor, index, table, columns, types, list(extractor.of_one_word.values()))
+            return _scores(
+                extractor, index, table, columns, types, list(extractor.of_one_word.values())
+            )
 
         rows, scores = kept.of(columns.types, make)  # scores (W, places, L)
         return OfTypes(scores.reshape(-1, n_labels), rows * np.intp(len(places)))
@@ -63,9 +69,12 @@ def _scores(
 ) -> Floats32:
     """Of some word types, made anew. of_one_word: templates, by place. RETURNS (len(types), places, L)."""
     scores = np.empty((len(types), len(of_one_word), table.shape[1]), table.dtype)
-    rows = index.lookup(extractor.type_keys(columns, [k for templates in of_one_word for k in templates], types))
+    rows = index.lookup(
+        extractor.type_keys(columns, [k for templates in of_one_word for k in templates], types)
+    )
     stop = 0
     for place, templates in enumerate(of_one_word):
-        start, stop = stop, stop + len(templates)
+        start = stop
+        stop = stop + len(templates)
         scores[:, place] = add_rows(table, rows[start:stop])
     return scores

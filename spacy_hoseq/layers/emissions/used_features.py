@@ -18,7 +18,9 @@ class UsedFeatures(NamedTuple):
     table: Summands
 
     @classmethod
-    def of(cls, known: Dict[str, Any], whole: Used, index: Optional[Index] = None) -> "UsedFeatures":
+    def of(
+        cls, known: Dict[str, Any], whole: Used, index: Optional[Index] = None
+    ) -> "UsedFeatures":
         """known: what a layer saves of its features, "keys" (F,) or "hash_rows". whole: of a table (F + 1, L).
         index: of all features, if it is there: while weights change, that takes less than making another."""
         if "hash_rows" in known:

@@ -10,14 +10,22 @@ from thinc.types import Floats2d, Ragged
 from ...arrays import Keys
 from ...features.sequences import by_doc
 
-EMBEDDING = ["extract_features", "list2ragged", "with_array", "with_array", "ragged2list"]  # spaCy's MultiHashEmbed
+EMBEDDING = [
+    "extract_features",
+    "list2ragged",
+    "with_array",
+    "with_array",
+    "ragged2list",
+]  # spaCy's MultiHashEmbed
 MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 divided by the golden ratio
 
 
 def predict_vectors(tok2vec: Model[List[Doc], List[Floats2d]], docs: List[Doc]) -> List[Floats2d]:
     """As tok2vec.predict(docs). Its embedding, if it is spaCy's without static vectors, sees each combination of the
     attributes of a word (NORM, PREFIX, SUFFIX, SHAPE) once in a batch, and half of a small network is embedding."""
-    layers = [layer.name.split("(")[0] for layer in tok2vec.layers[0].layers] if tok2vec.layers else []
+    layers = (
+        [layer.name.split("(")[0] for layer in tok2vec.layers[0].layers] if tok2vec.layers else []
+    )
     if layers != EMBEDDING or not isinstance(tok2vec.ops, NumpyOps) or not any(map(len, docs)):
         return tok2vec.predict(docs)
     embedding, *encoding = tok2vec.layers

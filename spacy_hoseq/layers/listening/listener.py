@@ -42,10 +42,14 @@ class MarginalListener(Model):
     """upstream_name (str): the tagger. output: its best labels, or their probabilities. grad_factor (float): of the
     gradient that goes back into the tagger, 0 = none. threshold (float): probabilities below are dropped."""
 
-    def __init__(self, upstream_name: str, output: Output, grad_factor: float, threshold: float) -> None:
+    def __init__(
+        self, upstream_name: str, output: Output, grad_factor: float, threshold: float
+    ) -> None:
         Model.__init__(self, name="marginal_listener", forward=forward)
-        self._configured, self.output = upstream_name, output
-        self.grad_factor, self.threshold = grad_factor, threshold
+        self._configured = upstream_name
+        self.output = output
+        self.grad_factor = grad_factor
+        self.threshold = threshold
         self._inbox = Inbox()
 
     def _copy(self, seen: Any = None) -> "MarginalListener":
@@ -85,15 +89,21 @@ class MarginalListener(Model):
     def take(self, docs: List[Doc]) -> Optional[Upstream]:
         """The batch that was received, once; None if there is none of these docs: in an earlier update the component
         of this listener may have been left out."""
-        received, self._inbox.received = self._inbox.received, None
+        received = self._inbox.received
+        self._inbox.received = None
         if received is None or len(docs) != len(received.docs):
             return None
-        same = all(original_of(a) is original_of(b) for a, b in zip(docs, received.docs, strict=True))
+        same = all(
+            original_of(a) is original_of(b) for a, b in zip(docs, received.docs, strict=True)
+        )
         return received if same else None
 
 
 def make_marginal_listener(
-    upstream: str = "hoseq_tagger", output: Output = "marginals", grad_factor: float = 1.0, threshold: float = 0.01
+    upstream: str = "hoseq_tagger",
+    output: Output = "marginals",
+    grad_factor: float = 1.0,
+    threshold: float = 0.01,
 ) -> MarginalListener:
     """Registered as `spacy_hoseq.MarginalListener.v1`.
 
@@ -109,7 +119,9 @@ def make_marginal_listener(
     return MarginalListener(upstream, output, grad_factor, threshold)
 
 
-def forward(model: MarginalListener, docs: List[Doc], is_train: bool) -> Tuple[UpstreamLabels, Backprop]:
+def forward(
+    model: MarginalListener, docs: List[Doc], is_train: bool
+) -> Tuple[UpstreamLabels, Backprop]:
     received = model.take(docs) if is_train else None
     if received is None:
         return known_labels(model, docs), no_backprop
@@ -123,14 +135,18 @@ def known_labels(model: MarginalListener, docs: List[Doc]) -> UpstreamLabels:
     try:
         return read_upstream(docs, *asked)
     except ValueError:
-        missing = [original_of(doc) for doc in docs if len(doc) and handed_over(doc, *asked[:2]) is None]
+        missing = [
+            original_of(doc) for doc in docs if len(doc) and handed_over(doc, *asked[:2]) is None
+        ]
         if not missing or model.sender is None or not all(map(model.sender.target.is_set, missing)):
             raise
     model.sender.hand_again(missing)
     return read_upstream(docs, *asked)
 
 
-def heard(upstream: Upstream, output: Output, threshold: float, grad_factor: float) -> Tuple[UpstreamLabels, Backprop]:
+def heard(
+    upstream: Upstream, output: Output, threshold: float, grad_factor: float
+) -> Tuple[UpstreamLabels, Backprop]:
     """The labels of an update, and the way back."""
     labels = upstream.labels(output, threshold)
     if output == "one_best" or not grad_factor:
@@ -157,7 +173,9 @@ def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
 
 def own_layers(model: Model[Any, Any]) -> List[Model[Any, Any]]:
     """All layers of a model, without a tagger that has replaced a listener: that keeps what it has learnt."""
-    replaced = {id(inner) for node in model.walk() if node.name == "own_labels" for inner in node.walk()}
+    replaced = {
+        id(inner) for node in model.walk() if node.name == "own_labels" for inner in node.walk()
+    }
     return [node for node in model.walk() if id(node) not in replaced]
 
 
@@ -168,13 +186,17 @@ def heard_names(source: Model[List[Doc], Any]) -> Dict[int, str]:
     return label_names(labels)
 
 
-def replace_listener(tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any) -> LabelsModel:
+def replace_listener(
+    tagger: Model[List[Doc], Any], listener: MarginalListener, component: Any
+) -> LabelsModel:
     """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
 
     RAISES ValueError [HS103]: the tagger has a tag dictionary, or for its best labels another decoder, which belong to
         the component and would be lost.
     """
-    if component.cfg["tag_dictionary"] or (listener.output == "one_best" and component.decoder is not decode_exact):
+    if component.cfg["tag_dictionary"] or (
+        listener.output == "one_best" and component.decoder is not decode_exact
+    ):
         raise ValueError(Errors.HS103.format(name=component.name))
     model = own_labels(tagger)
     model.attrs["labels"] = list(component.labels)
@@ -186,7 +208,9 @@ def replace_listener(tagger: Model[List[Doc], Any], listener: MarginalListener, 
     return model
 
 
-def _own_forward(model: LabelsModel, docs: List[Doc], is_train: bool) -> Tuple[UpstreamLabels, Backprop]:
+def _own_forward(
+    model: LabelsModel, docs: List[Doc], is_train: bool
+) -> Tuple[UpstreamLabels, Backprop]:
     potentials, backprop = model.layers[0](docs, is_train)
     upstream = Upstream(docs, potentials, model.attrs["labels"], decode_exact, backprop)
     return heard(upstream, **model.attrs["asked"])

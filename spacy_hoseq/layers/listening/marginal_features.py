@@ -84,26 +84,35 @@ class Strings(NamedTuple):
     value_at: Floats
 
     @classmethod
-    def of(cls, ngrams: NGrams, ids: Ints, n_labels: int, n_places: int, tuning: Tuning = TUNING) -> "Strings":
+    def of(
+        cls, ngrams: NGrams, ids: Ints, n_labels: int, n_places: int, tuning: Tuning = TUNING
+    ) -> "Strings":
         """ids (C,): the label of each cell."""
-        distinct, which = distinct_strings([ids.take(cells) for cells in ngrams.cells], n_labels, tuning)
+        distinct, which = distinct_strings(
+            [ids.take(cells) for cells in ngrams.cells], n_labels, tuning
+        )
         is_first = np.diff(ngrams.places, prepend=-1) > 0
         first = np.flatnonzero(is_first)
         first_at = np.full(n_places, len(which))
         first_at[ngrams.places.take(first)] = first
         number_at = np.append(which, len(distinct[0])).take(first_at)
         value_at = np.append(ngrams.values, 0.0).take(first_at)
-        return cls(ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at)
+        return cls(
+            ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at
+        )
 
     def around(self, lattice: LabelLattice, first: int, start: int) -> "Around":
         """What tokens of the lattice see whose templates begin at an offset. start (int): their first token."""
         places = lattice.places + first
         tokens = lattice.tokens_at(self.ngrams.places.take(self.again) - first)
         seen = np.flatnonzero(tokens >= 0)
-        again, tokens = self.again.take(seen), tokens.take(seen) - start
+        again = self.again.take(seen)
+        tokens = tokens.take(seen) - start
         at = np.concatenate([np.arange(len(places)), tokens])
         strings = np.concatenate([self.number_at.take(places), self.which.take(again)])
-        return Around(self.value_at.take(places), tokens, again, self.ngrams.values.take(again), at, strings)
+        return Around(
+            self.value_at.take(places), tokens, again, self.ngrams.values.take(again), at, strings
+        )
 
     def keys(self, values: Keys) -> List[Keys]:
         """Of the labels of each string, and at last what is no label, for no string: no feature has a key made of it.
@@ -145,9 +154,17 @@ class MarginalFeatures:
         self._placed = list(zip(self.templates.labels, self.templates.places, strict=True))
         places = self.words.of_one_word if self.words is not None else {}
         self._word_at = {word: offset for offset, words in places.items() for word in words}
-        paired = [k for k, (of, at) in enumerate(self._placed) if at.shape == ONE and of.word in self._word_at]
-        self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]  # templates without words
-        self._pair_of = {k: pair for pair, k in enumerate(paired)}  # templates of one word and one label
+        paired = [
+            k
+            for k, (of, at) in enumerate(self._placed)
+            if at.shape == ONE and of.word in self._word_at
+        ]
+        self._of_labels = [
+            k for k, (of, _) in enumerate(self._placed) if of.word < 0
+        ]  # templates without words
+        self._pair_of = {
+            k: pair for pair, k in enumerate(paired)
+        }  # templates of one word and one label
         self._pairs = PairRows(len(paired), tuning)
         shapes = [at.shape for _, at in self._placed]
         of_short = Templates(self.templates.labels, shapes, self._pair_of, self._word_at)
@@ -168,9 +185,13 @@ class MarginalFeatures:
             return None
         columns = self.words.columns(docs) if self.words is not None else None
         lengths = sequence_lengths(docs) if columns is None else columns.lengths
-        words = None if self.words is None or columns is None else (self.words, columns, self._pairs)
+        words = (
+            None if self.words is None or columns is None else (self.words, columns, self._pairs)
+        )
         rows, values, tokens, templates, more, q = self._short.of(labels, lengths, index, words)
-        return lengths, Active(rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {})
+        return lengths, Active(
+            rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {}
+        )
 
     def batch(self, docs: List[Doc], labels: UpstreamLabels) -> Batch:
         columns = self.words.columns(docs) if self.words is not None else None
@@ -181,7 +202,8 @@ class MarginalFeatures:
     def keys(self, batch: Batch) -> Iterator[Keys]:
         """Those of each template, with as many of each as there are n-grams."""
         n_tokens = int(batch.lengths.sum())
-        words, keys = self._words(batch, 0, n_tokens), batch.labels.keys
+        words = self._words(batch, 0, n_tokens)
+        keys = batch.labels.keys
         for template, at in self._placed:
             ngrams = batch.lattice.ngrams(at.shape, batch.labels.threshold)
             tokens = batch.lattice.tokens_at(ngrams.places - at.first)
@@ -191,13 +213,18 @@ class MarginalFeatures:
 
     def strings(self, batch: Batch, lattice: LabelLattice) -> Dict[Tuple[int, ...], Strings]:
         """Of each shape. lattice: that of the batch, or a part of it."""
-        threshold, n_labels = batch.labels.threshold, len(batch.labels.keys)
+        threshold = batch.labels.threshold
+        n_labels = len(batch.labels.keys)
         return {
-            shape: Strings.of(lattice.ngrams(shape, threshold), batch.ids, n_labels, lattice.n_places, self.tuning)
+            shape: Strings.of(
+                lattice.ngrams(shape, threshold), batch.ids, n_labels, lattice.n_places, self.tuning
+            )
             for shape in self.templates.shapes
         }
 
-    def active(self, batch: Batch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike) -> Active:
+    def active(
+        self, batch: Batch, index: ExactIndex, start: int, stop: int, dtype: DTypeLike
+    ) -> Active:
         """Around the tokens start <= n < stop. dtype: of the values of first n-grams."""
         lattice = batch.lattice.between(start, stop)
         strings = self.strings(batch, lattice)
@@ -206,7 +233,8 @@ class MarginalFeatures:
         distinct = dict.fromkeys(at for _, at in self._placed)
         around_at = {at: strings[at.shape].around(lattice, at.first, start) for at in distinct}
         around = [around_at[at] for _, at in self._placed]
-        rows_of, n_first = self._rows_of_labels(index, keys), stop - start
+        rows_of = self._rows_of_labels(index, keys)
+        n_first = stop - start
         asked = [
             rows_of[k].take(seen.strings) if k in rows_of else look_up(k, seen.at, seen.strings)
             for k, seen in enumerate(around)
@@ -217,43 +245,66 @@ class MarginalFeatures:
         templates = np.repeat(np.arange(len(around)), [len(seen.tokens) for seen in around])
         tokens, again, q = (
             np.concatenate(parts)
-            for parts in zip(*((seen.tokens, seen.again, seen.more_values) for seen in around), strict=True)
+            for parts in zip(
+                *((seen.tokens, seen.again, seen.more_values) for seen in around), strict=True
+            )
         )
-        others = Others(tokens, templates, of_more, q, again).at(np.flatnonzero(of_more < index.n_rows))
+        others = Others(tokens, templates, of_more, q, again).at(
+            np.flatnonzero(of_more < index.n_rows)
+        )
         return Active(rows, values, others, strings)
 
-    def _rows_of_labels(self, index: ExactIndex, labels: Dict[Tuple[int, ...], List[Keys]]) -> Dict[int, Rows]:
+    def _rows_of_labels(
+        self, index: ExactIndex, labels: Dict[Tuple[int, ...], List[Keys]]
+    ) -> Dict[int, Rows]:
         """Of templates without words, by number: the row of each string (U + 1,). labels: of all strings, by shape."""
-        keys = [label_keys(of, NO_WORDS, labels[at.shape]) for of, at in self._placed if of.word < 0]
+        keys = [
+            label_keys(of, NO_WORDS, labels[at.shape]) for of, at in self._placed if of.word < 0
+        ]
         rows = index.lookup(np.concatenate(keys)) if keys else np.zeros(0, np.int32)
         return dict(zip(self._of_labels, by_doc(rows, keys), strict=True))
 
     def _look_up(
-        self, batch: Batch, index: ExactIndex, start: int, stop: int, labels: Dict[Tuple[int, ...], List[Keys]]
+        self,
+        batch: Batch,
+        index: ExactIndex,
+        start: int,
+        stop: int,
+        labels: Dict[Tuple[int, ...], List[Keys]],
     ) -> Callable[[int, Ints, Ints], Rows]:
         """RETURNS what finds rows of a template that words are part of: takes its number k, tokens counted from
         `start`, and the string at each. labels: of all strings, by shape."""
-        columns, words = batch.columns, self.words
-        kept = self._pairs.of(index, columns, labels[ONE][0]) if columns is not None and self._pair_of else None
+        columns = batch.columns
+        words = self.words
+        kept = (
+            self._pairs.of(index, columns, labels[ONE][0])
+            if columns is not None and self._pair_of
+            else None
+        )
 
         def look_up(k: int, tokens: Ints, strings: Ints) -> Rows:
             if columns is None or words is None:  # no template has words
                 return np.zeros(0, np.int32)
-            template, of_labels = self.templates.labels[k], labels[self._placed[k][1].shape]
+            template = self.templates.labels[k]
+            of_labels = labels[self._placed[k][1].shape]
             if kept is None or k not in self._pair_of:
                 keys = words.keys_between(columns, start, stop, [template.word])[0].take(tokens)
                 return index.lookup(_keys(template, keys, of_labels, strings))
             places = columns.positions.take(tokens + start) + self._word_at[template.word]
 
             def find(some: Ints) -> Rows:
-                keys = words.type_keys(columns, [template.word], columns.types.take(places.take(some)))[0]
+                keys = words.type_keys(
+                    columns, [template.word], columns.types.take(places.take(some))
+                )[0]
                 return index.lookup(_keys(template, keys, of_labels, strings.take(some)))
 
             return kept.of(self._pair_of[k], places, strings, find)
 
         return look_up
 
-    def used(self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int) -> Iterator[Used]:
+    def used(
+        self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int
+    ) -> Iterator[Used]:
         """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int): the last row."""
         rows, values, others, strings = active
         places = lattice.places.take(tokens)
@@ -282,10 +333,14 @@ class MarginalFeatures:
 
 def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Ints) -> Keys:
     """Of a template that words are part of. words, strings (n,). labels: for each place, those of all strings."""
-    return label_keys(template._replace(word=0), words[None], [values.take(strings) for values in labels])
+    return label_keys(
+        template._replace(word=0), words[None], [values.take(strings) for values in labels]
+    )
 
 
-def distinct_strings(labels: List[Ints], n: int, tuning: Tuning = TUNING) -> Tuple[List[Ints], Ints]:
+def distinct_strings(
+    labels: List[Ints], n: int, tuning: Tuning = TUNING
+) -> Tuple[List[Ints], Ints]:
     """Strings of labels, each once: there are far fewer than tokens. labels: for each place (M,), from 0 to below n.
     RETURNS the same for the distinct ones, (U,) each, and which of these the M are; all as they are where the strings
     that there could be are too many.

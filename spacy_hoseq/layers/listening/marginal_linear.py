@@ -89,10 +89,14 @@ class MarginalScorer(Scorer):
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         scores = _scores(table, active, features.tuning)
         scores *= scale
-        backprop = partial(_backprop, shim, features, batch, active, table, scale, backprop_upstream)
+        backprop = partial(
+            _backprop, shim, features, batch, active, table, scale, backprop_upstream
+        )
         return FlatScores(scores, batch.lengths, backprop)
 
-    def _predicted(self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex, table: AnyFloats) -> FlatScores:
+    def _predicted(
+        self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex, table: AnyFloats
+    ) -> FlatScores:
         features = self.features
         tuning = features.tuning
         of_short = features.active_of_short(docs, labels, index)
@@ -112,7 +116,11 @@ class MarginalScorer(Scorer):
     @property
     def reach(self) -> int:
         words = self.features.words
-        of_labels = [abs(offset) for template in self.features.templates.labels for offset in template.offsets]
+        of_labels = [
+            abs(offset)
+            for template in self.features.templates.labels
+            for offset in template.offsets
+        ]
         return max([0 if words is None else words.reach, *of_labels])
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
@@ -137,7 +145,8 @@ class MarginalScorer(Scorer):
             for ngram, word, row, value in zip(*columns, strict=True):
                 heard = [int(labels.keys[batch.ids[of_place[ngram]]]) for of_place in cells]
                 given = {
-                    part: label_names.get(key, f"label {key:x}") for part, key in zip(of_labels, heard, strict=True)
+                    part: label_names.get(key, f"label {key:x}")
+                    for part, key in zip(of_labels, heard, strict=True)
                 }
                 weights = table[row].astype(np.float64) * value
                 feature = names.feature(parts, word, weights, given, value)
@@ -191,14 +200,17 @@ def _scores(table: AnyFloats, active: Active, tuning: Tuning) -> AnyFloats:
 
     Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
     product a token. What else a token has is added row by row. Both depend on the token alone."""
-    rows, values = active.rows.T.copy(), active.values.T.copy()
+    rows = active.rows.T.copy()
+    values = active.values.T.copy()
     values *= rows < len(table) - 1  # whatever the last row holds
     scores = np.empty((len(rows), table.shape[1]), table.dtype)
     for first in range(0, len(rows), tuning.product_tokens):
         block = slice(first, first + tuning.product_tokens)
         scores[block] = _products(table, rows[block], values[block])
-    others, ops = active.others, NumpyOps()
-    tokens, weights = others.tokens.astype(np.int32), others.values.astype(table.dtype)
+    others = active.others
+    ops = NumpyOps()
+    tokens = others.tokens.astype(np.int32)
+    weights = others.values.astype(table.dtype)
     for first in range(0, len(tokens), tuning.added_rows):
         block = slice(first, first + tuning.added_rows)
         more = table.take(others.rows[block], axis=0)
@@ -226,17 +238,25 @@ def _backprop(
     gradient = d_scores * scale
     taught = np.flatnonzero(gradient.any(axis=1))
     used = list(features.used(active, batch.lattice, taught, len(table) - 1))
-    distinct, place = np.unique(np.concatenate([of_template.rows for of_template in used]), return_inverse=True)
+    distinct, place = np.unique(
+        np.concatenate([of_template.rows for of_template in used]), return_inverse=True
+    )
     summed = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
-    places = np.split(place.reshape(-1).astype(np.int32), np.cumsum([len(of_template.rows) for of_template in used]))
-    d_values, ops = {shape: np.zeros(len(of.which)) for shape, of in active.strings.items()}, NumpyOps()
+    places = np.split(
+        place.reshape(-1).astype(np.int32),
+        np.cumsum([len(of_template.rows) for of_template in used]),
+    )
+    d_values = {shape: np.zeros(len(of.which)) for shape, of in active.strings.items()}
+    ops = NumpyOps()
     for (shape, ngrams, tokens, rows, values), at in zip(used, places, strict=False):
         at_token = gradient.take(tokens, axis=0)
         d_values[shape][ngrams] += np.einsum("ml,ml->m", table.take(rows, axis=0), at_token)
         at_token *= values[:, None].astype(gradient.dtype)
         ops.scatter_add(summed, at, at_token)
     shim.add_gradient("table", (distinct, summed))
-    backprop_upstream(batch.lattice.backprop([(active.strings[shape].ngrams, d) for shape, d in d_values.items()]))
+    backprop_upstream(
+        batch.lattice.backprop([(active.strings[shape].ngrams, d) for shape, d in d_values.items()])
+    )
 
 
 def _problem(shim: WeightsShim) -> str:

@@ -28,18 +28,24 @@ class KeptRows(NamedTuple):
     words: AnyInts
     columns: Ints
 
-    def of(self, k: Union[int, Ints], places: AnyInts, labels: Ints, find: Callable[[Ints], Rows]) -> Rows:
+    def of(
+        self, k: Union[int, Ints], places: AnyInts, labels: Ints, find: Callable[[Ints], Rows]
+    ) -> Rows:
         """Of template k, or of templates k (m,). places, labels (m,): of words, and numbers of labels that were asked
         for. find: looks up some of the m. RETURNS (m,)."""
         _, n_templates, n_columns = self.rows.shape
         kept = self.rows.reshape(-1)
-        cells = self.words.take(places) * np.intp(n_templates * n_columns) + self.columns.take(labels)
+        cells = self.words.take(places) * np.intp(n_templates * n_columns) + self.columns.take(
+            labels
+        )
         cells += k * n_columns
         rows: Rows = kept.take(cells)
         unknown = np.flatnonzero(rows == UNKNOWN)
         if len(unknown):
             rows[unknown] = find(unknown)
-            kept[cells.take(unknown)] = rows.take(unknown)  # into an old array, perhaps, which only costs time
+            kept[cells.take(unknown)] = rows.take(
+                unknown
+            )  # into an old array, perhaps, which only costs time
         return rows
 
 
@@ -47,7 +53,8 @@ class PairRows:
     """Rows under one index and one numbering of word types. n_templates (int): K."""
 
     def __init__(self, n_templates: int, tuning: Tuning = TUNING) -> None:
-        self._n_templates, self._tuning = n_templates, tuning
+        self._n_templates = n_templates
+        self._tuning = tuning
         self._tables = self._begin((), 0)
 
     def __len__(self) -> int:
@@ -71,7 +78,9 @@ class PairRows:
         words, rows = kept.of(columns.types, lambda types: np.full((len(types), *shape), UNKNOWN))
         return KeptRows(rows, words, numbers.astype(np.intp))
 
-    def _begin(self, made_from: Tuple[object, ...], n_columns: int) -> Tuple[GrowingTable, GrowingTable]:
+    def _begin(
+        self, made_from: Tuple[object, ...], n_columns: int
+    ) -> Tuple[GrowingTable, GrowingTable]:
         """The rows, and the numbers of labels."""
         rows = GrowingTable(made_from, np.zeros((0, self._n_templates, n_columns), np.int32))
         return rows, GrowingTable((), np.zeros((0, 0), np.int32), hashed=True)

@@ -32,23 +32,35 @@ class ShortLattice:
     """
 
     def __init__(self, labels: UpstreamLabels, lengths: Lengths, margin: int) -> None:
-        probable, self._threshold = labels.probable, labels.threshold
+        probable = labels.probable
+        self._threshold = labels.threshold
         self.ids: List[int] = probable.labels.tolist()
         self.p: List[float] = probable.probabilities.tolist()
         entries: List[List[int]] = [[] for _ in range(int(lengths.sum()))]
         for entry, token in enumerate(probable.tokens.tolist()):
             entries[token].append(entry)
-        self._links: List[List[Tuple[int, float]]] = [[] for _ in self.p]  # cells after each, and p of them given it
-        pairs = zip(probable.earlier.tolist(), probable.later.tolist(), probable.pairs.tolist(), strict=True)
+        self._links: List[List[Tuple[int, float]]] = [
+            [] for _ in self.p
+        ]  # cells after each, and p of them given it
+        pairs = zip(
+            probable.earlier.tolist(), probable.later.tolist(), probable.pairs.tolist(), strict=True
+        )
         for earlier, later, of_both in pairs:
             if self.p[earlier]:
                 self._links[earlier].append((later, of_both / self.p[earlier]))
-        before, after = len(labels.keys) - 2, len(labels.keys) - 1
+        before = len(labels.keys) - 2
+        after = len(labels.keys) - 1
         self.cells: List[List[int]] = []
         first = 0
         for length in lengths.tolist():
-            here = [*self._outside(before, margin), *entries[first : first + length], *self._outside(after, margin)]
-            for place in range(margin):  # what is beside a cell outside is as probable as the cell within
+            here = [
+                *self._outside(before, margin),
+                *entries[first : first + length],
+                *self._outside(after, margin),
+            ]
+            for place in range(
+                margin
+            ):  # what is beside a cell outside is as probable as the cell within
                 self._links[here[place][0]] = [(cell, self.p[cell]) for cell in here[place + 1]]
             for place in range(margin + length - 1, len(here) - 1):
                 for cell in here[place]:
@@ -74,14 +86,25 @@ class ShortLattice:
         return self._known[shape]
 
     def _ngrams(self, shape: Shape) -> List[List[NGram]]:
-        keys, p, links, least = self._keys, self.p, self._links, self._threshold
+        keys = self._keys
+        p = self.p
+        links = self._links
+        least = self._threshold
         if len(shape) == 1:
-            return [[((keys[cell],), p[cell], cell) for cell in here if p[cell] >= least] for here in self.cells]
+            return [
+                [((keys[cell],), p[cell], cell) for cell in here if p[cell] >= least]
+                for here in self.cells
+            ]
         result: List[List[NGram]] = []
-        follows, last_place = shape[-1] == shape[-2] + 1, len(self.cells) - 1
+        follows = shape[-1] == shape[-2] + 1
+        last_place = len(self.cells) - 1
         for place, here in enumerate(self.ngrams(shape[:-1])):
             longer: List[NGram] = []
-            apart = [] if follows else [(cell, p[cell]) for cell in self.cells[min(place + shape[-1], last_place)]]
+            apart = (
+                []
+                if follows
+                else [(cell, p[cell]) for cell in self.cells[min(place + shape[-1], last_place)]]
+            )
             for string, q, last in here:
                 for cell, more in links[last] if follows else apart:
                     of_all = q * more
@@ -107,8 +130,12 @@ class OfShape:
     width (int): of all rows, more than there are templates; the rest is that of no feature.
     """
 
-    def __init__(self, shape: Shape, templates: Sequence[LabelTemplate], width: int, most: int) -> None:
-        self.shape, self._width, self._most = shape, width, most
+    def __init__(
+        self, shape: Shape, templates: Sequence[LabelTemplate], width: int, most: int
+    ) -> None:
+        self.shape = shape
+        self._width = width
+        self._most = most
         self._seeds = np.array([template.seed for template in templates], np.uint64)
         self._rows: Kept[Dict[String, bytes]] = Kept()
 
@@ -171,7 +198,9 @@ class ShortFeatures:
             plain[shape] += [] if k in pairs else [k]
         self._width = width = 1 + max(map(len, plain.values()), default=0)
         of_shapes = plain.items() if self.serves else ()
-        self._shapes = [OfShape(s, [labels[k] for k in of], width, tuning.short_strings) for s, of in of_shapes]
+        self._shapes = [
+            OfShape(s, [labels[k] for k in of], width, tuning.short_strings) for s, of in of_shapes
+        ]
         numbers = {shape: i for i, shape in enumerate(plain)}
         self._shape_of = np.array([numbers[shape] for shape in shapes], np.intp)
         self._columns = np.full(len(labels), width - 1)
@@ -192,8 +221,10 @@ class ShortFeatures:
         words: Optional[Tuple[FeatureExtractor, Columns, PairRows]],
     ) -> FirstAndOthers:
         """words: what knows those of the text, and remembers rows of pairs; None = no template has any."""
-        lattice, places = ShortLattice(labels, lengths, self._margin), positions_of(lengths, self._margin)
-        (all_rows, q, ids, others), n_places = self._written_down(lattice, index), len(lattice.cells)
+        lattice = ShortLattice(labels, lengths, self._margin)
+        places = positions_of(lengths, self._margin)
+        all_rows, q, ids, others = self._written_down(lattice, index)
+        n_places = len(lattice.cells)
         width = self._width
         cells = self._shape_of * n_places + self._firsts + places[:, None]  # (n, K)
         rows = all_rows.take(cells * width + self._columns)
@@ -211,7 +242,12 @@ class ShortFeatures:
             other_rows[paired] = of_pairs[len(places) * len(some) :]
         order = (templates * len(places) + tokens).argsort(kind="stable")
         kept = order.compress(other_rows.take(order) < index.n_rows)
-        beside = tokens.take(kept), templates.take(kept), other_rows.take(kept), q.take(ngrams.take(kept))
+        beside = (
+            tokens.take(kept),
+            templates.take(kept),
+            other_rows.take(kept),
+            q.take(ngrams.take(kept)),
+        )
         return FirstAndOthers(rows.T, q.take(cells).T, *beside)
 
     def _written_down(self, lattice: ShortLattice, index: Index) -> WrittenDown:
@@ -221,7 +257,11 @@ class ShortFeatures:
         for of_shape in self._shapes:
             ngrams = lattice.ngrams(of_shape.shape)
             here = [at_place[0] if at_place else NOTHING for at_place in ngrams]
-            beside = [(cell, ngram) for cell, at_place in enumerate(ngrams, len(firsts)) for ngram in at_place[1:]]
+            beside = [
+                (cell, ngram)
+                for cell, at_place in enumerate(ngrams, len(firsts))
+                for ngram in at_place[1:]
+            ]
             strings = [string for string, _, _ in here]
             known = of_shape.rows(index, [*strings, *(ngram[0] for _, ngram in beside)])
             firsts += here
@@ -230,7 +270,12 @@ class ShortFeatures:
         _, q, cells = zip(*firsts, *(ngram for _, ngram, _ in others), strict=True)
         rows += [row for _, _, row in others]
         all_rows = np.frombuffer(b"".join(rows), np.int32)
-        return WrittenDown(all_rows, np.array(q), np.array(lattice.ids, np.intp).take(cells), [c for c, _, _ in others])
+        return WrittenDown(
+            all_rows,
+            np.array(q),
+            np.array(lattice.ids, np.intp).take(cells),
+            [c for c, _, _ in others],
+        )
 
     def _around(self, cells: List[int], places: Ints, n_places: int) -> Tuple[Ints, Ints, Ints]:
         """All templates at tokens that look at these cells (M,). RETURNS which of the M, template and token (m,)."""

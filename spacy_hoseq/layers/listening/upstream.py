@@ -5,7 +5,19 @@ lives in this process. They are no part of it: a Doc that is saved, or sent to a
 """
 
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,7 +25,13 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ...arrays import Ints
-from ...decoders.answers import Answers, ProbabilityGradient, ProbableLabels, answers_of, certain_labels
+from ...decoders.answers import (
+    Answers,
+    ProbabilityGradient,
+    ProbableLabels,
+    answers_of,
+    certain_labels,
+)
 from ...decoders.choice import Decoder
 from ...decoders.problem import Potentials, PotentialsGradient
 from ...errors import Errors
@@ -24,7 +42,12 @@ from ...words import original_of
 Output = Literal["one_best", "marginals"]
 OnDoc = Dict[str, Dict[str, Any]]  # {component name: {output: {"entries": (E,), "pairs": (A,)}}}
 HANDED: "WeakKeyDictionary[Doc, OnDoc]" = WeakKeyDictionary()
-SAVED = ("._.", "hoseq_upstream", None, None)  # where Docs have it that were saved by earlier versions
+SAVED = (
+    "._.",
+    "hoseq_upstream",
+    None,
+    None,
+)  # where Docs have it that were saved by earlier versions
 ENTRY = np.dtype([("token", "<i4"), ("key", "<u8"), ("probability", "<f4")])
 PAIR = np.dtype([("earlier", "<i4"), ("later", "<i4"), ("probability", "<f4")])
 
@@ -54,7 +77,9 @@ class Upstream:
         backprop: Callable[[PotentialsGradient], Any],
     ) -> None:
         self.docs = docs
-        self._potentials, self._decode, self._backprop = potentials, decode, backprop
+        self._potentials = potentials
+        self._decode = decode
+        self._backprop = backprop
         self._keys = label_values(labels)
 
     @cached_property
@@ -65,26 +90,38 @@ class Upstream:
         """output: the best labels, with probability 1, or all that are probable."""
         lengths = self._potentials.lengths
         if output == "one_best":
-            return UpstreamLabels(certain_labels(self._decode(self._potentials).labels, lengths), self._keys, 0.0)
+            return UpstreamLabels(
+                certain_labels(self._decode(self._potentials).labels, lengths), self._keys, 0.0
+            )
         return UpstreamLabels(self._answers.probable(threshold), self._keys, threshold)
 
     def backprop(self, labels: UpstreamLabels, gradient: ProbabilityGradient) -> None:
         """Back through the marginals into the tagger. gradient: with respect to the probabilities of `labels`."""
-        probable, scores = labels.probable, self._potentials.scores
+        probable = labels.probable
+        scores = self._potentials.scores
         d_nodes = np.zeros(scores.shape, scores.dtype)
         d_nodes[probable.tokens, probable.labels] = gradient.probabilities
         self._backprop(self._answers.backprop(d_nodes, probable.arcs, gradient.pairs))
 
 
 def write_upstream(
-    docs: Sequence[Doc], name: str, output: Output, labels: UpstreamLabels, sizes: Optional[Ints] = None
+    docs: Sequence[Doc],
+    name: str,
+    output: Output,
+    labels: UpstreamLabels,
+    sizes: Optional[Ints] = None,
 ) -> None:
     """Leave the labels of the component `name` beside its docs. sizes: words of each Doc, which alone are counted
     in what lies there, and when it is read; None = all tokens are words."""
     tokens, ids, probabilities, earlier, later, pair_probabilities = labels.probable
-    entries, pairs = np.empty(len(tokens), ENTRY), np.empty(len(earlier), PAIR)
-    entries["token"], entries["key"], entries["probability"] = tokens, labels.keys.take(ids), probabilities
-    pairs["earlier"], pairs["later"], pairs["probability"] = earlier, later, pair_probabilities
+    entries = np.empty(len(tokens), ENTRY)
+    pairs = np.empty(len(earlier), PAIR)
+    entries["token"] = tokens
+    entries["key"] = labels.keys.take(ids)
+    entries["probability"] = probabilities
+    pairs["earlier"] = earlier
+    pairs["later"] = later
+    pairs["probability"] = pair_probabilities
     parts: Iterable[Tuple[NDArray[Any], NDArray[Any]]] = [(entries, pairs)]
     if len(docs) != 1:
         ends = np.cumsum([len(doc) for doc in docs] if sizes is None else sizes, dtype=np.intp)
@@ -96,40 +133,57 @@ def write_upstream(
         first_entry = entry_starts[doc_of[later]]
         pairs["earlier"] -= first_entry
         pairs["later"] -= first_entry
-        pair_ends, pair_starts = np.searchsorted(later, entry_ends), np.searchsorted(later, entry_starts)
-        parts = zip(_split(entries, entry_starts, entry_ends), _split(pairs, pair_starts, pair_ends), strict=True)
+        pair_ends = np.searchsorted(later, entry_ends)
+        pair_starts = np.searchsorted(later, entry_starts)
+        parts = zip(
+            _split(entries, entry_starts, entry_ends),
+            _split(pairs, pair_starts, pair_ends),
+            strict=True,
+        )
     for doc, (entries_here, pairs_here) in zip(docs, parts, strict=True):
-        HANDED.setdefault(doc, {}).setdefault(name, {})[output] = {"entries": entries_here, "pairs": pairs_here}
+        HANDED.setdefault(doc, {}).setdefault(name, {})[output] = {
+            "entries": entries_here,
+            "pairs": pairs_here,
+        }
 
 
 def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[Any]]:
     """Copies of some stretches: of their bytes, since a copy of records takes three times as long."""
-    data, size = records.tobytes(), records.itemsize
+    data = records.tobytes()
+    size = records.itemsize
     for start, end in zip((starts * size).tolist(), (ends * size).tolist(), strict=True):
         yield np.frombuffer(data[start:end], records.dtype)
 
 
-def read_upstream(docs: Sequence[Doc], name: str, output: Output, threshold: float) -> UpstreamLabels:
+def read_upstream(
+    docs: Sequence[Doc], name: str, output: Output, threshold: float
+) -> UpstreamLabels:
     """What the component `name` has left beside the docs. RAISES ValueError [HS100]: nothing of one that has words."""
     entries: List[Any] = [np.empty(0, ENTRY)]
     pairs: List[Any] = [np.empty(0, PAIR)]
     n_tokens = n_entries = 0
-    token_shifts, entry_shifts = [0], [0]
+    token_shifts = [0]
+    entry_shifts = [0]
     for doc in docs:
         handed = handed_over(doc, name, output)
         if handed is None:
             if len(doc):
-                raise ValueError(Errors.HS100.format(name=name, text=repr(doc.text[:40]), output=output))
+                raise ValueError(
+                    Errors.HS100.format(name=name, text=repr(doc.text[:40]), output=output)
+                )
             continue
         entries.append(handed["entries"])
         pairs.append(handed["pairs"])
         token_shifts.append(n_tokens)
         entry_shifts.append(n_entries)
-        n_tokens, n_entries = n_tokens + len(doc), n_entries + len(handed["entries"])
+        n_tokens = n_tokens + len(doc)
+        n_entries = n_entries + len(handed["entries"])
     entry = np.frombuffer(b"".join(entries), ENTRY)  # quicker than to concatenate records
     pair = np.frombuffer(b"".join(pairs), PAIR)
     keys = np.unique(entry["key"])
-    tokens = entry["token"].astype(np.intp) + np.repeat(token_shifts, [len(part) for part in entries])
+    tokens = entry["token"].astype(np.intp) + np.repeat(
+        token_shifts, [len(part) for part in entries]
+    )
     shift = np.repeat(entry_shifts, [len(part) for part in pairs])
     probable = ProbableLabels(
         tokens,
@@ -154,7 +208,8 @@ def handed_over(doc: Doc, name: str, output: Output) -> Any:
 def _at_least(probable: ProbableLabels, threshold: float) -> ProbableLabels:
     """Those above a listener's own threshold; another listener may have asked for more."""
     least = float(np.float32(threshold))  # what lies on Docs is in single precision
-    entries, pairs = probable.probabilities >= least, probable.pairs >= least
+    entries = probable.probabilities >= least
+    pairs = probable.pairs >= least
     if entries.all() and pairs.all():
         return probable
     place = np.cumsum(entries) - 1

@@ -5,7 +5,19 @@ through its shim (`shim_of(model).gradient`, then `model.finish_update`), not th
 classifier sees in training are the gold labels of the neighbours, not what inference finds.
 """
 
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, NoReturn, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    NoReturn,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +44,21 @@ from .training import LocalTraining
 from .type_scores import StackedWeights
 
 Strategy = Literal[
-    "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional"
+    "easiest_first",
+    "easiest_last",
+    "left_to_right",
+    "right_to_left",
+    "dependency_network",
+    "full_bidirectional",
 ]
 LocalModel = Model[List[Doc], BatchScores]
 
 
 def LocalClassifiers(
-    templates: List[str], order: int = 2, min_count: int = 1, train_for: Optional[List[Strategy]] = None
+    templates: List[str],
+    order: int = 2,
+    min_count: int = 1,
+    train_for: Optional[List[Strategy]] = None,
 ) -> LocalModel:
     """Local classifiers over binary features.
 
@@ -55,7 +75,9 @@ def LocalClassifiers(
     if train_for is not None:
         if not train_for:
             raise ValueError(Errors.HS092.format(strategy=train_for))
-        masks = sorted({mask for strategy in train_for for mask in classifiers_of(strategy, order, prune=1.0)})
+        masks = sorted(
+            {mask for strategy in train_for for mask in classifiers_of(strategy, order, prune=1.0)}
+        )
     features = LocalFeatures(templates, order)
     return Model(
         "local_classifiers",
@@ -73,17 +95,24 @@ def LocalClassifiers(
     )
 
 
-def forward(model: LocalModel, docs: List[Doc], is_train: bool) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
+def forward(
+    model: LocalModel, docs: List[Doc], is_train: bool
+) -> Tuple[BatchScores, Callable[[Any], NoReturn]]:
     """Of the words of the docs: white space is no part of a sequence."""
-    shim, features = shim_of(model), model.attrs["features"]
-    weights, keys = shim.stacked(), shim.keys()
+    shim = shim_of(model)
+    features = model.attrs["features"]
+    weights = shim.stacked()
+    keys = shim.keys()
     of_words = features.word_features(words_of(docs), keys, weights)
     index = features.indexes(keys).labels
     return BatchScores(weights, of_words, index, features.label_groups, shim.values()), _no_backprop
 
 
 def define_features(
-    model: LocalModel, labels: Sequence[str], versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], n_tokens: int
+    model: LocalModel,
+    labels: Sequence[str],
+    versions: Sequence[Iterable[Tuple[List[Doc], Ints]]],
+    n_tokens: int,
 ) -> None:
     """Number the features of the training texts, and set all weights to zero.
 
@@ -133,7 +162,11 @@ def shim_of(model: LocalModel) -> "ClassifiersShim":
     """The model's classifiers."""
     shim = model.shims[0]
     if not isinstance(shim, ClassifiersShim):
-        raise ValueError(Errors.HS051.format(name=model.name, got=type(shim).__name__, expected="local_classifiers"))
+        raise ValueError(
+            Errors.HS051.format(
+                name=model.name, got=type(shim).__name__, expected="local_classifiers"
+            )
+        )
     return shim
 
 
@@ -163,12 +196,20 @@ class ClassifiersShim(Shim):
         """How to learn from now on. RAISES ValueError [HS040]."""
         check_inequality_settings(learn_rate, width)
         if n_process < 1:
-            raise ValueError(Errors.HS040.format(name="n_process", value=n_process, expected="1 or more"))
-        self._settings = {"learn_rate": learn_rate, "width": width, "n_process": n_process, "seed": seed}
+            raise ValueError(
+                Errors.HS040.format(name="n_process", value=n_process, expected="1 or more")
+            )
+        self._settings = {
+            "learn_rate": learn_rate,
+            "width": width,
+            "n_process": n_process,
+            "seed": seed,
+        }
 
     def start(self, extra: Dict[str, Any]) -> None:
         self._end_training()
-        self._extra, self._stacked = extra, None
+        self._extra = extra
+        self._stacked = None
         nothing = SparseRows(np.zeros(0, np.int32), np.zeros((0, self.n_labels), np.float16))
         self._weights = {visible: nothing for visible in self.masks}
 
@@ -197,7 +238,9 @@ class ClassifiersShim(Shim):
         if self._stacked is None:
             sizes = [len(keys) for keys in self.keys()]
             n_masks = 1 << 2 * self._order
-            self._stacked = stack_weights(self._finished(), self._groups, sizes, n_masks, self.n_labels)
+            self._stacked = stack_weights(
+                self._finished(), self._groups, sizes, n_masks, self.n_labels
+            )
         return self._stacked
 
     def gradient(self, batch: Batch, drop: float) -> float:
@@ -206,7 +249,9 @@ class ClassifiersShim(Shim):
         RAISES ValueError [HS055]: no settings to learn by.
         """
         if self._training is None:
-            self._training = LocalTraining(self._setups(), self._settings["n_process"] if self._settings else 1)
+            self._training = LocalTraining(
+                self._setups(), self._settings["n_process"] if self._settings else 1
+            )
         self._has_update = True
         return self._training.gradient(batch, drop) / len(self.masks)
 
@@ -219,7 +264,9 @@ class ClassifiersShim(Shim):
         finished = self._finished()
         self._end_training()
         pairs = zip(finished.items(), tables, strict=True)
-        self._weights = {visible: SparseRows(rows, values) for (visible, (rows, _)), values in pairs}
+        self._weights = {
+            visible: SparseRows(rows, values) for (visible, (rows, _)), values in pairs
+        }
         self._stacked = None
 
     def drop_features(self) -> None:
@@ -228,7 +275,8 @@ class ClassifiersShim(Shim):
             kept = {visible: nonzero_rows(weights) for visible, weights in self._finished().items()}
             self._end_training()
             self._weights, keys = without_unused(kept, self.keys(), self._groups)
-            self._extra, self._stacked = {**self._extra, "keys": keys}, None
+            self._extra = {**self._extra, "keys": keys}
+            self._stacked = None
 
     def n_features(self) -> int:
         return sum(map(len, self.keys())) if self._extra else 0
@@ -237,19 +285,32 @@ class ClassifiersShim(Shim):
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
         if self._has_update and self._training is not None:
             self._training.step()
-            self._stacked, self._has_update, self._has_learnt = None, False, True
+            self._stacked = None
+            self._has_update = False
+            self._has_learnt = True
 
     def __getstate__(self) -> Dict[str, Any]:
         """Of a copy, or of one in another process, which does not go on learning: weights are packed as in files."""
-        state = {**self.__dict__, "_stacked": None, "_training": None, "_has_update": False, "_has_learnt": False}
+        state = {
+            **self.__dict__,
+            "_stacked": None,
+            "_training": None,
+            "_has_update": False,
+            "_has_learnt": False,
+        }
         tables = self._tables(self._finished(), self._extra["keys"]) if self._extra else {}
-        packed = {visible: SparseTable.of(used, exact=True).packed() for visible, used in tables.items()}
+        packed = {
+            visible: SparseTable.of(used, exact=True).packed() for visible, used in tables.items()
+        }
         return {**state, "_weights": packed, "_extra": pack_extra(self._extra)}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._extra = unpack_extra(state["_extra"])
-        tables = {int(visible): SparseTable.unpacked(packed).used() for visible, packed in state["_weights"].items()}
+        tables = {
+            int(visible): SparseTable.unpacked(packed).used()
+            for visible, packed in state["_weights"].items()
+        }
         self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
 
     def _tables(self, weights: Dict[int, SparseRows], keys: List[Keys]) -> Dict[str, UsedCells]:
@@ -258,7 +319,9 @@ class ClassifiersShim(Shim):
         tables = {}
         for visible, (rows, values) in weights.items():
             n_rows = int(group_starts([sizes[g] for g in self._groups[visible]])[-1])
-            used = UsedRows((n_rows, values.shape[1]), rows.astype(np.intp), values.astype(np.float32))
+            used = UsedRows(
+                (n_rows, values.shape[1]), rows.astype(np.intp), values.astype(np.float32)
+            )
             tables[str(visible)] = used.cells()
         return tables
 
@@ -266,22 +329,31 @@ class ClassifiersShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        weights, keys = without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
+        weights, keys = (
+            without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
+        )
         extra = {**self._extra, "keys": keys} if self._extra else {}
         tables = self._tables(weights, keys)
-        return write_layer("local_classifiers", self._made_for, {"order": self._order}, tables, pack_extra(extra))
+        return write_layer(
+            "local_classifiers", self._made_for, {"order": self._order}, tables, pack_extra(extra)
+        )
 
     def from_bytes(self, data: bytes) -> "ClassifiersShim":
         """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, order or config; [HS054]: NaN or infinite
         weights; [HS059]: of a later version."""
         name = "local_classifiers"
         saved = read_layer(data, name, self._made_for)
-        order, extra = saved.settings.get("order"), saved.extra
+        order = saved.settings.get("order")
+        extra = saved.extra
         if order != self._order:
-            got, expected = f"{name} of order {order}", f"{name} of order {self._order}"
+            got = f"{name} of order {order}"
+            expected = f"{name} of order {self._order}"
             raise ValueError(Errors.HS051.format(name=name, got=got, expected=expected))
         try:
-            tables = {int(v): used.rows() if isinstance(used, UsedCells) else used for v, used in saved.tables.items()}
+            tables = {
+                int(v): used.rows() if isinstance(used, UsedCells) else used
+                for v, used in saved.tables.items()
+            }
             problem = classifiers_problem(tables, extra, self._groups, self._n_groups)
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
@@ -289,22 +361,34 @@ class ClassifiersShim(Shim):
             raise ValueError(Errors.HS050.format(name=name, problem=problem))
         self._end_training()
         self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
-        self._extra, self._stacked = extra, None
+        self._extra = extra
+        self._stacked = None
         return self
 
     def _finished(self) -> Dict[int, SparseRows]:
         if self._training is not None and self._has_learnt:
-            self._weights, self._has_learnt = self._training.finish(), False
+            self._weights = self._training.finish()
+            self._has_learnt = False
         return self._weights
 
     def _setups(self) -> List[ClassifierSetup]:
         if self._settings is None:
             raise ValueError(Errors.HS055.format(name="local_classifiers"))
         sizes = [len(keys) for keys in self.keys()]
-        common = self.n_labels, self._settings["learn_rate"], self._settings["width"], self._extra["n_tokens"]
+        common = (
+            self.n_labels,
+            self._settings["learn_rate"],
+            self._settings["width"],
+            self._extra["n_tokens"],
+        )
         return [
             ClassifierSetup(
-                visible, groups, [sizes[g] for g in groups], *common, self._settings["seed"], self._weights[visible]
+                visible,
+                groups,
+                [sizes[g] for g in groups],
+                *common,
+                self._settings["seed"],
+                self._weights[visible],
             )
             for visible, groups in self._groups.items()
         ]
@@ -312,7 +396,9 @@ class ClassifiersShim(Shim):
     def _end_training(self) -> None:
         if self._training is not None:
             self._training.close()
-        self._training, self._has_update, self._has_learnt = None, False, False
+        self._training = None
+        self._has_update = False
+        self._has_learnt = False
 
 
 def _sparse_rows(used: Used) -> SparseRows:

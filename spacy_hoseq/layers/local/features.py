@@ -44,7 +44,9 @@ class FeatureIndexes(NamedTuple):
         """Rows in the group of each label template. keys (J, n). RETURNS (J, n)."""
         rows = self.labels.lookup(keys) - self.starts[:-1, None].astype(np.int32)
         sizes = np.diff(self.starts)[:, None].astype(np.int32)
-        return np.where((rows >= 0) & (rows < sizes), rows, sizes)  # a key of another group, by chance, is no feature
+        return np.where(
+            (rows >= 0) & (rows < sizes), rows, sizes
+        )  # a key of another group, by chance, is no feature
 
 
 class WordFeatures(NamedTuple):
@@ -100,7 +102,9 @@ class LocalFeatures:
         """The groups that a classifier uses: of the label templates, those whose neighbours it sees."""
         return [0, *(j + 1 for j, mask in enumerate(self.masks) if mask & ~visible == 0)]
 
-    def count(self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int) -> List[Keys]:
+    def count(
+        self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int
+    ) -> List[Keys]:
         """Features of training texts seen at least `min_count` times in one of the versions, group by group.
 
         versions: the texts, perhaps with several annotations, in batches of docs and the contexts of their tokens
@@ -112,7 +116,9 @@ class LocalFeatures:
             for docs, contexts in batches:
                 keys = self._extractor.keys(docs)
                 counters[0].add(keys[: self._n_plain])
-                for j, of_template in enumerate(self._label_keys(keys[self._word_at], contexts, values)):
+                for j, of_template in enumerate(
+                    self._label_keys(keys[self._word_at], contexts, values)
+                ):
                     counters[j + 1].add(of_template)
             for g, counter in enumerate(counters):
                 groups[g] = np.union1d(groups[g], counter.frequent(min_count))
@@ -122,9 +128,12 @@ class LocalFeatures:
         """Made when first needed and when other keys are in use."""
         return self._indexes.of((keys,), lambda: _indexes_of(keys))
 
-    def word_features(self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights) -> WordFeatures:
+    def word_features(
+        self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights
+    ) -> WordFeatures:
         """Features of the words of all docs, those of more than one word computed in blocks of tokens."""
-        index, extractor = self.indexes(keys).words, self._extractor
+        index = self.indexes(keys).words
+        extractor = self._extractor
         columns = extractor.columns(docs)
         made_from = (weights, columns.numbering)
 
@@ -139,30 +148,50 @@ class LocalFeatures:
         words = np.empty((len(self._word_at), columns.n_tokens), np.uint64)
         for start in range(0, columns.n_tokens, self.tuning.key_tokens):
             stop = start + self.tuning.key_tokens
-            of_words = extractor.keys_between(columns, start, stop, [*self._of_more, *self._word_at])
+            of_words = extractor.keys_between(
+                columns, start, stop, [*self._of_more, *self._word_at]
+            )
             rows[:, start:stop] = index.lookup(of_words[: len(rows)])
             words[:, start:stop] = of_words[len(rows) :]
         return WordFeatures(type_scores, type_scores.codes(columns), rows, words)
 
     def fired(
-        self, docs: Sequence[Doc], token: int, context: Ints, visible: int, values: Keys, keys: List[Keys]
+        self,
+        docs: Sequence[Doc],
+        token: int,
+        context: Ints,
+        visible: int,
+        values: Keys,
+        keys: List[Keys],
     ) -> Iterator[Tuple[Tuple[Part, ...], int]]:
         """The parts of each template that a classifier uses at one token, and its feature's number as in
         `StackedWeights.rows`. context (2k,): labels in the slots."""
-        indexes, of_words = self.indexes(keys), self._extractor.keys(docs)[:, token : token + 1]
-        words, first = of_words[self._word_at], indexes.words.n_rows + 1
+        indexes = self.indexes(keys)
+        of_words = self._extractor.keys(docs)[:, token : token + 1]
+        words = of_words[self._word_at]
+        first = indexes.words.n_rows + 1
         numbers = indexes.words.lookup(of_words[: self._n_plain])[:, 0].tolist()
         for template, number in zip(self._extractor.templates, numbers, strict=False):
             yield template.parts, number
-        for of_labels, slots, mask in zip(self.label_templates, self.slots, self.masks, strict=True):
+        for of_labels, slots, mask in zip(
+            self.label_templates, self.slots, self.masks, strict=True
+        ):
             if mask & ~visible == 0:
-                key = label_keys(of_labels, words, [values.take(context[slot : slot + 1]) for slot in slots])
-                at = self._word_at[of_labels.word : of_labels.word + 1] if of_labels.word >= 0 else []
+                key = label_keys(
+                    of_labels, words, [values.take(context[slot : slot + 1]) for slot in slots]
+                )
+                at = (
+                    self._word_at[of_labels.word : of_labels.word + 1]
+                    if of_labels.word >= 0
+                    else []
+                )
                 parts = [part for k in at for part in self._extractor.templates[k].parts]
                 parts += [Part(LABEL, offset) for offset in of_labels.offsets]
                 yield tuple(parts), first + int(indexes.labels.lookup(key)[0])
 
-    def training_rows(self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]) -> TrainingRows:
+    def training_rows(
+        self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]
+    ) -> TrainingRows:
         """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not known.
 
         Texts with the same words, sentences, annotation (if read) and gold labels come from the cache.
@@ -176,7 +205,9 @@ class LocalFeatures:
             plain = indexes.words.lookup(of_words[: self._n_plain])
             some = np.concatenate([parts[i] for i in numbers])
             of_labels = np.array(self._label_keys(of_words[self._word_at], some, values), np.uint64)
-            labels = indexes.label_rows(of_labels.reshape(len(self.label_templates), plain.shape[1]))
+            labels = indexes.label_rows(
+                of_labels.reshape(len(self.label_templates), plain.shape[1])
+            )
             return [plain, labels]
 
         names = [self._name(doc, part) for doc, part in zip(docs, parts, strict=True)]
@@ -184,7 +215,12 @@ class LocalFeatures:
         return TrainingRows(*text_rows.of(names, sizes, make))
 
     def _name(self, doc: Doc, contexts: Ints) -> bytes:
-        seen = [doc.to_array(["ORTH"]), sentence_starts(doc), contexts, *self._extractor.contextual_values(doc)]
+        seen = [
+            doc.to_array(["ORTH"]),
+            sentence_starts(doc),
+            contexts,
+            *self._extractor.contextual_values(doc),
+        ]
         return b"".join(array.tobytes() for array in seen)
 
     def _label_keys(self, words: Keys, contexts: Ints, values: Keys) -> List[Keys]:
@@ -193,7 +229,9 @@ class LocalFeatures:
         for template, slots in zip(self.label_templates, self.slots, strict=True):
             labels = [contexts[:, slot] for slot in slots]
             known = np.logical_and.reduce([label >= 0 for label in labels])
-            result.append(np.where(known, label_keys(template, words, [values[label] for label in labels]), 0))
+            result.append(
+                np.where(known, label_keys(template, words, [values[label] for label in labels]), 0)
+            )
         return result
 
 
@@ -226,7 +264,10 @@ class LabelGroup(NamedTuple):
         return state
 
 
-def label_groups(templates: Sequence[LabelTemplate], slots: Sequence[Sequence[int]]) -> List[LabelGroup]:
+def label_groups(
+    templates: Sequence[LabelTemplate], slots: Sequence[Sequence[int]]
+) -> List[LabelGroup]:
+    """Label templates by the slots that they look at. slots: of each template."""
     groups: Dict[Tuple[int, ...], List[LabelTemplate]] = {}
     for template, looked_at in zip(templates, slots, strict=True):
         groups.setdefault(tuple(looked_at), []).append(template)
@@ -235,5 +276,7 @@ def label_groups(templates: Sequence[LabelTemplate], slots: Sequence[Sequence[in
         found.sort(key=lambda template: template.word < 0)
         seeds = np.array([[template.seed] for template in found], np.uint64)
         words = [template.word for template in found if template.word >= 0]
-        result.append(LabelGroup(looked_at, sum(1 << slot for slot in set(looked_at)), seeds, words))
+        result.append(
+            LabelGroup(looked_at, sum(1 << slot for slot in set(looked_at)), seeds, words)
+        )
     return result

@@ -68,16 +68,26 @@ class SideBySide:
     """
 
     def __init__(self, setups: Sequence[ClassifierSetup]) -> None:
-        sizes = {g: size for setup in setups for g, size in zip(setup.groups, setup.sizes, strict=True)}
+        sizes = {
+            g: size for setup in setups for g, size in zip(setup.groups, setup.sizes, strict=True)
+        }
         self.groups = sorted(sizes)
         self.starts = group_starts([sizes[g] for g in self.groups])
-        self.members = [[i for i, setup in enumerate(setups) if g in setup.groups] for g in self.groups]
+        self.members = [
+            [i for i, setup in enumerate(setups) if g in setup.groups] for g in self.groups
+        ]
         self.runs = [list(_runs(members)) for members in self.members]
-        self._counts, n_features = np.array([len(members) for members in self.members]), np.diff(self.starts)
+        self._counts = np.array([len(members) for members in self.members])
+        n_features = np.diff(self.starts)
         self.first = np.cumsum([0, *(n_features * self._counts)])
-        columns = [np.tile(np.array(m, np.uint8), n) for m, n in zip(self.members, n_features.tolist(), strict=True)]
+        columns = [
+            np.tile(np.array(m, np.uint8), n)
+            for m, n in zip(self.members, n_features.tolist(), strict=True)
+        ]
         self.classifiers = np.concatenate(columns)
-        self._places = np.array([[m.index(i) if i in m else 0 for m in self.members] for i in range(len(setups))])
+        self._places = np.array(
+            [[m.index(i) if i in m else 0 for m in self.members] for i in range(len(setups))]
+        )
         self._own_starts = np.zeros((len(setups), len(self.groups)), np.intp)
         for i, setup in enumerate(setups):
             at = [self.groups.index(g) for g in setup.groups]
@@ -85,14 +95,21 @@ class SideBySide:
 
     def seen(self, n_plain: int) -> List[List[int]]:
         """The features at a token that each classifier sees: those of all words, and of its label templates."""
-        of_labels = [[n_plain + j for j, m in enumerate(self.members[1:]) if i in m] for i in range(len(self._places))]
+        of_labels = [
+            [n_plain + j for j, m in enumerate(self.members[1:]) if i in m]
+            for i in range(len(self._places))
+        ]
         return [[*range(n_plain), *seen] for seen in of_labels]
 
     def rows_of(self, classifier: int, features: AnyInts) -> Ints:
         """Rows of features (of its groups) under a classifier. RETURNS an array of the same shape."""
         group = np.searchsorted(self.starts, features, side="right") - 1
         within = features - self.starts.take(group)
-        return self.first.take(group) + within * self._counts.take(group) + self._places[classifier].take(group)
+        return (
+            self.first.take(group)
+            + within * self._counts.take(group)
+            + self._places[classifier].take(group)
+        )
 
     def own_features(self, classifier: int, rows: Ints) -> Ints:
         """Rows (n,) of a classifier in its own table. RETURNS (n,)."""
@@ -105,7 +122,9 @@ class SideBySide:
         own_starts = group_starts(setup.sizes)
         group = np.searchsorted(own_starts, setup.start.rows, side="right") - 1
         starts = self.starts.take([self.groups.index(g) for g in setup.groups])
-        return self.rows_of(classifier, setup.start.rows - own_starts.take(group) + starts.take(group))
+        return self.rows_of(
+            classifier, setup.start.rows - own_starts.take(group) + starts.take(group)
+        )
 
 
 def _runs(members: Sequence[int]) -> Iterator[Tuple[slice, slice]]:
@@ -124,9 +143,14 @@ class Learner:
     0 = always from all.
     """
 
-    def __init__(self, setups: Sequence[ClassifierSetup], sure: float = SURE, tuning: Tuning = TUNING) -> None:
-        self._visible, self._sure, self._tuning = [setup.visible for setup in setups], np.float32(sure), tuning
-        self._n_labels, common = setups[0].n_labels, setups[0]
+    def __init__(
+        self, setups: Sequence[ClassifierSetup], sure: float = SURE, tuning: Tuning = TUNING
+    ) -> None:
+        self._visible = [setup.visible for setup in setups]
+        self._sure = np.float32(sure)
+        self._tuning = tuning
+        self._n_labels = setups[0].n_labels
+        common = setups[0]
         self._table = table = SideBySide(setups)
         self._weights = InequalityWeights(
             int(table.first[-1]),
@@ -140,7 +164,8 @@ class Learner:
             self._weights.resume(table.start_rows(i, setup), setup.start.values)
         self._rngs = [np.random.default_rng([setup.seed, setup.visible]) for setup in setups]
         n_features = int(table.starts[-1])
-        self._touched, self._place = np.zeros(n_features, bool), np.zeros(n_features, np.int32)
+        self._touched = np.zeros(n_features, bool)
+        self._place = np.zeros(n_features, np.int32)
         self._nothing = table.starts[1:] - 1
         self._pending: List[List[RowGradient]] = [[] for _ in setups]
         self._n_tokens = np.zeros(len(setups), np.intp)
@@ -155,15 +180,20 @@ class Learner:
         for rng, tokens, of_classifier in zip(self._rngs, use, draws.T, strict=True):
             of_classifier[tokens] = rng.random(np.count_nonzero(tokens), dtype=np.float32)
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
-        losses, parts = np.zeros(len(use)), []
+        losses = np.zeros(len(use))
+        parts = []
         for start in range(0, len(draws), self._tuning.side_tokens):
             block = slice(start, start + self._tuning.side_tokens)
-            scores = self._scores(features[:, block]) if left is None else self._scores_left(left, block)
+            scores = (
+                self._scores(features[:, block]) if left is None else self._scores_left(left, block)
+            )
             scores *= scale
             gold = batch.gold[block].repeat(len(use))
             loss, d_scores = log_loss(scores.reshape(-1, self._n_labels), gold)
             losses += np.where(use.T[block], loss.reshape(-1, len(use)), 0).sum(axis=0)
-            at, times = self._learnt_from(-d_scores[np.arange(len(gold)), gold], draws[block], use.T[block])
+            at, times = self._learnt_from(
+                -d_scores[np.arange(len(gold)), gold], draws[block], use.T[block]
+            )
             d_scores = d_scores.take(at, axis=0)
             d_scores *= (scale * times)[:, None]
             parts.append((at + start * len(use), d_scores))
@@ -171,7 +201,11 @@ class Learner:
         for i, sees in enumerate(self._table.seen(len(batch.rows.plain))):
             here = np.flatnonzero(at % len(use) == i)
             tokens = at.take(here) // len(use)
-            rows = features[sees].take(tokens, axis=1) if left is None else left[i].take(tokens, axis=1)
+            rows = (
+                features[sees].take(tokens, axis=1)
+                if left is None
+                else left[i].take(tokens, axis=1)
+            )
             self._pending[i].append(self._row_gradient(i, rows, d_scores.take(here, axis=0)))
         self._n_tokens += use.sum(axis=1)
         return list(zip(self._visible, losses.tolist(), strict=True))
@@ -222,15 +256,23 @@ class Learner:
 
     def _scores(self, features: Rows) -> Floats32:
         """features (K, n) of some tokens. RETURNS (n, C, L), added up in the order of the features."""
-        table, width = self._table, len(self._visible) * self._n_labels
+        table = self._table
+        width = len(self._visible) * self._n_labels
         n_plain = len(features) - len(table.groups) + 1
         values = self._weights.values.reshape(-1)
         of_words = values[: int(table.first[1]) * self._n_labels].reshape(-1, width)
-        scores = add_rows(of_words, features[:n_plain]).reshape(-1, len(self._visible), self._n_labels)
+        scores = add_rows(of_words, features[:n_plain]).reshape(
+            -1, len(self._visible), self._n_labels
+        )
         for j, row in enumerate(features[n_plain:], 1):
-            members, start = table.members[j], int(table.starts[j])
+            members = table.members[j]
+            start = int(table.starts[j])
             begin, end = (int(at) * self._n_labels for at in table.first[j : j + 2])
-            more = values[begin:end].reshape(-1, len(members) * self._n_labels).take(row - start, axis=0)
+            more = (
+                values[begin:end]
+                .reshape(-1, len(members) * self._n_labels)
+                .take(row - start, axis=0)
+            )
             more = more.reshape(len(row), len(members), self._n_labels)
             for classifiers, places in table.runs[j]:
                 scores[:, classifiers] += more[:, places]
@@ -239,7 +281,9 @@ class Learner:
     def _scores_left(self, left: Sequence[Rows], block: slice) -> Floats32:
         """Scores of some tokens from what is left of the features of each classifier. RETURNS (n, C, L)."""
         values = self._weights.values
-        scores = [add_rows(values, self._table.rows_of(i, rows[:, block])) for i, rows in enumerate(left)]
+        scores = [
+            add_rows(values, self._table.rows_of(i, rows[:, block])) for i, rows in enumerate(left)
+        ]
         return np.stack(scores, axis=1)
 
     def _learnt_from(self, errors: Floats32, draws: Floats32, use: Mask) -> Tuple[Ints, Floats32]:

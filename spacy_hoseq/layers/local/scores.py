@@ -16,13 +16,20 @@ from .type_scores import StackedWeights, sum_rows
 
 
 def stack_weights(
-    weights: Dict[int, SparseRows], groups: Dict[int, List[int]], sizes: Sequence[int], n_masks: int, n_labels: int
+    weights: Dict[int, SparseRows],
+    groups: Dict[int, List[int]],
+    sizes: Sequence[int],
+    n_masks: int,
+    n_labels: int,
 ) -> StackedWeights:
     """weights, groups: of each classifier, by its mask. sizes: features of each group."""
     starts = np.cumsum([0, sizes[0] + 1, *sizes[1:]])
-    table = np.empty((1 + sum(len(own_rows) for own_rows, _ in weights.values()), n_labels), np.float32)
+    table = np.empty(
+        (1 + sum(len(own_rows) for own_rows, _ in weights.values()), n_labels), np.float32
+    )
     table[0] = 0
-    rows, n_rows = np.zeros((n_masks, starts[-1] + 1), np.int32), 1
+    rows = np.zeros((n_masks, starts[-1] + 1), np.int32)
+    n_rows = 1
     for visible, (own_rows, values) in weights.items():
         features = np.concatenate([starts[g] + np.arange(sizes[g] + 1) for g in groups[visible]])
         rows[visible, features[own_rows]] = n_rows + np.arange(len(own_rows))
@@ -37,7 +44,8 @@ def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: In
 
     gold (N,), contexts (N, 2k): label ids, -1 = not known; a classifier that would see such a label leaves it out.
     """
-    known, loss = known_slots(contexts), 0.0
+    known = known_slots(contexts)
+    loss = 0.0
     for visible in masks:
         at = np.flatnonzero((gold >= 0) & (visible & ~known == 0))
         scores = local(at, np.full(len(at), visible), np.arange(len(at)), contexts[at])
@@ -60,16 +68,21 @@ class BatchScores:
         groups: List[LabelGroup],
         values: Keys,
     ) -> None:
-        self.n_labels, self.n_tokens = weights.table.shape[1], features.codes.shape[1]
-        self._weights, self._features, self._index = weights, features, index
-        self._groups, self._values = groups, values
+        self.n_labels = weights.table.shape[1]
+        self.n_tokens = features.codes.shape[1]
+        self._weights = weights
+        self._features = features
+        self._index = index
+        self._groups = groups
+        self._values = values
 
     def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> NDArray[Any]:
         """As the protocol says. RAISES ValueError [HS093]: a classifier that was not trained."""
         if not self._weights.trained[visible].all():
             missing = visible[~self._weights.trained[visible]]
             raise ValueError(Errors.HS093.format(missing=sorted(set(missing.tolist()))))
-        table, n_features = self._weights.table, self._weights.rows.shape[1]
+        table = self._weights.table
+        n_features = self._weights.rows.shape[1]
         rows_of = self._weights.rows.reshape(-1)
         type_scores, codes, rows, _ = self._features
         scores = sum_rows(*type_scores.rows(codes.take(tokens, axis=1), visible))
@@ -77,7 +90,10 @@ class BatchScores:
         if len(rows):
             scores += sum_rows(table, rows_of.take(first + rows.take(tokens, axis=1)))
         if not np.array_equal(owners, np.arange(len(tokens))):
-            scores, tokens, visible, first = scores[owners], tokens[owners], visible[owners], first[owners]
+            scores = scores[owners]
+            tokens = tokens[owners]
+            visible = visible[owners]
+            first = first[owners]
         for at, features in self._label_features(tokens, visible, contexts):
             more = sum_rows(table, rows_of.take(first[at] + self._weights.labels + features))
             if len(at) == len(scores):
@@ -86,15 +102,23 @@ class BatchScores:
                 scores[at] += more
         return scores
 
-    def _label_features(self, tokens: Ints, visible: Ints, contexts: Ints) -> List[Tuple[Ints, Rows]]:
+    def _label_features(
+        self, tokens: Ints, visible: Ints, contexts: Ints
+    ) -> List[Tuple[Ints, Rows]]:
         """Of each group of label templates: contexts whose classifier uses it (n,), and its features there (J, n)."""
-        words, used, keys = self._features.words, [], []
+        words = self._features.words
+        used = []
+        keys = []
         for group in self._groups:
             at = (visible & group.mask == group.mask).nonzero()[0]
             if len(at):
                 labels = [self._values.take(contexts[at, slot]) for slot in group.slots]
                 used.append(at)
-                keys.append(group.keys((words if group.words else words[:0]).take(tokens[at], axis=1), labels))
+                keys.append(
+                    group.keys(
+                        (words if group.words else words[:0]).take(tokens[at], axis=1), labels
+                    )
+                )
         if not used:
             return []
         features = self._index.lookup(np.concatenate(keys, axis=None))

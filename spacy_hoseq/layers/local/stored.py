@@ -23,7 +23,9 @@ def nonzero_rows(weights: SparseRows) -> SparseRows:
     return SparseRows(weights.rows[kept], weights.values[kept])
 
 
-def without_unused(weights: Dict[int, SparseRows], keys: List[Keys], groups: Dict[int, List[int]]) -> Used:
+def without_unused(
+    weights: Dict[int, SparseRows], keys: List[Keys], groups: Dict[int, List[int]]
+) -> Used:
     """Leave out features without a weight anywhere; the weights then have other rows. groups: of each classifier."""
     sizes = [len(group) for group in keys]
     used = [np.zeros(size + 1, bool) for size in sizes]
@@ -35,7 +37,10 @@ def without_unused(weights: Dict[int, SparseRows], keys: List[Keys], groups: Dic
     kept = {}
     for visible, (rows, values) in weights.items():
         starts = group_starts([new_sizes[g] for g in groups[visible]])
-        parts = [start + np.cumsum(used[g]) - used[g] for g, start in zip(groups[visible], starts, strict=False)]
+        parts = [
+            start + np.cumsum(used[g]) - used[g]
+            for g, start in zip(groups[visible], starts, strict=False)
+        ]
         kept[visible] = SparseRows(np.concatenate(parts)[rows].astype(np.int32), values)
     return Used(kept, [group[mask[:-1]] for group, mask in zip(keys, used, strict=True)])
 
@@ -46,7 +51,8 @@ def classifiers_problem(
     """What is wrong with what was loaded, "" if nothing."""
     if not extra:
         return "weights without features" if tables else ""
-    keys, values = extra["keys"], extra["values"]
+    keys = extra["keys"]
+    values = extra["values"]
     if len(keys) != n_groups:
         return f"features for {len(keys) - 1} label templates, but the config has {n_groups - 1}"
     for group in keys:

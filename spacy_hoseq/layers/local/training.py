@@ -26,7 +26,9 @@ class LocalTraining:
             here, there = multiprocessing.Pipe()
             # a forked worker holds copies of all pipes, and would not notice that this process has closed its own
             inherited = [here, *self._pipes] if multiprocessing.get_start_method() == "fork" else []
-            worker = multiprocessing.Process(target=work, args=(there, share, inherited), daemon=True)
+            worker = multiprocessing.Process(
+                target=work, args=(there, share, inherited), daemon=True
+            )
             worker.start()
             there.close()
             self._workers.append(worker)

@@ -43,17 +43,30 @@ class LocalTypeScores:
         tuning: Tuning = TUNING,
     ) -> None:
         """n_plain (int): the templates of the extractor that are asked for, the first ones."""
-        of_words = {o: [k for k in templates if k < n_plain] for o, templates in extractor.of_one_word.items()}
-        self.templates: Dict[int, List[int]] = {o: templates for o, templates in of_words.items() if templates}
-        self._weights, self._extractor, self._index, self._tuning = weights, extractor, index, tuning
+        of_words = {
+            o: [k for k in templates if k < n_plain]
+            for o, templates in extractor.of_one_word.items()
+        }
+        self.templates: Dict[int, List[int]] = {
+            o: templates for o, templates in of_words.items() if templates
+        }
+        self._weights = weights
+        self._extractor = extractor
+        self._index = index
+        self._tuning = tuning
         ends = np.cumsum([len(templates) for templates in self.templates.values()])
-        self._parts = [slice(end - len(t), end) for end, t in zip(ends.tolist(), self.templates.values(), strict=True)]
+        self._parts = [
+            slice(end - len(t), end)
+            for end, t in zip(ends.tolist(), self.templates.values(), strict=True)
+        ]
         n_templates = int(sum(map(len, self.templates.values())))
         self._features = GrowingTable((), np.zeros((0, n_templates), np.int32))
         self._scores = self._no_scores()
 
     def _no_scores(self) -> GrowingTable:
-        return GrowingTable((), np.zeros((1, self._weights.table.shape[1]), np.float32), merged_zeros=True)
+        return GrowingTable(
+            (), np.zeros((1, self._weights.table.shape[1]), np.float32), merged_zeros=True
+        )
 
     @property
     def is_full(self) -> bool:
@@ -64,12 +77,16 @@ class LocalTypeScores:
         """What `rows` asks for each token: the word types at each offset. RETURNS (offsets, N)."""
 
         def make(types: Rows) -> Rows:
-            keys = [self._extractor.type_keys(columns, templates, types) for templates in self.templates.values()]
+            keys = [
+                self._extractor.type_keys(columns, templates, types)
+                for templates in self.templates.values()
+            ]
             features = [self._index.lookup(of_offset).T for of_offset in keys]
             return np.concatenate([np.zeros((len(types), 0), np.int32), *features], axis=1)
 
         words, _ = self._features.of(columns.types, make)
-        n_offsets, n_masks = len(self.templates), len(self._weights.rows)
+        n_offsets = len(self.templates)
+        n_masks = len(self._weights.rows)
         codes = np.empty((n_offsets, columns.n_tokens), np.intp)
         for j, offset in enumerate(self.templates):
             of_word = (words * np.intp(n_offsets) + j) * n_masks
@@ -87,8 +104,11 @@ class LocalTypeScores:
 
     def _added_up(self, codes: Ints) -> Floats32:
         """codes (n,): distinct, each of a type, an offset and a classifier. RETURNS (n, L)."""
-        n_offsets, n_masks = len(self.templates), len(self._weights.rows)
-        words, offsets, visible = codes // (n_offsets * n_masks), codes // n_masks % n_offsets, codes % n_masks
+        n_offsets = len(self.templates)
+        n_masks = len(self._weights.rows)
+        words = codes // (n_offsets * n_masks)
+        offsets = codes // n_masks % n_offsets
+        visible = codes % n_masks
         scores = np.zeros((len(codes), self._weights.table.shape[1]), np.float32)
         features = self._features.table
         for j, part in enumerate(self._parts):

@@ -23,10 +23,13 @@ def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> 
     if not n_rows:
         sums[:] = 0
         return
-    is_few = 1 < sums.size <= tuning.few_cells // n_rows  # (of a single cell NumPy adds in another order)
+    is_few = (
+        1 < sums.size <= tuning.few_cells // n_rows
+    )  # (of a single cell NumPy adds in another order)
     arrays = [(table, rows) for table, rows in terms if not isinstance(table, CellTable)]
     if is_few and len(arrays) == len(terms):
-        gathered, first = np.empty((n_rows, *sums.shape), sums.dtype), 0
+        gathered = np.empty((n_rows, *sums.shape), sums.dtype)
+        first = 0
         for array, rows in arrays:
             array.take(rows, axis=0, out=gathered[first : first + len(rows)], mode="clip")
             first += len(rows)
@@ -34,7 +37,8 @@ def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> 
         return
     buffer = np.empty_like(sums[: tuning.sum_tokens])
     for start in range(0, len(sums), tuning.sum_tokens):
-        block, some = sums[start : start + tuning.sum_tokens], slice(start, start + tuning.sum_tokens)
+        block = sums[start : start + tuning.sum_tokens]
+        some = slice(start, start + tuning.sum_tokens)
         is_first = True
         for table, rows in terms:
             if isinstance(table, CellTable):
@@ -44,7 +48,9 @@ def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> 
                 is_first = False
                 continue
             for row in rows[:, some]:
-                np.take(table, row, axis=0, out=block if is_first else buffer[: len(block)], mode="clip")
+                np.take(
+                    table, row, axis=0, out=block if is_first else buffer[: len(block)], mode="clip"
+                )
                 if not is_first:
                     block += buffer[: len(block)]
                 is_first = False

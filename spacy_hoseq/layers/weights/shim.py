@@ -21,7 +21,9 @@ from ...learning.parameter import Parameter, UpdateRule
 from ...learning.used_weights import Used
 from .storage import COPIED, SparseTable, pack_extra, read_layer, unpack_extra, write_layer
 
-Averaging = Literal[True, False, "late"]  # which mean of the weights predicts (learning/parameter.py); False = the last
+Averaging = Literal[
+    True, False, "late"
+]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
 
 class WeightsShim(Shim):
@@ -41,7 +43,8 @@ class WeightsShim(Shim):
     ) -> None:
         super().__init__(None)
         self.name = name
-        self._problem, self._made_for = problem, made_for or {}
+        self._problem = problem
+        self._made_for = made_for or {}
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
         self._packed: Kept[Dict[str, Any]] = Kept()
@@ -53,7 +56,8 @@ class WeightsShim(Shim):
 
     def configure(self, rule: UpdateRule, *, averaged: Averaging, seed: int) -> None:
         """How to learn from now on. seed (int): of the feature dropout."""
-        self._rule, self._averaged = rule, averaged
+        self._rule = rule
+        self._averaged = averaged
         self._rng = np.random.default_rng(seed)
 
     @property
@@ -96,7 +100,8 @@ class WeightsShim(Shim):
         """Another table in its place, rounded for storage already. What is being learnt is lost."""
         for table in tables:
             self.set(Parameter("table", table, resumed=True))
-        self._pending, self._has_update = {}, False
+        self._pending = {}
+        self._has_update = False
 
     def scale(self, factor: float) -> None:
         """Multiply all weights: probabilities become sharper (factor > 1) or flatter, the best labels stay. What is
@@ -104,13 +109,15 @@ class WeightsShim(Shim):
         for name, parameter in list(self.parameters.items()):
             values = self.values(name, is_train=False) * np.float32(factor)
             self.set(Parameter(name, values, nonnegative=parameter.nonnegative, resumed=True))
-        self._pending, self._has_update = {}, False
+        self._pending = {}
+        self._has_update = False
 
     def drop_features(self) -> None:
         """Forget features whose weights are zero, and bring the others in ascending order; hashed rows stay."""
         if "keys" not in self.extra or "table" not in self.parameters:
             return
-        (table,), keys = self.feature_weights(), self.extra["keys"]
+        (table,) = self.feature_weights()
+        keys = self.extra["keys"]
         rows = np.flatnonzero(table[:-1].any(axis=1))
         rows = rows[np.argsort(keys[rows])]
         self.extra = {**self.extra, "keys": keys[rows]}
@@ -133,7 +140,9 @@ class WeightsShim(Shim):
     def __getstate__(self) -> Dict[str, Any]:
         """Of a copy, or of one in another process: weights that were loaded are packed as in files, without rounding,
         those that learn are whole."""
-        parameters = {name: packed_parameter(parameter) for name, parameter in self.parameters.items()}
+        parameters = {
+            name: packed_parameter(parameter) for name, parameter in self.parameters.items()
+        }
         return {**self.__dict__, "parameters": parameters, "extra": self._extra_packed()}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -146,7 +155,10 @@ class WeightsShim(Shim):
         """Linear models stay on the CPU."""
 
     def to_bytes(self) -> bytes:
-        finished = {name: p.finished_cells(averaged=bool(self._averaged)) for name, p in self.parameters.items()}
+        finished = {
+            name: p.finished_cells(averaged=bool(self._averaged))
+            for name, p in self.parameters.items()
+        }
         settings = {"nonnegative": {name: p.nonnegative for name, p in self.parameters.items()}}
         return write_layer(self.name, self._made_for, settings, finished, self._extra_packed())
 
@@ -161,14 +173,17 @@ class WeightsShim(Shim):
         try:
             signs = saved.settings["nonnegative"]
             tables = saved.tables.items()
-            self.parameters = {n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in tables}
+            self.parameters = {
+                n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in tables
+            }
             self.extra = saved.extra
             problem = self._problem(self) if self._problem else ""
         except Exception as error:
             raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
         if problem:
             raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
-        self._pending, self._has_update = {}, False
+        self._pending = {}
+        self._has_update = False
         return self
 
 
@@ -192,7 +207,9 @@ def weights_of(model: Model) -> WeightsShim:
     """The layer's weights."""
     shim = model.shims[0]
     if not isinstance(shim, WeightsShim):
-        raise ValueError(Errors.HS051.format(name=model.name, got=type(shim).__name__, expected="WeightsShim"))
+        raise ValueError(
+            Errors.HS051.format(name=model.name, got=type(shim).__name__, expected="WeightsShim")
+        )
     return shim
 
 

@@ -53,7 +53,11 @@ class Saved(NamedTuple):
 
 
 def write_layer(
-    layer: str, made_for: Dict[str, Any], settings: Dict[str, Any], tables: Dict[str, UsedCells], packed: Dict[str, Any]
+    layer: str,
+    made_for: Dict[str, Any],
+    settings: Dict[str, Any],
+    tables: Dict[str, UsedCells],
+    packed: Dict[str, Any],
 ) -> bytes:
     """packed: of `pack_extra`."""
     message = {
@@ -79,9 +83,16 @@ def read_layer(data: bytes, layer: str, made_for: Dict[str, Any]) -> Saved:
         raise ValueError(Errors.HS059.format(name=layer, got=version, known=FORMAT))
     try:
         message = message if version == FORMAT else _as_format_3(message, made_for)
-        got, saved_for, settings = message["layer"], message["made_for"], dict(message["settings"])
+        got = message["layer"]
+        saved_for = message["made_for"]
+        settings = dict(message["settings"])
         packed = {name: SparseTable.unpacked(table) for name, table in message["tables"].items()}
-        saved = Saved(saved_for, settings, {n: t.used() for n, t in packed.items()}, unpack_extra(message["extra"]))
+        saved = Saved(
+            saved_for,
+            settings,
+            {n: t.used() for n, t in packed.items()},
+            unpack_extra(message["extra"]),
+        )
     except Exception as error:
         raise ValueError(Errors.HS050.format(name=layer, problem=repr(error))) from error
     if got != layer:
@@ -100,13 +111,21 @@ def _as_format_3(message: Dict[str, Any], made_for: Dict[str, Any]) -> Dict[str,
     """Of formats 1 and 2, which do not say what they were made for."""
     layout = {"layer": message["layer"], "extra": message["extra"], "made_for": made_for}
     if "arrays" in message:
-        return {**layout, "settings": {"nonnegative": message["nonnegative"]}, "tables": message["arrays"]}
+        return {
+            **layout,
+            "settings": {"nonnegative": message["nonnegative"]},
+            "tables": message["arrays"],
+        }
     return {**layout, "settings": {"order": message["order"]}, "tables": message["weights"]}
 
 
 def _differing(saved: Any, expected: Any) -> Tuple[Any, Any]:
     """Of two lists only what the other has not, if that tells them apart."""
-    if not isinstance(saved, list) or not isinstance(expected, list) or sorted(saved) == sorted(expected):
+    if (
+        not isinstance(saved, list)
+        or not isinstance(expected, list)
+        or sorted(saved) == sorted(expected)
+    ):
         return saved, expected
     return [s for s in saved if s not in expected], [e for e in expected if e not in saved]
 
@@ -162,33 +181,51 @@ class SparseTable(NamedTuple):
     def used(self) -> Used:
         """As rows, or as cells if few are used. RAISES ValueError, IndexError: the parts do not fit together."""
         n_columns = int(np.prod(self.shape[1:]))
-        if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(self.values):
+        if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(
+            self.values
+        ):
             raise ValueError(UNFIT)
-        largest = np.iinfo(self.columns.dtype).max if len(self.columns) else EMPTY  # (no bytes tell no type)
+        largest = (
+            np.iinfo(self.columns.dtype).max if len(self.columns) else EMPTY
+        )  # (no bytes tell no type)
         if n_columns - 1 > largest:  # a damaged shape, which may need all memory
             raise ValueError(UNFIT)
         rows = np.flatnonzero(self.counts)
-        if n_columns >= MANY_COLUMNS and 0 < FEW * len(self.values) <= len(rows) * n_columns and self.rows is None:
+        if (
+            n_columns >= MANY_COLUMNS
+            and 0 < FEW * len(self.values) <= len(rows) * n_columns
+            and self.rows is None
+        ):
             if self.columns.max(initial=0) >= n_columns:
                 raise ValueError(UNFIT)
             cells = np.repeat(rows * n_columns, self.counts[rows]) + self.columns
-            order = np.argsort(cells, kind="stable")  # (they are in order already, if nothing is damaged)
+            order = np.argsort(
+                cells, kind="stable"
+            )  # (they are in order already, if nothing is damaged)
             values = self.values.take(order).astype(np.float64 if self.double else np.float32)
             return UsedCells(self.shape, cells.take(order), values)
         table = np.zeros((len(rows) + 1, n_columns), np.float64 if self.double else np.float32)
         table[np.repeat(np.arange(len(rows)), self.counts[rows]), self.columns] = self.values
-        room, shape = table.reshape(len(rows) + 1, *self.shape[1:]), self.shape
+        room = table.reshape(len(rows) + 1, *self.shape[1:])
+        shape = self.shape
         if self.rows is not None:
-            if len(self.rows) != len(self.counts) or (np.diff(self.rows) <= 0).any() or (self.rows < 0).any():
+            if (
+                len(self.rows) != len(self.counts)
+                or (np.diff(self.rows) <= 0).any()
+                or (self.rows < 0).any()
+            ):
                 raise ValueError(UNFIT)
-            rows, shape = self.rows[rows].astype(np.intp), (int(self.rows.max(initial=-1)) + 1, *self.shape[1:])
+            rows = self.rows[rows].astype(np.intp)
+            shape = (int(self.rows.max(initial=-1)) + 1, *self.shape[1:])
         return UsedRows(shape, rows, room[:-1], room)
 
 
 def pack_array(array: NDArray[Any]) -> Dict[str, Any]:
     """RETURNS shape and compressed bytes."""
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)
-    places = np.ascontiguousarray(little.view(np.uint8).reshape(len(little), little.itemsize).T)  # (itemsize, n)
+    places = np.ascontiguousarray(
+        little.view(np.uint8).reshape(len(little), little.itemsize).T
+    )  # (itemsize, n)
     packer = zlib.compressobj(strategy=zlib.Z_RLE)
     data = packer.compress(places.tobytes()) + packer.flush()
     return {"shape": list(array.shape), "bytes": data}
@@ -265,9 +302,18 @@ def _unpacked(name: str, value: Any) -> Any:
 
 def keys_problem(keys: Any) -> str:
     """What is wrong with feature keys just loaded; "" if nothing."""
-    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1 or not keys.all():
+    if (
+        not isinstance(keys, np.ndarray)
+        or keys.dtype != np.uint64
+        or keys.ndim != 1
+        or not keys.all()
+    ):
         return "the feature keys are no list of 64-bit numbers above 0"
-    return "a feature key is given twice" if not _is_ascending(keys) and not _is_ascending(np.sort(keys)) else ""
+    return (
+        "a feature key is given twice"
+        if not _is_ascending(keys) and not _is_ascending(np.sort(keys))
+        else ""
+    )
 
 
 def _is_ascending(keys: Keys) -> bool:
