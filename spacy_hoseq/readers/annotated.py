@@ -40,11 +40,19 @@ def annotated_corpus(
     check_attributes(attributes)
 
     def read(nlp: Language) -> Iterator[Example]:
-        files = walk_corpus(ensure_path(path), FILE_TYPE)
+        files = spacy_files(path)
         for reference in cached(nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))):
             yield Example(annotated_with(reference, attributes), reference)
 
     return read
+
+
+def spacy_files(path: Union[str, Path]) -> List[Path]:
+    """The file, or the .spacy files below the folder. RAISES ValueError [HS074]: there is neither."""
+    if not Path(path).exists():
+        problem = "there is neither a file nor a folder"
+        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=FILE_TYPE))
+    return list(walk_corpus(ensure_path(path), FILE_TYPE))
 
 
 def read_docs(files: Sequence[Path], vocab: Vocab, limit: int) -> Iterator[Doc]:

@@ -8,12 +8,10 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.training.corpus import FILE_TYPE, walk_corpus
-from spacy.util import ensure_path
 
 from ..errors import Errors
 from ..features.contextual.known_words import OWN_WORDS
-from ..readers.annotated import annotated_with, read_docs
+from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import ONE_KIND, unit_doc
 from .known_words import counts_by_key
 from .units import are_parted, units_of
@@ -39,7 +37,7 @@ def segmented_corpus(
         raise ValueError(Errors.HS123.format(kinds=kinds, known=", ".join(map(repr, KINDS))))
 
     def read(nlp: Language) -> Iterator[Example]:
-        files = walk_corpus(ensure_path(path), FILE_TYPE)
+        files = spacy_files(path)
         for words in read_docs(files, nlp.vocab, limit):
             reference = labelled_units(words, kinds)
             units = annotated_with(reference, [])

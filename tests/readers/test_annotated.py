@@ -133,3 +133,11 @@ def test_span_groups_stay_on_the_reference(tmp_path, starts):
     found = [(span.text, span.label_) for span in example.reference.spans["chunks"]]
     assert found == [("the old cat", "NP"), ("it", "NP"), *([] if starts else [("cat . it runs", "X")])]
     assert list(example.reference.spans["none"]) == [] and not example.predicted.spans
+
+
+@pytest.mark.parametrize("name", ["spacy_hoseq.annotated_corpus.v1", "spacy_hoseq.segmented_corpus.v1"])
+def test_a_file_that_is_missing(tmp_path, name):
+    settings = {"attributes": ["tag"]} if "annotated" in name else {}
+    corpus = spacy.registry.readers.get(name)(tmp_path / "none.spacy", **settings)
+    with pytest.raises(ValueError, match=r"\[HS074\] Nothing to read at .*none.spacy"):
+        list(corpus(NLP))
