@@ -20,11 +20,11 @@ PICKLING = {"pickle", "joblib", "cloudpickle", "dill"}
 ALIASES = {f"NDArray[np.{name}]" for name in ("float64", "float32", "floating", "intp", "integer", "bool_")}
 
 # What is left to mend: none of these numbers may grow, and who lowers one writes the new one here.
-LEFT_PACKED = 700
-LEFT_LONG_FUNCTIONS = 60
-LEFT_WIDE_FUNCTIONS = 32
+LEFT_PACKED = 330
+LEFT_LONG_FUNCTIONS = 55
+LEFT_WIDE_FUNCTIONS = 28
 ALL_STATEMENTS = 22_400
-LONG_LINES = 0.135  # share of lines above 100 characters
+LONG_LINES = 0.125  # share of lines above 100 characters
 
 
 def test_rooms_are_small_enough_to_know():
