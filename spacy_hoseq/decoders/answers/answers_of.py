@@ -58,7 +58,7 @@ class _Answers(Answers):
     @cached_property
     def _together(self) -> Optional[Together]:
         """Labels and what was asked for beside them, if one walk finds both."""
-        return first_result(TOGETHER, self._request)
+        return None if self._request.asked is BEST_LABELS else first_result(TOGETHER, self._request)
 
     @cached_property
     def _posterior(self) -> Posterior:
