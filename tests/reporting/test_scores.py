@@ -88,3 +88,14 @@ def test_white_space_is_no_token():
     assert items_of(doc, "tag") == [(0, 1, "D"), (2, 3, "N")]
     assert counts([Doc(VOCAB)], [[]], [[]]).shape == (0, 3)
     assert np.isfinite(scores_of(np.zeros((0, 3)), False)["accuracy"].value)
+
+
+def test_known_words_are_known_as_they_are_written():
+    from spacy.tokens import Doc
+    from spacy.vocab import Vocab
+
+    from spacy_hoseq.reporting.scores import by_knowledge
+
+    items = [[(0, 1, "A"), (1, 2, "B")]]
+    shares = by_knowledge([Doc(Vocab(), words=["May", "may"])], items, items, {"may"})
+    assert {name: share.n for name, share in shares.items()} == {"known words": 1, "unknown words": 1}
