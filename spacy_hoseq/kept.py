@@ -44,4 +44,9 @@ class Kept(Generic[Made]):
 
 def are_same(some: Tuple[Any, ...], others: Tuple[Any, ...]) -> bool:
     """Whether these are the very objects, in the same order."""
-    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+    if len(some) != len(others):
+        return False
+    for one, other in zip(some, others, strict=True):  # (a generator costs more than the comparison)
+        if one is not other:
+            return False
+    return True
