@@ -71,6 +71,14 @@ def children_of(pid: int) -> List[int]:
     return [*nearest, *(below for child in nearest for below in children_of(child))]
 
 
+def parent_of(pid: int) -> int:
+    """Of a process that has ended: 0."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def command_line(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
@@ -81,7 +89,7 @@ def command_line(pid: int) -> str:
 def kind_of(pid: int, parent: int) -> str:
     if pid == parent:
         return "parent"
-    if pid not in children_of(parent):
+    if parent_of(pid) != parent:
         return "worker"
     return "starter" if "forkserver" in command_line(pid) else "tracker"
 
