@@ -1,13 +1,17 @@
 """CONTRIBUTING.md against the tree and pyproject.toml: files that it names exist, registered names live there."""
 
 import re
+from pathlib import Path
 
 import pytest
+
+import spacy_hoseq
 
 from .pages import PAGES, ROOT
 
 tomllib = pytest.importorskip("tomllib")
 
+PACKAGE = Path(spacy_hoseq.__file__).parent  # which may be installed elsewhere
 PAGE = PAGES.get("CONTRIBUTING.md", "")
 FILE = re.compile(r"`([\w./-]+\.(?:py|md|toml))`")
 FOLDER = re.compile(r"`((?:spacy_hoseq|tests|docs)/[\w/]*)`")
@@ -43,12 +47,15 @@ def test_files_exist(title):
     """Those with a folder lie there, all others anywhere in the package."""
     text = sections()[title]
     for name in FILE.findall(text):
-        if "/" in name:
-            assert (ROOT / name).is_file(), name
-        else:
-            assert (ROOT / name).exists() or any((ROOT / "spacy_hoseq").rglob(name)), name
+        anywhere = () if "/" in name else PACKAGE.rglob(name)
+        assert place_of(name).is_file() or any(anywhere), name
     for name in FOLDER.findall(text):
-        assert (ROOT / name).is_dir(), name
+        assert place_of(name).is_dir(), name
+
+
+def place_of(name):
+    """Where a file or folder of the repository is."""
+    return PACKAGE.parent / name if name.startswith("spacy_hoseq/") else ROOT / name
 
 
 @pytest.mark.parametrize("title", PLACES)
