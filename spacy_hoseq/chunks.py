@@ -23,7 +23,9 @@ from .arrays import AnyInts, Ints, Mask
 from .errors import Errors
 
 OUTSIDE = "O"
-BEGINS, ENDS, KNOWN = "BSU", "ELSU", "BIELSU"
+BEGINS = "BSU"
+ENDS = "ELSU"
+KNOWN = "BIELSU"
 # the letter of the only, the first, the inner and the last token of a chunk
 LETTERS: Dict[str, str] = {
     "iob2": "BBII",
@@ -76,7 +78,8 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
         raise ValueError(Errors.HS084.format(representation=representation))
     _, start, middle, last = list(LETTERS[representation])
     split = [_split(tag) for tag in tags]
-    letters, types = np.array([letter for letter, _ in split], str), np.array([name for _, name in split], str)
+    letters = np.array([letter for letter, _ in split], str)
+    types = np.array([name for _, name in split], str)
     goes_on = np.isin(letters, [middle, last])  # continues the chunk of the tag before
     unfinished = np.isin(letters, [start, middle]) & (middle != last)  # has to be continued
     may_go_on = np.isin(letters, [start, middle])
@@ -155,7 +158,9 @@ def tag_names(types: Sequence[str], representation: str) -> List[str]:
 def _split(tag: str) -> "tuple[str, str]":
     if tag == OUTSIDE:
         return OUTSIDE, ""
-    letter, dash, name = tag[:1], tag[1:2], tag[2:]
+    letter = tag[:1]
+    dash = tag[1:2]
+    name = tag[2:]
     if letter not in KNOWN or not letter or dash != "-" or not name:
         raise ValueError(Errors.HS080.format(tag=tag))
     return letter, name

@@ -33,7 +33,8 @@ from spacy.tokens import Doc, Span, SpanGroup
 from .arrays import Ints, Keys, Mask
 
 ANNOTATION = [SENT_START, ENT_IOB, TAG, POS, MORPH, LEMMA, NORM, DEP, ENT_TYPE, ENT_ID, ENT_KB_ID]
-BEGINS, INSIDE = 3, 1  # values of ENT_IOB
+BEGINS = 3  # values of ENT_IOB
+INSIDE = 1
 BREAKS = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 FULL = 50  # characters: shorter lines end where their author wanted it
 SLOTS = 1 << 17
@@ -100,7 +101,8 @@ def without(doc: Doc, spaces: Mask) -> Words:
     follows[:-1] |= places[1:] > places[:-1] + 1  # a line break parts two words as a space does
     strings = doc.vocab.strings
     words = Words(doc.vocab, words=[strings[orth] for orth in orths.tolist()], spaces=follows.astype(bool).tolist())
-    words.original, words.places = doc, places
+    words.original = doc
+    words.places = places
     if len(places):
         values = _annotation(doc.to_array(ANNOTATION), places)
         there = np.flatnonzero(values.any(axis=0))  # (morphology costs more than all else together)
@@ -119,7 +121,8 @@ def line_breaks(doc: Doc) -> Keys:
     kinds = np.zeros(len(doc), np.uint64)
     if not isinstance(doc, Words):
         return kinds
-    text, starts = doc.original.text, doc.original.to_array(IDX)
+    text = doc.original.text
+    starts = doc.original.to_array(IDX)
     places = doc.places
     before = np.flatnonzero(np.diff(places, prepend=-1) > 1)  # words after white space of its own
     for i in before.tolist():
@@ -135,7 +138,8 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
     """Spans without white space where they begin and end, on the same Doc; those that are nothing else are left out."""
     found = []
     for span in spans:
-        first, end = span.start, span.end
+        first = span.start
+        end = span.end
         while first < end and span.doc[first].is_space:
             first += 1
         while first < end and span.doc[end - 1].is_space:

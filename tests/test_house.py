@@ -20,7 +20,7 @@ PICKLING = {"pickle", "joblib", "cloudpickle", "dill"}
 ALIASES = {f"NDArray[np.{name}]" for name in ("float64", "float32", "floating", "intp", "integer", "bool_")}
 
 # What is left to mend: none of these numbers may grow, and who lowers one writes the new one here.
-LEFT_PACKED = 330
+LEFT_PACKED = 0
 LEFT_LONG_FUNCTIONS = 55
 LEFT_WIDE_FUNCTIONS = 28
 ALL_STATEMENTS = 22_400

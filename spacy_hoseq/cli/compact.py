@@ -80,7 +80,8 @@ def table_rows(result: Compaction, before: Dict[str, float], after: Dict[str, fl
     rows = [(name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()]
     for change in result.changes:
         for name in ("features", "weights"):
-            old, new = getattr(change.before, name), getattr(change.after, name)
+            old = getattr(change.before, name)
+            new = getattr(change.after, name)
             rows.append((f"{change.name}: {name}", f"{old:,}", f"{new:,}"))
     for name, old in before.items():
         scale, digits = (1.0, 2) if name == LOADING else (1e6, 3)

@@ -31,7 +31,8 @@ def package_cli(
         if kinds != ["none"] and not has_build():
             raise ValueError(Errors.HS170.format(package="build", install="build"))
         output.mkdir(parents=True, exist_ok=True)
-        wheel, sdist = "wheel" in kinds, "sdist" in kinds
+        wheel = "wheel" in kinds
+        sdist = "sdist" in kinds
         package(path, output, create_wheel=wheel, create_sdist=sdist, force=force, silent=True)
     except (OSError, ValueError) as error:
         msg.fail("No package made", str(error), exits=1)

@@ -95,7 +95,8 @@ def blocks(lines: Iterable[str]) -> Iterator[str]:
         size += len(line)
         if size >= SIZE or (size >= SIZE // 2 and not line.strip()):
             yield "".join(block)
-            block, size = [], 0
+            block = []
+            size = 0
     if block:
         yield "".join(block)
 

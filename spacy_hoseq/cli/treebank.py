@@ -31,7 +31,9 @@ from ..treebanks.training import (
 from .app import hoseq_cli
 from .clusters import docs_of, lines
 
-N_CLUSTERS, MIN_COUNT, SWEEPS = 1000, 3, 3
+N_CLUSTERS = 1000
+MIN_COUNT = 3
+SWEEPS = 3
 
 
 @hoseq_cli.command("treebank")
@@ -75,7 +77,8 @@ def run(
     treebank: Treebank, work: Path, output: Path, name: str, lexicons: Lexicons, raw: Optional[Path]
 ) -> Dict[str, Any]:
     """All steps that are not done. RETURNS scores on the test part."""
-    corpus, parts = work / "corpus", work / "corpus" / "parts.json"
+    corpus = work / "corpus"
+    parts = work / "corpus" / "parts.json"
     if not parts.exists():
         msg.info(f"{treebank.name}, language {treebank.lang}: reading")
         corpus.mkdir(parents=True, exist_ok=True)

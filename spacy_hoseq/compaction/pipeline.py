@@ -68,7 +68,8 @@ def compact_pipeline(
 
 
 def _compact(nlp: Language, name: str, model: Any, examples: Sequence[Example], floors: Metrics) -> Change:
-    weights, before = CompactWeights(model), counts_of(model)
+    weights = CompactWeights(model)
+    before = counts_of(model)
 
     def is_good(pruning: Pruning) -> bool:
         weights.apply(pruning)

@@ -73,14 +73,16 @@ def smallest(
     the metric goes up and down with the threshold.
     """
     ordered = np.sort(ranges)
-    best, least = None, 0
+    best = None
+    least = 0
     for step in steps:
         pruning = _largest_threshold(ordered, step, is_good)
         if pruning is None:
             continue
         size = size_of(pruning)
         if best is None or size < least:
-            best, least = pruning, size
+            best = pruning
+            least = size
     return best
 
 
@@ -89,12 +91,14 @@ def _largest_threshold(ordered: AnyFloats, step: float, is_good: Callable[[Pruni
     good = Pruning(0.0, step)
     if not is_good(good):
         return None
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     for _ in range(N_HALVINGS if len(ordered) else 0):
         middle = (low + high) / 2
         tried = Pruning(float(ordered[int(middle * len(ordered))]), step)
         if is_good(tried):
-            low, good = middle, tried
+            low = middle
+            good = tried
         else:
             high = middle
     return good

@@ -118,13 +118,17 @@ class SequenceComponent(SavedComponent):
         target: Target,
         cfg: Dict[str, Any],
     ) -> None:
-        self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.scorer = scorer
         self.cfg: Dict[str, Any] = {"labels": [], **cfg}
         self.target = target
         self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
         self._known_tags: Optional[Table] = None  # that this component has made
         self._tables: Optional[Lookups] = None  # that it was trained with, if its vocabulary was read without them
-        self._n_updates, self._n_evaluated = 0, 0  # in this process, and how many of them had been at the last `score`
+        self._n_updates = 0  # in this process, and how many of them had been at the last `score`
+        self._n_evaluated = 0
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Copies, and other processes, make anew what is made of labels."""
@@ -234,7 +238,8 @@ class SequenceComponent(SavedComponent):
         training."""
         scores: Dict[str, Any] = super().score(examples, **settings)
         self._n_evaluated = self._n_updates
-        weights, self._score_weights = self._score_weights, None
+        weights = self._score_weights
+        self._score_weights = None
         if weights and scores and not any(weights.get(score) for score in scores):
             pairs = ", ".join(f"{score} = {weight}" for score, weight in weights.items() if weight is not None)
             names = ", ".join(score for score in scores if not score.endswith("_per_type"))
@@ -404,5 +409,6 @@ class SequenceComponent(SavedComponent):
         if not folder.is_dir():
             raise ValueError(Errors.HS068.format(name=self.name, path=path))
         self.from_disk(folder, exclude=["vocab"])
-        saved, self._tables = self._tables or Lookups(), None
+        saved = self._tables or Lookups()
+        self._tables = None
         lend_tables(saved, self.vocab.lookups, {TABLE})  # (others are given again by the config)

@@ -147,7 +147,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return mean_loss(scores, shim_of(self.model).masks, gold, contexts), None
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
-        shim, features = shim_of(self.model), scorer_of(self.model).features
+        shim = shim_of(self.model)
+        features = scorer_of(self.model).features
         gold = known_labels(self._gold_mask(examples))
         contexts = self._contexts(docs, gold)
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
@@ -183,7 +184,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
             write_decisions(doc, self.name, [names[y] for y in ids.tolist()], order, of_tokens)
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
-        docs, gold = [eg.predicted for eg in examples], list(self._gold_batches(examples))
+        docs = [eg.predicted for eg in examples]
+        gold = list(self._gold_batches(examples))
         versions = [self._in_context(gold)]
         if scorer_of(self.model).reads_annotation:  # as in the gold annotation, and as earlier components write it
             same = [Example(eg.reference, eg.reference) for eg in examples]

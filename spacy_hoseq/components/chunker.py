@@ -173,7 +173,8 @@ class HoseqChunker(StructuredComponent):
         [HS026, HS038, HS099]."""
         chunkings = []
         for (words,), best in self._k_best(docs, k):
-            starts, of_doc = sentence_starts(words), []
+            starts = sentence_starts(words)
+            of_doc = []
             for labels, score in zip(best.labels, best.scores.tolist(), strict=True):
                 first, end, types = self._label_table.tags.chunks(labels, starts)
                 bounds = on_original(words, first.tolist(), end.tolist())
@@ -186,7 +187,8 @@ class HoseqChunker(StructuredComponent):
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> ChunkReading:
         potentials = self._possible_labels(docs, preset=preset)
-        tags, threshold = self._label_table.tags, self.cfg["span_threshold"]
+        tags = self._label_table.tags
+        threshold = self.cfg["span_threshold"]
         answers = answers_of(potentials, asked._replace(continues=self.continues))
         return ChunkReading(docs, self.target, tags, self.continues, answers, threshold)
 

@@ -106,7 +106,8 @@ def _labelled(
     docs = [eg.predicted for eg in examples]
     gold = tagger.gold_labels(examples)
     if (gold >= 0).any():
-        keys, start = label_values(tagger.labels), 0
+        keys = label_values(tagger.labels)
+        start = 0
         for batch in batches(docs):
             ids = gold[start : start + sum(map(len, batch))]
             start += len(ids)

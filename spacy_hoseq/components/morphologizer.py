@@ -49,7 +49,8 @@ nO = null
 [model.emissions.templates]
 @misc = "spacy_hoseq.morphology_templates.v1"
 """
-MORPH, POS = "morph", "pos"  # what `spacy init labels` writes
+MORPH = "morph"  # what `spacy init labels` writes
+POS = "pos"
 
 
 class HoseqMorphologizer(HoseqTagger):
@@ -121,7 +122,8 @@ class HoseqMorphologizer(HoseqTagger):
         least (float): less probable ones are left out. White space has none. RAISES ValueError [E143].
         """
         self._require_labels()
-        table, result = FeatureTable(self.labels), []
+        table = FeatureTable(self.labels)
+        result = []
         for doc in docs:
             reading = self.read([doc], Asked(nodes=True))
             (of_tokens,) = reading.of_tokens(reading.answers.nodes)

@@ -171,7 +171,8 @@ class SavedComponent(TrainablePipe):
     def _problem(self, data: Optional[bytes]) -> str:
         """What is wrong with labels, dictionary and weights; "" if nothing, then the weights are read. data: of the
         model; None = it stays as it is."""
-        labels, entries = self.cfg["labels"], self.cfg.get("tag_dictionary", {})
+        labels = self.cfg["labels"]
+        entries = self.cfg.get("tag_dictionary", {})
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             return f"labels must be a list of strings, got {labels!r}"
         if len(set(labels)) < len(labels):

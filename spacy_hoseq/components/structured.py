@@ -70,8 +70,10 @@ class StructuredComponent(SequenceComponent):
             raise ValueError(
                 Errors.HS061.format(value=repr(average), expected=", ".join(map(repr, get_args(Averaging))))
             )
-        self.objective, self.decoder = objective_named(objective), decoder
-        self.objective_name, self._update_rule = objective, update_rule
+        self.objective = objective_named(objective)
+        self.decoder = decoder
+        self.objective_name = objective
+        self._update_rule = update_rule
         for i, shim in enumerate(weights_in(model)):
             shim.configure(update_rule, averaged=average, seed=seed + i)
 
@@ -116,7 +118,8 @@ class StructuredComponent(SequenceComponent):
         return self._loss(word_examples(self._checked(examples, "get_loss"))[0], scores)
 
     def _loss(self, examples: List[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
-        potentials, gold = self._possible(scores), self._gold_mask(examples)
+        potentials = self._possible(scores)
+        gold = self._gold_mask(examples)
         gold = gold if potentials.allowed is None else gold & potentials.allowed
         loss, gradient = self.objective(potentials, gold, self.decoder, self._costs())
         return self._finite(loss), gradient

@@ -131,9 +131,11 @@ def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
 
 
 def _finding(part: Judged, unit: int, region: Tuple[int, int], k: int, contexts: List[Dict[str, int]]) -> Finding:
-    judgement, reading = part.judgement, part.judgement.reading
+    judgement = part.judgement
+    reading = part.judgement.reading
     sequence = int(reading.sentence_of[region[0]])
-    start, end = int(reading.ends[sequence] - reading.lengths[sequence]), int(reading.ends[sequence])
+    start = int(reading.ends[sequence] - reading.lengths[sequence])
+    end = int(reading.ends[sequence])
 
     def places(first: int, last: int) -> Tuple[int, int]:
         return reading.token(first)[1], reading.token(last - 1)[1] + 1
@@ -162,7 +164,8 @@ def _finding(part: Judged, unit: int, region: Tuple[int, int], k: int, contexts:
 
 def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Optional[Account]:
     """Of the annotated chunk, or, outside of all, of the one that the model finds."""
-    word, size = int(judgement.first[unit]), int(judgement.sizes[unit])
+    word = int(judgement.first[unit])
+    size = int(judgement.sizes[unit])
     best = judgement.reading.best[slice(*region)]
     found = [*spans_in(judgement, word, judgement.gold[word : word + size]), *spans_in(judgement, region[0], best)]
     placed = [(judgement.reading.token(a)[1], judgement.reading.token(b - 1)[1] + 1, name) for a, b, name in found]

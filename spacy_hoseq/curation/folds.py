@@ -46,7 +46,8 @@ def trained_without(config: Config, docs: Sequence[Doc], n_folds: int, *, seed: 
     RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS151]: a corpus of the config
     without a path.
     """
-    parts, config = divided(docs, n_folds, seed), with_labels(config, docs)
+    parts = divided(docs, n_folds, seed)
+    config = with_labels(config, docs)
     for held_out in range(n_folds):
         seen = np.flatnonzero(parts != held_out)
         with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +88,8 @@ def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:
 
 def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
     """A copy in which components know all labels of the Docs: one that stands in a single place is doubtful there."""
-    config, examples = config.copy(), [Example(doc, doc) for doc in docs]
+    config = config.copy()
+    examples = [Example(doc, doc) for doc in docs]
     for name, pipe in load_model_from_config(config.interpolate(), auto_fill=True).pipeline:
         settings = config["initialize"]["components"].setdefault(name, {})
         if isinstance(pipe, SequenceComponent) and not settings.get("weights_from"):

@@ -138,9 +138,12 @@ def given_the_others(potentials: Potentials, permitted: Mask, first: Ints, sizes
     """p_given and p_other (U,). permitted (N, L): by the annotation, one label at the words of a unit. Time: that of
     labels and sums, as often as the longest feature has labels."""
     n_passes = min(reach(potentials), MOST_PASSES)
-    p_given, p_other, gold = np.zeros(len(first)), np.zeros(len(first)), permitted.argmax(axis=1)
+    p_given = np.zeros(len(first))
+    p_other = np.zeros(len(first))
+    gold = permitted.argmax(axis=1)
     for i in range(n_passes):
-        some, size = first[i::n_passes], sizes[i::n_passes]
+        some = first[i::n_passes]
+        size = sizes[i::n_passes]
         places = ranges(some, size)
         mask = permitted.copy()
         mask[places] = True

@@ -24,7 +24,8 @@ def reasons(judgement: Judgement, word: int, chunks: List[Tuple[int, int, str]])
             first, end, label = chunks[0]
             why = explain_chunk(one, Span(doc, first, end, label))
         else:
-            gold, best = int(judgement.gold[word]), int(reading.best[word])
+            gold = int(judgement.gold[word])
+            best = int(reading.best[word])
             why = explain_word(one, token, None if gold in (-1, best) else reading.labels[gold])
     except (ValueError, IndexError):  # nothing else can stand there, or there is no chunk
         return None

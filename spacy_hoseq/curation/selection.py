@@ -78,7 +78,8 @@ def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     """Entropies and best labellings alone, which cost a third of what all there is to know does."""
     for batch in minibatch(docs, BATCH):
         reading = Reading(pipe, batch)
-        h, best = reading.shares, reading.best
+        h = reading.shares
+        best = reading.best
         unsure = 1.0 - reading.answers.nodes[np.arange(len(best)), best]
         of_sentence = reading.sentence_entropies
         if by == "confidence":
@@ -90,7 +91,8 @@ def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
 
 def _by_certainty(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     for certainty in certainties(pipe, docs):
-        h, sentences = certainty.conditional_entropies, certainty.sentences
+        h = certainty.conditional_entropies
+        sentences = certainty.sentences
         if by == "entropy":
             of_text = float(h.sum())
         elif by == "confidence":
@@ -162,7 +164,8 @@ def partial(docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: float) -> 
     """Copies of annotated Docs in which only doubtful tokens have their tag: what is learnt from when somebody has
     labelled no others (docs/tasks/partial-annotation.md)."""
     for doc, one in zip(docs, doubts, strict=True):
-        copy, asked = doc.copy(), set(doubtful_tokens(one, threshold).tolist())
+        copy = doc.copy()
+        asked = set(doubtful_tokens(one, threshold).tolist())
         for token in copy:
             if token.i not in asked:
                 token.tag_ = ""

@@ -33,7 +33,8 @@ def variants(parts: Sequence[Tuple[Reading, Ints]]) -> List[List[Dict[str, int]]
 def contexts_of(reading: Reading) -> List[Context]:
     """The word before, the word and the word after, for all words."""
     orths, _ = reading.docs.words_and_lengths
-    before, after = np.roll(orths, 1), np.roll(orths, -1)
+    before = np.roll(orths, 1)
+    after = np.roll(orths, -1)
     before[reading.ends - reading.lengths] = EDGE
     after[reading.ends - 1] = EDGE
     return list(zip(before.tolist(), orths.tolist(), after.tolist(), strict=True))

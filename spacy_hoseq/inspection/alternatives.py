@@ -45,7 +45,9 @@ class Turn(NamedTuple):
 def copies(one: Potentials, scores: AnyFloats, allowed: Optional[Mask] = None) -> Potentials:
     """Variants of one sentence as a batch. scores (M, T, L). allowed (M, T, L): None = as in the sentence."""
     m, t, n_labels = scores.shape
-    shift, fired, configurations = np.arange(m) * t, one.fired, one.configurations
+    shift = np.arange(m) * t
+    fired = one.fired
+    configurations = one.configurations
     if fired is not None:
         tokens = (shift[:, None] + fired.tokens).reshape(-1)
         fired = fired._replace(tokens=tokens, nodes=np.tile(fired.nodes, m), weights=np.tile(fired.weights, m))
@@ -73,7 +75,8 @@ def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: 
     it), and without what constrains the sentence. What a feature of the word says is the same for all labellings with a
     label there, so without it the log-odds are less by just that."""
     words = reading.sentence(word)
-    start, end = words.start, words.stop
+    start = words.start
+    end = words.stop
     here = features_at(reading.pipe.model.layers[0], reading, [word])
     here.sort(key=lambda f: -abs(f.weights[label] - f.weights[other]))
     odds = _log_odds(reading.answers.nodes[word], label, other)
@@ -148,8 +151,10 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
     """For each near neighbour, the most probable of its LIKELY labels with which another one would be best at the
     word."""
     words = reading.sentence(word)
-    start, end = words.start, words.stop
-    nodes, best = reading.answers.nodes, reading.best
+    start = words.start
+    end = words.stop
+    nodes = reading.answers.nodes
+    best = reading.best
     possible = np.isfinite(reading.best_with)
     near = [w for w in range(max(start, word - NEAR), min(end, word + NEAR + 1)) if w != word]
     cases = []
@@ -166,13 +171,15 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
         allowed[i, w - start] = np.arange(n_labels) == y
     variants = copies(one, np.tile(one.scores, (len(cases), 1, 1)), allowed)
     labels = answers_of(variants).best
-    instead_of, scores = labels[word - start :: n_tokens], path_score(variants, labels)
+    instead_of = labels[word - start :: n_tokens]
+    scores = path_score(variants, labels)
     turns: List[Turn] = []
     for w in near:
         turned = [i for i, case in enumerate(cases) if case[0] == w and instead_of[i] != label]
         if turned:
             i = max(turned, key=lambda i: nodes[cases[i]])
-            y, instead = cases[i][1], int(instead_of[i])
+            y = cases[i][1]
+            instead = int(instead_of[i])
             cost = float(reading.best_scores[reading.sentence_of[word]] - scores[i])
             token = reading.token(w)[1]
             name = reading.labels

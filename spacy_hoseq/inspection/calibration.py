@@ -23,7 +23,8 @@ from .conformal import Conformal
 from .measures import LEAST, Quality, quality
 from .reading import Reading, knows_sums, own_components, sums_of
 
-RANGE, STEPS = (0.02, 100.0), 14  # of 1 / T, searched on a logarithmic scale
+RANGE = (0.02, 100.0)  # of 1 / T, searched on a logarithmic scale
+STEPS = 14
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 BATCH = 200  # examples
 TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
@@ -113,11 +114,15 @@ def best_factor(parts: Sequence[Part]) -> float:
     losses = [_log_loss(parts, x) for x in inner]
     for _ in range(STEPS):
         if losses[0] < losses[1]:
-            high, inner, losses = inner[1], [inner[0], inner[0]], [losses[0], losses[0]]
+            high = inner[1]
+            inner = [inner[0], inner[0]]
+            losses = [losses[0], losses[0]]
             inner[0] = high - GOLDEN * (high - low)
             losses[0] = _log_loss(parts, inner[0])
         else:
-            low, inner, losses = inner[0], [inner[1], inner[1]], [losses[1], losses[1]]
+            low = inner[0]
+            inner = [inner[1], inner[1]]
+            losses = [losses[1], losses[1]]
             inner[1] = low + GOLDEN * (high - low)
             losses[1] = _log_loss(parts, inner[1])
     return float(np.exp((low + high) / 2))
@@ -125,7 +130,9 @@ def best_factor(parts: Sequence[Part]) -> float:
 
 def measured(parts: Sequence[Tuple[Part, float]]) -> Quality:
     """Of the probabilities of each part at a factor."""
-    rows, gold, best = [], [], []
+    rows = []
+    gold = []
+    best = []
     for part, factor in parts:
         known = np.flatnonzero(part.gold >= 0)
         rows.append(answers_of(part.potentials.scaled(factor)).nodes[known])

@@ -64,7 +64,8 @@ def certainties(pipe: Any, docs: Iterable[Doc]) -> Iterator[Certainty]:
 
 def certainties_of(reading: Reading) -> List[Certainty]:
     """Of each Doc of a batch."""
-    answers, best = reading.answers, reading.best
+    answers = reading.answers
+    best = reading.best
     words = np.arange(len(best))
     p = answers.nodes[words, best]
     margins = token_margins(reading.best_with)
@@ -91,10 +92,12 @@ def _by_doc(reading: ReadTexts, columns: "tuple[Floats, ...]", sentences: List[S
     parts = [reading.of_tokens(column) for column in columns]
     starts = np.concatenate([[0], reading.ends[:-1]]) if len(reading.ends) else reading.ends
     for i, ids in enumerate(reading.label_ids):
-        begin, end = reading.starts[i], reading.starts[i] + len(reading.docs[i])
+        begin = reading.starts[i]
+        end = reading.starts[i] + len(reading.docs[i])
         bounds = []
         for s in range(int(np.searchsorted(starts, begin)), int(np.searchsorted(starts, end))):
-            first, last = reading.token(int(starts[s]))[1], reading.token(int(reading.ends[s]) - 1)[1]
+            first = reading.token(int(starts[s]))[1]
+            last = reading.token(int(reading.ends[s]) - 1)[1]
             bounds.append(sentences[s]._replace(first=first, end=last + 1))
         p, entropies, margins, conditional = (part[i] for part in parts)
         result.append(Certainty([names[y] for y in ids.tolist()], p, entropies, margins, conditional, bounds))

@@ -33,7 +33,8 @@ from .spans import Places, chunk_probabilities
 Kind = Literal["labels", "chunks", "labellings"]
 KINDS: Tuple[Kind, ...] = ("labels", "chunks", "labellings")
 LONGEST = 10  # words of a chunk that is looked at
-KEPT, DIGITS = 1000, 7  # scores of each kind that are saved with a component, and their decimals
+KEPT = 1000  # scores of each kind that are saved with a component, and their decimals
+DIGITS = 7
 MOST = 1000  # labellings of a set
 
 
@@ -116,7 +117,8 @@ class Conformal:
             representation = str(reading.target.representation)
             rows_of = probable_chunks(reading.answers, reading.labels, representation, 1 - limit, LONGEST)
             for place, size, label, p in rows_of:
-                (doc, first), (_, last) = reading.token(place), reading.token(place + size - 1)
+                doc, first = reading.token(place)
+                _, last = reading.token(place + size - 1)
                 found[doc].append((p, (first, last + 1, label)))
             for rows in found:
                 rows.sort(key=lambda row: (-row[0], row[1]))

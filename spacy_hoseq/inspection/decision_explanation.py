@@ -32,7 +32,8 @@ def explain_decision(pipe: Any, doc: Doc, token: int, against: Optional[str] = N
     other = _other(log_p, label, names, against)
     features = _features(decisions, word)
     terms = [Term("feature", f.name, token, float(f.weights[label] - f.weights[other])) for f in features]
-    total, expected = sum(term.value for term in terms), float(log_p[label] - log_p[other])
+    total = sum(term.value for term in terms)
+    expected = float(log_p[label] - log_p[other])
     if abs(total - expected) > ROUNDING * (1 + sum(abs(term.value) for term in terms)):
         raise ValueError(Errors.HS147.format(total=total, expected=expected))
     terms = sorted((term for term in terms if term.value), key=lambda term: -abs(term.value))
@@ -78,8 +79,11 @@ def _other(log_p: Floats, label: int, names: Sequence[str], against: Optional[st
 def _features(decisions: Decisions, word: int) -> List[Feature]:
     """Those of the classifier that was asked; their weights add up to its scores."""
     shim = shim_of(decisions.pipe.model)
-    stacked, names, visible = shim.stacked(), Names(decisions.docs), int(decisions.visible[word])
-    context, found = decisions.contexts[word], []
+    stacked = shim.stacked()
+    names = Names(decisions.docs)
+    visible = int(decisions.visible[word])
+    context = decisions.contexts[word]
+    found = []
     fired = scorer_of(decisions.pipe.model).features.fired(
         decisions.docs, word, context, visible, shim.values(), shim.keys()
     )
@@ -107,7 +111,9 @@ def _neighbours(
     decisions: Decisions, word: int, label: int, other: int, near: Dict[int, int]
 ) -> Tuple[List[Turn], List[Change]]:
     """What another label of each decided neighbour would have done, and what it would have been not to know it."""
-    turns, changes, here = [], [], np.array([word])
+    turns = []
+    changes = []
+    here = np.array([word])
     log_p = decisions.log_probabilities
     names = decisions.labels
     n_labels = len(names)
@@ -119,7 +125,8 @@ def _neighbours(
         found = decisions.at(np.repeat(here, n_labels), visible, contexts)
         instead = found.argmax(axis=1)
         turned = np.flatnonzero((instead != label) & np.isfinite(log_p[neighbour]))
-        token, text = decisions.token(neighbour)[1], decisions.text(neighbour)
+        token = decisions.token(neighbour)[1]
+        text = decisions.text(neighbour)
         if len(turned):
             y = int(turned[log_p[neighbour, turned].argmax()])
             cost = float(log_p[neighbour, decisions.best[neighbour]] - log_p[neighbour, y])

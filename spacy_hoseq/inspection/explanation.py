@@ -137,7 +137,8 @@ def terms_between(reading: Reading, word: int, labels: Labels, others: Labels) -
     for kind, name, i, value in structure_terms(one, labels, others, names):
         terms.append(Term(kind, name, reading.token(words[i])[1], value))
     expected = float((path_score(one, labels) - path_score(one, others))[0])
-    total, size = sum(term.value for term in terms), sum(abs(term.value) for term in terms)
+    total = sum(term.value for term in terms)
+    size = sum(abs(term.value) for term in terms)
     if abs(total - expected) > ROUNDING * (1 + size):
         raise ValueError(Errors.HS147.format(total=total, expected=expected))
     return sorted((term for term in terms if term.value), key=lambda term: -abs(term.value))
@@ -190,7 +191,8 @@ def structure_terms(one: Potentials, labels: Labels, others: Labels, names: Sequ
 
 def _pairs(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Piece]:
     for t in range(1, len(labels)):
-        a, b = int(labels[t - 1]), int(labels[t])
+        a = int(labels[t - 1])
+        b = int(labels[t])
         value = float(one.trans[a, b])
         yield "transition", f"{names[a]} {names[b]}", t, value
         if one.edge_scores is not None:
@@ -198,7 +200,8 @@ def _pairs(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Pi
 
 
 def _patterns(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Piece]:
-    weights, fired = one.weights, one.fired
+    weights = one.weights
+    fired = one.fired
     if not weights.has_patterns:
         return
 

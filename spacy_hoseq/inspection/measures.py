@@ -27,7 +27,8 @@ def reliability(
 ) -> Reliability:
     """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide or, with
     `equal_mass`, have as many predictions each (equal probabilities together)."""
-    p, hits = np.asarray(probabilities, float), np.asarray(right, float)
+    p = np.asarray(probabilities, float)
+    hits = np.asarray(right, float)
     bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
     if equal_mass and len(p):
         edges = np.sort(p)[(np.arange(1, n_bins) * len(p)) // n_bins]
@@ -63,12 +64,15 @@ LEAST = 1e-12  # a probability that is smaller counts as this one
 def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
     """p (N, L), gold, predicted (N,): label ids."""
     words = np.arange(len(gold))
-    of_gold, of_predicted, right = p[words, gold], p[words, predicted], predicted == gold
+    of_gold = p[words, gold]
+    of_predicted = p[words, predicted]
+    right = predicted == gold
     brier = float(((p**2).sum(axis=1) - 2 * of_gold + 1).mean()) if len(gold) else 0.0
     masses = reliability(of_predicted, right, equal_mass=True)
     log_loss = float(-np.log(np.maximum(of_gold, LEAST)).mean()) if len(gold) else 0.0
     risks = risk_coverage(of_predicted, right)
-    ece, area = reliability(of_predicted, right).error, float(risks.mean()) if len(risks) else 0.0
+    ece = reliability(of_predicted, right).error
+    area = float(risks.mean()) if len(risks) else 0.0
     return Quality(len(gold), ece, masses.error, brier, log_loss, area, masses, curve_of(of_predicted, right))
 
 

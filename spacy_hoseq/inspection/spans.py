@@ -78,14 +78,16 @@ def chunk_probabilities(reading: Reading, places: Places) -> Floats:
     first, sizes, labels = places
     types = reading.pipe.labels
     n = len(first)
-    every, whole = tags.of_chunks(sizes), np.tile(sizes, len(types))
+    every = tags.of_chunks(sizes)
+    whole = np.tile(sizes, len(types))
     p = answers.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(len(types), n)
     known = {label: i for i, label in enumerate(types)}
     exact = [p[known[label], i] if label in known else 0.0 for i, label in enumerate(labels)]
     none = answers.segments(first, sizes, np.full(int(sizes.sum()), tags.outside))
     begins = answers.nodes[first] @ tags.begins
     inside = np.flatnonzero(tags.inside)
-    one, last = np.ones(n * len(inside), np.intp), np.repeat(first + sizes - 1, len(inside))
+    one = np.ones(n * len(inside), np.intp)
+    last = np.repeat(first + sizes - 1, len(inside))
     ends = answers.segments(last, one, np.tile(inside, n), tags.goes_on).reshape(n, len(inside)).sum(axis=1)
     return np.minimum(np.stack([np.array(exact), p.sum(axis=0), 1.0 - none, begins, ends], axis=1), 1.0)
 
@@ -139,7 +141,8 @@ def _enumerated_entropy(reading: Reading, first: int, size: int, limit: int) -> 
     if n_strings > limit:
         raise ValueError(Errors.HS143.format(n=size, n_strings=n_strings, limit=limit))
     strings = np.array(np.unravel_index(np.arange(n_strings), (len(reading.labels),) * size)).T  # (n_strings, size)
-    sizes, places = np.full(n_strings, size), np.full(n_strings, first)
+    sizes = np.full(n_strings, size)
+    places = np.full(n_strings, first)
     p = reading.answers.segments(places, sizes, strings.reshape(-1))
     p = p[p > 0]
     return max(0.0, float(-(p * np.log(p)).sum()))

@@ -34,7 +34,9 @@ class Layer(NamedTuple):
 
 def read_layer(text: str) -> Layer:
     """A config, or what differs from one."""
-    layer, comment, name = Layer([], {}), [], ""
+    layer = Layer([], {})
+    comment = []
+    name = ""
     for line in text.splitlines():
         header = SECTION.fullmatch(line)
         if line.startswith("#"):

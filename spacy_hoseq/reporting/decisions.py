@@ -10,10 +10,15 @@ from spacy.tokens import Doc, Span
 
 from .sentence import shown
 
-CHARACTER, GAP, STEP, MARGIN, DOT = 8.6, 14, 13, 16, 5  # pixels
+CHARACTER = 8.6  # pixels
+GAP = 14
+STEP = 13
+MARGIN = 16
+DOT = 5
 FEWEST = 3  # characters a column is wide at least
 
-PALE, CERTAIN = (176, 201, 228), (37, 91, 141)  # colours of probability 1/2 and 1, as red, green, blue
+PALE = (176, 201, 228)  # colours of probability 1/2 and 1, as red, green, blue
+CERTAIN = (37, 91, 141)
 PAGE_STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;color:#1c2733;margin:2em auto;max-width:1200px;padding:0 1em}"
     "figure{margin:0 0 2.5em;overflow-x:auto}figcaption{font:13px/1.7 monospace;color:#51606f;margin-top:.4em}"
@@ -55,7 +60,8 @@ def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int],
     result = []
     for span in sentences:
         here = slice(span.start, span.end)
-        order, probabilities = found["order"][here].tolist(), found["probabilities"][here].tolist()
+        order = found["order"][here].tolist()
+        probabilities = found["probabilities"][here].tolist()
         result.append((span, found["labels"][here], order, probabilities))
     return result
 
@@ -63,13 +69,17 @@ def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int],
 def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]) -> str:
     """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when decided, 0 to 1."""
     height = MARGIN + STEP * max(order, default=0)
-    x, points, marks = float(MARGIN), [], []
+    x = float(MARGIN)
+    points = []
+    marks = []
     for token, label, turn, probability in zip(span, labels, order, probabilities, strict=True):
         if not turn:
             continue  # white space
         width = max(len(token.text), len(label), FEWEST) * CHARACTER
-        word, label = escape(shown(token.text)), escape(shown(label))
-        middle, y = x + width / 2, height - STEP * (turn - 1)
+        word = escape(shown(token.text))
+        label = escape(shown(label))
+        middle = x + width / 2
+        y = height - STEP * (turn - 1)
         points.append((turn, middle, y))
         marks.append(
             f'<line x1="{middle:.1f}" y1="{y:.1f}" x2="{middle:.1f}" y2="{height + 14}" class="drop"/>'
@@ -81,7 +91,8 @@ def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], prob
         )
         x += width + GAP
     path = " ".join(f"{middle:.1f},{y:.1f}" for _, middle, y in sorted(points))
-    width, height = round(x + MARGIN), height + 58
+    width = round(x + MARGIN)
+    height = height + 58
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
         f'<style>{STYLE}</style><rect width="100%" height="100%" fill="#ffffff"/>'

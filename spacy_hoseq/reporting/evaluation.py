@@ -180,7 +180,9 @@ def _hits(of_gold: Items, of_guess: Items) -> str:
 
 def _of_tokens(judgement: Judgement) -> Calibration:
     known = np.flatnonzero(judgement.gold >= 0)
-    nodes, best, gold = judgement.reading.answers.nodes[known], judgement.reading.best[known], judgement.gold[known]
+    nodes = judgement.reading.answers.nodes[known]
+    best = judgement.reading.best[known]
+    gold = judgement.gold[known]
     values = quality(nodes, gold, best)
     bins = values.reliability
     return Calibration(
@@ -199,14 +201,17 @@ def _of_tokens(judgement: Judgement) -> Calibration:
 def _of_spans(judgement: Judgement, docs: Sequence[Doc], gold: Sequence[Items]) -> Calibration:
     """Of the spans that are found, by their probabilities."""
     key = judgement.attribute.partition(".")[2]
-    right, p = [np.zeros(0, bool)], [np.zeros(0)]
+    right = [np.zeros(0, bool)]
+    p = [np.zeros(0)]
     for doc, of_gold in zip(docs, gold, strict=True):
-        group, there = doc.spans.get(key, []), set(of_gold)
+        group = doc.spans.get(key, [])
+        there = set(of_gold)
         scores = getattr(group, "attrs", {}).get("scores")
         if scores is not None:
             p.append(np.asarray(scores, float))
             right.append(np.array([(span.start, span.end, span.label_) in there for span in group], bool))
-    probabilities, hits = np.concatenate(p), np.concatenate(right)
+    probabilities = np.concatenate(p)
+    hits = np.concatenate(right)
     bins = reliability(probabilities, hits, equal_mass=True)
     risks = risk_coverage(probabilities, hits)
     return Calibration(
@@ -231,7 +236,8 @@ def _uncertain(judgement: Judgement) -> List[Uncertain]:
     p = np.exp(np.minimum(reading.best_scores - reading.answers.log_z, 0.0))
     rows = []
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
-        end, start = int(reading.ends[s]), int(reading.ends[s] - reading.lengths[s])
+        end = int(reading.ends[s])
+        start = int(reading.ends[s] - reading.lengths[s])
         words = [reading.text(i) for i in range(start, end)]
         right = bool((reading.best[start:end] == judgement.gold[start:end]).all())
         rows.append(Uncertain(reading.token(start)[0], words, float(entropies[s]), float(p[s]), right))
@@ -245,7 +251,9 @@ def _comparison(
     other = [items_of(doc, attribute) for doc in other_docs]
     if not any(label for items in other for _, _, label in items):
         return None
-    a, b, is_span = counts(docs, gold, guess), counts(docs, gold, other), attribute.startswith("spans.")
+    a = counts(docs, gold, guess)
+    b = counts(docs, gold, other)
+    is_span = attribute.startswith("spans.")
     score = f_score if is_span else accuracy
     changed: Dict[bool, List[Place]] = {True: [], False: []}
     right: List[Tuple[bool, bool]] = []

@@ -10,7 +10,8 @@ from ..inspection.accounts import Account, accounts, as_data, explained
 from .pages import rendered, uncalibrated
 from .sentence import shown
 
-REASONS, WITHOUT = 12, 6  # rows of the text
+REASONS = 12  # rows of the text
+WITHOUT = 6
 
 
 def account_text(account: Account, component: str, doc: Doc) -> str:

@@ -59,7 +59,8 @@ def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterat
     """A line of JSONL each, which Prodigy's `choice` and tools alike read: text, tokens, what is annotated as spans,
     and options: "0" as annotated, "1" and so on the alternatives. `hoseq correct` reads the answers."""
     for finding in findings:
-        doc, (start, end) = docs[finding.doc], finding.sentence
+        doc = docs[finding.doc]
+        start, end = finding.sentence
         sentence = doc[start:end]
         shift = sentence.start_char
 

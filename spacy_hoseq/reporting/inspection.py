@@ -9,7 +9,8 @@ from .pages import rendered
 from .sentence import shown
 
 MOST = 60  # labels of a picture of transitions
-PAIRS, LABELS = 10, 12  # rows of the text
+PAIRS = 10  # rows of the text
+LABELS = 12
 
 
 def as_data(components: Sequence[Component]) -> List[Dict[str, Any]]:

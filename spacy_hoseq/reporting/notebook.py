@@ -16,7 +16,8 @@ class Page:
     """What a notebook shows: a page in a frame of its own. html (str): the whole page."""
 
     def __init__(self, html: str, height: int = HEIGHT) -> None:
-        self.html, self.height = html, height
+        self.html = html
+        self.height = height
 
     def _repr_html_(self) -> str:
         source = escape(self.html, quote=True)

@@ -25,7 +25,8 @@ def place_of(doc: Doc, number: int, first: int, end: int, gold: str, guess: str)
     """The tokens first <= i < end."""
     starts = np.flatnonzero(sentence_starts(doc))
     at = int(np.searchsorted(starts, first, side="right"))
-    start, stop = int(starts[at - 1]), int(starts[at]) if at < len(starts) else len(doc)
+    start = int(starts[at - 1])
+    stop = int(starts[at]) if at < len(starts) else len(doc)
     words = [shown(token.text) for token in doc[start : max(stop, end)]]
     parts = words[: first - start], words[first - start : end - start], words[end - start :]
     return Place(number, first, *parts, gold, guess)

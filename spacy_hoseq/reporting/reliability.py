@@ -9,20 +9,25 @@ from .sentence import shown
 
 __all__ = ["Reliability", "draw_calibration", "draw_reliability", "reliability"]
 
-SIDE, MARGIN, TOP = 360, 46, 70  # pixels
-BLUE, GREY = "#2f6fb3", "#51606f"
+SIDE = 360  # pixels
+MARGIN = 46
+TOP = 70
+BLUE = "#2f6fb3"
+GREY = "#51606f"
 
 
 def draw_reliability(found: Reliability, *, title: str) -> str:
     """RETURNS (str): SVG. A bar in each bin is as high as the share that is right, a dot shows what was expected there;
     on the diagonal both are the same. Below, how many predictions each bin has."""
-    n, width = len(found.counts), SIDE / len(found.counts)
+    n = len(found.counts)
+    width = SIDE / len(found.counts)
     largest = max(1, int(found.counts.max(initial=0)))
     shapes: List[str] = []
     for i, (count, expected, observed) in enumerate(zip(found.counts, found.expected, found.observed, strict=True)):
         if not count:
             continue
-        x, top = MARGIN + i * width, TOP + SIDE * (1 - observed)
+        x = MARGIN + i * width
+        top = TOP + SIDE * (1 - observed)
         told = f"{count} predictions of {i / n:.2f} to {(i + 1) / n:.2f}: expected {expected:.3f}, right {observed:.3f}"
         shapes.append(
             f'<rect x="{x + 1:.1f}" y="{top:.1f}" width="{width - 2:.1f}" height="{SIDE * observed:.1f}" fill="{BLUE}" '
@@ -32,7 +37,8 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
             f'height="{40 * count / largest:.1f}" fill="{GREY}" fill-opacity="0.5"><title>{told}</title></rect>'
         )
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = MARGIN + SIDE * tick, TOP + SIDE * (1 - tick)
+        x = MARGIN + SIDE * tick
+        y = TOP + SIDE * (1 - tick)
         shapes.append(f'<text x="{x:.0f}" y="{TOP + SIDE + 16}" text-anchor="middle">{tick:g}</text>')
         shapes.append(f'<text x="{MARGIN - 6}" y="{y + 4:.0f}" text-anchor="end">{tick:g}</text>')
     box = f'x="{MARGIN}" y="{TOP}" width="{SIDE}" height="{SIDE}"'

@@ -119,7 +119,9 @@ def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelSco
     n_right = Counter(item[2] for a, b in zip(annotated, predicted, strict=True) for item in a & b)
     rows = []
     for label in sorted({*n_gold, *n_found} - {""}, key=lambda name: (-n_gold[name], name)):
-        right, found, there = n_right[label], n_found[label], n_gold[label]
+        right = n_right[label]
+        found = n_found[label]
+        there = n_gold[label]
         f = 2 * right / max(1, found + there)
         rows.append(LabelScore(label, right / max(1, found), right / max(1, there), f, there, found))
     return rows

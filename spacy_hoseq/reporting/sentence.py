@@ -3,7 +3,10 @@
 from html import escape
 from typing import Collection, List, Sequence
 
-CHARACTER, GAP, LINE, MARGIN = 8.6, 12, 62, 14  # widths and heights in pixels, for a 14 px fixed-width font
+CHARACTER = 8.6  # widths and heights in pixels, for a 14 px fixed-width font
+GAP = 12
+LINE = 62
+MARGIN = 14
 FEWEST = 3  # characters a word's box is wide at least
 
 
@@ -18,11 +21,13 @@ def draw_sentence(
     """RETURNS (str): SVG. probabilities: of each label, 0 to 1; the bar is red below one half, else blue. starts: words
     that begin a sentence, which begins a line."""
     boxes: List[str] = []
-    x, y = float(MARGIN), float(MARGIN)
+    x = float(MARGIN)
+    y = float(MARGIN)
     for i, (word, label, probability) in enumerate(zip(words, labels, probabilities, strict=True)):
         box = max(len(word), len(label), FEWEST) * CHARACTER
         if (i in starts or x + box > width - MARGIN) and x > MARGIN:
-            x, y = float(MARGIN), y + LINE
+            x = float(MARGIN)
+            y = y + LINE
         colour = "#2f6fb3" if probability >= 0.5 else "#c0392b"
         boxes.append(
             f'<text x="{x:.1f}" y="{y + 14:.1f}" class="word">{escape(shown(word))}</text>'

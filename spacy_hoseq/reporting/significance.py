@@ -7,7 +7,8 @@ import numpy as np
 
 from ..arrays import Floats, Mask
 
-RESAMPLES, SEED = 10_000, 0
+RESAMPLES = 10_000
+SEED = 0
 
 
 class Difference(NamedTuple):
@@ -69,7 +70,9 @@ def mcnemar(a: Mask, b: Mask) -> Discordance:
 
     a, b (N,) bool: whether the first and the second system are right.
     """
-    gained, lost = int((b & ~a).sum()), int((a & ~b).sum())
-    n, k = gained + lost, min(gained, lost)
+    gained = int((b & ~a).sum())
+    lost = int((a & ~b).sum())
+    n = gained + lost
+    k = min(gained, lost)
     logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) - n * math.log(2) for i in range(k + 1)]
     return Discordance(gained, lost, min(1.0, 2 * math.fsum(map(math.exp, logs))))

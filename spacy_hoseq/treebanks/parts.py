@@ -40,7 +40,8 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     given = {part for part in PARTS if docs[part]}
     if not docs["train"]:
         pool += [doc for part in PARTS for doc in docs[part]]
-        given, docs = set(), {part: [] for part in PARTS}
+        given = set()
+        docs = {part: [] for part in PARTS}
     pool = [*docs["train"], *pool]
     missing = {DIVIDED[part]: part for part in DIVIDED if part not in given}
     docs["train"] = [doc for i, doc in enumerate(pool) if i % SENTENCES not in missing]

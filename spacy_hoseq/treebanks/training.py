@@ -26,7 +26,9 @@ from ..readers.annotated import read_docs
 from ..recipes import recipe
 from .parts import Contents
 
-MORPHOLOGIZER, LEMMATIZER, SENTENCES = "hoseq_morphologizer", "hoseq_lemmatizer", "hoseq_sentences"
+MORPHOLOGIZER = "hoseq_morphologizer"
+LEMMATIZER = "hoseq_lemmatizer"
+SENTENCES = "hoseq_sentences"
 RECIPES = ("sentences", "treebank")
 WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
@@ -48,7 +50,8 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
     if name == "sentences":
         return config
     layers = contents["train"].layers
-    components, training = config["components"], config["training"]
+    components = config["components"]
+    training = config["training"]
     least, most = EPOCHS
     training["max_epochs"] = max(least, min(most, WORDS // max(1, contents["train"].words)))
     if "LEMMA" not in layers:

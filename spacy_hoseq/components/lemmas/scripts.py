@@ -50,7 +50,8 @@ class Script(NamedTuple):
     @property
     def label(self) -> str:
         """The script as a string."""
-        before, after = _escaped(self.prefix_cut), _escaped(self.prefix)
+        before = _escaped(self.prefix_cut)
+        after = _escaped(self.prefix)
         if not self.is_whole:
             before += SHARED + _escaped(self.suffix_cut)
             after += SHARED + _escaped(self.suffix)
@@ -79,7 +80,8 @@ def script_of(form: str, lemma: str) -> Script:
             continue
         script, cost = _between(case, base, lemma)
         if not bases or cost < least:
-            shortest, least = script, cost
+            shortest = script
+            least = cost
         if not least:
             break
         bases.add(base)
@@ -94,7 +96,8 @@ def _between(case: str, base: str, lemma: str) -> Tuple[Script, int]:
     size, start, start_of_lemma = longest_common(base, lemma)
     if LEAST_SHARED * size <= longer:
         return Script(case, base, lemma, is_whole=True), len(base) + len(lemma)
-    end, end_of_lemma = start + size, start_of_lemma + size
+    end = start + size
+    end_of_lemma = start_of_lemma + size
     script = Script(case, base[:start], lemma[:start_of_lemma], base[end:], lemma[end_of_lemma:])
     return script, len(base) + len(lemma) - 2 * size
 
@@ -104,7 +107,8 @@ def longest_common(first: str, second: str) -> Tuple[int, int, int]:
     longest = 0, 0, 0
     row = [0] * (len(second) + 1)  # length of the common string that ends at each place
     for i, sign in enumerate(first, start=1):
-        above, row = row, [0] * (len(second) + 1)
+        above = row
+        row = [0] * (len(second) + 1)
         for j, other in enumerate(second, start=1):
             if sign == other:
                 row[j] = above[j - 1] + 1

@@ -42,7 +42,8 @@ class KnownTokens:
         """Label ids of all tokens (N,). decode: finds those of tokens that are not known."""
         weights = weights_of(model.layers[0]).used_rows("table")  # the same object until they change
         if weights is not self._weights or len(self._labels) > MOST_TOKENS:
-            self._weights, self._labels = weights, {}
+            self._weights = weights
+            self._labels = {}
         columns = [ORTH, *(IDS[name.upper()] for name in _extractor(model).contextual)]
         tokens = np.concatenate([doc.to_array(columns).reshape(-1, len(columns)) for doc in docs])
         types, type_of = np.unique(tokens, axis=0, return_inverse=True)

@@ -15,7 +15,8 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 
 from ...errors import Errors
 
-POS, TAG = "POS", "TAG"
+POS = "POS"
+TAG = "TAG"
 SIGNS = {"%": "%25", "|": "%7C", "=": "%3D", ",": "%2C"}
 KINDS = "Feature=Value|...|POS=NOUN, where POS is one of " + ", ".join(filter(None, PARTS_OF_SPEECH))
 
@@ -50,7 +51,8 @@ def features_of(label: str) -> Dict[str, str]:
 def analysis_of(label: str) -> Analysis:
     """RAISES ValueError [HS065]."""
     features = features_of(label)
-    pos, tag = features.pop(POS, ""), unquote(features.pop(TAG, ""))
+    pos = features.pop(POS, "")
+    tag = unquote(features.pop(TAG, ""))
     if pos not in PARTS_OF_SPEECH:
         raise ValueError(Errors.HS065.format(label=label, attribute="pos", known=KINDS))
     return Analysis(pos, Morphology.dict_to_feats(features), tag)

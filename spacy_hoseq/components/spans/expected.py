@@ -77,7 +77,8 @@ def best_chunks(chunks: Sequence[Chunk], n_words: int, threshold: float) -> List
         for chunk in by_end.get(end, ()):
             value = best[chunk[0]] + chunk[3] - threshold
             if value > best[end]:
-                best[end], back[end] = value, chunk
+                best[end] = value
+                back[end] = chunk
     found: List[Chunk] = []
     end = n_words
     while end > 0:

@@ -141,7 +141,8 @@ class ChunkTags(Target):
         return list(doc.ents) if self.with_entities else []
 
     def _aligned(self, example: Example) -> Keys:
-        predicted, reference = example.predicted, example.reference
+        predicted = example.predicted
+        reference = example.reference
         if self.with_entities and self.spans_key not in reference.spans:
             return gold_entity_values(example, str(self.representation))
         values = self.read(reference)

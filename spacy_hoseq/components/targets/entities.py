@@ -23,7 +23,8 @@ def gold_entity_values(example: Example, representation: str) -> Keys:
 
 def _needs_no_alignment(example: Example) -> bool:
     """Whether predicted and reference have the same tokens, and all of these are annotated, none of them blocked."""
-    predicted, reference = example.predicted, example.reference
+    predicted = example.predicted
+    reference = example.reference
     if not len(reference) or not np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
         return False
     kinds, types = reference.to_array(["ENT_IOB", "ENT_TYPE"]).T
@@ -56,7 +57,8 @@ def preset_mask(docs: Sequence[Doc], tags: Sequence[str], representation: str, f
 def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: Mask) -> Mask:
     mask = np.ones((len(doc), len(ids)), bool)
     only, start, middle, last = list(LETTERS[representation])
-    begins, outside = sentence_starts(doc), ids[OUTSIDE]
+    begins = sentence_starts(doc)
+    outside = ids[OUTSIDE]
     for span in [*blocked_spans(doc), *doc.ents]:
         letters = only if len(span) == 1 else start + middle * (len(span) - 2) + last
         names = [f"{letter}-{span.label_}" for letter in letters]

@@ -70,9 +70,11 @@ class LemmaLabels(TokenLabels):
         token.lemma_ = token.text if lemma is None else lemma
 
     def _aligned(self, example: Example) -> Keys:
-        predicted, reference = example.predicted, example.reference
+        predicted = example.predicted
+        reference = example.reference
         gold = self.read(reference)
-        words, words_of_reference = predicted.to_array(ORTH), reference.to_array(ORTH)
+        words = predicted.to_array(ORTH)
+        words_of_reference = reference.to_array(ORTH)
         if np.array_equal(words, words_of_reference):
             return gold
         values = np.zeros(len(predicted), np.uint64)

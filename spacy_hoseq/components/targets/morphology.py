@@ -121,7 +121,8 @@ class MorphologyLabels(TokenLabels):
 
     def _values_of(self, table: LabelTable, doc: Doc) -> Keys:
         """What is written for each label (L + 1, 3): -1 stands for white space."""
-        written, strings = self._written, doc.vocab.strings
+        written = self._written
+        strings = doc.vocab.strings
         if written is None or written.table is not table or written.strings is not strings:
             rows = []
             for pos, morph, tag in map(analysis_of, table.names):

@@ -32,7 +32,8 @@ class LabelTable:
         self.names = [*labels, space]  # the last one: of white space
         self.ids = np.array([strings.add(label) for label in labels], np.uint64)
         self.values = np.append(self.ids, np.uint64(strings.as_int(space)))
-        names, masks = list(self.ids), [np.eye(n, dtype=bool)]
+        names = list(self.ids)
+        masks = [np.eye(n, dtype=bool)]
         if neg_prefix:
             names += [strings.as_int(f"{neg_prefix}{label}") for label in labels]
             masks.append(~np.eye(n, dtype=bool))
@@ -153,7 +154,8 @@ def _name_of(value: int, examples: Sequence[Example]) -> str:
 
 def word_examples(examples: Sequence[Example]) -> Tuple[List[Example], WordDocs]:
     """The examples without white-space tokens, each itself if it has none. RETURNS them, and their predicted docs."""
-    predicted, references = words_of([eg.predicted for eg in examples]), words_of([eg.reference for eg in examples])
+    predicted = words_of([eg.predicted for eg in examples])
+    references = words_of([eg.reference for eg in examples])
     parts = zip(examples, predicted, references, strict=True)
     return [eg if x is eg.predicted and y is eg.reference else Example(x, y) for eg, x, y in parts], predicted
 

@@ -14,8 +14,10 @@ from ...features.sequences import by_doc
 from .target import Items, LabelTable, Target
 
 ATTRIBUTES = {"tag": [TAG], "pos": [POS], "sent_start": [SENT_START]}  # of spaCy's; all others are extensions
-STARTS, GOES_ON = "S", "I"  # labels of "sent_start": whether a sentence starts at the token
-STARTED, GOING_ON = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)  # what SENT_START is there (1 and -1)
+STARTS = "S"  # labels of "sent_start": whether a sentence starts at the token
+GOES_ON = "I"
+STARTED = np.uint64(1)  # what SENT_START is there (1 and -1)
+GOING_ON = np.uint64(0xFFFFFFFFFFFFFFFF)
 SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
 
 
@@ -140,7 +142,8 @@ class TokenLabels(Target):
             setattr(token, f"{self.attribute}_", label)
 
     def _aligned(self, example: Example) -> Keys:
-        predicted, reference = example.predicted, example.reference
+        predicted = example.predicted
+        reference = example.reference
         if self.attribute == "sent_start":
             starts = {True: STARTED, False: GOING_ON, None: np.uint64(0)}
             aligned = [starts[start] for start in example.get_aligned_sent_starts()]

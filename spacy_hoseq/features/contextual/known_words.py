@@ -25,7 +25,10 @@ from ..keys import mix
 TABLE = "hoseq_known_words"  # key of a word -> how often it was seen
 OWN_WORDS = "hoseq_own_words"  # of `doc.user_data`: {key of a word: how often it is in this text}
 LONGEST = 8  # units
-BEGINS, INSIDE, ENDS = ATTRIBUTES = ("known_begins", "known_inside", "known_ends")
+BEGINS = "known_begins"
+INSIDE = "known_inside"
+ENDS = "known_ends"
+ATTRIBUTES = (BEGINS, INSIDE, ENDS)
 _SEED = np.array([0x9E3779B97F4A7C15], np.uint64)
 
 

@@ -28,7 +28,8 @@ from .guard import Guard
 from .turns import Gone, Refused, Turns
 
 LOCAL = ("localhost",)
-BYTES, MORE = 12, 4096  # of a request: for each character, %XX for each of four bytes; and beside the text
+BYTES = 12  # of a request: for each character, %XX for each of four bytes; and beside the text
+MORE = 4096
 GONE = 499  # nobody reads it
 
 
