@@ -14,5 +14,6 @@ __all__ = ["__version__", "load"]
 __version__ = "0.1.0"
 __getattr__ = lazy_names(__name__, {"load": "pipelines"})
 
-if "spacy" in sys.modules:  # extensions of Docs belong to the process; else they come with the first pipeline
+# extensions of Docs belong to the process; else they come with the first pipeline
+if "spacy" in sys.modules:
     from .components import extensions as _extensions  # noqa: F401

@@ -46,7 +46,8 @@ def are_same(some: Tuple[Any, ...], others: Tuple[Any, ...]) -> bool:
     """Whether these are the very objects, in the same order."""
     if len(some) != len(others):
         return False
-    for one, other in zip(some, others, strict=True):  # (a generator costs more than the comparison)
+    # (a generator costs more than the comparison)
+    for one, other in zip(some, others, strict=True):
         if one is not other:
             return False
     return True

@@ -38,7 +38,8 @@ INSIDE = 1
 BREAKS = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 FULL = 50  # characters: shorter lines end where their author wanted it
 SLOTS = 1 << 17
-_NO_SPACE = np.zeros(SLOTS, np.uint64)  # words seen that are no white space, each at the last bits of its `orth`
+# words seen that are no white space, each at the last bits of its `orth`
+_NO_SPACE = np.zeros(SLOTS, np.uint64)
 
 
 class Words(Doc):
@@ -78,7 +79,8 @@ def white_space(orths: Keys, docs: Sequence[Doc]) -> Optional[Mask]:
     unsure = np.flatnonzero(_NO_SPACE.take(slots) != orths)
     if not len(unsure):
         return None
-    stores = [vocab.strings for vocab in dict.fromkeys(map(attrgetter("vocab"), docs))]  # one, but for odd batches
+    # one, but for odd batches
+    stores = [vocab.strings for vocab in dict.fromkeys(map(attrgetter("vocab"), docs))]
     types = set(orths.take(unsure).tolist())
     spaces = [orth for orth in types if _text(orth, stores).isspace()]
     words = np.array([*types.difference(spaces)], np.uint64)
@@ -154,7 +156,8 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
 def _annotation(values: NDArray[Any], places: Ints) -> NDArray[Any]:
     """values (N, A): `ANNOTATION` of all tokens. RETURNS that of the words (n, A)."""
     kept = values[places]
-    numbers = (values[:, :2] == [1, BEGINS]).cumsum(axis=0)[places]  # of the sentence and the entity of each word
+    # of the sentence and the entity of each word
+    numbers = (values[:, :2] == [1, BEGINS]).cumsum(axis=0)[places]
     new = numbers > 0
     new[1:] = numbers[1:] > numbers[:-1]
     kept[new[:, 0], 0] = 1

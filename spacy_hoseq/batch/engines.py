@@ -81,7 +81,8 @@ def in_order(
 
 
 def _begin(work: Work, watched: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; whoever waits for us says when to end
+    # a terminal sends it to all; whoever waits for us says when to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
     _WORK.append(work)
 
@@ -105,7 +106,8 @@ def ray_actors(work: Work, parts: Iterable[Part], n: int, address: Optional[str]
         import ray
     except ImportError as error:
         raise ValueError(Errors.HS170.format(package="Ray", install='"spacy-hoseq[ray]"')) from error
-    os.environ.setdefault("RAY_worker_niceness", "0")  # by default its workers yield to all else on the machine
+    # by default its workers yield to all else on the machine
+    os.environ.setdefault("RAY_worker_niceness", "0")
     ray.init(address=address, log_to_driver=False, include_dashboard=False, ignore_reinit_error=True)
     try:
         sent = ray.put(work.with_bytes())

@@ -107,7 +107,8 @@ def _layers(lists: pa.ListArray, tokens: _Tokens) -> Dict[str, Any]:
     spans = lists.flatten()
     rows = np.repeat(np.arange(len(lists)), np.diff(_cuts(lists))).tolist()
     groups = spans.field("group").to_pylist()
-    chunks: Dict[int, str] = {}  # row -> the group that counts: groups of a row are in the order of their names
+    # row -> the group that counts: groups of a row are in the order of their names
+    chunks: Dict[int, str] = {}
     for row, group in zip(rows, groups, strict=True):
         if group != ENTITIES:
             chunks.setdefault(row, group)

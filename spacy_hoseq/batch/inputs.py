@@ -11,7 +11,8 @@ from .reading.text import FORMAT as TEXT
 from .source import PACKED, STANDARD, InputFormat, Items, Reading, Source
 
 FORMATS = input_formats()  # ending -> how it is read
-SUFFIXES = [ending + packed for ending in FORMATS for packed in ("", ".zst")]  # .gz goes without saying
+# .gz goes without saying
+SUFFIXES = [ending + packed for ending in FORMATS for packed in ("", ".zst")]
 
 
 def format_of(path: Path) -> InputFormat:

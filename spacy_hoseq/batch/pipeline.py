@@ -26,7 +26,8 @@ from .columns import Chunks
 
 Source = Union[str, Path, bytes]
 SPANS = "spans."  # how the place of a group of spans begins
-ZONE_TOKENS = 1_000_000  # after which a process forgets the words that it has met since (`nlp.memory_zone`)
+# after which a process forgets the words that it has met since (`nlp.memory_zone`)
+ZONE_TOKENS = 1_000_000
 META = "meta.json"
 CONFIG = "config.cfg"
 PYTHON = "__pycache__"

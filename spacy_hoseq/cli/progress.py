@@ -5,7 +5,8 @@ from typing import IO, Any, Optional
 
 from tqdm import tqdm
 
-FIRST = 5.0  # seconds until the first line where there is no terminal; the time to the next one doubles
+# seconds until the first line where there is no terminal; the time to the next one doubles
+FIRST = 5.0
 LONGEST = 60.0  # seconds between two lines
 MB = 1e6
 

@@ -28,7 +28,8 @@ def centred(weights: AnyFloats) -> AnyFloats:
     if not weights.size:
         return weights
     middle = (weights.shape[1] - 1) // 2
-    dense = np.flatnonzero(np.count_nonzero(weights, axis=1) > middle)  # the median of the others is 0
+    # the median of the others is 0
+    dense = np.flatnonzero(np.count_nonzero(weights, axis=1) > middle)
     result: AnyFloats = weights.copy()
     result[dense] -= np.partition(weights[dense], middle, axis=1)[:, middle, None]
     return result

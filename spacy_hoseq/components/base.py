@@ -106,7 +106,8 @@ class SequenceComponent(SavedComponent):
     target: Target
 
     no_settings: ClassVar[Sequence[str]] = ("target",)  # arguments that a config cannot give
-    made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary", "continues")  # cached until they change
+    # cached until they change
+    made_of_labels: ClassVar[Sequence[str]] = ("_label_table", "_dictionary", "continues")
 
     def __init__(
         self,
@@ -124,9 +125,11 @@ class SequenceComponent(SavedComponent):
         self.scorer = scorer
         self.cfg: Dict[str, Any] = {"labels": [], **cfg}
         self.target = target
-        self._score_weights: Optional[Dict[str, Optional[float]]] = None  # of the training, until they are looked at
+        # of the training, until they are looked at
+        self._score_weights: Optional[Dict[str, Optional[float]]] = None
         self._known_tags: Optional[Table] = None  # that this component has made
-        self._tables: Optional[Lookups] = None  # that it was trained with, if its vocabulary was read without them
+        # that it was trained with, if its vocabulary was read without them
+        self._tables: Optional[Lookups] = None
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
@@ -325,7 +328,8 @@ class SequenceComponent(SavedComponent):
         if "tag_dictionary" in self.cfg:
             self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
             self._labels_changed()
-            TagDictionary(self.cfg["tag_dictionary"], self.labels)  # RAISES HS063 now, not at the first text
+            # RAISES HS063 now, not at the first text
+            TagDictionary(self.cfg["tag_dictionary"], self.labels)
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
         if TABLE in tables_of(self.model):

@@ -153,7 +153,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
         contexts = self._contexts(docs, gold)
         rows = features.training_rows(docs, contexts, shim.values(), shim.keys())
         loss = self._finite(shim.gradient(Batch(rows, gold, known_slots(contexts)), drop))
-        self._check_size(loss / len(gold), self._learn_rate)  # a token cannot lose more than scores lie apart
+        # a token cannot lose more than scores lie apart
+        self._check_size(loss / len(gold), self._learn_rate)
         return loss
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> DecidedReading:
@@ -187,7 +188,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
         docs = [eg.predicted for eg in examples]
         gold = list(self._gold_batches(examples))
         versions = [self._in_context(gold)]
-        if scorer_of(self.model).reads_annotation:  # as in the gold annotation, and as earlier components write it
+        # as in the gold annotation, and as earlier components write it
+        if scorer_of(self.model).reads_annotation:
             same = [Example(eg.reference, eg.reference) for eg in examples]
             annotated = batches(after_earlier_components(docs, nlp, self))
             versions = [

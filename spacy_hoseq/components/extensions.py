@@ -8,11 +8,14 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats32
 
-MARGINALS = "hoseq_marginals"  # Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
+# Doc extension: {component name: {"labels": [...], "probabilities": (n, L) float32}}
+MARGINALS = "hoseq_marginals"
 # (rows of white-space tokens are 0)
-DECISIONS = "hoseq_decisions"  # {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
+# {component name: {"labels": [...], "order": (n,) int32, "probabilities": (n,) float32}}
+DECISIONS = "hoseq_decisions"
 
-for extension in (MARGINALS, DECISIONS):  # they belong to the process: one that reads Docs of another needs them, too
+# they belong to the process: one that reads Docs of another needs them, too
+for extension in (MARGINALS, DECISIONS):
     if not Doc.has_extension(extension):
         Doc.set_extension(extension, default=None)
 

@@ -31,7 +31,8 @@ def removed(listener_map: Dict[str, List[MarginalListener]], listener: MarginalL
     known = listener_map.get(name, [])
     if listener not in known:
         return False
-    rest = [other for other in known if other is not listener]  # a new list: spaCy is going through the old one
+    # a new list: spaCy is going through the old one
+    rest = [other for other in known if other is not listener]
     if rest:
         listener_map[name] = rest
     else:
@@ -79,7 +80,8 @@ class ComponentTexts:
 
 def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:
     """The component of this name before another. RAISES ValueError [HS102]."""
-    pipes = list(nlp.components) if nlp is not None else []  # frozen ones are disabled while spaCy initializes
+    # frozen ones are disabled while spaCy initializes
+    pipes = list(nlp.components) if nlp is not None else []
     names = [other for other, _ in pipes]
     places = [i for i, (_, pipe) in enumerate(pipes) if pipe is component]
     problem = ""

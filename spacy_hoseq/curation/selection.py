@@ -71,7 +71,8 @@ def doubts_of(nlp: Language, docs: Iterable[Doc], by: Measure = "entropy", names
     return total
 
 
-Part = Tuple[float, Floats, Floats]  # of a Doc: how unsure, shares of its tokens (n,), 1 - p of their labels (n,)
+# of a Doc: how unsure, shares of its tokens (n,), 1 - p of their labels (n,)
+Part = Tuple[float, Floats, Floats]
 
 
 def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:

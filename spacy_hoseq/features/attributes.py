@@ -40,7 +40,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
 _NAME = re.compile(r"[a-z_]+")
 LINE_BREAK = "line_break"  # of words.py
-SOURCES = "hoseq_sources"  # table of the vocabulary: name of another table -> who made it, as in meta.json
+# table of the vocabulary: name of another table -> who made it, as in meta.json
+SOURCES = "hoseq_sources"
 _RESERVED = ("bias", "label", "upstream", "_", LINE_BREAK)
 
 

@@ -32,7 +32,8 @@ from .attributes import register_attribute
 from .known_tags import accurate_pos_templates, english_pos_templates_v2
 from .template_sets import chunk_templates, chunk_word_templates, morphology_templates
 
-TABLE = "hoseq_word_classes"  # {"columns": names of the classes of each, "words": packed keys, and numbers of names}
+# {"columns": names of the classes of each, "words": packed keys, and numbers of names}
+TABLE = "hoseq_word_classes"
 MAX_COLUMNS = 16
 KEY = 0xFFFFFFFF
 FORM = "a form and its tag, or a form, its part of speech and its features"

@@ -81,7 +81,8 @@ def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: 
     here.sort(key=lambda f: -abs(f.weights[label] - f.weights[other]))
     odds = _log_odds(reading.answers.nodes[word], label, other)
     changes = []
-    for feature in here[:CHANGES]:  # p(y_t) of all labellings with y_t is divided by exp(w(y_t)), and normalised
+    # p(y_t) of all labellings with y_t is divided by exp(w(y_t)), and normalised
+    for feature in here[:CHANGES]:
         gain = float(feature.weights[label] - feature.weights[other])
         changes.append(Change("feature", feature.name, odds - gain, gain))
     near = range(max(start, word - NEAR), min(end, word + NEAR + 1))

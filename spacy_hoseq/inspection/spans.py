@@ -140,7 +140,8 @@ def _enumerated_entropy(reading: Reading, first: int, size: int, limit: int) -> 
     n_strings = len(reading.labels) ** size
     if n_strings > limit:
         raise ValueError(Errors.HS143.format(n=size, n_strings=n_strings, limit=limit))
-    strings = np.array(np.unravel_index(np.arange(n_strings), (len(reading.labels),) * size)).T  # (n_strings, size)
+    # (n_strings, size)
+    strings = np.array(np.unravel_index(np.arange(n_strings), (len(reading.labels),) * size)).T
     sizes = np.full(n_strings, size)
     places = np.full(n_strings, first)
     p = reading.answers.segments(places, sizes, strings.reshape(-1))

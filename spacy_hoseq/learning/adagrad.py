@@ -20,7 +20,8 @@ class AdaGrad:
     """
 
     EPSILON = 1e-6  # starting value of G, against division by zero
-    RESUMED = 1.0  # starting value where weights were learnt before: from EPSILON, the first step would throw each of
+    # starting value where weights were learnt before: from EPSILON, the first step would throw each of
+    RESUMED = 1.0
     # them by `learn_rate`, whatever its gradient
 
     def __init__(self, learn_rate: float = 0.1, l1: float = 0.0, l2: float = 0.0) -> None:

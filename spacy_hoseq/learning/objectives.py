@@ -24,7 +24,8 @@ from ..decoders.exact import decode_exact
 from ..decoders.problem import NoPath, Potentials, PotentialsGradient, matching, path_score
 from ..errors import Errors
 
-MARGIN = 1.0  # cost of a wrong label: the score by which it has to lose; AdaGrad's step adapts to its scale
+# cost of a wrong label: the score by which it has to lose; AdaGrad's step adapts to its scale
+MARGIN = 1.0
 
 
 class Loss(NamedTuple):

@@ -21,8 +21,10 @@ from ..features.sequences import sentence_starts
 from .sources import FiredRules, PatternFeatures, fired_rules
 
 LISTS = ("begins", "ends", "before", "after")  # where words of a list are looked for
-ITSELF = 1  # beside the classes of "begins": the chunk is the listed word that it ends with, and nothing else
-INNER = 3  # of the words of "ends" within a chunk, before its own: none, one of the same class, one of another
+# beside the classes of "begins": the chunk is the listed word that it ends with, and nothing else
+ITSELF = 1
+# of the words of "ends" within a chunk, before its own: none, one of the same class, one of another
+INNER = 3
 PLACES = (*LISTS, "inner", "size")
 LETTERS = (
     "UBIL",

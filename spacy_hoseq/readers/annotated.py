@@ -23,7 +23,8 @@ from ..features.sequences import sentence_starts
 from .corpus_cache import cached
 
 KNOWN = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
-NO_USER_DATA = b"\x80"  # an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of
+# an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of
+NO_USER_DATA = b"\x80"
 
 
 def annotated_corpus(

@@ -57,6 +57,7 @@ def shares(examples: List[Example], n: int) -> List[List[Example]]:
     middles = np.cumsum(words) - words / 2
     i = np.arange(1, n)
     starts = np.searchsorted(middles, words.sum() * i / n)  # (n - 1,) of all parts but the first
-    starts = i + np.clip(np.maximum.accumulate(starts - i), 0, len(examples) - n)  # a part has an example at least
+    # a part has an example at least
+    starts = i + np.clip(np.maximum.accumulate(starts - i), 0, len(examples) - n)
     bounds = [0, *starts.tolist(), len(examples)]
     return [examples[start:end] for start, end in zip(bounds[:-1], bounds[1:], strict=True)]

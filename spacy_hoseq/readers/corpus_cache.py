@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from spacy.tokens import Doc
 
-MAX_TOKENS = 1_000_000  # in the cache of one pipeline (about 270 bytes each); a corpus that is too large is read again
+# in the cache of one pipeline (about 270 bytes each); a corpus that is too large is read again
+MAX_TOKENS = 1_000_000
 
 
 class CachedCorpus(NamedTuple):

@@ -53,7 +53,8 @@ CLASSES = {  # -> the same, and the classes of words
     "chunk_templates.v1": "chunk_templates.v2",
     "chunk_word_templates.v1": "chunk_word_templates.v2",
 }
-TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS, "en": CLASSES}  # of languages that have a file, too
+# of languages that have a file, too
+TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS, "en": CLASSES}
 SETTINGS = {"en": "\nclasses = 4"}  # of these templates
 TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
 

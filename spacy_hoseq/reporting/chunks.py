@@ -27,7 +27,8 @@ def chunks_page(docs: Iterable[Doc], *, spans_key: str = "chunks", title: str = 
     shown = [chunks_of(doc, spans_key) for doc in docs]
     options = {"colors": COLOURS}
     page = displacy.render(shown, style="ent", manual=True, page=True, jupyter=False, options=options)
-    page = re.sub(r'<a [^>]*href="#">([^<]*)</a>', r'<span style="font-weight: normal">\1</span>', page)  # no links
+    # no links
+    page = re.sub(r'<a [^>]*href="#">([^<]*)</a>', r'<span style="font-weight: normal">\1</span>', page)
     page = page.replace(FIGURE.format(6), FIGURE.format(2))
     return page.replace("<title>displaCy</title>", f"<title>{escape(title)}</title>", 1)
 

@@ -112,7 +112,8 @@ def evaluated(
     examples: predicted docs have the tokens of the references, and what the pipeline is given. known: words of the
     training corpus. other: the same Docs, annotated by another pipeline. RAISES ValueError [HS152].
     """
-    with warnings.catch_warnings():  # labels that the pipeline does not know are wrong, as all others
+    # labels that the pipeline does not know are wrong, as all others
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[HW001\]")
         return _layers(nlp, examples, known, other)
 

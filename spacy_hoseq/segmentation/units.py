@@ -20,7 +20,8 @@ _KINDS = np.zeros(sys.maxunicode + 1, np.uint8)  # of every code point, when it 
 ONE_BY_ONE = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO", "IDEOGRAPHIC", "YI SYLLABLE", "TANGUT")
 JOINER = 0x200D  # what follows it belongs to the same sign, too
 
-FULL_STOP = ord(".")  # ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
+# ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
+FULL_STOP = ord(".")
 ENDS = 1  # a sentence
 CLOSES = 2  # what was opened in it
 _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
@@ -88,7 +89,8 @@ def _kind(character: str) -> int:
     if category == "Nd":
         return DIGIT
     name = unicodedata.name(character, "")
-    is_letter = category[0] == "L" or name.startswith("REGIONAL INDICATOR")  # two of them make a flag
+    # two of them make a flag
+    is_letter = category[0] == "L" or name.startswith("REGIONAL INDICATOR")
     return LETTER if is_letter and not name.startswith(ONE_BY_ONE) else SIGN
 
 

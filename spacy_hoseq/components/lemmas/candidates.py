@@ -22,7 +22,8 @@ class Candidates:
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
         self._of_whole: Dict[Tuple[str, str], List[int]] = defaultdict(list)  # by case and form
-        self._by_suffix: Dict[Tuple[str, str], List[int]] = defaultdict(list)  # by case and what is cut
+        # by case and what is cut
+        self._by_suffix: Dict[Tuple[str, str], List[int]] = defaultdict(list)
         for label_id, script in enumerate(self.scripts):
             if script.is_whole:
                 self._of_whole[script.case, script.prefix_cut].append(label_id)

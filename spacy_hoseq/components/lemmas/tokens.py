@@ -40,7 +40,8 @@ class KnownTokens:
 
     def labels(self, model: Model, docs: WordDocs, decode: Callable[[WordDocs], Labels]) -> Labels:
         """Label ids of all tokens (N,). decode: finds those of tokens that are not known."""
-        weights = weights_of(model.layers[0]).used_rows("table")  # the same object until they change
+        # the same object until they change
+        weights = weights_of(model.layers[0]).used_rows("table")
         if weights is not self._weights or len(self._labels) > MOST_TOKENS:
             self._weights = weights
             self._labels = {}

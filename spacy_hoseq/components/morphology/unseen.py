@@ -22,7 +22,8 @@ def unseen_labels(labels: Sequence[str], most: int) -> List[str]:
     with_pos: Dict[str, Set[Tuple[str, str]]] = defaultdict(set)  # features of each part of speech
     for label in seen:
         with_pos[dict(label).get(POS, "")] |= {feature for feature in label if feature[0] not in (POS, TAG)}
-    spoken_for: Dict[Features, List[str]] = defaultdict(list)  # a feature for each label that speaks for it
+    # a feature for each label that speaks for it
+    spoken_for: Dict[Features, List[str]] = defaultdict(list)
     for label in seen:
         for name, other in _changed(label, with_pos):
             if other not in seen:

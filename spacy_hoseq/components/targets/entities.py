@@ -10,7 +10,8 @@ from ...arrays import Keys, Mask
 from ...chunks import LETTERS, OUTSIDE, Chunks, write_chunks
 from ...features.sequences import sentence_starts
 
-BILUO = "UBIL"  # the letters of spaCy's own tags, for the only, the first, the inner and the last token
+# the letters of spaCy's own tags, for the only, the first, the inner and the last token
+BILUO = "UBIL"
 
 
 def gold_entity_values(example: Example, representation: str) -> Keys:

@@ -40,7 +40,8 @@ class LabelTable:
         everything = np.ones((1, n), bool)
         order = np.argsort(np.array(names, np.uint64), kind="stable")
         self._names = np.array(names, np.uint64)[order]
-        self._masks = np.concatenate([np.concatenate(masks)[order], everything])  # last row: no annotation
+        # last row: no annotation
+        self._masks = np.concatenate([np.concatenate(masks)[order], everything])
 
     @cached_property
     def tags(self) -> TagTable:

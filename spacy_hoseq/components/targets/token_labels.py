@@ -13,7 +13,8 @@ from ...errors import Errors
 from ...features.sequences import by_doc
 from .target import Items, LabelTable, Target
 
-ATTRIBUTES = {"tag": [TAG], "pos": [POS], "sent_start": [SENT_START]}  # of spaCy's; all others are extensions
+# of spaCy's; all others are extensions
+ATTRIBUTES = {"tag": [TAG], "pos": [POS], "sent_start": [SENT_START]}
 STARTS = "S"  # labels of "sent_start": whether a sentence starts at the token
 GOES_ON = "I"
 STARTED = np.uint64(1)  # what SENT_START is there (1 and -1)
@@ -123,7 +124,8 @@ class TokenLabels(Target):
     def _set(self, doc: Doc, values: Keys) -> None:
         if self.attribute == "sent_start":
             starts = values == doc.vocab.strings.as_int(STARTS)
-            words = np.flatnonzero(values)  # white space before the first word is of its sentence, too
+            # white space before the first word is of its sentence, too
+            words = np.flatnonzero(values)
             starts[words[:1]] = False
             starts[:1] = True
             values = np.where(starts, STARTED, GOING_ON)

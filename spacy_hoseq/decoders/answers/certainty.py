@@ -42,7 +42,8 @@ def event_probabilities(potentials: Potentials, log_z: Floats, sequences: Ints, 
     starts = np.cumsum(sizes) - sizes
     shared = potentials.fired is not None or potentials.configurations is not None
     turn = _turns(sequences) if shared else np.zeros(len(sequences), np.intp)
-    for i in range(int(turn.max(initial=-1)) + 1):  # what fires in a sequence can be selected once at a time
+    # what fires in a sequence can be selected once at a time
+    for i in range(int(turn.max(initial=-1)) + 1):
         events = np.flatnonzero(turn == i)
         events = events[np.argsort(sequences[events], kind="stable")]
         masks = permitted[ranges(starts[events], sizes[events])]

@@ -70,7 +70,8 @@ class PartSums:
         continues = self._asked.continues
         tuning = self._tuning
         _factors_of_cells(self._known, labels, self._potentials.lengths, factors)
-        if len(rest) and continues is not None:  # their marginals are made once more: that costs less than to keep all
+        # their marginals are made once more: that costs less than to keep all
+        if len(rest) and continues is not None:
             chain = self._potentials.select(rest)
             some = Factors(*(np.empty(len(chain.tokens)) for _ in factors))
             of_chain = labels[chain.tokens]
@@ -98,8 +99,10 @@ def part_sums(potentials: Potentials, asked: Asked, tuning: Tuning) -> Optional[
     """Of a chain. RETURNS None if scaled probabilities would lose digits, or if a sequence has no path."""
     n_tokens, n_labels = potentials.scores.shape
     continues = asked.continues
-    factors = Factors(*np.ones((3, n_tokens if continues is not None else 0)))  # at the tokens s, i and t
-    nodes = np.empty((n_tokens if asked.nodes else 0, n_labels), np.float32)  # they are kept for the whole batch
+    # at the tokens s, i and t
+    factors = Factors(*np.ones((3, n_tokens if continues is not None else 0)))
+    # they are kept for the whole batch
+    nodes = np.empty((n_tokens if asked.nodes else 0, n_labels), np.float32)
     long_labels = _long_labels(potentials, tuning)
 
     def also(part: ChainPart) -> None:

@@ -72,7 +72,8 @@ class LabelLattice:
         self.labels[self._cell_of] = probable.labels
         self._p = np.ones(len(self.labels))
         self._p[self._cell_of] = probable.probabilities
-        self._token_at = np.full(margin + len(self._count) + margin, -1)  # with room for places further out
+        # with room for places further out
+        self._token_at = np.full(margin + len(self._count) + margin, -1)
         self._token_at[self.places + margin] = np.arange(n_tokens)
         self.n_places = len(self._count)
         self._found: Dict[Tuple[float, ...], NGrams] = {}
@@ -146,7 +147,8 @@ class LabelLattice:
             first = self._link_first.take(cells[-1])
             count = self._link_count.take(cells[-1])
         else:
-            inside = np.minimum(places + (self._origin + offset), len(self._count) - 1)  # further: around no token
+            # further: around no token
+            inside = np.minimum(places + (self._origin + offset), len(self._count) - 1)
             first = self._first.take(inside)
             count = self._count.take(inside)
         which = np.repeat(np.arange(len(places)), count)

@@ -202,7 +202,8 @@ def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float
     terms += [(counts.configuration_weights, configurations.weights)] if configurations is not None else []
     if counts.edge_scores is not None and potentials.edge_scores is not None:
         terms.append((counts.edge_scores, potentials.edge_scores))
-    return float(sum((n[n != 0] * x[n != 0].astype(np.float64)).sum() for n, x in terms))  # not of forbidden pairs
+    # not of forbidden pairs
+    return float(sum((n[n != 0] * x[n != 0].astype(np.float64)).sum() for n, x in terms))
 
 
 def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Walked]:

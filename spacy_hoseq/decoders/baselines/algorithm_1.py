@@ -90,7 +90,8 @@ class _Patterns:
     """Patterns z^i_{s_i:t_i} by number, with their pre-sequences P_i and scores phi_i (steps 0-8)."""
 
     def __init__(self, instances: Instances) -> None:
-        order = np.lexsort((instances.sizes, instances.last))  # by end; of the same end the shorter first
+        # by end; of the same end the shorter first
+        order = np.lexsort((instances.sizes, instances.last))
         self.last = instances.last[order]
         self.first = self.last - instances.sizes[order] + 1
         self._labels = [
@@ -108,7 +109,8 @@ class _Patterns:
         for j in range(n):  # steps 1-7, all i < j at once
             s = self.first[:j]
             t = self.last[:j]
-            agree = ((grid[:j] == grid[j]) | (grid[:j] < 0) | (grid[j] < 0)).all(axis=1)  # wherever both are
+            # wherever both are
+            agree = ((grid[:j] == grid[j]) | (grid[:j] < 0) | (grid[j] < 0)).all(axis=1)
             pre = agree & (s < self.first[j]) & (self.first[j] < t) & (t < self.last[j])
             sub = agree & (self.first[j] <= s) & (t <= self.last[j])
             self.pre.append(np.flatnonzero(pre).tolist())

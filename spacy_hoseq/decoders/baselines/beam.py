@@ -54,7 +54,8 @@ def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray
     history: List[Tuple[Ints, Ints]] = []  # node and place before of each kept state, (n, width)
     v = np.zeros((len(layout.lengths), 1))
     node = np.zeros((len(layout.lengths), 1), np.intp)
-    finals: List[Tuple[Floats, Ints]] = []  # best score and place of the sequences that end at t, by rank
+    # best score and place of the sequences that end at t, by rank
+    finals: List[Tuple[Floats, Ints]] = []
     for t, n in enumerate(layout.size_at_t.tolist()):
         v = v[:n]
         node = node[:n]
@@ -85,7 +86,8 @@ def _keep(candidates: Floats, target: Ints, width: int) -> Tuple[Ints, Floats]:
     repeated = np.ones(n * m, bool)
     repeated[np.unique(keys, return_index=True)[1]] = False
     repeated = repeated.reshape(n, m)
-    placed = np.argsort(repeated, axis=1, kind="stable")[:, : min(width, m)]  # those that are no repetition first
+    # those that are no repetition first
+    placed = np.argsort(repeated, axis=1, kind="stable")[:, : min(width, m)]
     keep = np.take_along_axis(order, placed, axis=1)
     scores = np.take_along_axis(candidates, keep, axis=1)
     return keep, np.where(np.take_along_axis(repeated, placed, axis=1), -np.inf, scores)

@@ -156,7 +156,8 @@ def _slaves(z: Instances, multipliers: Floats) -> "tuple[Ints, Floats]":
     rise = others[np.arange(len(free)), second] - lowest  # least that one label less good costs
     matched = z.weights - np.add.reduceat(at_z, z.starts)
     unmatched = -np.add.reduceat(lowest, z.starts)
-    is_z = np.logical_and.reduceat(free == z.labels, z.starts)  # the cheapest labels are z itself: change one of them
+    # the cheapest labels are z itself: change one of them
+    is_z = np.logical_and.reduceat(free == z.labels, z.starts)
     unmatched = unmatched - np.where(is_z, np.minimum.reduceat(rise, z.starts), 0.0)
     take_z = matched >= unmatched
     whose = np.repeat(np.arange(len(z.starts)), z.sizes)

@@ -97,7 +97,8 @@ def decode_decompositions(
         token = int(n_cells.argmax())
         message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.0f}", token=token, limit=max_cells)
         raise ValueError(message)
-    while (n_cells > max_cells).any():  # an uncertain passage: prune harder around it, and only there
+    # an uncertain passage: prune harder around it, and only there
+    while (n_cells > max_cells).any():
         candidates = fewer_candidates(candidates, order, np.flatnonzero(n_cells > max_cells))
         n_cells = _cells(candidates, order, plan)
     labels = np.zeros(local.n_tokens, np.int32)
@@ -216,7 +217,8 @@ class _Search:
         self.plan = plan
         self.layout = layout
         self.tokens = tokens[layout.tokens]  # packed: step by step, rank by rank
-        self.window = candidates.radix[self.tokens, order - plan.left : order + plan.right + 1]  # (N, W)
+        # (N, W)
+        self.window = candidates.radix[self.tokens, order - plan.left : order + plan.right + 1]
         self.into: Dict[int, List[Step]] = {m: [s for s in plan.steps if s.after == m] for m in range(plan.n_modes)}
 
     def best(self) -> Tuple[NDArray[np.int32], Floats]:
@@ -255,7 +257,8 @@ class _Search:
         owners = np.repeat(np.arange(len(tokens)), sizes * leaving)
         cells = ranges(np.zeros(len(tokens), np.intp), sizes * leaving)
         radix = list(window[owners].T)
-        kept = digits_of(cells // radix[0], radix[1:])  # the leaving token is the fastest digit here
+        # the leaving token is the fastest digit here
+        kept = digits_of(cells // radix[0], radix[1:])
         digits = [cells % radix[0], *kept]
         old = message[:, old_first[owners] + cells_of(digits[:-1], radix[:-1])]
         values = {visible: self._values(visible, tokens[owners], digits, radix) for visible in self.tables}
@@ -305,7 +308,8 @@ class _Search:
             mode = state[: len(tokens)] // sizes
             cell = state[: len(tokens)] % sizes
             ends_here = layout.lengths[layout.order[: len(tokens)]] == t + 1
-            for place in range(1, plan.left + 1):  # the last tokens of a sequence never leave its window
+            # the last tokens of a sequence never leave its window
+            for place in range(1, plan.left + 1):
                 digit = digits_of(cell, list(window[:, 1:].T))[place - 1]
                 offset = place - plan.left
                 settled = ends_here & (t + offset >= 0)

@@ -66,7 +66,8 @@ def decode_easiest_first(
         arrays = np.array(short.labels, np.int32), np.array(short.log_probabilities), np.array(short.earlier, np.intp)
         return EasiestPath(*arrays)
     sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
-    place = np.arange(len(sequence)) + order * (1 + sequence)  # (N,) sequences lie apart: no token hears another one's
+    # (N,) sequences lie apart: no token hears another one's
+    place = np.arange(len(sequence)) + order * (1 + sequence)
     visible, contexts = edge_contexts(lengths, order, local.n_labels)
     labels = np.zeros(len(place), np.int32)
     best = np.zeros(len(place))  # log probability of the best label, given what is decided
@@ -79,7 +80,8 @@ def decode_easiest_first(
     open_ = changed
     while len(open_):
         _classify(local, changed, visible, contexts, allowed, labels, best, tuning)
-        first = np.flatnonzero(np.append(True, np.diff(place[open_]) > order))  # where a region begins
+        # where a region begins
+        first = np.flatnonzero(np.append(True, np.diff(place[open_]) > order))
         sizes = np.diff(np.append(first, len(open_)))
         chosen = open_[_best_of_regions(-best[open_] if hardest else best[open_], first, sizes)]
         before = earlier[chosen]

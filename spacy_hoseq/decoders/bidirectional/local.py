@@ -83,7 +83,8 @@ def best_labels(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Tup
     others = np.subtract(scores, scores[rows, label][:, None], dtype=np.float64)
     np.exp(others, out=others)
     others[rows, label] = 0
-    return label, -np.log1p(np.einsum("ny->n", others))  # einsum adds up short rows faster than sum(axis=1)
+    # einsum adds up short rows faster than sum(axis=1)
+    return label, -np.log1p(np.einsum("ny->n", others))
 
 
 def _check_finite(scores: AnyFloats, tokens: Ints) -> None:

@@ -109,7 +109,8 @@ def make_table(
 ) -> Table:
     """log p(y_i | o, labels in the slots of the mask `visible`), at some tokens, for all candidates in all slots."""
     slots = slots_of(visible, order)
-    radix = candidates.radix[tokens][:, [order + OFFSETS[order][slot] for slot in slots]]  # (Q, slots)
+    # (Q, slots)
+    radix = candidates.radix[tokens][:, [order + OFFSETS[order][slot] for slot in slots]]
     n_contexts = radix.prod(axis=1)
     n_values = n_contexts * candidates.sizes[tokens]
     first = np.zeros(len(candidates.sizes), np.intp)

@@ -15,7 +15,8 @@ import numpy as np
 from ...arrays import AnyInts, Floats, Ints, Mask
 from .local import OFFSETS, LocalScores, best_labels, edge_contexts
 
-EQUAL = 1e-12  # log probabilities that differ by less, of their size, are one sum of the same terms in two orders
+# log probabilities that differ by less, of their size, are one sum of the same terms in two orders
+EQUAL = 1e-12
 
 
 class Decisions(NamedTuple):

@@ -59,7 +59,8 @@ class Arrivals:
             self._group(trans, permitted)
 
     def _group(self, trans: Floats, permitted: Mask) -> None:
-        before, kind = np.unique(permitted.T, axis=0, return_inverse=True)  # (G, L): sets of earlier labels
+        # (G, L): sets of earlier labels
+        before, kind = np.unique(permitted.T, axis=0, return_inverse=True)
         sizes = before.sum(axis=1)
         kind = kind.reshape(-1)
         large = np.flatnonzero(sizes > FEW)
@@ -91,7 +92,8 @@ def max_plus(v: Floats, table: Table, tuning: Tuning = TUNING) -> Floats:
     if v.shape[1] * COLUMN_COST <= len(trans):  # few columns: the labels are what lies side by side
         columns = np.ascontiguousarray(v.T)[:, None, :]
         largest = np.empty((v.shape[1], len(turned)))
-        together = max(1, tuning.step_cells // max(1, trans.size))  # of many labels a cube would need all memory
+        # of many labels a cube would need all memory
+        together = max(1, tuning.step_cells // max(1, trans.size))
         at_once = max(1, tuning.step_cells // max(1, len(trans) * together))
         for i in range(0, len(columns), together):
             for y in range(0, len(turned), at_once):
@@ -99,7 +101,8 @@ def max_plus(v: Floats, table: Table, tuning: Tuning = TUNING) -> Floats:
                 np.maximum.reduce(columns[some[0]] + turned[some[1]], axis=2, out=largest[some])
         arriving: Floats = largest.T
         return arriving
-    if trans.size * v.shape[1] <= tuning.step_cells:  # one call on a cube is then cheaper than 2 A calls
+    # one call on a cube is then cheaper than 2 A calls
+    if trans.size * v.shape[1] <= tuning.step_cells:
         cube: Floats = np.maximum.reduce(v[:, None, :] + trans[:, :, None], axis=0)
         return cube
     result: Floats = v[0] + trans[0][:, None]  # (B, n)

@@ -130,7 +130,8 @@ class ChainPosterior(Posterior):
         if tokens is not None:
             sums = self._alpha @ np.ones(n_labels)
             alpha /= sums.take(places)
-            message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))  # (1st tokens: anything)
+            # (1st tokens: anything)
+            message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))
         return LikelyCells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
 
     def stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
@@ -142,7 +143,8 @@ class ChainPosterior(Posterior):
         leaves = (self._weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0) & ~continues
         here = np.flatnonzero(continues.any(axis=1).take(labels) & ~last.take(tokens))
         stop[here] = 0.0
-        here = here[leaves.any(axis=1).take(labels.take(here))]  # in some representations none can stop
+        # in some representations none can stop
+        here = here[leaves.any(axis=1).take(labels.take(here))]
         at = self._place.take(tokens.take(here) + 1)
         before = labels.take(here)
         if self._weights.ndim == 2:

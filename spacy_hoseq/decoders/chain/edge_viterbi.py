@@ -39,7 +39,8 @@ def edge_viterbi(potentials: Potentials) -> Paths:
     for t in range(len(layout.size_at_t) - 1, -1, -1):
         here = layout.step(t)
         n_on = len(following)
-        best[n_on : here.stop - here.start] = v[here][n_on:].max(axis=1)  # sequences whose last token is t
+        # sequences whose last token is t
+        best[n_on : here.stop - here.start] = v[here][n_on:].max(axis=1)
         chosen = v[here].argmax(axis=1).astype(np.int32)
         if n_on:
             after = layout.step(t + 1)

@@ -23,11 +23,14 @@ from numpy.typing import NDArray
 from ...arrays import AnyFloats, Floats, Mask
 from ..problem import Layout
 
-MAX_RANGE = 300.0  # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
-LEAST = 1e-150  # share of alpha that keeps its digits through the next step, with MAX_RANGE below it
+# e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
+MAX_RANGE = 300.0
+# share of alpha that keeps its digits through the next step, with MAX_RANGE below it
+LEAST = 1e-150
 NORMAL = 1e-290  # number that has all its digits
 SMALL = 50.0  # by how much a step with small scores changes logarithms at most
-ROOM = 200.0  # by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
+# by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
+ROOM = 200.0
 
 
 class ScaledPrefixes(NamedTuple):
@@ -159,7 +162,8 @@ def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, F
             np.matmul(message, back, out=beta[before])
         else:
             beta[before] = moved_on(message, back, here)
-        np.multiply(alpha[before], beta[before], out=nodes[before])  # as long as they are in the processor's cache
+        # as long as they are in the processor's cache
+        np.multiply(alpha[before], beta[before], out=nodes[before])
     return beta, nodes
 
 
@@ -189,7 +193,8 @@ def _way_forward(
                     reached[here] &= moved > 0
                 current = np.multiply(moved, current, out=moved)
             np.matmul(current, ones, out=scale[here])
-            np.divide(1.0, scale[here, None], out=inverse[here])  # a product costs a third of a quotient
+            # a product costs a third of a quotient
+            np.divide(1.0, scale[here, None], out=inverse[here])
             before = np.multiply(current, inverse[here], out=alpha[here])
     kept = scale.min(initial=1.0) >= NORMAL  # not where there is no path, and then no number
     if not kept or (reached is not None and _lost(alpha, scale, reached)):

@@ -103,7 +103,8 @@ def _read_pieces(
     firsts = np.arange(start, end, tuning.piece_tokens)
     together = max(1, tuning.part_tokens // tuning.piece_tokens)
     results: List[Result] = []
-    prefixes = []  # of each part (2, pieces, L): where its pieces begin to answer, and where they end
+    # of each part (2, pieces, L): where its pieces begin to answer, and where they end
+    prefixes = []
     suffixes = []
     for i in range(0, len(firsts), together):
         first = firsts[i : i + together]

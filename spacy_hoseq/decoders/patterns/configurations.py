@@ -137,7 +137,8 @@ class _States(NamedTuple):
 def _merge(node: Ints, live: Mask, open_: Ints) -> Tuple[_States, Ints, Ints]:
     """Equal states become one. RETURNS states, first arc into each (S + 1,), and the arcs sorted by state."""
     key = node.astype(np.int64)
-    for column in range(0, live.shape[1], 16):  # exact: ids of the distinct (key, 16 bits) so far, no hash
+    # exact: ids of the distinct (key, 16 bits) so far, no hash
+    for column in range(0, live.shape[1], 16):
         bits = live[:, column : column + 16] @ (1 << np.arange(live[:, column : column + 16].shape[1]))
         key = np.unique(key * 65536 + bits, return_inverse=True)[1].reshape(-1)
     order = np.argsort(key, kind="stable")

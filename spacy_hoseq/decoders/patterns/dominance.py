@@ -78,7 +78,8 @@ def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
     layout = make_layout(potentials.lengths, len(potentials.scores))
     walk = _Walk(potentials, layout, tuning)
     n_steps = len(layout.size_at_t)
-    blocks: List[Tuple[int, Optional[Remembered]]] = [(0, None)]  # first step, and what was known before it
+    # first step, and what was known before it
+    blocks: List[Tuple[int, Optional[Remembered]]] = [(0, None)]
     history: List[Remembered] = []
     cells = 0
     for t in range(n_steps):
@@ -101,7 +102,8 @@ def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
             remembered = history[t - first]
             n_on = len(node)
             singles = remembered.singles
-            best[n_on : singles.shape[1]] = singles[:, n_on:].max(axis=0)  # sequences whose last token is t
+            # sequences whose last token is t
+            best[n_on : singles.shape[1]] = singles[:, n_on:].max(axis=0)
             ended = singles[:, n_on:].argmax(axis=0)
             node = walk.source(remembered, np.concatenate([walk.before(remembered, node), ended]))
             labels[layout.step(t)] = potentials.weights.trie.label[node]
@@ -182,7 +184,8 @@ class _Walk:
         self.longest[single_keys] = np.arange(n_labels)[:, None]
         if t in self.extra:
             nodes, fired_columns, weights = self.extra[t]
-            self.value[fired_columns * len(trie) + nodes] += weights  # those not written now are not read
+            # those not written now are not read
+            self.value[fired_columns * len(trie) + nodes] += weights
         suffixes = [level.column * len(trie) + trie.fail.take(level.node) for level in levels]
         for level, suffix in zip(reversed(levels), reversed(suffixes), strict=True):
             value = self.value.take(level.key)
@@ -196,7 +199,8 @@ class _Walk:
         depth, from 2. singles (L, n): own_t of the single labels."""
         trie = self.trie
         n = emissions.shape[1]
-        self.previous[before.keys] = before.value  # they are there but for the first step of a block
+        # they are there but for the first step of a block
+        self.previous[before.keys] = before.value
         pairs = np.arange(trie.levels[1].start, trie.levels[1].stop) if len(trie.levels) > 1 else np.zeros(0, np.intp)
         best_before = before.singles[:, :n]
         base = best_before.take(trie.parent.take(pairs), 0).reshape(-1)
@@ -224,7 +228,8 @@ class _Walk:
             key = key.take(missing)
             order = np.arange(len(missing))
             self.longest[key] = order
-            once = missing.take(np.flatnonzero(self.longest.take(key) == order))  # each of them once
+            # each of them once
+            once = missing.take(np.flatnonzero(self.longest.take(key) == order))
             column = column.take(once)
             suffix = suffix.take(once)
             parent = trie.parent.take(suffix)

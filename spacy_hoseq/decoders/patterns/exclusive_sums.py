@@ -123,6 +123,7 @@ def push_down(trie: PatternTrie, longest: Floats) -> Floats:
     """From p(u is the longest match) to p(u is matched): a match of v is a match of all its suffixes. (U, n)."""
     matched: Floats = longest.copy()
     for level in reversed(trie.levels[1:]):
-        targets, starts = np.unique(trie.fail[level], return_index=True)  # levels are sorted by fail
+        # levels are sorted by fail
+        targets, starts = np.unique(trie.fail[level], return_index=True)
         matched[targets] += np.add.reduceat(matched[level], starts, axis=0)
     return matched

@@ -95,7 +95,8 @@ def keeps_digits(potentials: Potentials) -> bool:
     fired = potentials.fired
     gain = _largest_sum(weights, fired, 1)
     loss = _largest_sum(weights, fired, -1)
-    return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < MAX_LOSS  # False for NaN
+    # False for NaN
+    return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < MAX_LOSS
 
 
 class PatternWalk:
@@ -234,7 +235,8 @@ class PatternWalk:
         order, pairs, starts = _grouped(trie.label[self.parent] * n_labels + self.label)
         if len(pairs):
             transitions.reshape(-1)[pairs] += np.add.reduceat(at_node[self.deep][order], starts)
-        for nodes, _, targets, starts in reversed(trie.links):  # a match of v is a match of all its suffixes
+        # a match of v is a match of all its suffixes
+        for nodes, _, targets, starts in reversed(trie.links):
             matched[targets] += np.add.reduceat(matched[nodes], starts)
         matched[:n_labels] = 0.0
         flat = np.empty((len(layout.tokens), n_labels), self.type)

@@ -135,7 +135,8 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
     RAISES NoPath: there is none. Ties: the lowest state before. Time O(E k log(E k)) a token.
     """
     first = lattice.step(0)
-    best = np.full((len(first.label), k), -np.inf)  # scores of the k best paths to each state, sorted
+    # scores of the k best paths to each state, sorted
+    best = np.full((len(first.label), k), -np.inf)
     best[:, 0] = first.gain[:, 0]
     back: List[Tuple[Ints, Ints]] = []  # state and rank before, (S, k) each
     for t in range(1, len(lattice.size_at_t)):

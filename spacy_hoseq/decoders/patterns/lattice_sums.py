@@ -258,7 +258,8 @@ def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> 
     labels = [lattice.step(len(alphas) - 1).label[state]]
     for t in range(len(alphas) - 1, 0, -1):
         step = lattice.step(t)
-        distinct, which = np.unique(state, return_inverse=True)  # samples in one state share its distribution
+        # samples in one state share its distribution
+        distinct, which = np.unique(state, return_inverse=True)
         arc = step.arc.reshape(-1)
         counts = step.first[distinct + 1] - step.first[distinct]
         terms = np.full((counts.max(), len(distinct)), -np.inf)

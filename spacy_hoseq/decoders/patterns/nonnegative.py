@@ -86,7 +86,8 @@ def _decode(potentials: Potentials, tuning: Tuning) -> Paths:
     entries: List[Optional[Floats]] = [None]  # V before each block
     for first, last in blocks[:-1]:
         entries.append(lattice.forward(first, last, entries[-1])[-1])
-    rows = np.zeros(0, np.intp)  # the row each path is at, at t + 1, whose last label is already written
+    # the row each path is at, at t + 1, whose last label is already written
+    rows = np.zeros(0, np.intp)
     for (first, last), entry in zip(reversed(blocks), reversed(entries), strict=False):
         history = lattice.forward(first, last, entry)
         for t in range(last - 1, first - 1, -1):
@@ -121,7 +122,8 @@ class _Rows:
         self.bonus = bonus[:, None]
         self.label = trie.label[node]
         self.parent = np.where(trie.parent[node] >= 0, row[trie.parent[node]], -1)
-        self.ending = np.flatnonzero((end > first)[:n_labels])  # single labels that longer nodes end with
+        # single labels that longer nodes end with
+        self.ending = np.flatnonzero((end > first)[:n_labels])
         self.starts = first[self.ending] - n_labels
         self.first = first[node]
         self.end = end[node]
@@ -177,11 +179,13 @@ class _Lattice:
             deep = v[n_labels:]
             np.take(previous, self.parent[n_labels:], axis=0, out=deep, mode="clip")
             deep += self.bonus
-            deep += emissions.take(self.label[n_labels:], 0)  # much faster than an index, for few columns
+            # much faster than an index, for few columns
+            deep += emissions.take(self.label[n_labels:], 0)
             if t in self.extra:
                 fired, columns, weights = self.extra[t]
                 v[self.row[fired], columns] += weights
-            for nodes, suffixes in self.rounds[min(t + 1, self.trie.max_length)]:  # longer ones cannot have matched
+            # longer ones cannot have matched
+            for nodes, suffixes in self.rounds[min(t + 1, self.trie.max_length)]:
                 v[suffixes] = np.maximum(v.take(suffixes, 0), v.take(nodes, 0))
             if len(self.starts):
                 v[self.ending] = np.maximum(v[self.ending], np.maximum.reduceat(deep, self.starts, axis=0))
@@ -196,7 +200,8 @@ class _Lattice:
         in preorder, which ends where the next node of that value does not end with the one before it.
         """
         each = np.arange(len(rows))
-        first = self.first.take(rows) + (rows >= self.n_labels)  # u itself is put in front of the others
+        # u itself is put in front of the others
+        first = self.first.take(rows) + (rows >= self.n_labels)
         sizes = self.end.take(rows) - first + 1
         stop = sizes.cumsum()
         columns = each.repeat(sizes)

@@ -36,7 +36,8 @@ def make_instances(potentials: Potentials) -> Instances:
     fired = potentials.fired
     lengths = potentials.lengths
     starts = np.cumsum(lengths) - lengths
-    time = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)  # (N,) position in the own sequence
+    # (N,) position in the own sequence
+    time = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
     everywhere = np.flatnonzero(weights)
     last = np.tile(np.arange(len(time)), len(everywhere))
     nodes = np.repeat(everywhere, len(time))

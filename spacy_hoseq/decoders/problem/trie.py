@@ -179,7 +179,8 @@ class PatternTrie:
         for level in reversed(self.levels[1:]):
             size += np.bincount(self.fail[level], size[level], minlength=len(self)).astype(np.intp)
         by_suffix = deep[np.argsort(self.fail[deep], kind="stable")]
-        before = np.cumsum(size[by_suffix]) - size[by_suffix]  # all nodes in front of it, over all groups
+        # all nodes in front of it, over all groups
+        before = np.cumsum(size[by_suffix]) - size[by_suffix]
         groups, start = np.unique(self.fail[by_suffix], return_index=True)
         ahead = np.zeros(len(self), np.intp)  # nodes of siblings in front of it
         ahead[by_suffix] = before - np.repeat(before[start], np.diff(np.append(start, len(by_suffix))))
@@ -228,7 +229,8 @@ class PatternTrie:
         """
         ready = [0] * len(self)
         by_round: List[List[int]] = []
-        for node in range(len(self) - 1, self.n_labels - 1, -1):  # all that fail to a node come after it
+        # all that fail to a node come after it
+        for node in range(len(self) - 1, self.n_labels - 1, -1):
             suffix = int(self.fail[node])
             if suffix < self.n_labels:
                 continue

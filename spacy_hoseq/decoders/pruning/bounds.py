@@ -28,7 +28,8 @@ from ..problem import TUNING, Fired, Tuning, Weights, added_up, ranges
 from .candidates import Candidates, first_best
 from .limits import Limits
 
-ROUNDING = 1e-9  # relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
+# relative: how far the two sides may round apart; far above float64 rounding, far below any real gap
+ROUNDING = 1e-9
 SINGLE_ROUNDING = 1e-6  # the same where they are in single precision
 
 
@@ -192,7 +193,8 @@ def _lost_beside(
         with np.errstate(invalid="ignore"):
             loss -= lower.take(of_j)
         if possible is not None:
-            loss[~possible] = -np.inf  # where label k is forbidden it has nothing; where only j is, everything
+            # where label k is forbidden it has nothing; where only j is, everything
+            loss[~possible] = -np.inf
         loss[~kept.take(cells)] = -np.inf
         most[at] = np.maximum.reduceat(loss, np.cumsum(counts) - counts)
     return most

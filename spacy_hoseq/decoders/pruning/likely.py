@@ -53,10 +53,12 @@ def likely_labels(potentials: Potentials, cells: LikelyCells, log_z: Floats, tun
     emissions = scores.take(rows + labels).astype(np.float64)
     score = chain_score(emissions, trans, labels, lengths)
     added = np.bincount(np.repeat(np.arange(len(lengths)), lengths), np.abs(emissions), minlength=len(lengths))
-    is_known = added * EPSILON < ROUNDING  # of sums of larger numbers too many digits are lost to compare with log Z
+    # of sums of larger numbers too many digits are lost to compare with log Z
+    is_known = added * EPSILON < ROUNDING
     p = np.exp(np.where(is_known, score - log_z, -np.inf))
     impossible = is_known & (score == -np.inf) & (log_z == log_z)
-    least = np.minimum(np.repeat(np.where(impossible, tuning.undecided, p), lengths), most) * (1 - ROUNDING)  # (N,)
+    # (N,)
+    least = np.minimum(np.repeat(np.where(impossible, tuning.undecided, p), lengths), most) * (1 - ROUNDING)
     is_open = 1 - most >= least  # all others have no label beside the most probable one
     is_open &= np.repeat((p < SURE) & ((p >= tuning.undecided) | impossible), lengths)
     at, window_sizes = open_windows(is_open, lengths, 1)

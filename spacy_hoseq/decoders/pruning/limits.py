@@ -68,7 +68,8 @@ class Limits:
     at once. Patterns that fire at positions have no part in it."""
 
     def __init__(self, weights: Weights, *, tuning: Tuning = TUNING) -> None:
-        self._tuning = tuning  # (weights hold their limits: a way back would keep both until the next collection)
+        # (weights hold their limits: a way back would keep both until the next collection)
+        self._tuning = tuning
         self.trans = weights.precise_trans  # (L, L)
         self.are_finite = weights.permit_all
         self._has_patterns = weights.has_patterns
@@ -167,7 +168,8 @@ class Limits:
         before, after = (
             most_lost(upper, lower, missing, self._tuning, ranked) for upper, lower, ranked in self._rounded
         )
-        margin = 16 * float(np.finfo(before.dtype).eps) * self._largest  # four roundings of sums up to 4 times that
+        # four roundings of sums up to 4 times that
+        margin = 16 * float(np.finfo(before.dtype).eps) * self._largest
         for table, rows in zip(self._tables, (before + after, after, before), strict=True):
             table[missing] = rows + margin
         self._known[missing] = True  # after the rows: other threads may be reading
@@ -183,7 +185,8 @@ def _upper(weights: Weights) -> Tuple[Floats, Floats]:
     psi = weights.psi
     for j, (nodes, shorter, pairs, starts) in enumerate(weights.trie.covers):
         if len(nodes):
-            covered = psi[nodes] - np.where(shorter >= 0, psi[shorter], 0.0)  # patterns in u longer than j labels
+            # patterns in u longer than j labels
+            covered = psi[nodes] - np.where(shorter >= 0, psi[shorter], 0.0)
             (before if j else after).reshape(-1)[pairs] += np.maximum.reduceat(covered, starts)
     return after, before
 
@@ -214,7 +217,8 @@ class Ranked(NamedTuple):
         for row, label in zip(result, labels.tolist(), strict=True):
             lost = np.ascontiguousarray(lower[:, label])
             nearest = np.argpartition(lost, n_ranks - 1)[:n_ranks]
-            np.subtract(self.least, lost.take(nearest[-1]), out=row)  # (the largest of them, by how they are parted)
+            # (the largest of them, by how they are parted)
+            np.subtract(self.least, lost.take(nearest[-1]), out=row)
             for gained in (self.upper - lost.take(self.neighbours), upper[nearest] - lost.take(nearest)[:, None]):
                 np.maximum(row, gained.max(axis=0), out=row)
         return np.maximum(result, 0, out=result)
@@ -237,6 +241,7 @@ def most_lost(
         for first in range(0, len(labels), together):
             some = slice(first, first + together)
             for a in range(0, n_labels, depth):
-                gained = upper[a : a + depth, None, :] - lower[a : a + depth, labels[some], None]  # (a, j, k)
+                # (a, j, k)
+                gained = upper[a : a + depth, None, :] - lower[a : a + depth, labels[some], None]
                 result[some] = largest(result[some], largest.reduce(gained, axis=0))
     return result

@@ -66,7 +66,8 @@ def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     pairs = _pairs(candidates.counts, sizes)
     if few.all() and pairs.sum() < tuning.pair_cells:
         return _decode_open(candidates, limits, potentials, tuning)
-    bare = potentials._replace(scores=scores[:, :0], allowed=None)  # what the candidates say need not be copied
+    # what the candidates say need not be copied
+    bare = potentials._replace(scores=scores[:, :0], allowed=None)
     labels = np.zeros(len(scores), np.int32)
     for sequences in _parts(np.flatnonzero(few), pairs, tuning.pair_cells):
         part = bare.select(sequences)
@@ -157,7 +158,8 @@ def _decode_open(candidates: Candidates, limits: Limits, potentials: Potentials,
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
-    if not limits.are_finite:  # what is decided may be impossible, where nothing else is possible, either
+    # what is decided may be impossible, where nothing else is possible, either
+    if not limits.are_finite:
         impossible = np.flatnonzero(limits.trans[labels[:-1], labels[1:]] == -np.inf)
         impossible = impossible[sequence[impossible] == sequence[impossible + 1]]
         if len(impossible):

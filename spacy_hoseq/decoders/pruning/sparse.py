@@ -77,7 +77,8 @@ def _make_cells(packed: Candidates, before: Ints, trie: PatternTrie) -> PatternC
     parents = [np.full(len(token), -1, np.intp)]
     fails = [np.full(len(token), -1, np.intp)]
     levels = [slice(0, len(token))]
-    extension = np.zeros(0, np.intp)  # cell that (cell, candidate of the next token) leads to, -1 if it is no node
+    # cell that (cell, candidate of the next token) leads to, -1 if it is no node
+    extension = np.zeros(0, np.intp)
     first_extension = np.zeros(0, np.intp)
     fail_of = fails[0]
     for _ in range(1, trie.max_length):
@@ -186,6 +187,7 @@ def _before(cells: PatternCells, own: Floats, v: Floats, via: Ints, gain: Floats
     target = np.repeat(np.arange(cells.levels[0].stop), np.diff(edges.first))
     best_edge = np.flatnonzero(v[edges.source] + edges.trans + gain[target] == own[target])[::-1]
     previous = cells.parent.copy()
-    previous[target[best_edge]] = edges.source[best_edge]  # the lowest label wins: it is assigned last
+    # the lowest label wins: it is assigned last
+    previous[target[best_edge]] = edges.source[best_edge]
     result: Ints = previous[via]
     return result

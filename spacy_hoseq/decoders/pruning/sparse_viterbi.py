@@ -41,8 +41,10 @@ def sparse_viterbi(candidates: Candidates, trans: AnyFloats, lengths: AnyInts) -
         f = edges.first[b]
         arrived[e:f] += v.take(edges.source[e:f])
         v[a:b] += np.maximum.reduceat(arrived[e:f], edges.first[a:b] - e)
-    before = np.full(len(v), -1, np.intp)  # the cell that each was reached from; of several that of the lowest label
-    later = int(bounds[min(1, len(bounds) - 1)])  # cells from here on are not at the start of a sequence
+    # the cell that each was reached from; of several that of the lowest label
+    before = np.full(len(v), -1, np.intp)
+    # cells from here on are not at the start of a sequence
+    later = int(bounds[min(1, len(bounds) - 1)])
     if later < len(v):
         before[later:] = edges.source[first_best(arrived, edges.first[later:])]
     return read_back(packed.first, v, packed.labels, before, layout)
@@ -81,5 +83,6 @@ def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout)
         here = layout.step(t)
         cell = np.concatenate([before.take(cell), at_end[here.start + len(cell) : here.stop]])
         cells[here] = cell
-    ends = layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))  # last token of each rank
+    # last token of each rank
+    ends = layout.offset[layout.lengths[layout.order] - 1] + np.arange(len(layout.order))
     return unpack_paths(label[cells].astype(np.int32), v[at_end[ends]], layout)

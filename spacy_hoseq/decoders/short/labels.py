@@ -192,7 +192,8 @@ def _beside_decided(remaining: Remaining, tables: NumberViews) -> Dict[int, List
 
 def _refine(remaining: Remaining, tables: NumberViews) -> None:
     """As `bounds.refine`: what neighbours after leave, then those before."""
-    other_side: Dict[Tuple[int, int], float] = {}  # (token, label) -> what it can have beside the other neighbour
+    # (token, label) -> what it can have beside the other neighbour
+    other_side: Dict[Tuple[int, int], float] = {}
     for step in (1, -1):
         lost_at: Dict[Tuple[int, int], float] = {}
         dropped: Dict[int, List[int]] = {}
@@ -321,7 +322,8 @@ def _column(before: Optional[Column], labels: List[int], scores: List[float], ta
     for place, (y, score) in enumerate(zip(labels, scores, strict=True)):
         arrived = [earlier + trans[row + y] for row, earlier in sources]
         v[place] = own = score + max(arrived)
-        previous[place] = [a + score for a in arrived].index(own)  # of equal ones that of the lowest label
+        # of equal ones that of the lowest label
+        previous[place] = [a + score for a in arrived].index(own)
     extended: Dict[Tuple[int, int], int] = {}  # (cell before, label) -> cell
     start = 0
     for end in before.ends:

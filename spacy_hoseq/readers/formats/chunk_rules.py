@@ -94,7 +94,8 @@ def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
     i = 0
     while i < len(daughters):
         daughter = daughters[i]
-        verbal = 0 < i == len(heads) + len(adverbs)  # there are words before, all of them verbs or adverbs
+        # there are words before, all of them verbs or adverbs
+        verbal = 0 < i == len(heads) + len(adverbs)
         parts = _dissolved(daughter, name, phrases, verbal)
         if parts is not None:
             daughters[i : i + 1] = parts

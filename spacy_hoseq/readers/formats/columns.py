@@ -23,7 +23,8 @@ from .entity_tags import (
     representation_of,
 )
 
-_FIRST_ID = re.compile(r"1(-\d+)?|0\.1")  # of a sentence in CoNLL-U: a word, several words, an empty word
+# of a sentence in CoNLL-U: a word, several words, an empty word
+_FIRST_ID = re.compile(r"1(-\d+)?|0\.1")
 
 
 class Columns(NamedTuple):
