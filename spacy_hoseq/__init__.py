@@ -1,4 +1,5 @@
-"""Exact higher-order sequence labelling for spaCy. Components are found through entry points: nothing to import.
+"""Exact higher-order sequence labelling for spaCy. Components are found through entry points:
+nothing to import.
 
 `spacy_hoseq.load("en")` gives a trained pipeline that comes with the package."""
 

@@ -20,7 +20,8 @@ Whole = TypeVar("Whole", bound=AnyInts)
 
 
 def distinct(values: Whole) -> Whole:
-    """As `np.unique` of a flat array, which takes longer for a few, and loads modules when it is called first."""
+    """As `np.unique` of a flat array, which takes longer for a few, and loads modules when it is
+    called first."""
     ordered = np.sort(values)
     is_new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])

@@ -1,4 +1,5 @@
-"""Chunks as spans and as tags, one tag a token, in the representations of Tjong Kim Sang & Veenstra (1999) and others.
+"""Chunks as spans and as tags, one tag a token, in the representations of Tjong Kim Sang & Veenstra
+(1999) and others.
 
     iob2        B begins every chunk, I goes on                                   (CoNLL-2000)
     iob1        I for all tokens, B only where a chunk follows one of its type
@@ -9,10 +10,11 @@
 
 O is outside of all chunks. A tag is a letter, "-" and the type: "B-NP".
 
-Reading needs no name of a representation. A chunk begins at a token with B, S or U; where the token before is outside,
-of another type, or the end of a chunk; and it ends accordingly. So every sequence of tags stands for chunks: this is
-also the rule by which sequences that are not well formed are repaired, that of the CoNLL-2000 scorer. A sequence is
-well formed if writing its chunks gives it back.
+Reading needs no name of a representation. A chunk begins at a token with B, S or U; where the token
+before is outside, of another type, or the end of a chunk; and it ends accordingly. So every
+sequence of tags stands for chunks: this is also the rule by which sequences that are not well
+formed are repaired, that of the CoNLL-2000 scorer. A sequence is well formed if writing its chunks
+gives it back.
 """
 
 from typing import Dict, List, NamedTuple, Sequence
@@ -38,7 +40,8 @@ LETTERS: Dict[str, str] = {
 
 
 class Chunks(NamedTuple):
-    """Chunks of one sequence, in order, none overlapping. first, end (C,): tokens first <= i < end. types (C,)."""
+    """Chunks of one sequence, in order, none overlapping. first, end (C,): tokens first <= i < end.
+    types (C,)."""
 
     first: Ints
     end: Ints
@@ -46,21 +49,23 @@ class Chunks(NamedTuple):
 
 
 def read_chunks(tags: Sequence[str]) -> Chunks:
-    """The chunks that tags stand for, in any representation. RAISES ValueError [HS080]: a tag of no known form."""
+    """The chunks that tags stand for, in any representation. RAISES ValueError [HS080]: a tag of no
+    known form."""
     return TagTable(tags).chunks(np.arange(len(tags)), np.zeros(len(tags), bool))
 
 
 def chunk_bounds(kind: Ints, inside: Mask, begins: Mask, ends: Mask) -> "tuple[Ints, Ints]":
-    """Where chunks begin and end, for tags as arrays. All (n,): type of the chunk, whether the token is in one, and
-    whether its tag says that it is the first, or the last. RETURNS first (C,), end (C,)."""
+    """Where chunks begin and end, for tags as arrays. All (n,): type of the chunk, whether the
+    token is in one, and whether its tag says that it is the first, or the last. RETURNS first (C,),
+    end (C,)."""
     cut = np.ones(len(kind) + 1, bool)  # between token i - 1 and token i
     cut[1:-1] = begins[1:] | ends[:-1] | ~inside[1:] | ~inside[:-1] | (kind[1:] != kind[:-1])
     return np.flatnonzero(cut[:-1] & inside), np.flatnonzero(cut[1:] & inside) + 1
 
 
 class Grammar(NamedTuple):
-    """Which tags can stand where in a well-formed sequence. first, last (L,) bool: at its ends. pairs (L, L) bool: one
-    after the other, the earlier one first."""
+    """Which tags can stand where in a well-formed sequence. first, last (L,) bool: at its ends.
+    pairs (L, L) bool: one after the other, the earlier one first."""
 
     first: Mask
     last: Mask
@@ -70,7 +75,8 @@ class Grammar(NamedTuple):
 def grammar(tags: Sequence[str], representation: str) -> Grammar:
     """A sequence of these tags is well formed if and only if its ends and its pairs are permitted.
 
-    representation: "iob2", "bilou" or "start_end": those in which a tag says whether it begins a chunk.
+    representation: "iob2", "bilou" or "start_end": those in which a tag says whether it begins a
+        chunk.
     RAISES ValueError [HS080, HS081]; [HS084]: another representation.
     """
     check_representation(representation)
@@ -104,22 +110,29 @@ class TagTable:
         self._ends = np.array([letter in ENDS for letter in letters], bool)
 
     def chunks(self, ids: AnyInts, cuts: Mask) -> Chunks:
-        """The chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot go on."""
+        """The chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot
+        go on."""
         kind = self._kind[ids]
-        first, end = chunk_bounds(kind, self._inside[ids], self._begins[ids] | cuts, self._ends[ids])
+        first, end = chunk_bounds(
+            kind, self._inside[ids], self._begins[ids] | cuts, self._ends[ids]
+        )
         return Chunks(first, end, [self._types[k] for k in kind[first].tolist()])
 
 
 def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> List[str]:
-    """The tags of n_tokens tokens. RAISES ValueError [HS081]: no such representation; [HS082]: chunks that overlap, or
-    reach beyond the tokens."""
+    """The tags of n_tokens tokens. RAISES ValueError [HS081]: no such representation; [HS082]:
+    chunks that overlap, or reach beyond the tokens."""
     check_representation(representation)
     tags = [OUTSIDE] * n_tokens
     only, start, middle, last = list(LETTERS[representation])
     before = 0
-    for first, end, name in zip(chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True):
+    for first, end, name in zip(
+        chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True
+    ):
         if not before <= first < end <= n_tokens:
-            raise ValueError(Errors.HS082.format(first=first, end=end, type=name, before=before, n=n_tokens))
+            raise ValueError(
+                Errors.HS082.format(first=first, end=end, type=name, before=before, n=n_tokens)
+            )
         size = end - first
         letters = only if size == 1 else start + middle * (size - 2) + last
         tags[first:end] = [f"{letter}-{name}" for letter in letters]
@@ -143,11 +156,14 @@ def _mark_neighbours(tags: List[str], chunks: Chunks, representation: str) -> No
 def check_representation(representation: str) -> None:
     """RAISES ValueError [HS081]: no such representation."""
     if representation not in LETTERS:
-        raise ValueError(Errors.HS081.format(representation=representation, known=", ".join(LETTERS)))
+        raise ValueError(
+            Errors.HS081.format(representation=representation, known=", ".join(LETTERS))
+        )
 
 
 def tag_names(types: Sequence[str], representation: str) -> List[str]:
-    """All tags that a representation needs for chunks of these types, O first. RAISES ValueError [HS081]."""
+    """All tags that a representation needs for chunks of these types, O first. RAISES ValueError
+    [HS081]."""
     check_representation(representation)
     letters = dict.fromkeys(LETTERS[representation])
     if representation in ("iob1", "ioe1"):

@@ -6,11 +6,11 @@ Made = TypeVar("Made")
 
 
 class Kept(Generic[Made]):
-    """One thing that is made when it is first asked for, and again when it is asked for with other objects. These never
-    change, so it is enough to compare which objects they are.
+    """One thing that is made when it is first asked for, and again when it is asked for with other
+    objects. These never change, so it is enough to compare which objects they are.
 
-    Several threads may ask at once: each gets what belongs to its own objects. A copy, or one in another process, is
-    empty.
+    Several threads may ask at once: each gets what belongs to its own objects. A copy, or one in
+    another process, is empty.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Names of a package that are loaded when they are first asked for (PEP 562).
 
-spaCy loads the factories, architectures and functions that a config names; the front door of their package must not
-load all others with them.
+spaCy loads the factories, architectures and functions that a config names; the front door of their
+package must not load all others with them.
 """
 
 from importlib import import_module
@@ -9,7 +9,8 @@ from typing import Any, Callable, Dict
 
 
 def lazy_names(package: str, homes: Dict[str, str]) -> Callable[[str], Any]:
-    """`__getattr__` of a package. homes: public name -> the module within the package that has it."""
+    """`__getattr__` of a package. homes: public name -> the module within the package that has
+    it."""
 
     def get(name: str) -> Any:
         if name not in homes:

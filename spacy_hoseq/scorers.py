@@ -1,4 +1,5 @@
-"""Scores of components, under spaCy's names (they follow the annotated attribute, not the component)."""
+"""Scores of components, under spaCy's names (they follow the annotated attribute, not the
+component)."""
 
 from typing import Any, Dict, Iterable, List, Optional
 
@@ -16,10 +17,13 @@ def _extension_value(token: Token, name: str) -> Any:
 
 
 def label_score(examples: Iterable[Example], *, attribute: str = "tag", **_: Any) -> Dict[str, Any]:
-    """Accuracy of token labels as "{attribute}_acc": spaCy's `Scorer.score_token_attr` on the component's attribute. Of
-    sentence starts: precision, recall and F of whole sentences, as spaCy's `senter` has them."""
+    """Accuracy of token labels as "{attribute}_acc": spaCy's `Scorer.score_token_attr` on the
+    component's attribute. Of sentence starts: precision, recall and F of whole sentences, as
+    spaCy's `senter` has them."""
     if attribute == "sent_start":
-        return dict(Scorer.score_spans(examples, "sents", getter=_sentences, has_annotation=_has_sentences))
+        return dict(
+            Scorer.score_spans(examples, "sents", getter=_sentences, has_annotation=_has_sentences)
+        )
     if attribute.startswith("_."):
         return dict(Scorer.score_token_attr(examples, attribute[2:], getter=_extension_value))
     examples = list(examples)
@@ -38,11 +42,14 @@ def _has_sentences(doc: Doc) -> bool:
 
 
 def _counts_of_same_tokens(examples: List[Example], name: str) -> Optional[PRFScore]:
-    """What `Scorer.score_token_attr` counts, for all tokens at once; None if some predicted tokens are not the gold
-    ones, so that they have to be aligned. As there, predicted labels of spaces do not count, but gold ones do."""
+    """What `Scorer.score_token_attr` counts, for all tokens at once; None if some predicted tokens
+    are not the gold ones, so that they have to be aligned. As there, predicted labels of spaces do
+    not count, but gold ones do."""
     if not examples or any(len(eg.predicted) != len(eg.reference) for eg in examples):
         return None
-    guess = np.concatenate([eg.predicted.to_array(["ORTH", "IS_SPACE", name]).reshape(-1, 3) for eg in examples])
+    guess = np.concatenate(
+        [eg.predicted.to_array(["ORTH", "IS_SPACE", name]).reshape(-1, 3) for eg in examples]
+    )
     gold = np.concatenate([eg.reference.to_array(["ORTH", name]).reshape(-1, 2) for eg in examples])
     if (guess[:, 0] != gold[:, 0]).any():
         return None
@@ -58,7 +65,8 @@ def make_label_scorer() -> Any:
 
 
 def analysis_score(examples: Iterable[Example], **settings: Any) -> Dict[str, Any]:
-    """What spaCy's scorer of morphologizers says, and "tag_acc": of a `hoseq_morphologizer` that writes tags, too."""
+    """What spaCy's scorer of morphologizers says, and "tag_acc": of a `hoseq_morphologizer` that
+    writes tags, too."""
     examples = list(examples)
     return {**morphologizer_score(examples, **settings), **label_score(examples, attribute="tag")}
 
@@ -68,9 +76,12 @@ def make_analysis_scorer() -> Any:
     return analysis_score
 
 
-def chunk_score(examples: Iterable[Example], *, spans_key: str = "chunks", **_: Any) -> Dict[str, Any]:
-    """Precision, recall and F of whole chunks as "spans_{spans_key}_{p,r,f,per_type}": spaCy's `Scorer.score_spans`,
-    which is told nothing of white space that gold chunks begin or end with."""
+def chunk_score(
+    examples: Iterable[Example], *, spans_key: str = "chunks", **_: Any
+) -> Dict[str, Any]:
+    """Precision, recall and F of whole chunks as "spans_{spans_key}_{p,r,f,per_type}": spaCy's
+    `Scorer.score_spans`, which is told nothing of white space that gold chunks begin or end
+    with."""
     attribute = f"spans_{spans_key}"
 
     def chunks(doc: Doc, _: str) -> Iterable[Span]:

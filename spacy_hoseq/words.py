@@ -1,8 +1,8 @@
 """What of a Doc is no white space: only words are part of a sequence.
 
-A tokenizer makes tokens of line breaks, tabs and second spaces. No component sees them: in their place it is given a
-copy of the Doc without them, and what it finds is carried back to the tokens of the Doc. Checked in
-tests/components/test_white_space.py against texts that were never wrapped.
+A tokenizer makes tokens of line breaks, tabs and second spaces. No component sees them: in their
+place it is given a copy of the Doc without them, and what it finds is carried back to the tokens of
+the Doc. Checked in tests/components/test_white_space.py against texts that were never wrapped.
 """
 
 import re
@@ -43,7 +43,8 @@ _NO_SPACE = np.zeros(SLOTS, np.uint64)
 
 
 class Words(Doc):
-    """A copy of a Doc without its white-space tokens, with its annotation (without heads and vectors).
+    """A copy of a Doc without its white-space tokens, with its annotation (without heads and
+    vectors).
 
     original: that Doc. places (n,): where each token stands there.
     """
@@ -63,7 +64,8 @@ def original_of(doc: Doc) -> Doc:
 
 
 def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], List[int]]:
-    """Where stretches first <= i < end of words lie among all tokens; they begin and end with a word."""
+    """Where stretches first <= i < end of words lie among all tokens; they begin and end with a
+    word."""
     if not isinstance(doc, Words):
         return first, end
     places = doc.places.tolist()
@@ -71,9 +73,11 @@ def on_original(doc: Doc, first: List[int], end: List[int]) -> Tuple[List[int], 
 
 
 def white_space(orths: Keys, docs: Sequence[Doc]) -> Optional[Mask]:
-    """Which tokens are white space. orths (N,): of all tokens of the docs. RETURNS (N,) bool, or None if none is.
+    """Which tokens are white space. orths (N,): of all tokens of the docs. RETURNS (N,) bool, or
+    None if none is.
 
-    A look at words that were seen before, which costs a hundredth of `token.is_space`: the strings are read of others.
+    A look at words that were seen before, which costs a hundredth of `token.is_space`: the strings
+    are read of others.
     """
     slots = (orths & np.uint64(SLOTS - 1)).astype(np.intp)
     unsure = np.flatnonzero(_NO_SPACE.take(slots) != orths)
@@ -96,13 +100,18 @@ def _text(orth: int, stores: Sequence[StringStore]) -> str:
 
 
 def without(doc: Doc, spaces: Mask) -> Words:
-    """The words of a Doc. spaces (len(doc),): its white-space tokens. A sentence, an entity or a span that begins with
-    white space begins with the word after it; what is nothing else is left out."""
+    """The words of a Doc. spaces (len(doc),): its white-space tokens. A sentence, an entity or a
+    span that begins with white space begins with the word after it; what is nothing else is left
+    out."""
     places = np.flatnonzero(~spaces)
     orths, follows = doc.to_array([ORTH, SPACY])[places].T
     follows[:-1] |= places[1:] > places[:-1] + 1  # a line break parts two words as a space does
     strings = doc.vocab.strings
-    words = Words(doc.vocab, words=[strings[orth] for orth in orths.tolist()], spaces=follows.astype(bool).tolist())
+    words = Words(
+        doc.vocab,
+        words=[strings[orth] for orth in orths.tolist()],
+        spaces=follows.astype(bool).tolist(),
+    )
     words.original = doc
     words.places = places
     if len(places):
@@ -117,9 +126,9 @@ def without(doc: Doc, spaces: Mask) -> Words:
 
 
 def line_breaks(doc: Doc) -> Keys:
-    """What kind of line break stands before each word (len(doc),): 0 none, 1 the end of a line that was full (FULL
-    characters), 2 that of a shorter line, 3 a blank line. Text that is wrapped has the first within its sentences, and
-    the second where a paragraph or a heading ends."""
+    """What kind of line break stands before each word (len(doc),): 0 none, 1 the end of a line that
+    was full (FULL characters), 2 that of a shorter line, 3 a blank line. Text that is wrapped has
+    the first within its sentences, and the second where a paragraph or a heading ends."""
     kinds = np.zeros(len(doc), np.uint64)
     if not isinstance(doc, Words):
         return kinds
@@ -137,7 +146,8 @@ def line_breaks(doc: Doc) -> Keys:
 
 
 def trimmed(spans: Iterable[Span]) -> List[Span]:
-    """Spans without white space where they begin and end, on the same Doc; those that are nothing else are left out."""
+    """Spans without white space where they begin and end, on the same Doc; those that are nothing
+    else are left out."""
     found = []
     for span in spans:
         first = span.start
@@ -170,7 +180,9 @@ def _user_data(doc: Doc, words: Words) -> Dict[Any, Any]:
     data: Dict[Any, Any] = {}
     if not doc.user_data:
         return data
-    moved = dict(zip(doc.to_array(IDX)[words.places].tolist(), words.to_array(IDX).tolist(), strict=True))
+    moved = dict(
+        zip(doc.to_array(IDX)[words.places].tolist(), words.to_array(IDX).tolist(), strict=True)
+    )
     for key, value in doc.user_data.items():
         if not (isinstance(key, tuple) and len(key) >= 4 and key[0] == "._.") or key[2] is None:
             data[key] = value

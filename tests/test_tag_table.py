@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_hoseq.chunks import LETTERS, Chunks, TagTable, check_representation, read_chunks, write_chunks
+from spacy_hoseq.chunks import (
+    LETTERS,
+    Chunks,
+    TagTable,
+    check_representation,
+    read_chunks,
+    write_chunks,
+)
 
 TAGS = ["O", *(f"{letter}-{name}" for letter in "BIELSU" for name in ("A", "B-2", "O"))]
 SEQUENCES = st.lists(st.sampled_from(TAGS), max_size=12)

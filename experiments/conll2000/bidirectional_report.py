@@ -16,7 +16,12 @@ import typer
 from spacy.tokens import Doc
 from wasabi import MarkdownRenderer, msg, table
 
-from spacy_hoseq.reporting.decisions import decisions_page, decisions_text, draw_decisions, sentences_of
+from spacy_hoseq.reporting.decisions import (
+    decisions_page,
+    decisions_text,
+    draw_decisions,
+    sentences_of,
+)
 
 NAME = "hoseq_bidirectional_tagger"
 PAPER_TAGS = {  # Table 2: accuracy, tokens/s; order 2, sections 19-21 of the WSJ

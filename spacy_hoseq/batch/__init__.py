@@ -1,4 +1,5 @@
-"""Any amount of text: a trained pipeline as a map from Arrow batches to Arrow batches, and jobs over files made of it.
+"""Any amount of text: a trained pipeline as a map from Arrow batches to Arrow batches, and jobs
+over files made of it.
 
 Needs pyarrow: `pip install "spacy-hoseq[arrow]"`.
 """

@@ -1,8 +1,8 @@
 """A pipeline as a map from Arrow batches to Arrow batches.
 
-It is small and can be pickled, so every engine that moves Arrow can run it: what travels is the name of the pipeline,
-or its bytes; each process loads it once. What comes out does not depend on how rows were cut into batches
-(tests/batch/test_annotator.py).
+It is small and can be pickled, so every engine that moves Arrow can run it: what travels is the
+name of the pipeline, or its bytes; each process loads it once. What comes out does not depend on
+how rows were cut into batches (tests/batch/test_annotator.py).
 """
 
 import hashlib
@@ -33,13 +33,18 @@ class Annotator:
         annotate = Annotator("en")
         annotate(pa.table({"id": [1], "text": ["They tag it."]}))
 
-    pipeline: directory or package of any pipeline of spaCy, "en" or "zh", or what `nlp.to_bytes()` gives.
-    text, id (str): columns of what comes in; id = None: there is none. outputs: of what comes out, beside `id` and
-    `error`: "text", "sentences", "spans", and fields of tokens beside `start` and `end` (schema.py). "prob", how
-    probable the tag of a token is, takes the pipeline longer than the tag. offsets: "characters" or "bytes" (UTF-8).
-    exclude: components not to load. max_length (int): `nlp.max_length`. code: a Python file that the pipeline needs.
+    pipeline: directory or package of any pipeline of spaCy, "en" or "zh", or what `nlp.to_bytes()`
+        gives.
+    text, id (str): columns of what comes in; id = None: there is none. outputs: of what comes out,
+        beside `id` and
+    `error`: "text", "sentences", "spans", and fields of tokens beside `start` and `end`
+    (schema.py). "prob", how probable the tag of a token is, takes the pipeline longer than the tag.
+    offsets: "characters" or "bytes" (UTF-8).
+    exclude: components not to load. max_length (int): `nlp.max_length`. code: a Python file that
+        the pipeline needs.
 
-    fingerprint (str): of pipeline, settings and versions; what has the same fingerprint gives the same columns.
+    fingerprint (str): of pipeline, settings and versions; what has the same fingerprint gives the
+        same columns.
     RAISES ValueError [HS160]: no such pipeline; [HS161]: no such output.
     """
 
@@ -58,7 +63,9 @@ class Annotator:
         zone_tokens: int = ZONE_TOKENS,
     ) -> None:
         check_outputs(outputs, offsets)
-        self.pipeline: Union[str, bytes] = pipeline if isinstance(pipeline, bytes) else str(pipeline)
+        self.pipeline: Union[str, bytes] = (
+            pipeline if isinstance(pipeline, bytes) else str(pipeline)
+        )
         self.text = text
         self.id = id
         self.outputs = tuple(outputs)
@@ -73,13 +80,18 @@ class Annotator:
 
     @property
     def about(self) -> Dict[str, Any]:
-        """What the schema says of where the columns come from: model, its version and labels, fingerprint."""
+        """What the schema says of where the columns come from: model, its version and labels,
+        fingerprint."""
         meta = self._meta
         return {
             "model": f"{meta.get('lang', '')}_{meta.get('name', '')}",
             "version": meta.get("version", ""),
             "fingerprint": self.fingerprint,
-            "labels": {name: labels for name, labels in meta.get("labels", {}).items() if name not in self.exclude},
+            "labels": {
+                name: labels
+                for name, labels in meta.get("labels", {}).items()
+                if name not in self.exclude
+            },
             "offsets": self.offsets,
             "spacy": spacy.__version__,
             "spacy_hoseq": __version__,
@@ -91,22 +103,30 @@ class Annotator:
         return schema_of(self.outputs, None if self.id is None else pa.string(), self.about)
 
     def __call__(self, data: Any) -> Any:
-        """Rows with what the pipeline finds, in the same order. A row that fails has `error`, and null elsewhere.
+        """Rows with what the pipeline finds, in the same order. A row that fails has `error`, and
+        null elsewhere.
 
         data (RecordBatch or Table): at least the columns `text` and `id`. RETURNS: the same kind.
-        RAISES ValueError [HS162]: a column is missing or of another type; [HS163]: this process has another pipeline.
+        RAISES ValueError [HS162]: a column is missing or of another type; [HS163]: this process has
+        another pipeline.
         """
         texts = self._column(data, self.text)
         ids = None if self.id is None else data.column(self._index(data, self.id))
         if not _is_text(texts.type):
-            raise ValueError(Errors.HS162.format(name=self.text, problem=f"has the type {texts.type}, not string"))
+            raise ValueError(
+                Errors.HS162.format(
+                    name=self.text, problem=f"has the type {texts.type}, not string"
+                )
+            )
         strings = texts.cast(pa.string())
         columns = [self.columns(rows) for rows in self.annotate(lambda _: strings.to_pylist())]
         parts = [pa.table(part) for part in columns]
         schema = schema_of(self.outputs, None if ids is None else ids.type, self.about)
         whole = pa.concat_tables(parts) if parts else schema.empty_table()
         given = {"id": ids, "text": strings}
-        table = pa.table([whole[n] if n in whole.column_names else given[n] for n in schema.names], schema=schema)
+        table = pa.table(
+            [whole[n] if n in whole.column_names else given[n] for n in schema.names], schema=schema
+        )
         if isinstance(data, pa.Table):
             return table
         batches = table.combine_chunks().to_batches()
@@ -116,11 +136,14 @@ class Annotator:
         """Batch by batch, as `mapInArrow` of Spark asks for it."""
         return map(self, batches)
 
-    def annotate(self, rows: Callable[[Vocab], Iterable[Given]], *, on_docs: bool = False) -> Iterator[Annotated]:
+    def annotate(
+        self, rows: Callable[[Vocab], Iterable[Given]], *, on_docs: bool = False
+    ) -> Iterator[Annotated]:
         """Docs of texts, or of Docs without annotation, in pieces of about so many characters.
 
-        rows: given the vocabulary of the pipeline. on_docs: write to the Docs all that the pipeline finds; chunks, too,
-        which are columns without. Docs are to be used before the next piece is asked for.
+        rows: given the vocabulary of the pipeline. on_docs: write to the Docs all that the pipeline
+        finds; chunks, too, which are columns without. Docs are to be used before the next piece is
+        asked for.
         """
         loaded = once(self.fingerprint + str(self._zone_tokens), self._load)
         with loaded.lock:
@@ -136,7 +159,8 @@ class Annotator:
         return columns_of(rows, self.outputs, self.offsets)
 
     def with_bytes(self) -> "Annotator":
-        """The same, with the pipeline as bytes: for processes on machines that do not have its files."""
+        """The same, with the pipeline as bytes: for processes on machines that do not have its
+        files."""
         copy: Annotator = object.__new__(Annotator)
         copy.__dict__.update(self.__dict__)
         if not isinstance(self.pipeline, bytes):
@@ -144,13 +168,26 @@ class Annotator:
         return copy
 
     def _fingerprint(self, pipeline: str) -> str:
-        code = None if self.code is None else hashlib.sha256(Path(self.code).read_bytes()).hexdigest()
-        settings = [self.text, self.id, self.outputs, self.offsets, self.exclude, self.max_length, code]
+        code = (
+            None if self.code is None else hashlib.sha256(Path(self.code).read_bytes()).hexdigest()
+        )
+        settings = [
+            self.text,
+            self.id,
+            self.outputs,
+            self.offsets,
+            self.exclude,
+            self.max_length,
+            code,
+        ]
         parts = [pipeline, settings, spacy.__version__, __version__]
         return hashlib.sha256(json.dumps(parts).encode("utf8")).hexdigest()[:32]
 
     def _load(self) -> Loaded:
-        if not isinstance(self.pipeline, bytes) and self._fingerprint(digest_of(self.pipeline)) != self.fingerprint:
+        if (
+            not isinstance(self.pipeline, bytes)
+            and self._fingerprint(digest_of(self.pipeline)) != self.fingerprint
+        ):
             raise ValueError(Errors.HS163.format(source=self.pipeline))
         nlp = load_pipeline(self.pipeline, self.exclude, self.code)
         loaded = Loaded(nlp, self._zone_tokens, "prob" in self.outputs)
@@ -170,7 +207,8 @@ class Annotator:
 
 
 def annotated(loaded: Loaded, rows: List[Given], *, on_docs: bool) -> Annotated:
-    """All at once, or if that fails, those that can be, one by one. on_docs: chunks are written to the Docs, too."""
+    """All at once, or if that fails, those that can be, one by one. on_docs: chunks are written to
+    the Docs, too."""
     there = [row for row in rows if row is not None]
     try:
         found = loaded.annotated(there, on_docs)
@@ -214,4 +252,7 @@ def _pieces(rows: Iterable[Given], characters: int) -> Iterator[List[Given]]:
 def _is_text(kind: Any) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
-    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+    return any(
+        test(kind)
+        for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    )

@@ -1,5 +1,5 @@
-"""Docs as columns of Arrow, made from arrays: what a row costs beyond the pipeline is a few NumPy calls, not a Python
-object for each token."""
+"""Docs as columns of Arrow, made from arrays: what a row costs beyond the pipeline is a few NumPy
+calls, not a Python object for each token."""
 
 from itertools import chain
 from operator import itemgetter
@@ -30,8 +30,9 @@ class Chunks(NamedTuple):
 
 
 class Annotated(NamedTuple):
-    """Some rows. docs: None where there is none. errors: why, else None. chunks: those that are not on the Docs.
-    probabilities (len(doc),): of the tags, NaN where there is none; None if nothing is known of them."""
+    """Some rows. docs: None where there is none. errors: why, else None. chunks: those that are not
+    on the Docs. probabilities (len(doc),): of the tags, NaN where there is none; None if nothing is
+    known of them."""
 
     docs: List[Optional[Doc]]
     errors: List[Optional[str]]
@@ -40,7 +41,8 @@ class Annotated(NamedTuple):
 
 
 class _Tokens(NamedTuple):
-    """All tokens of all Docs, end to end. values (N, A): of `attributes`. cuts (D + 1,): where each Doc begins.
+    """All tokens of all Docs, end to end. values (N, A): of `attributes`. cuts (D + 1,): where each
+    Doc begins.
     start, end (N,): where each token is in its text."""
 
     values: NDArray[np.uint64]
@@ -102,7 +104,9 @@ def _token_values(rows: _Read, outputs: Sequence[str]) -> pa.Array:
 
 def _read(docs: Sequence[Doc], asked: Sequence[int], offsets: str) -> _Tokens:
     attributes = list(dict.fromkeys([IDX, LENGTH, SENT_START, ENT_IOB, ENT_TYPE, HEAD, *asked]))
-    values = np.concatenate([np.zeros((0, len(attributes)), np.uint64), *(doc.to_array(attributes) for doc in docs)])
+    values = np.concatenate(
+        [np.zeros((0, len(attributes)), np.uint64), *(doc.to_array(attributes) for doc in docs)]
+    )
     cuts = np.cumsum([0, *map(len, docs)])
     start = values[:, 0].astype(np.int32)
     end = start + values[:, 1].astype(np.int32)
@@ -160,25 +164,38 @@ def _sentences(rows: _Read, absent: Mask) -> pa.Array:
     unset = absent.copy()
     unset[~absent] = ~known
     kept = pa.array(np.repeat(known, np.diff(cuts)))
-    return _lists(np.concatenate([[0], np.cumsum(np.diff(cuts)[known])]), values.filter(kept), unset)
+    return _lists(
+        np.concatenate([[0], np.cumsum(np.diff(cuts)[known])]), values.filter(kept), unset
+    )
 
 
 def _spans(rows: _Read, absent: Mask) -> pa.Array:
     """Spans of all groups in the order of their names, then entities; not those that are empty."""
     tokens = rows.tokens
     strings = rows.strings
-    groups = [(i, *group) for i, doc in enumerate(rows.docs) for group in _groups(doc, rows.chunks[i], strings)]
+    groups = [
+        (i, *group)
+        for i, doc in enumerate(rows.docs)
+        for group in _groups(doc, rows.chunks[i], strings)
+    ]
     if tokens.of(ENT_TYPE).any():
         kinds = _cut(tokens, ENT_IOB)
         types = _cut(tokens, ENT_TYPE)
-        known = [_by_bounds(group for number, *group in groups if number == i) for i in range(len(rows.docs))]
-        groups += [(i, ENTITIES, *_entities(kinds[i], types[i], known[i])) for i in range(len(rows.docs))]
+        known = [
+            _by_bounds(group for number, *group in groups if number == i)
+            for i in range(len(rows.docs))
+        ]
+        groups += [
+            (i, ENTITIES, *_entities(kinds[i], types[i], known[i])) for i in range(len(rows.docs))
+        ]
         groups.sort(key=itemgetter(0))  # stable: entities of a Doc behind its other spans
     sizes = [len(first) for _, _, first, _, _, _ in groups]
     names = sorted({name for _, name, *_ in groups})
     of_doc = np.repeat(np.array([number for number, *_ in groups], np.intp), sizes)
     of_name = np.repeat(np.array([names.index(name) for _, name, *_ in groups], np.int32), sizes)
-    first, end = (np.fromiter(chain.from_iterable(map(itemgetter(i), groups)), np.intp) for i in (2, 3))
+    first, end = (
+        np.fromiter(chain.from_iterable(map(itemgetter(i), groups)), np.intp) for i in (2, 3)
+    )
     labels = np.fromiter(chain.from_iterable(map(itemgetter(4), groups)), np.uint64)
     p = np.concatenate([np.zeros(0, np.float32), *map(itemgetter(5), groups)])
     there = np.flatnonzero(end > first)
@@ -195,12 +212,17 @@ def _spans(rows: _Read, absent: Mask) -> pa.Array:
 
 
 def _groups(doc: Doc, chunks: Optional[Chunks], strings: StringStore) -> List[Group]:
-    """Name, first and last token, label and probability of the spans in each group of a Doc, in the order of names."""
+    """Name, first and last token, label and probability of the spans in each group of a Doc, in the
+    order of names."""
     groups: List[Group] = []
     if chunks is not None:
         found = chunks.found
         labels = [strings.as_int(name) for name in found.types]
-        p = np.full(len(labels), np.nan, np.float32) if found.probabilities is None else found.probabilities
+        p = (
+            np.full(len(labels), np.nan, np.float32)
+            if found.probabilities is None
+            else found.probabilities
+        )
         groups.append((chunks.key, found.first, found.end, labels, p))
     for name, group in doc.spans.items() if doc.spans else ():
         bounds = [(span.start, span.end, span.label) for span in group]
@@ -228,8 +250,8 @@ def _by_bounds(groups: Iterable[Any]) -> Dict[Tuple[int, int, int], float]:
 def _entities(
     kinds: Keys, types: Keys, known: Dict[Tuple[int, int, int], float]
 ) -> Tuple[List[int], List[int], List[int], NDArray[np.float32]]:
-    """(first, end, label, probability) of `doc.ents`. known: the probabilities of spans, among which a component that
-    finds entities writes them, too."""
+    """(first, end, label, probability) of `doc.ents`. known: the probabilities of spans, among
+    which a component that finds entities writes them, too."""
     begins = np.flatnonzero((kinds == 3) & (types > 0))
     stops = np.flatnonzero(np.append(kinds, 0) != 1)  # where no entity goes on
     ends = stops[np.searchsorted(stops, begins, side="right")]

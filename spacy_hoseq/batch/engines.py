@@ -1,4 +1,5 @@
-"""Who does the parts: this process, several of this machine, or Ray. All give the results in the order of the parts."""
+"""Who does the parts: this process, several of this machine, or Ray. All give the results in the
+order of the parts."""
 
 import os
 import signal
@@ -26,13 +27,16 @@ def here(work: Work, parts: Iterable[Part]) -> Iterator[Done]:
 
 
 def processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
-    """In n processes of this machine. They end when this one does, in whatever way: each watches a pipe that only this
-    one holds open. RAISES ValueError [HS114]: one of them, or the one that starts them, has ended."""
+    """In n processes of this machine. They end when this one does, in whatever way: each watches a
+    pipe that only this one holds open. RAISES ValueError [HS114]: one of them, or the one that
+    starts them, has ended."""
     for name in THREADS:  # of those that start now: libraries that compute in threads would compete
         os.environ.setdefault(name, "1")
     context = _context()
     watched, alive = context.Pipe(duplex=False)
-    with ProcessPoolExecutor(n, mp_context=context, initializer=_begin, initargs=(work, watched)) as pool:
+    with ProcessPoolExecutor(
+        n, mp_context=context, initializer=_begin, initargs=(work, watched)
+    ) as pool:
         is_done = False
         try:
             submit = _coded(lambda part: pool.submit(_do, part))
@@ -56,7 +60,8 @@ def _context() -> Any:
 
 
 def _coded(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same, which RAISES ValueError [HS114] if a process of the pool, or the one that starts them, has ended."""
+    """The same, which RAISES ValueError [HS114] if a process of the pool, or the one that starts
+    them, has ended."""
 
     def asked(value: Any) -> Any:
         try:
@@ -99,16 +104,20 @@ def _do(part: Part) -> Done:
 
 
 def ray_actors(work: Work, parts: Iterable[Part], n: int, address: Optional[str]) -> Iterator[Done]:
-    """In n actors of Ray, on this machine or the cluster at the address. The pipeline travels as bytes, and the bytes
-    of files come back: no disk is shared. RAISES ValueError [HS170]: Ray is not installed; [HS114]: an actor has ended
-    for good."""
+    """In n actors of Ray, on this machine or the cluster at the address. The pipeline travels as
+    bytes, and the bytes of files come back: no disk is shared. RAISES ValueError [HS170]: Ray is
+    not installed; [HS114]: an actor has ended for good."""
     try:
         import ray
     except ImportError as error:
-        raise ValueError(Errors.HS170.format(package="Ray", install='"spacy-hoseq[ray]"')) from error
+        raise ValueError(
+            Errors.HS170.format(package="Ray", install='"spacy-hoseq[ray]"')
+        ) from error
     # by default its workers yield to all else on the machine
     os.environ.setdefault("RAY_worker_niceness", "0")
-    ray.init(address=address, log_to_driver=False, include_dashboard=False, ignore_reinit_error=True)
+    ray.init(
+        address=address, log_to_driver=False, include_dashboard=False, ignore_reinit_error=True
+    )
     try:
         sent = ray.put(work.with_bytes())
         start = ray.remote(num_cpus=1, max_restarts=3, max_task_retries=3)(RayActor)

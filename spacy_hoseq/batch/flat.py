@@ -18,8 +18,8 @@ BEGINS = "B-"
 
 
 class _Tokens(NamedTuple):
-    """All tokens of a table, end to end. values: one struct each. cuts (R + 1,): where each row begins. text (N,): the
-    row of each token."""
+    """All tokens of a table, end to end. values: one struct each. cuts (R + 1,): where each row
+    begins. text (N,): the row of each token."""
 
     values: pa.StructArray
     cuts: Ints
@@ -31,10 +31,12 @@ class _Tokens(NamedTuple):
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """A row for each token: `id` of its text; `sentence` and `token`, numbers from 0 within the text; `start` and `end`
-    in the text; its fields; `chunk` and `entity` as tags (B-NP, I-NP, O), with `chunk_prob` and `entity_prob`.
+    """A row for each token: `id` of its text; `sentence` and `token`, numbers from 0 within the
+    text; `start` and `end` in the text; its fields; `chunk` and `entity` as tags (B-NP, I-NP, O),
+    with `chunk_prob` and `entity_prob`.
 
-    Texts that failed have no rows. If a text has spans in several groups, those of the first one are its chunks.
+    Texts that failed have no rows. If a text has spans in several groups, those of the first one
+    are its chunks.
     """
     table = table.combine_chunks()
     lists = _one(table["tokens"])
@@ -56,7 +58,8 @@ def flat(table: pa.Table) -> pa.Table:
 
 
 def delimited_bytes(table: pa.Table, delimiter: str) -> bytes:
-    """The names of the columns in the first line, then a line for each row; null is an empty cell."""
+    """The names of the columns in the first line, then a line for each row; null is an empty
+    cell."""
     data = io.BytesIO()
     plain = table.replace_schema_metadata(None)
     pcsv.write_csv(plain, data, pcsv.WriteOptions(delimiter=delimiter))
@@ -83,7 +86,8 @@ def _numbers(values: pa.StructArray, name: str) -> Ints:
 
 
 def _within(tokens: _Tokens, lists: pa.ListArray, of: Any, name: str) -> Ints:
-    """The first token that begins at or after a place of each item of the lists: its number among all tokens."""
+    """The first token that begins at or after a place of each item of the lists: its number among
+    all tokens."""
     row = np.repeat(np.arange(len(lists)), np.diff(_cuts(lists)))
     size = 1 + max(int(tokens.start.max(initial=0)), int(_numbers(of, name).max(initial=0)))
     places = tokens.text * size + tokens.start
@@ -92,7 +96,8 @@ def _within(tokens: _Tokens, lists: pa.ListArray, of: Any, name: str) -> Ints:
 
 
 def _sentences(lists: pa.ListArray, tokens: _Tokens) -> pa.Array:
-    """The number of the sentence of each token, from 0 in its text; null where the text has no sentences."""
+    """The number of the sentence of each token, from 0 in its text; null where the text has no
+    sentences."""
     sentences = lists.flatten()
     begins = np.zeros(len(tokens.values) + 1, np.int32)
     begins[_within(tokens, lists, sentences, "start")] = 1
@@ -122,7 +127,9 @@ def _layers(lists: pa.ListArray, tokens: _Tokens) -> Dict[str, Any]:
     return columns
 
 
-def _layer(lists: pa.ListArray, spans: pa.StructArray, chosen: Mask, tokens: _Tokens) -> Tuple[pa.Array, pa.Array]:
+def _layer(
+    lists: pa.ListArray, spans: pa.StructArray, chosen: Mask, tokens: _Tokens
+) -> Tuple[pa.Array, pa.Array]:
     """Tags of the tokens by the chosen spans, and the probabilities of these."""
     first = _within(tokens, lists, spans, "start")
     end = _within(tokens, lists, spans, "end")

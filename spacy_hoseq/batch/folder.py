@@ -1,4 +1,5 @@
-"""The folder of a job: parts that are done, what failed, how far it is. It may be interrupted at any moment.
+"""The folder of a job: parts that are done, what failed, how far it is. It may be interrupted at
+any moment.
 
     parts/000000.parquet ...   one file for each part, under its name only when it is whole
     parts.jsonl                which of these files belong to the job: name, size, digest, digest of what was read
@@ -6,9 +7,10 @@
     manifest.json              which job, how many parts are done, whether that is all
     .lock ...                  held by the runs that write (locks.py)
 
-A part's line is appended to parts.jsonl; the part is written beside, then renamed; its errors are appended; then the
-manifest is replaced. It says how long parts.jsonl and errors.jsonl are: what an interrupted run appended behind is cut
-off, and tells whether a file that the manifest does not know is that of the run. No other file is overwritten.
+A part's line is appended to parts.jsonl; the part is written beside, then renamed; its errors are
+appended; then the manifest is replaced. It says how long parts.jsonl and errors.jsonl are: what an
+interrupted run appended behind is cut off, and tells whether a file that the manifest does not know
+is that of the run. No other file is overwritten.
 """
 
 import hashlib
@@ -32,7 +34,8 @@ A_PART = re.compile(rf"(\d{{6,}})\.({'|'.join(output_formats())})")
 
 
 class Shard:
-    """Every nth part, beginning with the ith: "2/4" is the second of four. RAISES ValueError [HS171]."""
+    """Every nth part, beginning with the ith: "2/4" is the second of four. RAISES ValueError
+    [HS171]."""
 
     def __init__(self, text: str = "1/1") -> None:
         match = re.fullmatch(r"(\d+)/(\d+)", text)
@@ -57,13 +60,16 @@ class Shard:
 class Folder:
     """Entered, it is locked, and knows which parts are done.
 
-    job (str): fingerprint; a folder holds one job. about: what else the manifest says. format (str): ending of parts.
+    job (str): fingerprint; a folder holds one job. about: what else the manifest says. format
+        (str): ending of parts.
     restart (bool): delete what an earlier run has written.
-    RAISES ValueError [HS167]: another job, or other files, are there; [HS168]: another run writes there; [HS169]: it
-    cannot be written; [HS177]: an earlier version has written there.
+    RAISES ValueError [HS167]: another job, or other files, are there; [HS168]: another run writes
+    there; [HS169]: it cannot be written; [HS177]: an earlier version has written there.
     """
 
-    def __init__(self, path: Path, job: str, about: Dict[str, Any], format: str, shard: Shard, restart: bool) -> None:
+    def __init__(
+        self, path: Path, job: str, about: Dict[str, Any], format: str, shard: Shard, restart: bool
+    ) -> None:
         self.path = path
         self.format = format
         self.shard = shard
@@ -101,7 +107,8 @@ class Folder:
         return bool(self.state["state"] == FINISHED)
 
     def missing(self, parts: Iterable[Part]) -> Iterator[Part]:
-        """The parts of this shard that are not yet done. Those that are done are compared with what was read then.
+        """The parts of this shard that are not yet done. Those that are done are compared with what
+        was read then.
 
         RAISES ValueError [HS178]: the input has changed since.
         """
@@ -121,7 +128,8 @@ class Folder:
             raise self._has_changed("there was more of it")
 
     def write(self, done: Done) -> None:
-        """The next part. RAISES ValueError [HS169]: the disk is full, or gone; the part is as if it had not been;
+        """The next part. RAISES ValueError [HS169]: the disk is full, or gone; the part is as if it
+        had not been;
         [HS167]: there is a file of this name that the job has not written."""
         path = self._part(done.number)
         if path.exists():
@@ -164,7 +172,9 @@ class Folder:
         return self.path / "parts" / f"{number:06}.{self.format}"
 
     def _save(self, state: Dict[str, Any]) -> None:
-        replace(self._manifest, (json.dumps(state, indent=2, ensure_ascii=False) + "\n").encode("utf8"))
+        replace(
+            self._manifest, (json.dumps(state, indent=2, ensure_ascii=False) + "\n").encode("utf8")
+        )
         self.state = state
 
     def _refused(self, problem: str) -> ValueError:
@@ -198,9 +208,11 @@ class Folder:
             raise self._refused(f"has other files ({', '.join(sorted(strangers)[:3])})")
 
     def _check_manifests(self) -> Optional[Dict[str, Any]]:
-        """What the manifest of this shard says; None if there is none, or that of a run that came to nothing.
+        """What the manifest of this shard says; None if there is none, or that of a run that came
+        to nothing.
 
-        RAISES ValueError [HS167]: another job is there; [HS177]: an earlier version has written there.
+        RAISES ValueError [HS167]: another job is there; [HS177]: an earlier version has written
+        there.
         """
         self._check_other_shards()
         if not self._manifest.exists():
@@ -214,21 +226,28 @@ class Folder:
         raise self._another_job(self._manifest, state)
 
     def _check_other_shards(self) -> None:
-        """RAISES ValueError [HS167]: a shard of another job, or of another number of shards; [HS177]."""
+        """RAISES ValueError [HS167]: a shard of another job, or of another number of shards;
+        [HS177]."""
         for path in sorted(self.path.glob("manifest*.json")):
             state = _read(path)
             if self._restart and (path == self._manifest or self.shard.n == 1):
                 continue
             if state.get("format", FORMAT) != FORMAT:
-                raise ValueError(Errors.HS177.format(path=self.path, format=state["format"], known=FORMAT))
+                raise ValueError(
+                    Errors.HS177.format(path=self.path, format=state["format"], known=FORMAT)
+                )
             is_other = path != self._manifest
             is_of_job = state.get("job") == self.state["job"]
-            if is_other and not (is_of_job and str(state.get("shard")).endswith(f"/{self.shard.n}")):
+            if is_other and not (
+                is_of_job and str(state.get("shard")).endswith(f"/{self.shard.n}")
+            ):
                 raise self._another_job(path, state)
 
     def _another_job(self, path: Path, state: Dict[str, Any]) -> ValueError:
         progress = state.get("state", "damaged")
-        return self._refused(f"holds another job, {progress} ({path.name}): other input or settings")
+        return self._refused(
+            f"holds another job, {progress} ({path.name}): other input or settings"
+        )
 
     def _files(self) -> List[Path]:
         """All that a run of this shard would write over, but for files that are not whole."""
@@ -238,7 +257,9 @@ class Folder:
     def _own_parts(self) -> Iterator[Path]:
         """Files with names of parts of this shard, or of a shard that has no manifest."""
         numbers = range(1, self.shard.n + 1)
-        begun = {i for i in numbers if (self.path / f"manifest-{i}-of-{self.shard.n}.json").exists()}
+        begun = {
+            i for i in numbers if (self.path / f"manifest-{i}-of-{self.shard.n}.json").exists()
+        }
         for path in sorted((self.path / "parts").iterdir()):
             number = int(path.name.partition(".")[0])
             is_of_other = not self.shard.has(number) and number % self.shard.n + 1 in begun
@@ -246,20 +267,26 @@ class Folder:
                 yield path
 
     def _refuse_files_without_manifest(self) -> None:
-        """RAISES ValueError [HS167]: a run of this shard would write over files that no run has written."""
+        """RAISES ValueError [HS167]: a run of this shard would write over files that no run has
+        written."""
         names = [path.relative_to(self.path).as_posix() for path in self._files()]
         if names:
             raise self._refused(f"has files that the job did not write ({', '.join(names[:3])})")
 
     def _resume(self) -> None:
-        """RAISES ValueError [HS167]: files of the job are lost or were changed, or others lie where it writes."""
+        """RAISES ValueError [HS167]: files of the job are lost or were changed, or others lie where
+        it writes."""
         interrupted = self._parts_log.open(self.state["parts_log"])
         errors = self._errors_log.open(self.state["errors_log"])
         number = self.shard.part(self.state["parts"])
         for log, tail in ((self._parts_log, interrupted), (self._errors_log, errors)):
             if not _is_of_part(tail, number):
                 raise self._refused(f"has lines in {log.path.name} that the job did not write")
-        lines = self._parts_log.path.read_bytes().splitlines(keepends=True) if self.state["parts"] else []
+        lines = (
+            self._parts_log.path.read_bytes().splitlines(keepends=True)
+            if self.state["parts"]
+            else []
+        )
         self._written = [json.loads(line) for line in lines[: self.state["parts"]]]
         last = json.loads(interrupted) if interrupted.endswith(b"\n") else {}
         self._check_parts(last)
@@ -267,7 +294,8 @@ class Folder:
         self._errors_log.cut()
 
     def _check_parts(self, last: Dict[str, Any]) -> None:
-        """Remove the part that was being written when the last run ended; last: its line in parts.jsonl, if any.
+        """Remove the part that was being written when the last run ended; last: its line in
+        parts.jsonl, if any.
 
         RAISES ValueError [HS167]: a part is lost or has another size; a file is none of the job's.
         """
@@ -279,11 +307,16 @@ class Folder:
                 raise self._refused(f"has lost {path.name}")
             size = path.stat().st_size
             if size != entry["bytes"]:
-                raise self._refused(f"has a damaged {path.name}: {size:,} bytes, {entry['bytes']:,} were written")
+                raise self._refused(
+                    f"has a damaged {path.name}: {size:,} bytes, {entry['bytes']:,} were written"
+                )
         for path in self._own_parts():
             if path in known or path.name.endswith(BESIDE):
                 continue
-            if f"parts/{path.name}" == last.get("file") and _sha256(path.read_bytes()) == last["sha256"]:
+            if (
+                f"parts/{path.name}" == last.get("file")
+                and _sha256(path.read_bytes()) == last["sha256"]
+            ):
                 path.unlink()
             else:
                 raise self._refused(f"has a file that the job did not write (parts/{path.name})")

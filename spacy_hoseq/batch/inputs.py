@@ -1,4 +1,5 @@
-"""Which files of texts there are, and the rows in them. What cannot be read is a Problem, and nothing else is lost."""
+"""Which files of texts there are, and the rows in them. What cannot be read is a Problem, and
+nothing else is lost."""
 
 import glob
 from pathlib import Path
@@ -41,7 +42,11 @@ def input_files(inputs: Sequence[str], output: Optional[Path]) -> List[Path]:
         elif Path(name).exists() or not glob.has_magic(name):
             files += _at(Path(name), output)
         else:
-            files += [file for one in sorted(glob.glob(name, recursive=True)) for file in _at(Path(one), output)]
+            files += [
+                file
+                for one in sorted(glob.glob(name, recursive=True))
+                for file in _at(Path(one), output)
+            ]
     if not files:
         raise ValueError(Errors.HS165.format(path=", ".join(inputs), problem="nothing matches"))
     return list(dict.fromkeys(files))
@@ -51,9 +56,15 @@ def _at(path: Path, output: Optional[Path]) -> List[Path]:
     if output is not None and output.resolve() in [path.resolve(), *path.resolve().parents]:
         raise ValueError(Errors.HS166.format(path=path, output=output))
     if not path.exists():
-        raise ValueError(Errors.HS165.format(path=path, problem="there is neither a file nor a folder"))
+        raise ValueError(
+            Errors.HS165.format(path=path, problem="there is neither a file nor a folder")
+        )
     try:
         files = find_files(path, SUFFIXES)
     except ValueError as error:
-        raise ValueError(Errors.HS165.format(path=path, problem=f"no file ends with {', '.join(FORMATS)}")) from error
-    return [file for file in files if output is None or output.resolve() not in file.resolve().parents]
+        raise ValueError(
+            Errors.HS165.format(path=path, problem=f"no file ends with {', '.join(FORMATS)}")
+        ) from error
+    return [
+        file for file in files if output is None or output.resolve() not in file.resolve().parents
+    ]

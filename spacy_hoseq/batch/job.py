@@ -25,10 +25,12 @@ Told = Callable[[Done], None]
 
 @dataclass
 class Job:
-    """inputs: files, folders, globs, "-". output (Path): the folder to write to, None = a stream. format (str): of it.
+    """inputs: files, folders, globs, "-". output (Path): the folder to write to, None = a stream.
+    format (str): of it.
     part_size (int): rows of a file, at most. flat (bool): a row is a token.
 
-    RAISES ValueError [HS165, HS166]: no such input; [HS174]: this format is no stream; [HS179]: nor a table.
+    RAISES ValueError [HS165, HS166]: no such input; [HS174]: this format is no stream; [HS179]: nor
+    a table.
     """
 
     annotator: Annotator
@@ -56,8 +58,17 @@ class Job:
     @cached_property
     def fingerprint(self) -> str:
         """Of all that decides what is written."""
-        known = [[path.as_posix(), "" if path == STANDARD else _sample(path)] for path in self.files]
-        parts = [self.annotator.fingerprint, self.format, self.flat, self.part_size, self.reading, known]
+        known = [
+            [path.as_posix(), "" if path == STANDARD else _sample(path)] for path in self.files
+        ]
+        parts = [
+            self.annotator.fingerprint,
+            self.format,
+            self.flat,
+            self.part_size,
+            self.reading,
+            known,
+        ]
         return hashlib.sha256(json.dumps(parts).encode("utf8")).hexdigest()[:32]
 
     def parts(self) -> Iterator[Part]:

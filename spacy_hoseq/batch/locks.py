@@ -1,11 +1,12 @@
-"""Who may write to the folder of a job: one run of the whole job, or runs of different shards beside each other.
+"""Who may write to the folder of a job: one run of the whole job, or runs of different shards
+beside each other.
 
     .lock          held alone by a run of the whole job, and by `--restart`; held together by runs of shards
     .lock-2-of-4   held by the run of this shard
     .lock-gate     held for a moment by each run that begins, while it looks at what is there
 
-The operating system lets go of a lock when the process that holds it ends, in whatever way. The file stays, and says
-nothing by being there.
+The operating system lets go of a lock when the process that holds it ends, in whatever way. The
+file stays, and says nothing by being there.
 """
 
 import errno
@@ -27,8 +28,9 @@ BYTES = 1 << 20  # of a file that are locked on Windows; a shard locks one of th
 
 
 class Locks:
-    """The locks of a run. ending (str): of the names of its shard's files, "" for the whole job. number (int): of the
-    shard, from 1. alone (bool): nobody else may be writing, not even another shard."""
+    """The locks of a run. ending (str): of the names of its shard's files, "" for the whole job.
+    number (int): of the shard, from 1. alone (bool): nobody else may be writing, not even another
+    shard."""
 
     def __init__(self, folder: Path, ending: str, number: int, alone: bool) -> None:
         self._folder = folder
@@ -41,7 +43,8 @@ class Locks:
     def take(self) -> None:
         """Take all; the gate, too, which is to be left by `begin`.
 
-        RAISES ValueError [HS168]: somebody else has one of them; OSError: this folder cannot be locked.
+        RAISES ValueError [HS168]: somebody else has one of them; OSError: this folder cannot be
+        locked.
         """
         self._pass_gate()
         self._all = self._opened(ALL, self._held)
@@ -102,7 +105,8 @@ def _sign(file: IO[bytes]) -> None:
 
 
 def _lock(file: IO[bytes], shared: bool, number: int) -> bool:
-    """Whether this process holds the lock now. number (int): tells those apart that share it, on Windows."""
+    """Whether this process holds the lock now. number (int): tells those apart that share it, on
+    Windows."""
     try:
         if os.name == "nt":
             import msvcrt

@@ -1,7 +1,8 @@
-"""Files of lines that only grow, and whole files that take a name at once: both survive the end of the process.
+"""Files of lines that only grow, and whole files that take a name at once: both survive the end of
+the process.
 
-What counts of a log is what the manifest says of it: so many bytes, with this digest. Lines behind are those of a part
-that was being written when the run ended.
+What counts of a log is what the manifest says of it: so many bytes, with this digest. Lines behind
+are those of a part that was being written when the run ended.
 """
 
 import hashlib

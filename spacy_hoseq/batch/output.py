@@ -19,8 +19,10 @@ class DocsFile(Protocol):
 
 
 class OutputFormat(NamedTuple):
-    """table: the bytes of a table, None for a format of Docs; docs: an empty file of Docs, None for a format of tables.
-    is_stream (bool): parts can stand one behind the other. is_flat (bool): it has no lists, so rows are tokens."""
+    """table: the bytes of a table, None for a format of Docs; docs: an empty file of Docs, None for
+    a format of tables.
+    is_stream (bool): parts can stand one behind the other. is_flat (bool): it has no lists, so rows
+        are tokens."""
 
     table: Optional[Callable[[pa.Table], bytes]] = None
     docs: Optional[Callable[[], DocsFile]] = None
@@ -37,7 +39,9 @@ class LinesFile:
 
     def add(self, ids: Sequence[str], docs: Sequence[Doc]) -> None:
         """Docs may be forgotten behind it."""
-        lines = [line for name, doc in zip(ids, docs, strict=True) for line in self._lines_of(name, doc)]
+        lines = [
+            line for name, doc in zip(ids, docs, strict=True) for line in self._lines_of(name, doc)
+        ]
         self._pieces.append("".join(f"{line}\n" for line in lines).encode("utf8"))
 
     def data(self) -> bytes:

@@ -1,5 +1,6 @@
-"""A job in parts: the rows that one process takes at a time, and that become one file. Where parts end depends on the
-input alone, so that the same job writes the same files with any number of processes, and after any interruption."""
+"""A job in parts: the rows that one process takes at a time, and that become one file. Where parts
+end depends on the input alone, so that the same job writes the same files with any number of
+processes, and after any interruption."""
 
 from hashlib import blake2b
 from pathlib import Path
@@ -19,8 +20,8 @@ MOST_DOUBLINGS = 20
 
 
 class Part(NamedTuple):
-    """number (int): from 0. docs: the bytes of a .spacy file, instead of texts. position (int): how much of the input
-    is read, in bytes."""
+    """number (int): from 0. docs: the bytes of a .spacy file, instead of texts. position (int): how
+    much of the input is read, in bytes."""
 
     number: int
     ids: List[str]
@@ -80,8 +81,8 @@ def hash_of(name: str) -> int:
 
 
 def rows_of_part(number: int) -> int:
-    """How many rows the first parts have: so few that there is soon one for each process. 250 eight times, then 500
-    eight times, and so on."""
+    """How many rows the first parts have: so few that there is soon one for each process. 250 eight
+    times, then 500 eight times, and so on."""
     return int(FIRST_ROWS * 2 ** min(number // EACH_SIZE, MOST_DOUBLINGS))
 
 
@@ -136,7 +137,9 @@ class _Cutter:
         problems = self._open.problems
         own = [row.id for row in rows if row.own]
         for i in self._seen.repeated(own):
-            problems.append(Problem(source.path, 0, Errors.HS173.format(id=own[i]), "an id of its own"))
+            problems.append(
+                Problem(source.path, 0, Errors.HS173.format(id=own[i]), "an id of its own")
+            )
         ids = [row.id for row in rows]
         texts = [row.text for row in rows]
         part = Part(self.number, ids, texts, docs, problems, self.before + source.position)
@@ -145,8 +148,11 @@ class _Cutter:
         return part
 
 
-def parts_of(files: Iterable[Path], reading: Reading, size: int, characters: int = CHARACTERS) -> Iterator[Part]:
-    """size (int): rows of a part at most; the first ones have fewer. A file of Docs is a part of its own."""
+def parts_of(
+    files: Iterable[Path], reading: Reading, size: int, characters: int = CHARACTERS
+) -> Iterator[Part]:
+    """size (int): rows of a part at most; the first ones have fewer. A file of Docs is a part of
+    its own."""
     cutter = _Cutter(size, characters)
     source = Source(STANDARD)
     for path in files:

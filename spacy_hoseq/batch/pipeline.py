@@ -1,4 +1,5 @@
-"""A pipeline that travels: named by a path, a name or its bytes, and loaded once in each process that needs it."""
+"""A pipeline that travels: named by a path, a name or its bytes, and loaded once in each process
+that needs it."""
 
 import atexit
 import hashlib
@@ -35,7 +36,8 @@ PACKED = b"PK\x03\x04"  # how a zip begins
 
 
 class Loaded:
-    """A pipeline of this process. One thread at a time may use it. with_probabilities (bool): of the tags, too."""
+    """A pipeline of this process. One thread at a time may use it. with_probabilities (bool): of
+    the tags, too."""
 
     def __init__(self, nlp: Language, zone_tokens: int, with_probabilities: bool = False) -> None:
         self.nlp = nlp
@@ -50,8 +52,9 @@ class Loaded:
             self._tagger.cfg["save_marginals"] = True  # so that `predict` asks for probabilities
 
     def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> "Found":
-        """What the pipeline finds. on_docs (bool): all is to be on the Docs. Otherwise chunks of a chunker that is the
-        last component are not: spans of spaCy are objects, and to make and read them takes as long as to find chunks.
+        """What the pipeline finds. on_docs (bool): all is to be on the Docs. Otherwise chunks of a
+        chunker that is the last component are not: spans of spaCy are objects, and to make and read
+        them takes as long as to find chunks.
 
         RAISES Exception: whatever a component raises; ValueError [HS175]: one has dropped a Doc.
         """
@@ -65,7 +68,9 @@ class Loaded:
             docs = self._through(rows, names[:place])
             reading = self._tagger.predict(docs)
             self._tagger.set_annotations(docs, reading)
-            probabilities = list(reading.of_tokens(reading.confidences().astype(np.float32), np.nan))
+            probabilities = list(
+                reading.of_tokens(reading.confidences().astype(np.float32), np.nan)
+            )
             docs = self._through(docs, names[place + 1 :])
         else:
             docs = self._through(rows, names)
@@ -80,7 +85,8 @@ class Loaded:
         return docs
 
     def _chunks(self, chunker: Optional[HoseqChunker], docs: List[Doc]) -> List[Optional[Chunks]]:
-        """What the chunker finds, which is not written to the Docs unless they have chunks already."""
+        """What the chunker finds, which is not written to the Docs unless they have chunks
+        already."""
         if chunker is None or not docs:
             return [None] * len(docs)
         reading: Any = chunker.predict(docs)
@@ -91,10 +97,12 @@ class Loaded:
         return [Chunks(key, chunks) for chunks in reading.chunks]
 
     def remember(self, n_tokens: int) -> None:
-        """The words of so many tokens more, or forget all: no Doc made before may be in use any more.
+        """The words of so many tokens more, or forget all: no Doc made before may be in use any
+        more.
 
-        The words of the first `zone_tokens` stay for good, those of later ones until there are as many again: within
-        a zone the tokenizer of spaCy keeps nothing of a word, which makes it three times as slow for new ones.
+        The words of the first `zone_tokens` stay for good, those of later ones until there are as
+        many again: within a zone the tokenizer of spaCy keeps nothing of a word, which makes it
+        three times as slow for new ones.
         """
         self._room -= n_tokens
         if self._room <= 0:
@@ -104,8 +112,9 @@ class Loaded:
 
 
 class Found(NamedTuple):
-    """What a pipeline has found. chunks: those that are not on the Docs. probabilities (len(doc),): of the tags, NaN
-    where there is none; None if they were not asked for, or no component says so."""
+    """What a pipeline has found. chunks: those that are not on the Docs. probabilities (len(doc),):
+    of the tags, NaN where there is none; None if they were not asked for, or no component says
+    so."""
 
     docs: List[Doc]
     chunks: List[Optional[Chunks]]
@@ -113,7 +122,8 @@ class Found(NamedTuple):
 
 
 def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
-    """The component whose probabilities are those of the tags, or if none writes tags, of the parts of speech."""
+    """The component whose probabilities are those of the tags, or if none writes tags, of the parts
+    of speech."""
     ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
     for place in ("tag", "pos"):
         fitting = [pipe for pipe in ours if place in pipe.target.places]
@@ -143,7 +153,8 @@ def once(key: str, load: Callable[[], Loaded]) -> Loaded:
 
 
 def load_pipeline(source: Source, exclude: "tuple[str, ...]", code: Optional[str]) -> Language:
-    """source: a folder, a package, "en", "zh", or what `nlp.to_bytes()` gives. RAISES ValueError [HS160]."""
+    """source: a folder, a package, "en", "zh", or what `nlp.to_bytes()` gives. RAISES ValueError
+    [HS160]."""
     if code is not None:
         import_file("python_code", code)
     if not isinstance(source, bytes):
@@ -153,12 +164,14 @@ def load_pipeline(source: Source, exclude: "tuple[str, ...]", code: Optional[str
             files.extractall(folder)
             return load_from(Path(folder), exclude=exclude)
     config = Config().from_bytes(_entries(source)[CONFIG])
-    return load_model_from_config(config, exclude=exclude, auto_fill=True).from_bytes(source, exclude=exclude)
+    return load_model_from_config(config, exclude=exclude, auto_fill=True).from_bytes(
+        source, exclude=exclude
+    )
 
 
 def packed(source: Union[str, Path]) -> bytes:
-    """The files of a pipeline. Not `nlp.to_bytes()`, with which some components of spaCy do not come back whole (an
-    EntityRuler loses its phrases)."""
+    """The files of a pipeline. Not `nlp.to_bytes()`, with which some components of spaCy do not
+    come back whole (an EntityRuler loses its phrases)."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as files:
         folder = _data_folder(source)
@@ -168,12 +181,17 @@ def packed(source: Union[str, Path]) -> bytes:
 
 
 def digest_of(source: Source) -> str:
-    """SHA-256 of all that the pipeline consists of: its bytes, or the names and bytes of its files."""
+    """SHA-256 of all that the pipeline consists of: its bytes, or the names and bytes of its
+    files."""
     if isinstance(source, bytes):
         return hashlib.sha256(source).hexdigest()
     total = hashlib.sha256()
     for path in _files(_folder(source)):
-        total.update(json.dumps([path.relative_to(_folder(source)).as_posix(), path.stat().st_size]).encode("utf8"))
+        total.update(
+            json.dumps([path.relative_to(_folder(source)).as_posix(), path.stat().st_size]).encode(
+                "utf8"
+            )
+        )
         total.update(path.read_bytes())
     return total.hexdigest()
 

@@ -1,4 +1,5 @@
-"""What a pipeline finds as columns of Arrow: names, types, and what they say of where they come from."""
+"""What a pipeline finds as columns of Arrow: names, types, and what they say of where they come
+from."""
 
 import json
 from typing import Any, Dict, Sequence
@@ -8,7 +9,15 @@ from spacy.attrs import DEP, LEMMA, MORPH, NORM, ORTH, POS, TAG
 
 from ..errors import Errors
 
-STRINGS = {"word": ORTH, "norm": NORM, "tag": TAG, "pos": POS, "morph": MORPH, "lemma": LEMMA, "dep": DEP}
+STRINGS = {
+    "word": ORTH,
+    "norm": NORM,
+    "tag": TAG,
+    "pos": POS,
+    "morph": MORPH,
+    "lemma": LEMMA,
+    "dep": DEP,
+}
 TOKEN_FIELDS = (*STRINGS, "head", "prob")
 ROW_FIELDS = ("text", "sentences", "spans")
 DEFAULT = ("word", "tag", "pos", "sentences", "spans")
@@ -18,7 +27,12 @@ KEY = b"spacy_hoseq"  # of the metadata
 _BOUNDS = [pa.field("start", pa.int32()), pa.field("end", pa.int32())]
 _TYPES = {"head": pa.int32(), "prob": pa.float32()}
 SPAN = pa.struct(
-    [*_BOUNDS, pa.field("label", pa.string()), pa.field("prob", pa.float32()), pa.field("group", pa.string())]
+    [
+        *_BOUNDS,
+        pa.field("label", pa.string()),
+        pa.field("prob", pa.float32()),
+        pa.field("group", pa.string()),
+    ]
 )
 SENTENCE = pa.struct(_BOUNDS)
 
@@ -35,7 +49,9 @@ def check_outputs(outputs: Sequence[str], offsets: str) -> None:
 
 def token_type(outputs: Sequence[str]) -> pa.DataType:
     """start, end, and the fields asked for, in the order of TOKEN_FIELDS."""
-    fields = [pa.field(name, _TYPES.get(name, pa.string())) for name in TOKEN_FIELDS if name in outputs]
+    fields = [
+        pa.field(name, _TYPES.get(name, pa.string())) for name in TOKEN_FIELDS if name in outputs
+    ]
     return pa.struct([*_BOUNDS, *fields])
 
 
@@ -47,4 +63,6 @@ def schema_of(outputs: Sequence[str], id_type: Any, about: Dict[str, Any]) -> pa
     fields += [pa.field("sentences", pa.list_(SENTENCE))] if "sentences" in outputs else []
     fields += [pa.field("spans", pa.list_(SPAN))] if "spans" in outputs else []
     fields.append(pa.field("error", pa.string()))
-    return pa.schema(fields, metadata={KEY: json.dumps(about, sort_keys=True, ensure_ascii=False).encode("utf8")})
+    return pa.schema(
+        fields, metadata={KEY: json.dumps(about, sort_keys=True, ensure_ascii=False).encode("utf8")}
+    )

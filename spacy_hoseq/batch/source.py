@@ -1,4 +1,5 @@
-"""A file of texts that is being read, and what is read from it: rows, and problems where there is none."""
+"""A file of texts that is being read, and what is read from it: rows, and problems where there is
+none."""
 
 import gzip
 import io
@@ -17,8 +18,10 @@ BUFFER = 1 << 20  # bytes of a packed file
 
 
 class Reading(NamedTuple):
-    """text, id (str): columns, or keys of .jsonl. whole (bool): a .txt file is one text, not one in each line.
-    quoted_lines (int): of a cell in quotes of .csv and .tsv, at most; what is longer is a stray quote."""
+    """text, id (str): columns, or keys of .jsonl. whole (bool): a .txt file is one text, not one in
+    each line.
+    quoted_lines (int): of a cell in quotes of .csv and .tsv, at most; what is longer is a stray
+        quote."""
 
     text: str = "text"
     id: str = "id"
@@ -74,7 +77,8 @@ class Source:
         return read_lines(self.path, ["utf-8"], self.open)
 
     def row(self, number: int, text: Optional[str], own: Optional[str]) -> Union[Row, Problem]:
-        """number (int): of the line, or row. own: the id that the file gives, None if it gives none."""
+        """number (int): of the line, or row. own: the id that the file gives, None if it gives
+        none."""
         if text is not None and not _is_unicode(text):
             return Problem(self.path, number, "half of a pair of surrogates", "text of Unicode")
         if own is not None and _is_unicode(own):
@@ -83,8 +87,8 @@ class Source:
 
 
 class InputFormat(NamedTuple):
-    """How files with these endings are read, packed or not. rows: given a file and what to read of it; None: they are
-    Docs, a part each."""
+    """How files with these endings are read, packed or not. rows: given a file and what to read of
+    it; None: they are Docs, a part each."""
 
     endings: Sequence[str]
     rows: Optional[Callable[[Source, Reading], Items]]

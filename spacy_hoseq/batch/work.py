@@ -1,6 +1,8 @@
-"""What is done with a part: a function from texts to the bytes of a file, which any process can run.
+"""What is done with a part: a function from texts to the bytes of a file, which any process can
+run.
 
-Only the process that hands out parts writes (folder.py), so a process that ends leaves nothing half-written.
+Only the process that hands out parts writes (folder.py), so a process that ends leaves nothing
+half-written.
 """
 
 from pathlib import Path
@@ -22,7 +24,8 @@ from .writing import output_format
 
 
 class Done(NamedTuple):
-    """A part that is done: the bytes of its file, and what could not be done. position (int): as the part has it.
+    """A part that is done: the bytes of its file, and what could not be done. position (int): as
+    the part has it.
     read (str): digest of what was read."""
 
     number: int
@@ -35,8 +38,8 @@ class Done(NamedTuple):
 
 
 class Work:
-    """Annotates parts. Can be pickled, as the annotator can. format (str): the name of one (writing/). flat (bool): a
-    row for each token, not for each text."""
+    """Annotates parts. Can be pickled, as the annotator can. format (str): the name of one
+    (writing/). flat (bool): a row for each token, not for each text."""
 
     def __init__(self, annotator: Annotator, format: str, flat: bool = False) -> None:
         self.annotator = annotator
@@ -55,7 +58,15 @@ class Work:
             names, texts = doing.take(done)
             target.add(names, texts, done)
             del done
-        return Done(part.number, target.data(), doing.n_rows, doing.n_tokens, doing.errors, part.position, part.digest)
+        return Done(
+            part.number,
+            target.data(),
+            doing.n_rows,
+            doing.n_tokens,
+            doing.errors,
+            part.position,
+            part.digest,
+        )
 
 
 class _Doing:

@@ -1,6 +1,19 @@
-"""`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them to spaCy's."""
+"""`python -m spacy hoseq ...`: one module for each command. Importing this package adds all of them
+to spaCy's."""
 
-from . import apply, clusters, compact, convert, curation, init, inspection, package, seal, tag, treebank
+from . import (
+    apply,
+    clusters,
+    compact,
+    convert,
+    curation,
+    init,
+    inspection,
+    package,
+    seal,
+    tag,
+    treebank,
+)
 from .app import hoseq_cli
 
 __all__ = [

@@ -1,4 +1,5 @@
-"""The group of commands, which every command of this package joins with `@hoseq_cli.command(...)`."""
+"""The group of commands, which every command of this package joins with
+`@hoseq_cli.command(...)`."""
 
 import typer
 from spacy.cli._util import app

@@ -52,29 +52,60 @@ def known_format(name: str) -> str:
 def apply_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
-    inputs: List[str] = typer.Argument(..., help="Files of texts, folders and globs of them; - for standard input"),
-    output: str = typer.Option(..., "--output", "-o", help="Folder to write to; - for standard output"),
-    form: str = typer.Option("", "--format", "-f", callback=known_format, help=f"{FORMATS}; else parquet, to - jsonl"),
-    flat: bool = typer.Option(False, "--flat", help="A row for each token, not for each text; csv and tsv always"),
-    n_process: int = typer.Option(1, "--n-process", "-n", min=-1, help="Processes; -1: one for each core"),
-    shard: str = typer.Option("1/1", "--shard", help="i/n: every nth part from the ith on; for n machines"),
-    fields: Optional[str] = typer.Option(None, "--fields", help=f"Default: {FIELDS}; with --flat {OF_TOKENS}"),
-    text_key: str = typer.Option("text", "--text-key", help="Column, or key of .jsonl, of the text"),
-    id_key: str = typer.Option("id", "--id-key", help="Column, or key of .jsonl, of the id, if there is one"),
-    whole: bool = typer.Option(False, "--whole", "-w", help="A .txt file is one text, not one in each line"),
+    inputs: List[str] = typer.Argument(
+        ..., help="Files of texts, folders and globs of them; - for standard input"
+    ),
+    output: str = typer.Option(
+        ..., "--output", "-o", help="Folder to write to; - for standard output"
+    ),
+    form: str = typer.Option(
+        "", "--format", "-f", callback=known_format, help=f"{FORMATS}; else parquet, to - jsonl"
+    ),
+    flat: bool = typer.Option(
+        False, "--flat", help="A row for each token, not for each text; csv and tsv always"
+    ),
+    n_process: int = typer.Option(
+        1, "--n-process", "-n", min=-1, help="Processes; -1: one for each core"
+    ),
+    shard: str = typer.Option(
+        "1/1", "--shard", help="i/n: every nth part from the ith on; for n machines"
+    ),
+    fields: Optional[str] = typer.Option(
+        None, "--fields", help=f"Default: {FIELDS}; with --flat {OF_TOKENS}"
+    ),
+    text_key: str = typer.Option(
+        "text", "--text-key", help="Column, or key of .jsonl, of the text"
+    ),
+    id_key: str = typer.Option(
+        "id", "--id-key", help="Column, or key of .jsonl, of the id, if there is one"
+    ),
+    whole: bool = typer.Option(
+        False, "--whole", "-w", help="A .txt file is one text, not one in each line"
+    ),
     part_size: int = typer.Option(5000, "--part-size", min=1, help="Texts of a file, at most"),
-    restart: bool = typer.Option(False, "--restart", "-R", help="Delete what an earlier run wrote; begin anew"),
-    exclude: str = typer.Option("", "--exclude", help="Components not to load, separated by commas"),
-    max_length: Optional[int] = typer.Option(None, "--max-length", help="Characters of the longest text"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    restart: bool = typer.Option(
+        False, "--restart", "-R", help="Delete what an earlier run wrote; begin anew"
+    ),
+    exclude: str = typer.Option(
+        "", "--exclude", help="Components not to load, separated by commas"
+    ),
+    max_length: Optional[int] = typer.Option(
+        None, "--max-length", help="Characters of the longest text"
+    ),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     engine: EngineName = typer.Option(EngineName.local, "--engine", help="Who does the work"),
-    address: Optional[str] = typer.Option(None, "--address", help="Of a cluster of Ray. Default: this machine"),
+    address: Optional[str] = typer.Option(
+        None, "--address", help="Of a cluster of Ray. Default: this machine"
+    ),
     # fmt: on
 ) -> None:
-    """Annotate any amount of text with a trained pipeline. The same command goes on where an interrupted one stopped.
+    """Annotate any amount of text with a trained pipeline. The same command goes on where an
+    interrupted one stopped.
 
-    What is written does not depend on the number of processes or machines. Rows that fail are listed in errors.jsonl;
-    the exit status is 1 then.
+    What is written does not depend on the number of processes or machines. Rows that fail are
+    listed in errors.jsonl; the exit status is 1 then.
 
     DOCS: docs/reference/command-line.md
     """
@@ -83,8 +114,15 @@ def apply_cli(
     try:
         with signals():
             excluded = list(filter(None, exclude.split(",")))
-            settings = {"fields": fields, "max_length": max_length, "code": code, "exclude": excluded}
-            job = job_of(model, settings, inputs, output, form, (text_key, id_key, whole), part_size, flat)
+            settings = {
+                "fields": fields,
+                "max_length": max_length,
+                "code": code,
+                "exclude": excluded,
+            }
+            job = job_of(
+                model, settings, inputs, output, form, (text_key, id_key, whole), part_size, flat
+            )
             state = run(job, engine_of(engine.value, n_process, address), shard, restart)
     except (ValueError, OSError) as error:
         print(f"Stopped: {error}", file=sys.stderr)
@@ -132,7 +170,9 @@ def job_of(
         from ..batch.job import Job
         from ..batch.source import Reading
     except ImportError as error:
-        raise ValueError(Errors.HS170.format(package="pyarrow", install='"spacy-hoseq[arrow]"')) from error
+        raise ValueError(
+            Errors.HS170.format(package="pyarrow", install='"spacy-hoseq[arrow]"')
+        ) from error
     folder = None if output == STANDARD else Path(output)
     flat = flat or output_format(form).is_flat
     fields = settings.pop("fields") or (OF_TOKENS if flat else FIELDS)
@@ -149,12 +189,15 @@ def engine_of(name: str, n_process: int, address: Optional[str]) -> "Engine":
 
 
 def run(job: "Job", engine: "Engine", shard: str, restart: bool) -> Dict[str, Any]:
-    """RETURNS what there is to say in the end: numbers of parts, rows, tokens and errors, and where errors are."""
+    """RETURNS what there is to say in the end: numbers of parts, rows, tokens and errors, and where
+    errors are."""
     from ..batch.folder import Shard
 
     if job.output is None:
         with Progress(job.size, 0, sys.stderr) as progress:
-            n_errors = job.to_stream(sys.stdout.buffer, engine, partial(tell, progress, is_stream=True))
+            n_errors = job.to_stream(
+                sys.stdout.buffer, engine, partial(tell, progress, is_stream=True)
+            )
         return {"errors": n_errors, "listed": "above"}
     with job.folder(Shard(shard), restart) as folder:
         with Progress(job.size, folder.state["position"], sys.stderr) as progress:

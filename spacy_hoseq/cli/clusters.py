@@ -27,17 +27,26 @@ def clusters_cli(
     texts: List[Path] = typer.Argument(
         ..., help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True
     ),
-    output: Path = typer.Option(..., "--output", "-o", help="File to write: words and their clusters", dir_okay=False),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="File to write: words and their clusters", dir_okay=False
+    ),
     n: int = typer.Option(1000, "--number", "-n", min=2, help="Clusters"),
     min_count: int = typer.Option(3, "--min-count", "-c", min=1, help="Rarer words get no cluster"),
-    sweeps: int = typer.Option(3, "--sweeps", "-i", min=1, help="How often each word is looked at, at most"),
+    sweeps: int = typer.Option(
+        3, "--sweeps", "-i", min=1, help="How often each word is looked at, at most"
+    ),
     lang: str = typer.Option("en", "--lang", "-l", help="Language whose tokenizer finds the words"),
-    model: str = typer.Option("", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"),
-    words: bool = typer.Option(False, "--words", "-w", help="Words of texts are separated by spaces already"),
+    model: str = typer.Option(
+        "", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
+    ),
+    words: bool = typer.Option(
+        False, "--words", "-w", help="Words of texts are separated by spaces already"
+    ),
     text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
     # fmt: on
 ) -> None:
-    """Put words into clusters by the words before and after them in raw text: features for `word_classes.v1`.
+    """Put words into clusters by the words before and after them in raw text: features for
+    `word_classes.v1`.
 
     DOCS: docs/tasks/words.md
     """
@@ -45,7 +54,13 @@ def clusters_cli(
     try:
         nlp = load_found(model) if model else spacy.blank(lang)
         files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]
-        bar = tqdm(docs_of(nlp, files, words, text_key, problems), desc="texts", unit="", leave=False, disable=None)
+        bar = tqdm(
+            docs_of(nlp, files, words, text_key, problems),
+            desc="texts",
+            unit="",
+            leave=False,
+            disable=None,
+        )
         bigrams = bigrams_of(bar, min_count)
         if not bigrams.words:
             raise ValueError(Errors.HS119.format(min_count=min_count))
@@ -53,7 +68,10 @@ def clusters_cli(
         msg.fail("No clusters", str(error), exits=1)
     start = time.perf_counter()
     classes = exchange_words(
-        bigrams, n, sweeps, lambda sweep, i: tqdm(sweep, desc=f"sweep {i + 1}", leave=False, disable=None)
+        bigrams,
+        n,
+        sweeps,
+        lambda sweep, i: tqdm(sweep, desc=f"sweep {i + 1}", leave=False, disable=None),
     )
     seconds = time.perf_counter() - start
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +84,9 @@ def clusters_cli(
         msg.warn("Without what is listed above", exits=1)
 
 
-def docs_of(nlp: Language, files: List[Path], words: bool, text_key: str, problems: List[Problem]) -> Iterator[Doc]:
+def docs_of(
+    nlp: Language, files: List[Path], words: bool, text_key: str, problems: List[Problem]
+) -> Iterator[Doc]:
     """Of each line of .txt and .jsonl, and all of .spacy files."""
     for file in files:
         if file.suffix == ".spacy":

@@ -38,19 +38,37 @@ Row = Tuple[str, str, str]
 @hoseq_cli.command("compact")
 def compact_cli(
     # fmt: off
-    model: Path = typer.Argument(..., help="Directory of a trained pipeline", exists=True, file_okay=False),
-    dev: Path = typer.Option(..., "--dev", "-d", help="Development corpus (.spacy), read as in training", exists=True),
-    output: Optional[Path] = typer.Option(None, "--output", "-o", help="Directory to write. Default: MODEL itself"),
-    tolerance: float = typer.Option(0.0005, "--tolerance", "-t", help="How much each metric may fall (0.0005 of 1)"),
-    metric: Optional[List[str]] = typer.Option(None, "--metric", "-m", help="Default: those of training"),
-    keep_strings: bool = typer.Option(False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"),
-    overwrite: bool = typer.Option(False, "--overwrite", "-F", help="Replace the pipeline in the output directory"),
-    timings: bool = typer.Option(True, "--timings/--no-timings", help="Measure the time of loading"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    model: Path = typer.Argument(
+        ..., help="Directory of a trained pipeline", exists=True, file_okay=False
+    ),
+    dev: Path = typer.Option(
+        ..., "--dev", "-d", help="Development corpus (.spacy), read as in training", exists=True
+    ),
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="Directory to write. Default: MODEL itself"
+    ),
+    tolerance: float = typer.Option(
+        0.0005, "--tolerance", "-t", help="How much each metric may fall (0.0005 of 1)"
+    ),
+    metric: Optional[List[str]] = typer.Option(
+        None, "--metric", "-m", help="Default: those of training"
+    ),
+    keep_strings: bool = typer.Option(
+        False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"
+    ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", "-F", help="Replace the pipeline in the output directory"
+    ),
+    timings: bool = typer.Option(
+        True, "--timings/--no-timings", help="Measure the time of loading"
+    ),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     # fmt: on
 ) -> None:
-    """Make a trained pipeline smaller: of hoseq_tagger, hoseq_bidirectional_tagger and hoseq_chunker only the features
-    and weights stay that the metric on a development corpus needs.
+    """Make a trained pipeline smaller: of hoseq_tagger, hoseq_bidirectional_tagger and
+    hoseq_chunker only the features and weights stay that the metric on a development corpus needs.
 
     DOCS: docs/reference/command-line.md
     """
@@ -76,8 +94,11 @@ def compact_cli(
 
 
 def table_rows(result: Compaction, before: Dict[str, float], after: Dict[str, float]) -> List[Row]:
-    """Metrics, features and weights of components, sizes of the directory's parts, time of loading."""
-    rows = [(name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()]
+    """Metrics, features and weights of components, sizes of the directory's parts, time of
+    loading."""
+    rows = [
+        (name, f"{score:.4f}", f"{result.after[name]:.4f}") for name, score in result.before.items()
+    ]
     for change in result.changes:
         for name in ("features", "weights"):
             old = getattr(change.before, name)
@@ -85,18 +106,23 @@ def table_rows(result: Compaction, before: Dict[str, float], after: Dict[str, fl
             rows.append((f"{change.name}: {name}", f"{old:,}", f"{new:,}"))
     for name, old in before.items():
         scale, digits = (1.0, 2) if name == LOADING else (1e6, 3)
-        rows.append((name, f"{old / scale:.{digits}f}", f"{after.get(name, 0.0) / scale:.{digits}f}"))
+        rows.append(
+            (name, f"{old / scale:.{digits}f}", f"{after.get(name, 0.0) / scale:.{digits}f}")
+        )
     return rows
 
 
 def sizes(folder: Path, timings: bool, code: Optional[Path]) -> Dict[str, float]:
-    """Bytes of each part of a model directory, and of all; processor time of loading, after the import of spaCy (the
-    least of some processes)."""
+    """Bytes of each part of a model directory, and of all; processor time of loading, after the
+    import of spaCy (the least of some processes)."""
     parts = {f"{path.name}, MB": bytes_of(path) for path in sorted(folder.iterdir())}
     result: Dict[str, float] = {**parts, "all, MB": sum(parts.values())}
     if timings:
         command = [sys.executable, "-c", LOAD, str(folder), str(code or "")]
-        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(N_LOADS)]
+        runs = [
+            subprocess.run(command, capture_output=True, text=True, check=True)
+            for _ in range(N_LOADS)
+        ]
         result[LOADING] = min(float(run.stdout.split()[-1]) for run in runs)
     return result
 

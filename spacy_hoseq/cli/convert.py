@@ -1,4 +1,5 @@
-"""`python -m spacy hoseq convert`: corpora in formats that spaCy does not read, into a .spacy file."""
+"""`python -m spacy hoseq convert`: corpora in formats that spaCy does not read, into a .spacy
+file."""
 
 from enum import Enum
 from pathlib import Path
@@ -47,34 +48,63 @@ def convert_cli(
     # fmt: off
     input_path: Path = typer.Argument(..., help="File, plain or gzipped, or folder of files"),
     output_path: Path = typer.Argument(..., help="The .spacy file to write"),
-    format_name: FormatName = typer.Option(FormatName.auto, "--format", "-f", help="auto: told by each file's ending"),
-    lang: str = typer.Option("en", "--lang", "-l", help="Language: words of zh are not separated by spaces"),
-    n_sents: int = typer.Option(10, "--n-sents", "-n", min=0, help="Sentences per doc (0: one doc per file)"),
-    split: str = typer.Option("", "--split", "-s", help=f"Named division of a treebank: {', '.join(SPLITS)}"),
+    format_name: FormatName = typer.Option(
+        FormatName.auto, "--format", "-f", help="auto: told by each file's ending"
+    ),
+    lang: str = typer.Option(
+        "en", "--lang", "-l", help="Language: words of zh are not separated by spaces"
+    ),
+    n_sents: int = typer.Option(
+        10, "--n-sents", "-n", min=0, help="Sentences per doc (0: one doc per file)"
+    ),
+    split: str = typer.Option(
+        "", "--split", "-s", help=f"Named division of a treebank: {', '.join(SPLITS)}"
+    ),
     part: str = typer.Option("", "--part", "-p", help=f"Part of the division: {', '.join(PARTS)}"),
-    encoding: str = typer.Option("", "--encoding", "-e", help="Default: UTF-8, and with -l zh then GB18030"),
-    suffix: Optional[List[str]] = typer.Option(None, "--suffix", help="Endings of the files to read in a folder"),
+    encoding: str = typer.Option(
+        "", "--encoding", "-e", help="Default: UTF-8, and with -l zh then GB18030"
+    ),
+    suffix: Optional[List[str]] = typer.Option(
+        None, "--suffix", help="Endings of the files to read in a folder"
+    ),
     spans_key: Optional[str] = typer.Option(
-        None, "--spans-key", "-sk", help="Spans for chunks (default: chunks) or entities (default: doc.ents)"
+        None,
+        "--spans-key",
+        "-sk",
+        help="Spans for chunks (default: chunks) or entities (default: doc.ents)",
     ),
     chunks: Optional[bool] = typer.Option(
-        None, "--chunks/--no-chunks", help="trees: chunks by the rules of CoNLL-2000 (default: unless -l zh)"
+        None,
+        "--chunks/--no-chunks",
+        help="trees: chunks by the rules of CoNLL-2000 (default: unless -l zh)",
     ),
-    unescape: bool = typer.Option(True, "--unescape/--no-unescape", help="trees: ( for -LRB-, / for \\/"),
-    separator: str = typer.Option("", "--separator", help="tagged: of word and tag (/). columns: tab or spaces"),
+    unescape: bool = typer.Option(
+        True, "--unescape/--no-unescape", help="trees: ( for -LRB-, / for \\/"
+    ),
+    separator: str = typer.Option(
+        "", "--separator", help="tagged: of word and tag (/). columns: tab or spaces"
+    ),
     entities: str = typer.Option("nt=ORG", "--entities", help="peoples-daily: tag=NAME,tag=NAME"),
-    split_sentences: bool = typer.Option(True, "--sentences/--paragraphs", help="peoples-daily: one by one"),
-    word_column: int = typer.Option(1, "--word-column", help="columns: number of the column of words"),
+    split_sentences: bool = typer.Option(
+        True, "--sentences/--paragraphs", help="peoples-daily: one by one"
+    ),
+    word_column: int = typer.Option(
+        1, "--word-column", help="columns: number of the column of words"
+    ),
     tag_column: int = typer.Option(2, "--tag-column", help="columns: of tags (0: none)"),
-    entity_column: int = typer.Option(0, "--entity-column", help="columns: of entity tags (0: none, -1: last)"),
-    representation: str = typer.Option("auto", "--representation", help="columns, characters: auto, iob2, bilou ..."),
+    entity_column: int = typer.Option(
+        0, "--entity-column", help="columns: of entity tags (0: none, -1: last)"
+    ),
+    representation: str = typer.Option(
+        "auto", "--representation", help="columns, characters: auto, iob2, bilou ..."
+    ),
     force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
     # fmt: on
 ) -> None:
     """Convert treebanks, tagged text and columns to spaCy's binary format.
 
-    What cannot be read is left out and listed with file and line: a damaged file of trees as a whole, otherwise the
-    sentence. The exit status is 1 if there was a problem.
+    What cannot be read is left out and listed with file and line: a damaged file of trees as a
+    whole, otherwise the sentence. The exit status is 1 if there was a problem.
 
     DOCS: docs/reference/command-line.md
     """
@@ -88,7 +118,9 @@ def convert_cli(
         columns = Columns(word_column, tag_column, entity_column, separator, representation)
         names = parse_entities(entities)
         with_chunks = lang not in UNSPACED if chunks is None else chunks
-        form = form_of(format_name, with_chunks, unescape, separator, names, split_sentences, columns)
+        form = form_of(
+            format_name, with_chunks, unescape, separator, names, split_sentences, columns
+        )
         all_files = find_files(input_path, suffix or form.suffixes)
         tally.others = n_files(input_path) - len(all_files)
         files = in_part(all_files, split, part)
@@ -112,7 +144,8 @@ def form_of(
     split_sentences: bool,
     columns: Columns,
 ) -> Format:
-    """The format with those of the settings that are for it. RAISES ValueError: as the formats do (table.py)."""
+    """The format with those of the settings that are for it. RAISES ValueError: as the formats do
+    (table.py)."""
     forms = {
         FormatName.conllu: conllu_format,
         FormatName.trees: lambda: tree_format(chunks, unescape),
@@ -132,10 +165,14 @@ def n_files(path: Path) -> int:
     if path.is_file():
         return 1
     below = (file for file in path.rglob("*") if file.is_file())
-    return sum(not any(part.startswith(".") for part in file.relative_to(path).parts) for file in below)
+    return sum(
+        not any(part.startswith(".") for part in file.relative_to(path).parts) for file in below
+    )
 
 
-def warn_of_dropped_entities(files: Iterable[Path], encodings: Sequence[str], columns: Columns) -> None:
+def warn_of_dropped_entities(
+    files: Iterable[Path], encodings: Sequence[str], columns: Columns
+) -> None:
     """Say which columns look like entity tags and are not read as such."""
     places: Dict[int, Path] = {}
     for file in files:
@@ -145,14 +182,20 @@ def warn_of_dropped_entities(files: Iterable[Path], encodings: Sequence[str], co
         is_tag = number == columns.tag
         what = "is read as tags of words" if is_tag else "is not read"
         options = f"--entity-column {number}" + (" --tag-column 0" if is_tag else "")
-        msg.warn(f"Column {number} looks like entity tags (B-, I-, O) and {what}: take {options}", str(file))
+        msg.warn(
+            f"Column {number} looks like entity tags (B-, I-, O) and {what}: take {options}",
+            str(file),
+        )
 
 
 def parse_entities(text: str) -> Dict[str, str]:
-    """Names of entities by tags, "nt=ORG,ns=LOC". RAISES typer.BadParameter: a part of another form."""
+    """Names of entities by tags, "nt=ORG,ns=LOC". RAISES typer.BadParameter: a part of another
+    form."""
     pairs = [pair.strip().split("=") for pair in text.split(",") if pair.strip()]
     if not all(len(pair) == 2 and all(pair) for pair in pairs):
-        raise typer.BadParameter(f'expected tag=NAME,tag=NAME, got "{text}"', param_hint="--entities")
+        raise typer.BadParameter(
+            f'expected tag=NAME,tag=NAME, got "{text}"', param_hint="--entities"
+        )
     return {tag: name for tag, name in pairs}
 
 
@@ -165,7 +208,8 @@ def read_docs(
     spans_key: Optional[str],
     tally: Tally,
 ) -> Iterator[Doc]:
-    """The docs of each file, one after the other; what is in them and what could not be read is counted."""
+    """The docs of each file, one after the other; what is in them and what could not be read is
+    counted."""
     vocab = Vocab()
     for file in files:
         tally.files += 1
@@ -190,7 +234,8 @@ def finish(binary: DocBin, output_path: Path, tally: Tally) -> None:
 
 
 def write_whole(binary: DocBin, path: Path) -> None:
-    """Write a file beside the path and give it that name when it is whole: what was there before stays until then."""
+    """Write a file beside the path and give it that name when it is whole: what was there before
+    stays until then."""
     part = path.with_name(f"{path.name}{HALF}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:

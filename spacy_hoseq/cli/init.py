@@ -11,7 +11,9 @@ from ..recipes import ALIASES, RECIPES, recipe
 from .app import hoseq_cli
 
 OTHER_NAMES = {recipe_name: f" (or {other})" for other, recipe_name in ALIASES.items()}
-LIST = "; ".join(f"{name}{OTHER_NAMES.get(name, '')}: {each.what}" for name, each in RECIPES.items())
+LIST = "; ".join(
+    f"{name}{OTHER_NAMES.get(name, '')}: {each.what}" for name, each in RECIPES.items()
+)
 STANDARD_OUTPUT = Path("-")
 
 
@@ -19,8 +21,12 @@ STANDARD_OUTPUT = Path("-")
 def init_cli(
     # fmt: off
     name: str = typer.Argument(..., metavar="RECIPE", help=LIST),
-    lang: Optional[str] = typer.Option(None, "--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"),
-    output: Path = typer.Option(STANDARD_OUTPUT, "--output", "-o", help="File to write (-: standard output)"),
+    lang: Optional[str] = typer.Option(
+        None, "--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"
+    ),
+    output: Path = typer.Option(
+        STANDARD_OUTPUT, "--output", "-o", help="File to write (-: standard output)"
+    ),
     force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
     # fmt: on
 ) -> None:
@@ -39,4 +45,6 @@ def init_cli(
     except (OSError, ValueError) as error:
         msg.fail("Nothing written", str(error), exits=1)
     msg.good(f"{output}: {RECIPES[ALIASES.get(name, name)].what}")
-    msg.text(f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR")
+    msg.text(
+        f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
+    )

@@ -1,4 +1,5 @@
-"""`python -m spacy hoseq package`: a pipeline of this package as a package of its own, for `spacy.load`."""
+"""`python -m spacy hoseq package`: a pipeline of this package as a package of its own, for
+`spacy.load`."""
 
 from pathlib import Path
 
@@ -16,12 +17,17 @@ def package_cli(
     # fmt: off
     name: str = typer.Argument(..., help="en or zh"),
     output: Path = typer.Argument(..., help="Folder to write to", file_okay=False),
-    build: str = typer.Option("wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"),
-    force: bool = typer.Option(False, "--force", "-F", help="Replace what an earlier run has written"),
+    build: str = typer.Option(
+        "wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"
+    ),
+    force: bool = typer.Option(
+        False, "--force", "-F", help="Replace what an earlier run has written"
+    ),
     # fmt: on
 ) -> None:
-    """Make a package of a pipeline that comes with spacy_hoseq: `spacy.load("en_hoseq_sm")` finds it when it is
-    installed, and `pip` knows its version. The same as `spacy package` on the pipeline's folder.
+    """Make a package of a pipeline that comes with spacy_hoseq: `spacy.load("en_hoseq_sm")` finds
+    it when it is installed, and `pip` knows its version. The same as `spacy package` on the
+    pipeline's folder.
 
     DOCS: docs/reference/command-line.md
     """

@@ -1,4 +1,5 @@
-"""How far a long run is: a bar in a terminal, else a line after five seconds, and then ever more rarely."""
+"""How far a long run is: a bar in a terminal, else a line after five seconds, and then ever more
+rarely."""
 
 import time
 from typing import IO, Any, Optional
@@ -12,7 +13,8 @@ MB = 1e6
 
 
 class Progress:
-    """total (int): bytes to be read, 0 = not known. position (int): where an earlier run stopped."""
+    """total (int): bytes to be read, 0 = not known. position (int): where an earlier run
+    stopped."""
 
     def __init__(self, total: int, position: int, stream: IO[str], interval: float = FIRST) -> None:
         self._total = total
@@ -60,7 +62,9 @@ class Progress:
         parts = [f"{self._rows:,} texts", f"{self._tokens:,} tokens", self._speed(seconds)]
         if self._total:
             share = self._position / self._total
-            parts.insert(0, f"{self._position / MB:,.1f} of {self._total / MB:,.1f} MB ({share:.0%})")
+            parts.insert(
+                0, f"{self._position / MB:,.1f} of {self._total / MB:,.1f} MB ({share:.0%})"
+            )
             if self._position > self._first:
                 left = seconds * (self._total - self._position) / (self._position - self._first)
                 parts.append(f"{left / 60:,.0f} min left")

@@ -1,4 +1,5 @@
-"""`python -m spacy hoseq seal`: a list of a pipeline's files, by which damage to any of them is noticed."""
+"""`python -m spacy hoseq seal`: a list of a pipeline's files, by which damage to any of them is
+noticed."""
 
 from pathlib import Path
 
@@ -14,12 +15,15 @@ from .app import hoseq_cli
 @hoseq_cli.command("seal")
 def seal_cli(
     # fmt: off
-    model: Path = typer.Argument(..., help="Directory of a trained pipeline", exists=True, file_okay=False),
+    model: Path = typer.Argument(
+        ..., help="Directory of a trained pipeline", exists=True, file_okay=False
+    ),
     code: Path = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
     # fmt: on
 ) -> None:
-    """List the files of a pipeline with their digests. From then on `spacy_hoseq.load` and the commands refuse it if
-    one of them is damaged, missing or of another pipeline. To be done again when the pipeline was saved anew.
+    """List the files of a pipeline with their digests. From then on `spacy_hoseq.load` and the
+    commands refuse it if one of them is damaged, missing or of another pipeline. To be done again
+    when the pipeline was saved anew.
 
     DOCS: docs/reference/command-line.md
     """

@@ -23,9 +23,13 @@ SIZE = 100_000  # characters of lines that are tagged at once
 def tag_cli(
     # fmt: off
     text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
-    model: str = typer.Option("en", "--model", "-m", help="en or zh, or directory or package of another pipeline"),
+    model: str = typer.Option(
+        "en", "--model", "-m", help="en or zh, or directory or package of another pipeline"
+    ),
     html: bool = typer.Option(False, "--html", help="Open the text as a page in the browser"),
-    output: Optional[Path] = typer.Option(None, "--output", "-o", help="Write the page here, without opening it"),
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="Write the page here, without opening it"
+    ),
     # fmt: on
 ) -> None:
     """Tag a text: each word with its labels, how probable they are, and its chunks and entities.
@@ -54,10 +58,15 @@ def tag_cli(
 
 
 def pipeline_of(name: str) -> Language:
-    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError [HS130, HS133]."""
+    """A pipeline of the package or another one, whose tagger keeps probabilities. RAISES ValueError
+    [HS130, HS133]."""
     nlp = load_found(name)
     for _, pipe in nlp.pipeline:
-        if isinstance(pipe, SequenceComponent) and not pipe.target.of_spans and not pipe.target.finds_sentences:
+        if (
+            isinstance(pipe, SequenceComponent)
+            and not pipe.target.of_spans
+            and not pipe.target.finds_sentences
+        ):
             pipe.keep_probabilities()
     return nlp
 
@@ -65,7 +74,9 @@ def pipeline_of(name: str) -> Language:
 def notes_of(nlp: Language) -> List[str]:
     """What to say of the probabilities that are shown: all but those of the starts of sentences."""
     own = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)}
-    return uncalibrated(nlp, [name for name, pipe in own.items() if not pipe.target.finds_sentences])
+    return uncalibrated(
+        nlp, [name for name, pipe in own.items() if not pipe.target.finds_sentences]
+    )
 
 
 def texts_of(text: str) -> Iterator[str]:
@@ -87,7 +98,8 @@ def is_file(text: str) -> bool:
 
 
 def blocks(lines: Iterable[str]) -> Iterator[str]:
-    """Lines together, up to SIZE characters; a block ends at a blank line if there is one in its second half."""
+    """Lines together, up to SIZE characters; a block ends at a blank line if there is one in its
+    second half."""
     block: List[str] = []
     size = 0
     for line in lines:
@@ -102,8 +114,8 @@ def blocks(lines: Iterable[str]) -> Iterator[str]:
 
 
 def text_table(sentence: Sentence) -> str:
-    """A sentence with a row for each word. A span stands beside its first word, a line beside its other words. Columns
-    of layers that have nothing in this sentence are left out."""
+    """A sentence with a row for each word. A span stands beside its first word, a line beside its
+    other words. Columns of layers that have nothing in this sentence are left out."""
     columns = [("word", "l", [word.text for word in sentence.words])]
     for number, name in enumerate(sentence.labels):
         pairs = [word.labels[number] for word in sentence.words]

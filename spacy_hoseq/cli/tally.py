@@ -61,12 +61,17 @@ def show_counts(msg: Printer, tally: Tally, left_out: int, docs: int) -> None:
         ("Problems", len(tally.problems)),
     ]
     always = ("Files", "Sentences", "Tokens", "Problems")
-    msg.table([(name, f"{count:,}") for name, count in rows if count or name in always], aligns=("l", "r"))
+    msg.table(
+        [(name, f"{count:,}") for name, count in rows if count or name in always], aligns=("l", "r")
+    )
 
 
 def show_problems(msg: Printer, problems: List[Problem]) -> None:
-    """The first problems with file and line, and how many there are in each file if there are more."""
-    rows = [(f"{path}:{line}", actual, expected) for path, line, actual, expected in problems[:SHOWN]]
+    """The first problems with file and line, and how many there are in each file if there are
+    more."""
+    rows = [
+        (f"{path}:{line}", actual, expected) for path, line, actual, expected in problems[:SHOWN]
+    ]
     msg.table(rows, header=("Where", "Found", "Expected"), divider=True, max_col=60)
     if len(problems) > SHOWN:
         counts = Counter(str(problem.path) for problem in problems)

@@ -1,4 +1,5 @@
-"""`python -m spacy hoseq treebank`: a whole pipeline from one treebank of Universal Dependencies."""
+"""`python -m spacy hoseq treebank`: a whole pipeline from one treebank of Universal
+Dependencies."""
 
 from pathlib import Path
 from typing import Any, Dict, Iterable, Optional
@@ -39,19 +40,38 @@ SWEEPS = 3
 @hoseq_cli.command("treebank")
 def treebank_cli(
     # fmt: off
-    folder: Optional[Path] = typer.Argument(None, help="Folder of .conllu files, also .gz", file_okay=False),
-    output: Path = typer.Option(..., "--output", "-o", help="Folder of the pipeline to write", file_okay=False),
-    lang: str = typer.Option("", "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"),
-    name: str = typer.Option("hoseq", "--name", "-n", help="Name of the pipeline, without its language"),
-    raw: Optional[Path] = typer.Option(None, "--raw", help="Text, to make clusters of its words", exists=True),
-    lexicon: Optional[Path] = typer.Option(None, "--lexicon", help="Word forms with their tags", exists=True),
-    lemmas: Optional[Path] = typer.Option(None, "--lemmas", help="Word forms with their lemmas", exists=True),
-    fetch: str = typer.Option("", "--download", help="Treebank to fetch, in place of FOLDER: UD_Afrikaans-AfriBooms"),
-    overwrite: bool = typer.Option(False, "--overwrite", "-F", help="Replace the pipeline in the output folder"),
+    folder: Optional[Path] = typer.Argument(
+        None, help="Folder of .conllu files, also .gz", file_okay=False
+    ),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="Folder of the pipeline to write", file_okay=False
+    ),
+    lang: str = typer.Option(
+        "", "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"
+    ),
+    name: str = typer.Option(
+        "hoseq", "--name", "-n", help="Name of the pipeline, without its language"
+    ),
+    raw: Optional[Path] = typer.Option(
+        None, "--raw", help="Text, to make clusters of its words", exists=True
+    ),
+    lexicon: Optional[Path] = typer.Option(
+        None, "--lexicon", help="Word forms with their tags", exists=True
+    ),
+    lemmas: Optional[Path] = typer.Option(
+        None, "--lemmas", help="Word forms with their lemmas", exists=True
+    ),
+    fetch: str = typer.Option(
+        "", "--download", help="Treebank to fetch, in place of FOLDER: UD_Afrikaans-AfriBooms"
+    ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", "-F", help="Replace the pipeline in the output folder"
+    ),
     # fmt: on
 ) -> None:
-    """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features and lemmas, with a
-    card that says how good it is. What was done stays in OUTPUT-training; the same command goes on from there.
+    """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features
+    and lemmas, with a card that says how good it is. What was done stays in OUTPUT-training; the
+    same command goes on from there.
 
     DOCS: docs/tasks/treebank.md
     """
@@ -60,7 +80,9 @@ def treebank_cli(
         check_output(output, overwrite=overwrite)
         if (folder is None) == (not fetch):
             expected = "its folder, or its name after --download, not both"
-            raise ValueError(Errors.HS159.format(what="one treebank", source="the command", expected=expected))
+            raise ValueError(
+                Errors.HS159.format(what="one treebank", source="the command", expected=expected)
+            )
         work.mkdir(parents=True, exist_ok=True)
         source = folder or (work / "treebank" / fetch)
         if fetch and not source.is_dir():
@@ -69,7 +91,14 @@ def treebank_cli(
         scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
     except (OSError, ValueError) as error:
         msg.fail("No pipeline made", str(error), exits=1)
-    print(table(figures(scores), header=("", "gold words", "raw text"), divider=True, aligns=("l", "r", "r")))
+    print(
+        table(
+            figures(scores),
+            header=("", "gold words", "raw text"),
+            divider=True,
+            aligns=("l", "r", "r"),
+        )
+    )
     msg.good(f'spacy.load("{output}"); its card: {output / "README.md"}')
 
 
@@ -102,18 +131,26 @@ def run(
     scores = measure(nlp, corpus / "test.spacy")
     meta = meta_of(treebank, name, scores, lexicons)
     save(nlp, meta, output, overwrite=True)
-    (output / "README.md").write_text(card_of(treebank, str(output), meta, scores, contents), encoding="utf8")
+    (output / "README.md").write_text(
+        card_of(treebank, str(output), meta, scores, contents), encoding="utf8"
+    )
     return scores
 
 
 def write_clusters(raw: Path, lang: str, path: Path) -> None:
-    """Clusters of the words of raw text, as `hoseq clusters` makes them. RAISES ValueError [HS119]: too few words."""
+    """Clusters of the words of raw text, as `hoseq clusters` makes them. RAISES ValueError [HS119]:
+    too few words."""
     nlp = spacy.blank(lang)
-    bigrams = bigrams_of(progress(docs_of(nlp, find_files(raw, [".txt", ".jsonl"]), False, "text", [])), MIN_COUNT)
+    bigrams = bigrams_of(
+        progress(docs_of(nlp, find_files(raw, [".txt", ".jsonl"]), False, "text", [])), MIN_COUNT
+    )
     if not bigrams.words:
         raise ValueError(Errors.HS119.format(min_count=MIN_COUNT))
     classes = exchange_words(
-        bigrams, N_CLUSTERS, SWEEPS, lambda sweep, i: tqdm(sweep, desc=f"sweep {i + 1}", leave=False, disable=None)
+        bigrams,
+        N_CLUSTERS,
+        SWEEPS,
+        lambda sweep, i: tqdm(sweep, desc=f"sweep {i + 1}", leave=False, disable=None),
     )
     path.write_text("".join(lines(bigrams.words, classes)), encoding="utf8")
 

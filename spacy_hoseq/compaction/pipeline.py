@@ -1,4 +1,5 @@
-"""Smaller pipelines: every component of this package loses the weights that the metric does not need."""
+"""Smaller pipelines: every component of this package loses the weights that the metric does not
+need."""
 
 import shutil
 import tempfile
@@ -20,7 +21,8 @@ Metrics = Dict[str, float]
 
 
 class Change(NamedTuple):
-    """Of one component. pruning: what was done to its weights; None = nothing that the metric would permit."""
+    """Of one component. pruning: what was done to its weights; None = nothing that the metric would
+    permit."""
 
     name: str
     before: Counts
@@ -29,7 +31,8 @@ class Change(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """before, after: metrics on the development corpus. changes: one a component, in the order of the pipeline."""
+    """before, after: metrics on the development corpus. changes: one a component, in the order of
+    the pipeline."""
 
     before: Metrics
     after: Metrics
@@ -43,15 +46,19 @@ def compact_pipeline(
     metrics: Optional[Sequence[str]] = None,
     components: Optional[Sequence[str]] = None,
 ) -> Compaction:
-    """Prune the components one after the other, in place; of n components the i-th may use up i / n of the tolerance.
+    """Prune the components one after the other, in place; of n components the i-th may use up i / n
+    of the tolerance.
 
-    tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives; None = those of
-    `guarded_metrics`. components: names; None = all of this package that have weights of features.
+    tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives;
+    None = those of `guarded_metrics`. components: names; None = all of this package that have
+    weights of features.
     RAISES ValueError [HS110]: no such metrics; [HS111]: `tolerance`; [HS112]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
         raise ValueError(Errors.HS111.format(tolerance=tolerance))
-    pipes: List[Tuple[str, Any]] = [(name, pipe) for name, pipe in nlp.pipeline if is_compactible(pipe)]
+    pipes: List[Tuple[str, Any]] = [
+        (name, pipe) for name, pipe in nlp.pipeline if is_compactible(pipe)
+    ]
     if components is not None:
         pipes = [(name, pipe) for name, pipe in pipes if name in components]
     if not pipes:
@@ -61,13 +68,17 @@ def compact_pipeline(
     changes = []
     for i, (name, pipe) in enumerate(pipes):
         loss = tolerance * (i + 1) / len(pipes)
-        changes.append(_compact(nlp, name, pipe.model, examples, {key: before[key] - loss for key in names}))
+        changes.append(
+            _compact(nlp, name, pipe.model, examples, {key: before[key] - loss for key in names})
+        )
         if changes[-1].pruning is not None and hasattr(pipe, "forget_calibration"):
             pipe.forget_calibration()
     return Compaction(before, measured(nlp, examples, names), changes)
 
 
-def _compact(nlp: Language, name: str, model: Any, examples: Sequence[Example], floors: Metrics) -> Change:
+def _compact(
+    nlp: Language, name: str, model: Any, examples: Sequence[Example], floors: Metrics
+) -> Change:
     weights = CompactWeights(model)
     before = counts_of(model)
 
@@ -90,7 +101,9 @@ def _compact(nlp: Language, name: str, model: Any, examples: Sequence[Example], 
 
 def is_compactible(pipe: Any) -> bool:
     """Whether a component has weights of features."""
-    return hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
+    return (
+        hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))
+    )
 
 
 def within(scores: Metrics, floors: Metrics) -> bool:
@@ -102,14 +115,19 @@ def measured(nlp: Language, examples: Sequence[Example], names: Sequence[str]) -
     return {name: float(scores[name]) for name in names}
 
 
-def guarded_metrics(nlp: Language, scores: Dict[str, Any], names: Optional[Sequence[str]] = None) -> List[str]:
-    """The metrics that must stay: those asked for, else those by which training chose the best model, and those that
-    the components of this package name; of these, the ones that the corpus gives. RAISES ValueError [HS110]."""
+def guarded_metrics(
+    nlp: Language, scores: Dict[str, Any], names: Optional[Sequence[str]] = None
+) -> List[str]:
+    """The metrics that must stay: those asked for, else those by which training chose the best
+    model, and those that the components of this package name; of these, the ones that the corpus
+    gives. RAISES ValueError [HS110]."""
     known = sorted(name for name, score in scores.items() if isinstance(score, float))
     if names:
         missing = [name for name in names if name not in known]
         if missing:
-            raise ValueError(Errors.HS110.format(missing=", ".join(missing), known=", ".join(known)))
+            raise ValueError(
+                Errors.HS110.format(missing=", ".join(missing), known=", ".join(known))
+            )
         return list(names)
     weights: Dict[str, Optional[float]] = {}
     for name, pipe in nlp.pipeline:
@@ -119,13 +137,17 @@ def guarded_metrics(nlp: Language, scores: Dict[str, Any], names: Optional[Seque
     wanted = [name for name, weight in weights.items() if weight]
     guarded = sorted(set(wanted) & set(known))
     if not guarded:
-        raise ValueError(Errors.HS110.format(missing=", ".join(wanted) or "none is wanted", known=", ".join(known)))
+        raise ValueError(
+            Errors.HS110.format(
+                missing=", ".join(wanted) or "none is wanted", known=", ".join(known)
+            )
+        )
     return guarded
 
 
 def dev_examples(nlp: Language, path: Path) -> List[Example]:
-    """Examples of a .spacy file as the pipeline's own config reads its development corpus (sentence by sentence, say);
-    by `spacy.Corpus.v1` if it does not tell."""
+    """Examples of a .spacy file as the pipeline's own config reads its development corpus (sentence
+    by sentence, say); by `spacy.Corpus.v1` if it does not tell."""
     block = nlp.config.interpolate().get("corpora", {}).get("dev", {})
     if "path" not in block:
         block = {"@readers": "spacy.Corpus.v1"}
@@ -133,8 +155,11 @@ def dev_examples(nlp: Language, path: Path) -> List[Example]:
     return list(reader(nlp))
 
 
-def save_compact(nlp: Language, output: Path, *, overwrite: bool = False, keep_strings: bool = False) -> None:
-    """Save the pipeline; without the strings of the vocabulary if all of its components are of this package, which need
+def save_compact(
+    nlp: Language, output: Path, *, overwrite: bool = False, keep_strings: bool = False
+) -> None:
+    """Save the pipeline; without the strings of the vocabulary if all of its components are of this
+    package, which need
     none: features are hashes of words, and labels are in the components.
 
     RAISES ValueError [HS113]: there is something, or something that is no pipeline.

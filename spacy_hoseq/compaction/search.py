@@ -1,8 +1,10 @@
-"""Fewer weights for nearly the same decisions: rows of features that decide little become zero, others are rounded.
+"""Fewer weights for nearly the same decisions: rows of features that decide little become zero,
+others are rounded.
 
-A feature adds its row of weights to the scores of all labels of a token. A number that is added to the whole row is
-added to every labelling, so it changes neither the best one nor any probability. Therefore a row matters as much as its
-largest weight differs from its smallest, and it can be shifted such that most of it is zero.
+A feature adds its row of weights to the scores of all labels of a token. A number that is added to
+the whole row is added to every labelling, so it changes neither the best one nor any probability.
+Therefore a row matters as much as its largest weight differs from its smallest, and it can be
+shifted such that most of it is zero.
 """
 
 from typing import Callable, List, NamedTuple, Optional, Sequence
@@ -17,14 +19,16 @@ N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
 
 
 class Pruning(NamedTuple):
-    """What becomes of a row w: 0 if max w - min w < threshold, else the nearest multiples of step (w if step = 0)."""
+    """What becomes of a row w: 0 if max w - min w < threshold, else the nearest multiples of step
+    (w if step = 0)."""
 
     threshold: float
     step: float
 
 
 def centred(weights: AnyFloats) -> AnyFloats:
-    """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row has most zeros."""
+    """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row
+    has most zeros."""
     if not weights.size:
         return weights
     middle = (weights.shape[1] - 1) // 2
@@ -50,7 +54,8 @@ def prune(weights: AnyFloats, pruning: Pruning) -> AnyFloats:
 
 
 def steps_for(weights: AnyFloats) -> List[float]:
-    """Steps of rounding worth trying, coarse ones first: powers of 2 around the median of |w|, and 0 (no rounding).
+    """Steps of rounding worth trying, coarse ones first: powers of 2 around the median of |w|, and
+    0 (no rounding).
 
     weights (n,): those that are not zero.
     """
@@ -66,12 +71,13 @@ def smallest(
     is_good: Callable[[Pruning], bool],
     size_of: Callable[[Pruning], int],
 ) -> Optional[Pruning]:
-    """The pruning that leaves least, of those that are good: for each step of rounding the largest threshold is found
-    by bisection over the ordered rows.
+    """The pruning that leaves least, of those that are good: for each step of rounding the largest
+    threshold is found by bisection over the ordered rows.
 
-    ranges (n,): of the rows that are not zero. is_good: whether the metric stays. size_of: in bytes.
-    RETURNS None: none is good, not even rounding to half precision. What it returns was found good itself, also where
-    the metric goes up and down with the threshold.
+    ranges (n,): of the rows that are not zero. is_good: whether the metric stays. size_of: in
+        bytes.
+    RETURNS None: none is good, not even rounding to half precision. What it returns was found good
+    itself, also where the metric goes up and down with the threshold.
     """
     ordered = np.sort(ranges)
     best = None
@@ -87,8 +93,11 @@ def smallest(
     return best
 
 
-def _largest_threshold(ordered: AnyFloats, step: float, is_good: Callable[[Pruning], bool]) -> Optional[Pruning]:
-    """Invariant: cutting off the share `low` of the rows is good, the share `high` is not known to be."""
+def _largest_threshold(
+    ordered: AnyFloats, step: float, is_good: Callable[[Pruning], bool]
+) -> Optional[Pruning]:
+    """Invariant: cutting off the share `low` of the rows is good, the share `high` is not known to
+    be."""
     good = Pruning(0.0, step)
     if not is_good(good):
         return None

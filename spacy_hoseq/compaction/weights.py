@@ -29,7 +29,8 @@ class FeatureWeights(Protocol):
 
 
 class Counts(NamedTuple):
-    """What a model holds: features, their weights that are not zero, and the bytes of both when saved."""
+    """What a model holds: features, their weights that are not zero, and the bytes of both when
+    saved."""
 
     features: int
     weights: int
@@ -37,14 +38,17 @@ class Counts(NamedTuple):
 
 
 class CompactWeights:
-    """The feature weights of a model while it is being compacted. model: stays complete until `finish`."""
+    """The feature weights of a model while it is being compacted. model: stays complete until
+    `finish`."""
 
     def __init__(self, model: Model[Any, Any]) -> None:
         self._shims = feature_shims(model)
         self._original = [shim.feature_weights() for shim in self._shims]
         # where labels have several parts, what rows have in common counts
         tied = any(scorer_of(node).is_of_parts for node in model.walk())
-        self._centred = [[table if tied else centred(table) for table in tables] for tables in self._original]
+        self._centred = [
+            [table if tied else centred(table) for table in tables] for tables in self._original
+        ]
 
     def ranges(self) -> AnyFloats:
         """Of all rows that are not zero."""
@@ -74,11 +78,19 @@ class CompactWeights:
 
 def feature_shims(model: Model[Any, Any]) -> List[FeatureWeights]:
     """Of all layers, those with weights of features."""
-    shims = [shim for node in model.walk() for shim in node.shims if isinstance(shim, FeatureWeights)]
+    shims = [
+        shim for node in model.walk() for shim in node.shims if isinstance(shim, FeatureWeights)
+    ]
     return [shim for shim in shims if shim.feature_weights()]
 
 
 def counts_of(model: Model[Any, Any]) -> Counts:
     shims = feature_shims(model)
-    n_weights = sum(int(np.count_nonzero(table)) for shim in shims for table in shim.feature_weights())
-    return Counts(sum(shim.n_features() for shim in shims), n_weights, sum(len(shim.to_bytes()) for shim in shims))
+    n_weights = sum(
+        int(np.count_nonzero(table)) for shim in shims for table in shim.feature_weights()
+    )
+    return Counts(
+        sum(shim.n_features() for shim in shims),
+        n_weights,
+        sum(len(shim.to_bytes()) for shim in shims),
+    )

@@ -1,7 +1,7 @@
 """What all components share: labels, examples, updates, and reading what was saved.
 
-A component says where its labels stand on a Doc (`Target`), what constrains them, and how it reads and learns; the
-rest is here, over spaCy's TrainablePipe.
+A component says where its labels stand on a Doc (`Target`), what constrains them, and how it reads
+and learns; the rest is here, over spaCy's TrainablePipe.
 """
 
 import warnings
@@ -9,7 +9,19 @@ from contextlib import contextmanager
 from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    ClassVar,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
@@ -61,9 +73,11 @@ def register_factory(
     assigns: Sequence[str],
     requires: Sequence[str] = (),
 ) -> Callable[..., Any]:
-    """The factory of a component, whose settings are those of its `__init__`: their names, types and defaults.
+    """The factory of a component, whose settings are those of its `__init__`: their names, types
+    and defaults.
 
-    registered: defaults that registered functions make, in place of those of `__init__`. scores: weights of scores.
+    registered: defaults that registered functions make, in place of those of `__init__`. scores:
+        weights of scores.
     RETURNS the function that the entry point names.
     """
     settings = settings_of(component)
@@ -72,7 +86,9 @@ def register_factory(
         return component(nlp.vocab, model, name, **given)
 
     first = list(signature(make).parameters.values())[:3]
-    make.__signature__ = Signature([*first, *(each.replace(default=Parameter.empty) for each in settings)])  # type: ignore[attr-defined]
+    make.__signature__ = Signature(
+        [*first, *(each.replace(default=Parameter.empty) for each in settings)]
+    )  # type: ignore[attr-defined]
     make.__qualname__ = f"make_{name}"
     make.__doc__ = component.__doc__
     defaults = {each.name: registered.get(each.name, each.default) for each in settings}
@@ -88,7 +104,8 @@ def register_factory(
 
 
 def settings_of(component: Any) -> List[Parameter]:
-    """What a config says of a component, beside its model: all arguments by name, also those that it hands on."""
+    """What a config says of a component, beside its model: all arguments by name, also those that
+    it hands on."""
     parameters = signature(component.__init__).parameters.values()
     own = {each.name: each for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
@@ -141,7 +158,8 @@ class SequenceComponent(SavedComponent):
     def add_label(self, label: str) -> int:
         """Add a label before initialization. RETURNS (int): 1 if it is new, else 0.
 
-        RAISES ValueError [E187]: no string; [HS065, HS057, HS080]: it cannot be written; [E922]: there are weights.
+        RAISES ValueError [E187]: no string; [HS065, HS057, HS080]: it cannot be written; [E922]:
+        there are weights.
         """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
@@ -160,9 +178,9 @@ class SequenceComponent(SavedComponent):
     def read(self, docs: Iterable[Doc], asked: Asked = LABELS, *, preset: bool = True) -> Reading:
         """The labels of docs, and how sure they are; docs are not touched, and may be empty.
 
-        asked: what will be wanted beside the best labels. preset (bool): what is set on the docs already constrains the
-        labels, unless the component overwrites it. RAISES ValueError [E143]: there are no labels; [HS003]: a table of
-        another pipeline.
+        asked: what will be wanted beside the best labels. preset (bool): what is set on the docs
+        already constrains the labels, unless the component overwrites it. RAISES ValueError [E143]:
+        there are no labels; [HS003]: a table of another pipeline.
         """
         words = words_of(list(docs))
         if any(map(len, words)):
@@ -175,7 +193,8 @@ class SequenceComponent(SavedComponent):
         return self.read(docs, self._asked())
 
     def set_annotations(self, docs: Union[Doc, Sequence[Doc]], reading: Reading) -> None:
-        """Write labels, and what else the config asks for. What is set already stays, unless `overwrite`."""
+        """Write labels, and what else the config asks for. What is set already stays, unless
+        `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
         self._write(docs, reading)
         self._keep(docs, reading)
@@ -188,8 +207,8 @@ class SequenceComponent(SavedComponent):
         sgd: Optional[Optimizer] = None,
         losses: Optional[Dict[str, float]] = None,
     ) -> Dict[str, float]:
-        """Learn from a batch. drop (float): share of features left out at random. sgd: for neural emissions only; None
-        = wait for `finish_update`."""
+        """Learn from a batch. drop (float): share of features left out at random. sgd: for neural
+        emissions only; None = wait for `finish_update`."""
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples, docs = word_examples(self._checked(examples, "update"))
@@ -205,22 +224,24 @@ class SequenceComponent(SavedComponent):
 
     @property
     def knows(self) -> str:
-        """What it can say of its labels: "sums" = p(y | x) of all labellings, "decisions" = how probable each label was
-        when it was decided, "labels" = nothing else."""
+        """What it can say of its labels: "sums" = p(y | x) of all labellings, "decisions" = how
+        probable each label was when it was decided, "labels" = nothing else."""
         return "labels"
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether of labels with probability 0.9 nine in ten are right, as far as training can see to it."""
+        """Whether of labels with probability 0.9 nine in ten are right, as far as training can see
+        to it."""
         return True
 
     def keep_probabilities(self) -> bool:
-        """From now on, keep on each Doc how probable the labels are. RETURNS (bool): False = it cannot."""
+        """From now on, keep on each Doc how probable the labels are. RETURNS (bool): False = it
+        cannot."""
         return False
 
     def lend_tables(self, vocab: Vocab) -> None:
-        """Give the tables on which features depend to the vocabulary of another pipeline. RAISES ValueError [HS003]: it
-        has others."""
+        """Give the tables on which features depend to the vocabulary of another pipeline. RAISES
+        ValueError [HS003]: it has others."""
         if vocab is not self.vocab or self._tables is not None:
             lend_tables(self._tables or self.vocab.lookups, vocab.lookups, tables_of(self.model))
 
@@ -232,26 +253,32 @@ class SequenceComponent(SavedComponent):
         losses: Optional[Dict[str, float]] = None,
         **config: Any,
     ) -> Dict[str, float]:
-        """Nothing: components of spaCy that keep an earlier model learn to agree with it. WARNS [HW005]."""
+        """Nothing: components of spaCy that keep an earlier model learn to agree with it. WARNS
+        [HW005]."""
         warnings.warn(Warnings.HW005.format(name=self.name), stacklevel=2)
         return {} if losses is None else losses
 
     def score(self, examples: Iterable[Example], **settings: Any) -> Dict[str, Any]:
-        """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if none of it counts in
-        training."""
+        """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if
+        none of it counts in training."""
         scores: Dict[str, Any] = super().score(examples, **settings)
         self._n_evaluated = self._n_updates
         weights = self._score_weights
         self._score_weights = None
         if weights and scores and not any(weights.get(score) for score in scores):
-            pairs = ", ".join(f"{score} = {weight}" for score, weight in weights.items() if weight is not None)
+            pairs = ", ".join(
+                f"{score} = {weight}" for score, weight in weights.items() if weight is not None
+            )
             names = ", ".join(score for score in scores if not score.endswith("_per_type"))
-            warnings.warn(Warnings.HW004.format(name=self.name, scores=names, weights=pairs or "none"), stacklevel=2)
+            warnings.warn(
+                Warnings.HW004.format(name=self.name, scores=names, weights=pairs or "none"),
+                stacklevel=2,
+            )
         return scores
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """As all components of spaCy. WARNS [HW008]: a training that evaluates has ended, and its evaluations know
-        nothing of many of the updates."""
+        """As all components of spaCy. WARNS [HW008]: a training that evaluates has ended, and its
+        evaluations know nothing of many of the updates."""
         super().to_disk(path, exclude=exclude)
         n_unseen = self._n_updates - self._n_evaluated
         if self._n_evaluated and n_unseen > UNSEEN * self._n_updates:
@@ -259,13 +286,18 @@ class SequenceComponent(SavedComponent):
             warnings.warn(Warnings.HW008.format(name=self.name, **numbers), stacklevel=2)
 
     def _find_tables(self, path: Optional[Path]) -> None:
-        """A pipeline that takes the component over by its config (`source`) reads no tables of the vocabulary that was
-        saved beside it: they are kept here."""
-        self._tables = None if path is None else tables_beside(path, self.vocab, tables_of(self.model))
+        """A pipeline that takes the component over by its config (`source`) reads no tables of the
+        vocabulary that was saved beside it: they are kept here."""
+        self._tables = (
+            None if path is None else tables_beside(path, self.vocab, tables_of(self.model))
+        )
 
     def _table_digests(self) -> Dict[str, Optional[str]]:
         lookups = self._tables or self.vocab.lookups
-        return {name: digest_of_table(lookups.get_table(name, None)) for name in sorted(tables_of(self.model))}
+        return {
+            name: digest_of_table(lookups.get_table(name, None))
+            for name in sorted(tables_of(self.model))
+        }
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -286,13 +318,16 @@ class SequenceComponent(SavedComponent):
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         """Write the labels."""
-        self.target.write(docs, reading.label_ids, self._label_table, overwrite=self.cfg["overwrite"])
+        self.target.write(
+            docs, reading.label_ids, self._label_table, overwrite=self.cfg["overwrite"]
+        )
 
     def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
         """Write what else the config asks for."""
 
     def _learn(self, examples: List[Example], docs: WordDocs, drop: float) -> float:
-        """Keep the gradient of a batch for `finish_update`. docs: the predicted ones. RETURNS the loss."""
+        """Keep the gradient of a batch for `finish_update`. docs: the predicted ones. RETURNS the
+        loss."""
         raise NotImplementedError
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
@@ -307,24 +342,32 @@ class SequenceComponent(SavedComponent):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        examples, _ = word_examples(read_examples(get_examples, f"{type(self).__name__}.initialize"))
+        examples, _ = word_examples(
+            read_examples(get_examples, f"{type(self).__name__}.initialize")
+        )
         self._tables = None
         if weights_from is not None:
             if labels is not None or tag_dictionary:
-                warnings.warn(Warnings.HW006.format(name=self.name, path=weights_from), stacklevel=2)
+                warnings.warn(
+                    Warnings.HW006.format(name=self.name, path=weights_from), stacklevel=2
+                )
             self._weights_from(weights_from)
             return
         self._score_weights = None if nlp is None else dict(nlp.config["training"]["score_weights"])
         negative = negative_in(examples, self.target)
         if negative:
             prefix = self.target.neg_prefix
-            message = Warnings.HW010.format(name=self.name, labels=", ".join(negative[:FEW]), prefix=prefix)
+            message = Warnings.HW010.format(
+                name=self.name, labels=", ".join(negative[:FEW]), prefix=prefix
+            )
             warnings.warn(message, stacklevel=2)
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:
             there = ", ".join(self.target.others_in(examples)) or "nothing"
-            raise ValueError(Errors.HS069.format(name=self.name, looked=self.target.where, there=there))
+            raise ValueError(
+                Errors.HS069.format(name=self.name, looked=self.target.where, there=there)
+            )
         if "tag_dictionary" in self.cfg:
             self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
             self._labels_changed()
@@ -348,7 +391,9 @@ class SequenceComponent(SavedComponent):
             if lookups.get_table(TABLE) is not self._known_tags:
                 return
             lookups.remove_table(TABLE)
-        self._known_tags = lookups.add_table(TABLE, known_tags_in(self._gold_batches(examples), self.tags))
+        self._known_tags = lookups.add_table(
+            TABLE, known_tags_in(self._gold_batches(examples), self.tags)
+        )
 
     def _checked(self, examples: Iterable[Example], method: str) -> List[Example]:
         examples = list(examples)
@@ -362,9 +407,12 @@ class SequenceComponent(SavedComponent):
         return loss
 
     def _check_size(self, largest: float, learn_rate: Any) -> None:
-        """RAISES ValueError [HS042]: the weights have run away. largest: of the scores in an update."""
+        """RAISES ValueError [HS042]: the weights have run away. largest: of the scores in an
+        update."""
         if MOST < largest < np.inf:  # what is not finite has its own messages
-            raise ValueError(Errors.HS042.format(name=self.name, largest=largest, limit=MOST, rate=learn_rate))
+            raise ValueError(
+                Errors.HS042.format(name=self.name, largest=largest, limit=MOST, rate=learn_rate)
+            )
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
         """All labels in the gold annotation."""
@@ -387,13 +435,15 @@ class SequenceComponent(SavedComponent):
             self.__dict__.pop(name, None)
 
     def gold(self, examples: Iterable[Example]) -> Mask:
-        """What the annotation permits at the words of the predicted docs (N, L): everything where nothing is known.
+        """What the annotation permits at the words of the predicted docs (N, L): everything where
+        nothing is known.
         WARNS [HW001]: labels that the component does not have."""
         return self._gold_mask(word_examples(list(examples))[0])
 
     @cached_property
     def continues(self) -> Optional[Mask]:
-        """Pairs of labels of one span (L, L), None of labels of tokens. RAISES ValueError [HS084]."""
+        """Pairs of labels of one span (L, L), None of labels of tokens. RAISES ValueError
+        [HS084]."""
         return self.target.continues(self.tags)
 
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
@@ -406,8 +456,9 @@ class SequenceComponent(SavedComponent):
             yield [eg.predicted for eg in batch], known_labels(self._gold_mask(batch))
 
     def _weights_from(self, path: str) -> None:
-        """Labels and weights of the component of the same name in a trained pipeline; settings stay those of the
-        config. RAISES ValueError [HS068]: there is no such component; [HS064]: it does not fit;
+        """Labels and weights of the component of the same name in a trained pipeline; settings stay
+        those of the config. RAISES ValueError [HS068]: there is no such component; [HS064]: it does
+        not fit;
         [HS003]: nor do its known tags."""
         folder = Path(path) / self.name
         if not folder.is_dir():

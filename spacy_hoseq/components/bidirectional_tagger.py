@@ -1,8 +1,9 @@
-"""`hoseq_bidirectional_tagger`: easiest-first and full bidirectional inference over local classifiers.
+"""`hoseq_bidirectional_tagger`: easiest-first and full bidirectional inference over local
+classifiers.
 
-Each classifier gives p(label | words, labels of some neighbours), and inference chooses in which order, or from which
-sides, the tokens of a sentence are labelled (Tsuruoka & Tsujii 2005). Labels go to a token attribute, or, read as
-chunks, to a span group.
+Each classifier gives p(label | words, labels of some neighbours), and inference chooses in which
+order, or from which sides, the tokens of a sentence are labelled (Tsuruoka & Tsujii 2005). Labels
+go to a token attribute, or, read as chunks, to a span group.
 """
 
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple
@@ -47,8 +48,8 @@ train_for = null
 class HoseqBidirectionalTagger(SequenceComponent):
     """Labels tokens, or chunks, by bidirectional inference.
 
-    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.LocalClassifiers.v1`. name (str): its name in the
-    pipeline. Settings, which docs/reference/bidirectional.md describes:
+    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.LocalClassifiers.v1`. name
+    (str): its name in the pipeline. Settings, which docs/reference/bidirectional.md describes:
 
     strategy (str): how labels are inferred; can be changed at loading.
     prune (float): labels this much less probable than the best are no candidates.
@@ -79,7 +80,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
         width: float = 0.5,
         n_process: int = 1,
         attribute: str = "tag",
-        representation: Optional[Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]] = None,
+        representation: Optional[
+            Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]
+        ] = None,
         spans_key: str = "chunks",
         overwrite: bool = False,
         neg_prefix: str = "!",
@@ -89,7 +92,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
     ) -> None:
         check_strategy(strategy, scorer_of(model).order, prune, with_order=save_decisions)
         in_tokens = TokenLabels(attribute, neg_prefix)
-        target: Target = in_tokens if representation is None else ChunkTags(spans_key, representation)
+        target: Target = (
+            in_tokens if representation is None else ChunkTags(spans_key, representation)
+        )
         cfg: Dict[str, Any] = {
             "strategy": strategy,
             "prune": prune,
@@ -118,7 +123,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
         get_examples (Callable): returns the training examples.
         nlp (Language): the current pipeline.
         labels (Sequence[str]): the labels, from `spacy init labels`; None = those in the examples.
-        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
+        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the
+            component.
         """
         self._initialize(get_examples, nlp, labels, tag_dictionary)
 
@@ -131,16 +137,19 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return bool(self.cfg["save_decisions"])
 
     def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
-        """Why token i was decided as it was. RETURNS its turn and the reasons: `inspection.explain_decision`."""
+        """Why token i was decided as it was. RETURNS its turn and the reasons:
+        `inspection.explain_decision`."""
         return inspection("explain_decision")(self, doc, i, against)
 
     def permitted(self, docs: WordDocs) -> Optional[Mask]:
-        """What the tag dictionary permits at all words of docs, whatever is set on them (N, L); None = everything."""
+        """What the tag dictionary permits at all words of docs, whatever is set on them (N, L);
+        None = everything."""
         return allowed_labels(docs, self._label_table, self._dictionary, None)
 
     def get_loss(self, examples: Iterable[Example], scores: BatchScores) -> Tuple[float, None]:
-        """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what `model.predict` gave.
-        There is no gradient with respect to it: classifiers learn in `update`."""
+        """-log p(gold labels | gold labels of the neighbours), mean of the classifiers, of what
+        `model.predict` gave. There is no gradient with respect to it: classifiers learn in
+        `update`."""
         examples, docs = word_examples(self._checked(examples, "get_loss"))
         gold = known_labels(self._gold_mask(examples))
         contexts = self._contexts(docs, gold)
@@ -181,7 +190,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
         names = self._label_table.names
         orders = reading.of_tokens(reading.answers.order)
         probabilities = reading.of_tokens(reading.confidences().astype(np.float32))
-        for doc, ids, order, of_tokens in zip(docs, reading.label_ids, orders, probabilities, strict=True):
+        for doc, ids, order, of_tokens in zip(
+            docs, reading.label_ids, orders, probabilities, strict=True
+        ):
             write_decisions(doc, self.name, [names[y] for y in ids.tolist()], order, of_tokens)
 
     def _define(self, examples: List[Example], nlp: Optional[Language]) -> None:
@@ -194,18 +205,26 @@ class HoseqBidirectionalTagger(SequenceComponent):
             annotated = batches(after_earlier_components(docs, nlp, self))
             versions = [
                 self._in_context(self._gold_batches(same)),
-                self._in_context((copies, ids) for copies, (_, ids) in zip(annotated, gold, strict=True)),
+                self._in_context(
+                    (copies, ids) for copies, (_, ids) in zip(annotated, gold, strict=True)
+                ),
             ]
-        define_features(self.model, self.labels, versions, sum(int((ids >= 0).sum()) for _, ids in gold))
+        define_features(
+            self.model, self.labels, versions, sum(int((ids >= 0).sum()) for _, ids in gold)
+        )
         self.model.set_dim("nO", len(self.labels))
         self.model.initialize(X=docs[:10])
 
-    def _in_context(self, gold: Iterable[Tuple[List[Doc], Ints]]) -> Iterator[Tuple[List[Doc], Ints]]:
+    def _in_context(
+        self, gold: Iterable[Tuple[List[Doc], Ints]]
+    ) -> Iterator[Tuple[List[Doc], Ints]]:
         """Docs with their gold labels in the slots of all tokens (N, 2k), batch by batch."""
         return ((docs, self._contexts(docs, ids)) for docs, ids in gold if len(ids))
 
     def _contexts(self, docs: List[Doc], gold: Ints) -> Ints:
-        return contexts_of(gold, sequence_lengths(docs), scorer_of(self.model).order, len(self.labels))
+        return contexts_of(
+            gold, sequence_lengths(docs), scorer_of(self.model).order, len(self.labels)
+        )
 
     def _meaning_of_columns(self) -> Dict[str, Any]:
         return {**super()._meaning_of_columns(), "representation": self.cfg["representation"]}

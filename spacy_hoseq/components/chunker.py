@@ -1,7 +1,7 @@
 """`hoseq_chunker`: chunks and entities by a conditional random field over well-formed tags.
 
-It can read the labels of a `hoseq_tagger` before it as probabilities, and train that tagger through them (Azuma &
-Matsumoto 2011). Every span comes with the exact probability that it is a chunk.
+It can read the labels of a `hoseq_tagger` before it as probabilities, and train that tagger through
+them (Azuma & Matsumoto 2011). Every span comes with the exact probability that it is a chunk.
 """
 
 from functools import cached_property
@@ -35,8 +35,8 @@ from .targets.entities import preset_mask
 
 
 class ChunkReading(Reading):
-    """tags: the labels, as a table. continues (L, L): pairs of tags of one chunk. threshold: None = the chunks of the
-    best labelling; else those that are right in expectation (expected.py)."""
+    """tags: the labels, as a table. continues (L, L): pairs of tags of one chunk. threshold: None =
+    the chunks of the best labelling; else those that are right in expectation (expected.py)."""
 
     target: ChunkTags
 
@@ -56,7 +56,8 @@ class ChunkReading(Reading):
 
     @cached_property
     def chunks(self) -> List[FoundChunks]:
-        """The chunks of each Doc, and the probability that each is there: begins, goes on and ends as it does."""
+        """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
+        as it does."""
         if self._threshold is not None:
             representation = str(self.target.representation)
             chunks, p = expected_chunks(self.answers, self.labels, representation, self._threshold)
@@ -70,7 +71,8 @@ class ChunkReading(Reading):
 
 
 class ScoredChunks(NamedTuple):
-    """One of the best ways to chunk a Doc. spans: (first, end, type). score: of its tags, in score units."""
+    """One of the best ways to chunk a Doc. spans: (first, end, type). score: of its tags, in score
+    units."""
 
     spans: "list[tuple[int, int, str]]"
     score: float
@@ -79,8 +81,9 @@ class ScoredChunks(NamedTuple):
 class HoseqChunker(StructuredComponent):
     """Finds chunks, or entities, that do not overlap.
 
-    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over the tags of the
-    representation. name (str): its name in the pipeline. Settings, which docs/reference/chunker.md describes:
+    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`, over
+    the tags of the representation. name (str): its name in the pipeline. Settings, which
+    docs/reference/chunker.md describes:
 
     objective (str): the loss; only "log_likelihood" trains the probabilities.
     update_rule (UpdateRule): how linear weights follow the gradient.
@@ -90,8 +93,8 @@ class HoseqChunker(StructuredComponent):
     annotate_ents (bool): chunks are entities, too.
     overwrite (bool): replace the span group and the entities that are set already.
     save_marginals (bool): leave the probabilities of tags on the Doc (`doc._.hoseq_marginals`).
-    span_threshold (float): instead of the best labelling, the chunks that are right in expectation: 0.5, or half the F
-        that is reached. None = the best labelling.
+    span_threshold (float): instead of the best labelling, the chunks that are right in expectation:
+        0.5, or half the F that is reached. None = the best labelling.
     seed (int): of the feature dropout.
     scorer (Callable): what `score` asks, None = nothing.
 
@@ -149,28 +152,34 @@ class HoseqChunker(StructuredComponent):
         labels: Optional[Sequence[str]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        """Find chunk types, features and label patterns in the training data, and set all weights to zero.
+        """Find chunk types, features and label patterns in the training data, and set all weights
+        to zero.
 
         get_examples (Callable): returns the training examples.
         nlp (Language): the current pipeline.
-        labels (Sequence[str]): the types of chunks, from `spacy init labels`; None = those in the examples.
-        weights_from (str): a trained pipeline, whose component of this name gives labels, features and weights instead.
-        RAISES ValueError [HS102]: the component that it listens to is missing, comes later, or has no marginals.
+        labels (Sequence[str]): the types of chunks, from `spacy init labels`; None = those in the
+            examples.
+        weights_from (str): a trained pipeline, whose component of this name gives labels, features
+            and weights instead.
+        RAISES ValueError [HS102]: the component that it listens to is missing, comes later, or has
+        no marginals.
         """
         self._initialize(get_examples, nlp, labels, weights_from=weights_from)
 
     @property
     def tags(self) -> List[str]:
-        """The tags that stand for chunks, by id: labels of the tokens. `labels` are the types of chunks."""
+        """The tags that stand for chunks, by id: labels of the tokens. `labels` are the types of
+        chunks."""
         return tag_names(self.labels, self.cfg["representation"])
 
     def explain_span(self, span: Span, against: Optional[str] = None) -> Any:
-        """Why a chunk is there, or is not: `inspection.explain_span`. (`explain` says why a token has its tag.)"""
+        """Why a chunk is there, or is not: `inspection.explain_span`. (`explain` says why a token
+        has its tag.)"""
         return inspection("explain_span")(self, span, against)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredChunks]]:
-        """The k best ways to chunk each Doc, best first, under the same constraints as `predict`. RAISES ValueError
-        [HS026, HS038, HS099]."""
+        """The k best ways to chunk each Doc, best first, under the same constraints as `predict`.
+        RAISES ValueError [HS026, HS038, HS099]."""
         chunkings = []
         for (words,), best in self._k_best(docs, k):
             starts = sentence_starts(words)
@@ -212,7 +221,8 @@ class HoseqChunker(StructuredComponent):
         return grammar(self.tags, self.cfg["representation"])
 
     def _gold_mask(self, examples: Sequence[Example]) -> Mask:
-        """As for all components; everything also where sentences of the predicted docs cut a gold chunk."""
+        """As for all components; everything also where sentences of the predicted docs cut a gold
+        chunk."""
         mask = super()._gold_mask(examples)
         possible = self._edges(sequence_lengths([eg.predicted for eg in examples]))
         mask[~(mask & possible).any(axis=1)] = True
@@ -236,12 +246,15 @@ class HoseqChunker(StructuredComponent):
         self._require_labels()
         potentials = self._possible(self.model.predict(docs))
         if preset and self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
-            return potentials.permitting(preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first))
+            return potentials.permitting(
+                preset_mask(docs, self.tags, self.cfg["representation"], self._grammar.first)
+            )
         return potentials
 
 
 def chunks_by_doc(docs: Sequence[Doc], chunks: Chunks, p: Floats) -> List[FoundChunks]:
-    """Cut by Doc, on its tokens. docs: without white space. chunks: of all words, end to end, with probabilities p."""
+    """Cut by Doc, on its tokens. docs: without white space. chunks: of all words, end to end, with
+    probabilities p."""
     first, end, types = chunks
     p32 = p.astype(np.float32)
     cuts = [0, len(first)]

@@ -28,7 +28,9 @@ class TagDictionary:
         for word, names in entries.items():
             known = frozenset(ids[name] for name in names if name in ids)
             if not known:
-                raise ValueError(Errors.HS063.format(word=word, labels=names, known=", ".join(labels)))
+                raise ValueError(
+                    Errors.HS063.format(word=word, labels=names, known=", ".join(labels))
+                )
             rows.append(row_of.setdefault(known, len(row_of)))
         self._masks = np.ones((len(row_of) + 1, len(labels)), bool)  # last row: any other word
         for known, row in row_of.items():
@@ -43,12 +45,17 @@ class TagDictionary:
 
 
 def allowed_labels(
-    docs: Sequence[Doc], table: LabelTable, dictionary: Optional[TagDictionary], preset: Optional[TokenLabels]
+    docs: Sequence[Doc],
+    table: LabelTable,
+    dictionary: Optional[TagDictionary],
+    preset: Optional[TokenLabels],
 ) -> Optional[Mask]:
-    """Labels permitted at each token of all docs. RETURNS (N, L) bool, or None if nothing is constrained.
+    """Labels permitted at each token of all docs. RETURNS (N, L) bool, or None if nothing is
+    constrained.
 
-    preset: where a label that is set already is the only one permitted (it constrains its neighbours), and goes before
-        the dictionary; None = nowhere. A preset string that is no label of the component constrains nothing.
+    preset: where a label that is set already is the only one permitted (it constrains its
+        neighbours), and goes before the dictionary; None = nowhere. A preset string that is no
+        label of the component constrains nothing.
     """
     allowed = None if dictionary is None else dictionary.allowed(docs)
     if preset is not None and any(map(preset.is_set, docs)):

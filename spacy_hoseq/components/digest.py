@@ -1,12 +1,13 @@
-"""Whether what was read belongs together: one digest of a model's bytes and of what gives its columns their meaning.
+"""Whether what was read belongs together: one digest of a model's bytes and of what gives its
+columns their meaning.
 
-A saved model is a msgpack map. Its last entry, "digest", is the SHA-256 of all bytes before it and of what the
-component says of its labels and of the tables of the vocabulary that its features read. `cfg` names the same digest.
-One bit that differs in any of them, another table, or a `cfg` of one training beside the `model` of another, is found
-before anything is made of the weights.
+A saved model is a msgpack map. Its last entry, "digest", is the SHA-256 of all bytes before it and
+of what the component says of its labels and of the tables of the vocabulary that its features read.
+`cfg` names the same digest. One bit that differs in any of them, another table, or a `cfg` of one
+training beside the `model` of another, is found before anything is made of the weights.
 
-A pipeline has a list of files, too, `digests.json`, which `spacy_hoseq.load` compares: of all its files in the package
-and where a command wrote it, else of its tokenizer.
+A pipeline has a list of files, too, `digests.json`, which `spacy_hoseq.load` compares: of all its
+files in the package and where a command wrote it, else of its tokenizer.
 """
 
 import hashlib
@@ -24,8 +25,8 @@ FORMAT_WITH_DIGEST = 3  # of layers (layers/weights/storage.py)
 
 
 def with_digest(model: bytes, meaning: Dict[str, Any]) -> bytes:
-    """model: a msgpack map of fewer than 15 entries, as thinc makes it; its first byte says how many. meaning: of its
-    columns, as JSON has it."""
+    """model: a msgpack map of fewer than 15 entries, as thinc makes it; its first byte says how
+    many. meaning: of its columns, as JSON has it."""
     body = bytes([model[0] + 1]) + model[1:] + KEY
     return body + _digest(body, meaning)
 
@@ -41,7 +42,8 @@ def digest_in(data: bytes) -> str:
 
 
 def digest_of_table(table: Optional[Table]) -> Optional[str]:
-    """SHA-256 of what a table of the vocabulary holds, in any order of its keys; None: there is no such table."""
+    """SHA-256 of what a table of the vocabulary holds, in any order of its keys; None: there is no
+    such table."""
     if table is None:
         return None
     entries = [[key, value] for key, value in sorted(table.items())]
@@ -53,8 +55,11 @@ def has_digest(data: bytes) -> bool:
 
 
 def is_older(data: bytes) -> bool:
-    """Whether a model without a digest was saved when there was none. RAISES Exception of any kind: damaged."""
-    layers = [srsly.msgpack_loads(shim) for shims in srsly.msgpack_loads(data)["shims"] for shim in shims]
+    """Whether a model without a digest was saved when there was none. RAISES Exception of any kind:
+    damaged."""
+    layers = [
+        srsly.msgpack_loads(shim) for shims in srsly.msgpack_loads(data)["shims"] for shim in shims
+    ]
     return all(layer.get("format", 1) < FORMAT_WITH_DIGEST for layer in layers)
 
 
@@ -71,8 +76,8 @@ def write_digests(folder: Path) -> None:
 
 
 def write_digest_of_tokenizer(folder: Path) -> None:
-    """The same for the tokenizer alone: spaCy writes it before the components, and the vocabulary after them. Earlier
-    lists are of the pipeline as it was."""
+    """The same for the tokenizer alone: spaCy writes it before the components, and the vocabulary
+    after them. Earlier lists are of the pipeline as it was."""
     names = file_digests(folder, "tokenizer*")
     if names:
         (folder / FILES).write_text(json.dumps(names, indent=0) + "\n", encoding="utf8")
@@ -81,12 +86,14 @@ def write_digest_of_tokenizer(folder: Path) -> None:
 
 
 def file_digests(folder: Path, pattern: str = "*") -> Dict[str, str]:
-    """Of the files of a pipeline that change what it does; not of its card, its licence and `meta.json`. pattern: of
-    names in the folder."""
+    """Of the files of a pipeline that change what it does; not of its card, its licence and
+    `meta.json`. pattern: of names in the folder."""
     parts = [path for part in folder.glob(pattern) for path in [part, *part.rglob("*")]]
     paths = sorted(path for path in parts if path.is_file())
     names = [(path.relative_to(folder).as_posix(), path) for path in paths]
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in names if is_read(path)}
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in names if is_read(path)
+    }
 
 
 def is_read(path: Path) -> bool:
@@ -96,8 +103,9 @@ def is_read(path: Path) -> bool:
 
 
 def changed_file(folder: Path) -> str:
-    """The first file that is not as `digests.json` has it; "" if all are, or if there is no such list. Files that it
-    does not name are not looked at. RAISES Exception of any kind: the list is damaged."""
+    """The first file that is not as `digests.json` has it; "" if all are, or if there is no such
+    list. Files that it does not name are not looked at. RAISES Exception of any kind: the list is
+    damaged."""
     path = folder / FILES
     if not path.is_file():
         return ""

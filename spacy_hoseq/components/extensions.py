@@ -1,4 +1,5 @@
-"""What components keep on Docs beside their labels, in extensions that are registered when this is imported."""
+"""What components keep on Docs beside their labels, in extensions that are registered when this is
+imported."""
 
 from typing import Any, Dict, List, Sequence
 
@@ -25,9 +26,11 @@ def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: F
     _keep(doc, MARGINALS, name, {"labels": list(labels), "probabilities": probabilities})
 
 
-def write_decisions(doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: Floats32) -> None:
-    """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence, 0 = never: white space),
-    and how probable it was then."""
+def write_decisions(
+    doc: Doc, name: str, labels: List[str], order: NDArray[np.int32], probabilities: Floats32
+) -> None:
+    """Keep on the Doc the label of each token, when it was decided (1 = first of its sentence, 0 =
+    never: white space), and how probable it was then."""
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
 
 

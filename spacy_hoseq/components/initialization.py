@@ -2,7 +2,19 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypeVar,
+)
 
 from spacy.language import Language
 from spacy.lookups import Lookups
@@ -23,7 +35,8 @@ BATCH = 1000  # docs whose features are counted together
 
 
 def read_examples(get_examples: Callable[[], Iterable[Example]], method: str) -> List[Example]:
-    """All training examples. RAISES as spaCy's `validate_get_examples`, which would read all of them once more."""
+    """All training examples. RAISES as spaCy's `validate_get_examples`, which would read all of
+    them once more."""
     if not callable(get_examples):
         validate_get_examples(get_examples, method)
     found = get_examples()
@@ -32,8 +45,11 @@ def read_examples(get_examples: Callable[[], Iterable[Example]], method: str) ->
     return examples
 
 
-def known_tags_in(gold: Iterable[Tuple[List[Doc], Ints]], labels: Sequence[str]) -> Dict[str, List[int]]:
-    """The table that features of known tags read. gold: predicted docs with labels (N,) by id, -1 where not known."""
+def known_tags_in(
+    gold: Iterable[Tuple[List[Doc], Ints]], labels: Sequence[str]
+) -> Dict[str, List[int]]:
+    """The table that features of known tags read. gold: predicted docs with labels (N,) by id, -1
+    where not known."""
     counts: Dict[str, Counter[str]] = {}
     for docs, ids in gold:
         words = (token.text for doc in docs for token in doc)
@@ -49,8 +65,9 @@ def tables_of(model: Model[Any, Any]) -> Set[str]:
 
 
 def cite_tables(nlp: Language, tables: Set[str]) -> None:
-    """Add who made the tables that a component learns with to `nlp.meta["sources"]`: name, address, licence, author of
-    each. Tables that name nobody, such as those of a user's file, add nothing."""
+    """Add who made the tables that a component learns with to `nlp.meta["sources"]`: name, address,
+    licence, author of each. Tables that name nobody, such as those of a user's file, add
+    nothing."""
     lookups = nlp.vocab.lookups
     if lookups.has_table(SOURCES):
         sources = nlp.meta.setdefault("sources", [])
@@ -63,7 +80,10 @@ def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[L
     """Those of the vocabulary that was saved beside a component; None: this vocabulary has them."""
     saved = Lookups().from_disk(component.parent / "vocab") if tables else Lookups()
     known = vocab.lookups
-    if all(dict.__eq__(known.get_table(name, {}), saved.get_table(name)) for name in tables & {*saved.tables}):
+    if all(
+        dict.__eq__(known.get_table(name, {}), saved.get_table(name))
+        for name in tables & {*saved.tables}
+    ):
         return None
     return saved
 
@@ -77,8 +97,8 @@ def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component
 
 
 def earlier_components(nlp: Optional[Language], component: Any) -> Iterator[Any]:
-    """Those before this one that are enabled, or annotate in training: `spacy train` disables the frozen ones in
-    initialization."""
+    """Those before this one that are enabled, or annotate in training: `spacy train` disables the
+    frozen ones in initialization."""
     if nlp is None:
         return
     enabled = {*nlp.pipe_names, *nlp.config["training"].get("annotating_components", ())}

@@ -1,6 +1,8 @@
-"""`hoseq_lemmatizer`: the lemma of every token, as spaCy's `trainable_lemmatizer` reads and writes it.
+"""`hoseq_lemmatizer`: the lemma of every token, as spaCy's `trainable_lemmatizer` reads and writes
+it.
 
-A tagger whose labels are edit scripts (lemmas/scripts.py), of which only those that fit a word are candidates.
+A tagger whose labels are edit scripts (lemmas/scripts.py), of which only those that fit a word are
+candidates.
 """
 
 from collections import Counter
@@ -48,11 +50,11 @@ nO = null
 
 
 class HoseqLemmatizer(HoseqTagger):
-    """Writes the lemma of every token. Settings: those of `HoseqTagger` but `attribute` and `neg_prefix`, and
-    (docs/reference/lemmatizer.md)
+    """Writes the lemma of every token. Settings: those of `HoseqTagger` but `attribute` and
+    `neg_prefix`, and (docs/reference/lemmatizer.md)
 
-    most_labels (int): if the training text needs more scripts, the rarest are left out: they cost time, and fit few
-        new words.
+    most_labels (int): if the training text needs more scripts, the rarest are left out: they cost
+        time, and fit few new words.
     """
 
     no_settings = (*HoseqTagger.no_settings, "attribute", "neg_prefix")
@@ -90,13 +92,16 @@ class HoseqLemmatizer(HoseqTagger):
     ) -> None:
         """As `HoseqTagger.initialize`.
 
-        lexicon: word forms with all their lemmas: a form gets no others, but those that it has in training.
+        lexicon: word forms with all their lemmas: a form gets no others, but those that it has in
+            training.
         tag_dictionary: the same, as scripts.
         """
         entries = {form: set(scripts) for form, scripts in (tag_dictionary or {}).items()}
         examples = read_examples(get_examples, f"{type(self).__name__}.initialize")
         for form, lemmas in (lexicon or {}).items():
-            entries.setdefault(form, set()).update(script_of(form, lemma).label for lemma in lemmas if lemma)
+            entries.setdefault(form, set()).update(
+                script_of(form, lemma).label for lemma in lemmas if lemma
+            )
         for form, script in self._scripts_in(examples) if entries else ():
             if form in entries:
                 entries[form].add(script)
@@ -104,16 +109,24 @@ class HoseqLemmatizer(HoseqTagger):
         names = sorted({*names, *(script for scripts in entries.values() for script in scripts)})
         dictionary = {form: sorted(scripts) for form, scripts in entries.items() if scripts}
         super().initialize(
-            lambda: examples, nlp=nlp, labels=names, tag_dictionary=dictionary, weights_from=weights_from
+            lambda: examples,
+            nlp=nlp,
+            labels=names,
+            tag_dictionary=dictionary,
+            weights_from=weights_from,
         )
 
-    def lemma_probabilities(self, docs: Iterable[Doc], *, least: float = 0.001) -> List[List[Dict[str, float]]]:
-        """Of each token of each Doc, the lemmas that it may have, the most probable first: {"see": 0.93, "saw": 0.07}.
-        They mean what they say with `objective = "log_likelihood"`, or after `hoseq calibrate`.
+    def lemma_probabilities(
+        self, docs: Iterable[Doc], *, least: float = 0.001
+    ) -> List[List[Dict[str, float]]]:
+        """Of each token of each Doc, the lemmas that it may have, the most probable first: {"see":
+        0.93, "saw": 0.07}. They mean what they say with `objective = "log_likelihood"`, or after
+        `hoseq calibrate`.
 
             p(lemma | x) = sum over scripts y that make this lemma of p(y | x)
 
-        least (float): less probable ones are left out. White space has none. RAISES ValueError [E143].
+        least (float): less probable ones are left out. White space has none. RAISES ValueError
+            [E143].
         """
         self._require_labels()
         return [self._lemmas_of(doc, least) for doc in docs]
@@ -132,9 +145,12 @@ class HoseqLemmatizer(HoseqTagger):
         return result
 
     def _labels_in(self, examples: List[Example]) -> List[str]:
-        """The most frequent scripts; of equally frequent ones those of whole forms first, as no other fits."""
+        """The most frequent scripts; of equally frequent ones those of whole forms first, as no
+        other fits."""
         counts = Counter(script for _, script in self._scripts_in(examples))
-        frequent = sorted(counts, key=lambda label: (-counts[label], not script_named(label).is_whole, label))
+        frequent = sorted(
+            counts, key=lambda label: (-counts[label], not script_named(label).is_whole, label)
+        )
         return sorted(frequent[: self.cfg["most_labels"]])
 
     def _scripts_in(self, examples: Sequence[Example]) -> Iterator[Tuple[str, str]]:
@@ -145,7 +161,9 @@ class HoseqLemmatizer(HoseqTagger):
                 if script:
                     yield token.text, reference.vocab.strings[script]
 
-    def _loss(self, examples: List[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
+    def _loss(
+        self, examples: List[Example], scores: Potentials
+    ) -> Tuple[float, PotentialsGradient]:
         """Over labels that fit: what never can be a guess need not be learnt."""
         allowed = self._permitted([eg.predicted for eg in examples], preset=False)
         return super()._loss(examples, scores.permitting(allowed))
@@ -158,7 +176,9 @@ class HoseqLemmatizer(HoseqTagger):
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
         is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
-        is_plain = wants_labels_alone(asked) and self.decoder is decode_exact and any(map(len, docs))
+        is_plain = (
+            wants_labels_alone(asked) and self.decoder is decode_exact and any(map(len, docs))
+        )
         if is_preset or not is_plain or not KnownTokens.serve(self.model):
             return super()._read(docs, asked, preset=preset)
         labels = self._known_tokens.labels(self.model, docs, self._best_of)

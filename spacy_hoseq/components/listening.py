@@ -23,11 +23,18 @@ from .reading import Reading
 def listeners_in(component: Any) -> List[MarginalListener]:
     """The listeners in the model of any component."""
     model = getattr(component, "model", None)
-    return [node for node in model.walk() if isinstance(node, MarginalListener)] if isinstance(model, Model) else []
+    return (
+        [node for node in model.walk() if isinstance(node, MarginalListener)]
+        if isinstance(model, Model)
+        else []
+    )
 
 
-def removed(listener_map: Dict[str, List[MarginalListener]], listener: MarginalListener, name: str) -> bool:
-    """Take the listener of the component `name` out of the map. RETURNS (bool): whether it was there."""
+def removed(
+    listener_map: Dict[str, List[MarginalListener]], listener: MarginalListener, name: str
+) -> bool:
+    """Take the listener of the component `name` out of the map. RETURNS (bool): whether it was
+    there."""
     known = listener_map.get(name, [])
     if listener not in known:
         return False
@@ -41,8 +48,8 @@ def removed(listener_map: Dict[str, List[MarginalListener]], listener: MarginalL
 
 
 class ComponentTexts:
-    """The examples of a component, as its layers ask for them (`layers.scorer.TrainingTexts`). gold: label ids
-    of each sequence."""
+    """The examples of a component, as its layers ask for them (`layers.scorer.TrainingTexts`).
+    gold: label ids of each sequence."""
 
     def __init__(
         self,
@@ -67,13 +74,16 @@ class ComponentTexts:
         return [batches([eg.reference for eg in self._examples]), batches(copies)]
 
     def heard(self, source: Model[List[Doc], Any]) -> Iterator[Tuple[List[Doc], UpstreamLabels]]:
-        """The gold labels of an earlier component, or if there are none, those that it finds. RAISES ValueError
+        """The gold labels of an earlier component, or if there are none, those that it finds.
+        RAISES ValueError
         [HS102]: it is missing, comes later, or cannot be listened to."""
         if not isinstance(source, MarginalListener):
             return ((batch, source.predict(batch)) for batch in self.docs())
         tagger = upstream_of(self._component, source.upstream_name, self._nlp)
         if source.output == "marginals" and source.threshold and not tagger.is_calibrated:
-            reader = f'"{self._component.name}", which listens with the threshold {source.threshold}'
+            reader = (
+                f'"{self._component.name}", which listens with the threshold {source.threshold}'
+            )
             warn_uncalibrated(tagger, reader)
         return _labelled(tagger, source, self._examples, self._nlp)
 
@@ -98,7 +108,9 @@ def upstream_of(component: Any, name: str, nlp: Optional[Language]) -> Any:
 
 def warn_uncalibrated(component: Any, reader: str) -> None:
     """WARNS [HW003]. reader: who asks for the probabilities."""
-    warning = Warnings.HW003.format(name=component.name, objective=component.objective_name, reader=reader)
+    warning = Warnings.HW003.format(
+        name=component.name, objective=component.objective_name, reader=reader
+    )
     warnings.warn(warning, stacklevel=2)
 
 
@@ -121,8 +133,8 @@ def _labelled(
 
 
 def check_tok2vec(model: Model[Any, Any], listeners: Sequence[MarginalListener], name: str) -> None:
-    """RAISES ValueError [HS104]: the tagger would go back twice into a network that it shares with others, and spaCy's
-    Tok2Vec then counts the first gradient twice."""
+    """RAISES ValueError [HS104]: the tagger would go back twice into a network that it shares with
+    others, and spaCy's Tok2Vec then counts the first gradient twice."""
     learns = any(listener.output == "marginals" and listener.grad_factor for listener in listeners)
     if learns and any(isinstance(node, Tok2VecListener) for node in model.walk()):
         raise ValueError(Errors.HS104.format(name=name))
@@ -134,7 +146,9 @@ def hand_over(listeners: Sequence[MarginalListener], upstream: Upstream) -> None
         listener.receive(upstream)
 
 
-def handed(listeners: Sequence[MarginalListener], reading: Reading) -> Iterator[Tuple[Output, UpstreamLabels]]:
+def handed(
+    listeners: Sequence[MarginalListener], reading: Reading
+) -> Iterator[Tuple[Output, UpstreamLabels]]:
     """What listeners ask of the labels that a tagger has read: of each output once."""
     if not listeners:
         return
@@ -144,4 +158,7 @@ def handed(listeners: Sequence[MarginalListener], reading: Reading) -> Iterator[
         least = min(thresholds)
         yield "marginals", UpstreamLabels(reading.answers.probable(least), keys, least)
     if len(thresholds) < len(listeners):
-        yield "one_best", UpstreamLabels(certain_labels(reading.best, sequence_lengths(reading.docs)), keys, 0.0)
+        yield (
+            "one_best",
+            UpstreamLabels(certain_labels(reading.best, sequence_lengths(reading.docs)), keys, 0.0),
+        )

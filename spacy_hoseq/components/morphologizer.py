@@ -1,6 +1,8 @@
-"""`hoseq_morphologizer`: part of speech and features of every token, as spaCy's `morphologizer` reads and writes them.
+"""`hoseq_morphologizer`: part of speech and features of every token, as spaCy's `morphologizer`
+reads and writes them.
 
-A tagger whose labels are a part of speech with features, learnt by their parts (layers/label_parts.py).
+A tagger whose labels are a part of speech with features, learnt by their parts
+(layers/label_parts.py).
 """
 
 from functools import cached_property
@@ -54,12 +56,13 @@ POS = "pos"
 
 
 class HoseqMorphologizer(HoseqTagger):
-    """Labels every token with part of speech and features. Settings: those of `HoseqTagger` but `attribute` and
-    `neg_prefix`, and (docs/reference/morphologizer.md)
+    """Labels every token with part of speech and features. Settings: those of `HoseqTagger` but
+    `attribute` and `neg_prefix`, and (docs/reference/morphologizer.md)
 
     with_tag (bool): `token.tag` is a part of the label, too.
     extend (bool): features that are set already stay, with those found beside them.
-    unseen_labels (int): at most so many labels that training never saw can be predicted, too (morphology/unseen.py).
+    unseen_labels (int): at most so many labels that training never saw can be predicted, too
+        (morphology/unseen.py).
     overwrite (bool): replace what is set already.
     """
 
@@ -82,13 +85,20 @@ class HoseqMorphologizer(HoseqTagger):
     ) -> None:
         target = MorphologyLabels(with_tag)
         super().__init__(vocab, model, name, target=target, overwrite=overwrite, **settings)
-        self.cfg.update({"attribute": target.attribute, "neg_prefix": "", "with_tag": with_tag, "extend": extend})
+        self.cfg.update(
+            {
+                "attribute": target.attribute,
+                "neg_prefix": "",
+                "with_tag": with_tag,
+                "extend": extend,
+            }
+        )
         self.cfg.update({"unseen_labels": unseen_labels, "n_seen": None})
 
     @property
     def label_data(self) -> Dict[str, Dict[str, Any]]:  # type: ignore[override]
-        """What `spacy init labels` writes and `initialize` takes: features and part of speech of each label, as those
-        of spaCy's morphologizer."""
+        """What `spacy init labels` writes and `initialize` takes: features and part of speech of
+        each label, as those of spaCy's morphologizer."""
         analyses = {label: analysis_of(label) for label in self.labels}
         return {
             MORPH: {label: analysis.morph for label, analysis in analyses.items()},
@@ -108,18 +118,29 @@ class HoseqMorphologizer(HoseqTagger):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        """As `HoseqTagger.initialize`. labels: from `spacy init labels`, of this component or spaCy's. tag_dictionary:
-        labels, also as "NOUN|Case=Nom|Number=Sing"."""
-        names: Optional[Sequence[str]] = list(labels[MORPH]) if isinstance(labels, Mapping) else labels
-        entries = {word: [_label(name) for name in of_word] for word, of_word in (tag_dictionary or {}).items()}
-        super().initialize(get_examples, nlp=nlp, labels=names, tag_dictionary=entries, weights_from=weights_from)
+        """As `HoseqTagger.initialize`. labels: from `spacy init labels`, of this component or
+        spaCy's. tag_dictionary: labels, also as "NOUN|Case=Nom|Number=Sing"."""
+        names: Optional[Sequence[str]] = (
+            list(labels[MORPH]) if isinstance(labels, Mapping) else labels
+        )
+        entries = {
+            word: [_label(name) for name in of_word]
+            for word, of_word in (tag_dictionary or {}).items()
+        }
+        super().initialize(
+            get_examples, nlp=nlp, labels=names, tag_dictionary=entries, weights_from=weights_from
+        )
 
-    def feature_probabilities(self, docs: Iterable[Doc], *, least: float = 0.001) -> List[List[Dict[str, float]]]:
-        """Of each token of each Doc, the features that it may have, {"POS=NOUN": 0.99, "Case=Gen": 0.93, ...}: sums of
-        the probabilities of all labels with the feature, under the same constraints as `predict`. They mean what they
-        say with `objective = "log_likelihood"`, or after `hoseq calibrate`.
+    def feature_probabilities(
+        self, docs: Iterable[Doc], *, least: float = 0.001
+    ) -> List[List[Dict[str, float]]]:
+        """Of each token of each Doc, the features that it may have, {"POS=NOUN": 0.99, "Case=Gen":
+        0.93, ...}: sums of the probabilities of all labels with the feature, under the same
+        constraints as `predict`. They mean what they say with `objective = "log_likelihood"`, or
+        after `hoseq calibrate`.
 
-        least (float): less probable ones are left out. White space has none. RAISES ValueError [E143].
+        least (float): less probable ones are left out. White space has none. RAISES ValueError
+            [E143].
         """
         self._require_labels()
         table = FeatureTable(self.labels)
@@ -159,7 +180,9 @@ class HoseqMorphologizer(HoseqTagger):
 
     def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
         allowed = super()._permitted(docs, preset=False)
-        fitting = self.target.preset(docs, self.labels, extend=self.cfg["extend"]) if preset else None
+        fitting = (
+            self.target.preset(docs, self.labels, extend=self.cfg["extend"]) if preset else None
+        )
         if allowed is None or fitting is None:
             return fitting if allowed is None else allowed
         both: Mask = allowed & fitting

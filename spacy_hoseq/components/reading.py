@@ -20,7 +20,8 @@ def wants_labels_alone(asked: Asked) -> bool:
 
 
 class LabelsAlone:
-    """The answers of who knows the best labels (N,), and no p(y | x). name: of the component. reason: why.
+    """The answers of who knows the best labels (N,), and no p(y | x). name: of the component.
+    reason: why.
 
     RAISES ValueError [HS105]: whatever else is asked for.
     """
@@ -39,13 +40,19 @@ class LabelsAlone:
 class Reading:
     """What a component made of some Docs.
 
-    docs: their words, without white space: N in all. target: where the labels stand. labels: names of all labels, by
-    id; of chunks, their tags. answers: p(y | x) of all labellings of these words; of a `hoseq_bidirectional_tagger`,
-    what it decided. best (N,): label ids of the words, end to end; those of `answers`, or of another decoder.
+    docs: their words, without white space: N in all. target: where the labels stand. labels: names
+    of all labels, by id; of chunks, their tags. answers: p(y | x) of all labellings of these words;
+    of a `hoseq_bidirectional_tagger`, what it decided. best (N,): label ids of the words, end to
+    end; those of `answers`, or of another decoder.
     """
 
     def __init__(
-        self, docs: WordDocs, target: Target, labels: List[str], answers: Any, best: Optional[Labels] = None
+        self,
+        docs: WordDocs,
+        target: Target,
+        labels: List[str],
+        answers: Any,
+        best: Optional[Labels] = None,
     ) -> None:
         self.docs = docs
         self.target = target
@@ -65,8 +72,8 @@ class Reading:
         return on_tokens(self.best, self.docs, -1)
 
     def confidences(self) -> Floats:
-        """How probable the label of each word is (N,): p(y_t = its label | x), exact under the model. RAISES
-        ValueError [HS105]: nothing is known of that."""
+        """How probable the label of each word is (N,): p(y_t = its label | x), exact under the
+        model. RAISES ValueError [HS105]: nothing is known of that."""
         nodes: Floats = self.answers.nodes
         return nodes[np.arange(len(self.best)), self.best]
 

@@ -1,4 +1,5 @@
-"""Saving a component and reading it: what belongs together is read, anything else is refused before it is used."""
+"""Saving a component and reading it: what belongs together is read, anything else is refused before
+it is used."""
 
 import warnings
 from pathlib import Path
@@ -42,7 +43,8 @@ class SavedComponent(TrainablePipe):
 
     @property
     def tags(self) -> List[str]:
-        """What a token can be labelled with, by id: the labels, unless several tags stand for each."""
+        """What a token can be labelled with, by id: the labels, unless several tags stand for
+        each."""
         return list(self.labels)
 
     def _labels_changed(self) -> None:
@@ -79,7 +81,8 @@ class SavedComponent(TrainablePipe):
             srsly.write_json(Path(path) / CFG, cfg)
 
     def from_bytes(self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """RAISES ValueError [HS064]: the data cannot be read, or do not belong together. WARNS [HW007]."""
+        """RAISES ValueError [HS064]: the data cannot be read, or do not belong together. WARNS
+        [HW007]."""
         exclude = list(exclude)
 
         def read() -> Optional[bytes]:
@@ -94,7 +97,8 @@ class SavedComponent(TrainablePipe):
         return self
 
     def from_disk(self: Self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> Self:
-        """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together. WARNS [HW007]."""
+        """RAISES ValueError [HS064]: a file cannot be read, or they do not belong together. WARNS
+        [HW007]."""
         exclude = list(exclude)
 
         def read() -> Optional[bytes]:
@@ -114,7 +118,9 @@ class SavedComponent(TrainablePipe):
             data = read()
             # settings are those of the config, which may override what was saved
             saved = self.cfg
-            self.cfg = {key: saved[key] if key in OF_TRAINING else value for key, value in before.items()}
+            self.cfg = {
+                key: saved[key] if key in OF_TRAINING else value for key, value in before.items()
+            }
             self.cfg.update({SETS: saved[SETS]} if SETS in saved else {})
             self._labels_changed()
             if data is not None:
@@ -122,7 +128,9 @@ class SavedComponent(TrainablePipe):
             problem = "" if data is None else self._foreign(data, saved.get(DIGEST), older)
             problem = problem or self._problem(data)
         except Exception as error:
-            raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=repr(error))) from error
+            raise ValueError(
+                Errors.HS064.format(name=self.name, where=where, problem=repr(error))
+            ) from error
         if problem:
             raise ValueError(Errors.HS064.format(name=self.name, where=where, problem=problem))
         if older:
@@ -136,8 +144,9 @@ class SavedComponent(TrainablePipe):
         return with_digest(self.model.to_bytes(), self._meaning())
 
     def _foreign(self, data: bytes, digest: Optional[str], older: bool) -> str:
-        """Why a model is not of the training of `cfg` and of the tables of the vocabulary; "" if it is. digest: that
-        `cfg` names; earlier versions wrote none, and no digest of tables. older: so old that the model has none."""
+        """Why a model is not of the training of `cfg` and of the tables of the vocabulary; "" if it
+        is. digest: that `cfg` names; earlier versions wrote none, and no digest of tables. older:
+        so old that the model has none."""
         if digest is None:
             if older or belongs(data, self._meaning_of_columns()):
                 return ""
@@ -153,13 +162,17 @@ class SavedComponent(TrainablePipe):
         )
 
     def _meaning(self) -> Dict[str, Any]:
-        """What gives the columns of the weights, and the numbers kept with them, their meaning, beside the config."""
+        """What gives the columns of the weights, and the numbers kept with them, their meaning,
+        beside the config."""
         sets = srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS)))  # as they are read
         return {**self._meaning_of_columns(), SETS: sets, "tables": self._table_digests()}
 
     def _meaning_of_columns(self) -> Dict[str, Any]:
         """All that earlier versions made the digest of."""
-        return {**{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg}, "columns": len(self.tags)}
+        return {
+            **{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg},
+            "columns": len(self.tags),
+        }
 
     def _find_tables(self, path: Optional[Path]) -> None:
         """Settle which tables features read. path: of the component, None = it comes from bytes."""
@@ -169,8 +182,8 @@ class SavedComponent(TrainablePipe):
         return {}
 
     def _problem(self, data: Optional[bytes]) -> str:
-        """What is wrong with labels, dictionary and weights; "" if nothing, then the weights are read. data: of the
-        model; None = it stays as it is."""
+        """What is wrong with labels, dictionary and weights; "" if nothing, then the weights are
+        read. data: of the model; None = it stays as it is."""
         labels = self.cfg["labels"]
         entries = self.cfg.get("tag_dictionary", {})
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
@@ -178,7 +191,10 @@ class SavedComponent(TrainablePipe):
         if len(set(labels)) < len(labels):
             return f"a label is given twice in {labels}"
         pairs = entries.items() if isinstance(entries, dict) else [(None, None)]
-        if not all(isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels) for w, tags in pairs):
+        if not all(
+            isinstance(w, str) and isinstance(tags, list) and set(tags) & set(labels)
+            for w, tags in pairs
+        ):
             return "the tag dictionary must give a list of known labels for each word"
         if data is not None:
             self.model.from_bytes(data)

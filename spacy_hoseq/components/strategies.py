@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Labels, Mask
-from ..decoders.bidirectional.decompositions import check_prune, classifiers_of, decode_decompositions
+from ..decoders.bidirectional.decompositions import (
+    check_prune,
+    classifiers_of,
+    decode_decompositions,
+)
 from ..decoders.bidirectional.easiest_first import EasiestPath, decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import LocalScores
 from ..errors import Errors
@@ -21,8 +25,8 @@ GREEDY = ("easiest_first", "easiest_last")
 class Decisions(LabelsAlone):
     """What a greedy strategy decided, token by token.
 
-    best (N,): labels by id. probabilities (N,): how probable each was when it was decided, given the neighbours that
-    were decided before.
+    best (N,): labels by id. probabilities (N,): how probable each was when it was decided, given
+    the neighbours that were decided before.
     """
 
     def __init__(self, path: EasiestPath, *, hardest: bool, name: str) -> None:
@@ -41,8 +45,8 @@ class Decisions(LabelsAlone):
 
 
 class DecidedReading(Reading):
-    """What a bidirectional tagger made of some Docs. answers: `Decisions`, or of strategies that are not greedy
-    `LabelsAlone`."""
+    """What a bidirectional tagger made of some Docs. answers: `Decisions`, or of strategies that
+    are not greedy `LabelsAlone`."""
 
     def confidences(self) -> Floats:
         """As `Reading` has it: the probability of each decision, when it was made."""
@@ -51,7 +55,8 @@ class DecidedReading(Reading):
 
 
 def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool) -> None:
-    """RAISES ValueError [HS027]: `prune`; [HS092]: no such strategy; [HS096]: it has no order of decisions."""
+    """RAISES ValueError [HS027]: `prune`; [HS092]: no such strategy; [HS096]: it has no order of
+    decisions."""
     check_prune(prune, strategy)
     classifiers_of(strategy, order, prune)
     if with_order and strategy not in GREEDY:
@@ -68,7 +73,8 @@ def decided(
     allowed: Optional[Mask],
     name: str,
 ) -> LabelsAlone:
-    """The labels of docs without white space, and how they were found. name: of the component, for messages."""
+    """The labels of docs without white space, and how they were found. name: of the component, for
+    messages."""
     lengths = sequence_lengths(docs)
     if strategy in GREEDY:
         hardest = strategy == "easiest_last"
@@ -82,7 +88,9 @@ def nothing_decided(strategy: str, name: str) -> LabelsAlone:
     """Of docs that are all empty."""
     labels = np.zeros(0, np.int32)
     if strategy in GREEDY:
-        return Decisions(EasiestPath(labels, np.zeros(0), np.zeros(0, np.intp)), hardest=False, name=name)
+        return Decisions(
+            EasiestPath(labels, np.zeros(0), np.zeros(0, np.intp)), hardest=False, name=name
+        )
     return labels_of(labels, strategy, name)
 
 

@@ -1,4 +1,5 @@
-"""What the components over `spacy_hoseq.HigherOrderTagger.v1` share: they guess and learn from potentials."""
+"""What the components over `spacy_hoseq.HigherOrderTagger.v1` share: they guess and learn from
+potentials."""
 
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, get_args
 
@@ -46,7 +47,8 @@ ADAGRAD = {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1, "l1": 0.0, "l2"
 
 
 class StructuredComponent(SequenceComponent):
-    """A component whose model gives potentials. RAISES ValueError [HS060, HS067]: impossible settings."""
+    """A component whose model gives potentials. RAISES ValueError [HS060, HS067]: impossible
+    settings."""
 
     def __init__(
         self,
@@ -68,7 +70,9 @@ class StructuredComponent(SequenceComponent):
         _check("update_rule", update_rule, UpdateRule, "spacy_hoseq.adagrad.v1")
         if average not in get_args(Averaging):
             raise ValueError(
-                Errors.HS061.format(value=repr(average), expected=", ".join(map(repr, get_args(Averaging))))
+                Errors.HS061.format(
+                    value=repr(average), expected=", ".join(map(repr, get_args(Averaging)))
+                )
             )
         self.objective = objective_named(objective)
         self.decoder = decoder
@@ -83,41 +87,53 @@ class StructuredComponent(SequenceComponent):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether p(y | x) is what is learnt, or was calibrated since: of labels with probability 0.9, nine in ten are
-        right then."""
+        """Whether p(y | x) is what is learnt, or was calibrated since: of labels with probability
+        0.9, nine in ten are right then."""
         return self.objective_name == "log_likelihood" or SETS in self.cfg
 
     def keep_probabilities(self) -> bool:
         self.cfg["save_marginals"] = True
         return True
 
-    def potentials(self, docs: Iterable[Doc], *, preset: bool = True) -> Tuple[WordDocs, Potentials]:
-        """The words of docs, and all that their labels are decoded from. preset (bool): what is set on the docs already
-        constrains it, as in `predict`. RAISES ValueError [E143]: there are no labels."""
+    def potentials(
+        self, docs: Iterable[Doc], *, preset: bool = True
+    ) -> Tuple[WordDocs, Potentials]:
+        """The words of docs, and all that their labels are decoded from. preset (bool): what is set
+        on the docs already constrains it, as in `predict`. RAISES ValueError [E143]: there are no
+        labels."""
         words = words_of(list(docs))
         if words:
             self.lend_tables(words[0].vocab)
         return words, self._potentials(words, preset=preset)
 
     def gold_ids(self, examples: Iterable[Example]) -> Labels:
-        """Gold label ids of the words of the predicted docs, end to end, -1 where not known. RETURNS (N,)."""
+        """Gold label ids of the words of the predicted docs, end to end, -1 where not known.
+        RETURNS (N,)."""
         parts = self._gold_sequences(word_examples(list(examples))[0])
         return np.concatenate([np.zeros(0, np.int32), *parts])
 
     def explain(self, doc: Doc, i: int, against: Optional[str] = None) -> Any:
-        """Why the best label of token i is the best one. RETURNS (inspection.Explanation), as `inspection.explain`."""
+        """Why the best label of token i is the best one. RETURNS (inspection.Explanation), as
+        `inspection.explain`."""
         return inspection("explain")(self, doc, i, against)
 
-    def prediction_sets(self, docs: Iterable[Doc], alpha: float, kind: str = "labels") -> Iterator[Any]:
-        """Sets that hold the right answer with probability 1 - alpha: `inspection.prediction_sets`. kind: "labels" of
-        each token, "chunks", "labellings" of each sentence. RAISES ValueError [HS158]: it was not calibrated."""
+    def prediction_sets(
+        self, docs: Iterable[Doc], alpha: float, kind: str = "labels"
+    ) -> Iterator[Any]:
+        """Sets that hold the right answer with probability 1 - alpha: `inspection.prediction_sets`.
+        kind: "labels" of each token, "chunks", "labellings" of each sentence. RAISES ValueError
+        [HS158]: it was not calibrated."""
         return iter(inspection("prediction_sets")(self, docs, alpha, kind))
 
-    def get_loss(self, examples: Iterable[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
+    def get_loss(
+        self, examples: Iterable[Example], scores: Potentials
+    ) -> Tuple[float, PotentialsGradient]:
         """Loss of the objective over the batch, and its gradient with respect to the potentials."""
         return self._loss(word_examples(self._checked(examples, "get_loss"))[0], scores)
 
-    def _loss(self, examples: List[Example], scores: Potentials) -> Tuple[float, PotentialsGradient]:
+    def _loss(
+        self, examples: List[Example], scores: Potentials
+    ) -> Tuple[float, PotentialsGradient]:
         potentials = self._possible(scores)
         gold = self._gold_mask(examples)
         gold = gold if potentials.allowed is None else gold & potentials.allowed
@@ -129,7 +145,9 @@ class StructuredComponent(SequenceComponent):
         set_dropout_rate(self.model, drop)
         potentials, backprop = self.model.begin_update(docs)
         tables = potentials.scores, potentials.trans
-        largest = max(max(float(table.max(initial=0)), -float(table.min(initial=0))) for table in tables)
+        largest = max(
+            max(float(table.max(initial=0)), -float(table.min(initial=0))) for table in tables
+        )
         self._check_size(largest, getattr(self._update_rule, "learn_rate", "unknown"))
         loss, gradient = self._loss(examples, potentials)
         backprop(gradient)
@@ -154,7 +172,9 @@ class StructuredComponent(SequenceComponent):
             return self._potentials(docs, preset=preset)
         n_labels = len(self.tags)
         trans = np.zeros((n_labels, n_labels), np.float32)
-        return Potentials(np.zeros((0, n_labels), np.float32), Weights(trans), np.zeros(0, np.int32))
+        return Potentials(
+            np.zeros((0, n_labels), np.float32), Weights(trans), np.zeros(0, np.int32)
+        )
 
     def _costs(self) -> Optional[Floats32]:
         """What a wrong label costs in learning, [right, wrong] (L, L); None = all the same."""
@@ -168,22 +188,31 @@ class StructuredComponent(SequenceComponent):
         """What is decoded, as `potentials` has it."""
         raise NotImplementedError
 
-    def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:
+    def _hand_over(
+        self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]
+    ) -> None:
         """An update, to components that listen to this one."""
 
     def _gold_sequences(self, examples: List[Example]) -> Iterable[Labels]:
         """Gold labels of every sequence as it will be decoded, by id, -1 where not known."""
         for docs, ids in self._gold_batches(examples):
-            yield from np.split(ids.astype(np.int32), np.cumsum(sequence_lengths(docs))[:-1]) if len(ids) else []
+            yield from (
+                np.split(ids.astype(np.int32), np.cumsum(sequence_lengths(docs))[:-1])
+                if len(ids)
+                else []
+            )
 
     def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
-        """The words of each Doc, and their labels. RAISES ValueError [E143, HS026, HS038, HS099]."""
+        """The words of each Doc, and their labels. RAISES ValueError [E143, HS026, HS038,
+        HS099]."""
         for words in (words_of([doc]) for doc in docs):
             yield words, k_best(self._potentials(words), k) if len(words[0]) else combine([], k)
 
 
 def _check(name: str, value: Any, kind: type, example: str) -> None:
-    """Settings are objects made by registered functions; spaCy does not check what such a function returns. RAISES
-    ValueError [HS067]."""
+    """Settings are objects made by registered functions; spaCy does not check what such a function
+    returns. RAISES ValueError [HS067]."""
     if not isinstance(value, kind):
-        raise ValueError(Errors.HS067.format(name=name, value=repr(value), kind=kind.__name__, example=example))
+        raise ValueError(
+            Errors.HS067.format(name=name, value=repr(value), kind=kind.__name__, example=example)
+        )

@@ -1,8 +1,8 @@
 """`hoseq_tagger`: exact higher-order tagging, trained through `spacy train`.
 
-The component owns its learning: update rule and averaging of its config act on the linear weights at every
-`finish_update`; `[training.optimizer]` trains neural emissions only. `update` works on raw weights, `predict` and
-saving on finished ones (averaged, half precision).
+The component owns its learning: update rule and averaging of its config act on the linear weights
+at every `finish_update`; `[training.optimizer]` trains neural emissions only. `update` works on raw
+weights, `predict` and saving on finished ones (averaged, half precision).
 """
 
 from itertools import chain
@@ -48,17 +48,21 @@ class ScoredLabels(NamedTuple):
 class HoseqTagger(StructuredComponent):
     """Labels every token with the best label sequence of its sentence.
 
-    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name (str): its name in the
-    pipeline. Settings, which docs/reference/tagger.md describes:
+    vocab (Vocab): the shared vocabulary. model (Model): `spacy_hoseq.HigherOrderTagger.v1`. name
+    (str): its name in the pipeline. Settings, which docs/reference/tagger.md describes:
 
-    objective (str): the loss. "perceptron" and "max_margin" decode, "log_likelihood" trains probabilities.
+    objective (str): the loss. "perceptron" and "max_margin" decode, "log_likelihood" trains
+        probabilities.
     decoder (Decoder): what labels are predicted, and what training decodes with.
     update_rule (UpdateRule): how linear weights follow the gradient.
-    average (bool or str): predict with a mean of the weights over all updates; "late" = later ones weigh more.
-    attribute (str): where labels are read and written: "tag", "pos", "sent_start", or an extension, "_.name".
+    average (bool or str): predict with a mean of the weights over all updates; "late" = later ones
+        weigh more.
+    attribute (str): where labels are read and written: "tag", "pos", "sent_start", or an extension,
+        "_.name".
     overwrite (bool): replace labels that are set already; else they constrain the others.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
-    save_marginals (bool): leave the probabilities of all labels on the Doc (`doc._.hoseq_marginals`).
+    save_marginals (bool): leave the probabilities of all labels on the Doc
+        (`doc._.hoseq_marginals`).
     seed (int): of the feature dropout.
     scorer (Callable): what `score` asks, None = nothing.
 
@@ -117,42 +121,51 @@ class HoseqTagger(StructuredComponent):
         tag_dictionary: Optional[Dict[str, List[str]]] = None,
         weights_from: Optional[str] = None,
     ) -> None:
-        """Find labels, features and label patterns in the training data, and set all weights to zero.
+        """Find labels, features and label patterns in the training data, and set all weights to
+        zero.
 
         get_examples (Callable): returns the training examples.
         nlp (Language): the current pipeline.
         labels (Sequence[str]): from `spacy init labels`; None = those in the examples.
-        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the component.
-        weights_from (str): a trained pipeline, whose component of this name gives labels, features and weights instead.
+        tag_dictionary (Dict[str, List[str]]): words that can have some labels only. Stored with the
+            component.
+        weights_from (str): a trained pipeline, whose component of this name gives labels, features
+            and weights instead.
         """
         self._initialize(get_examples, nlp, labels, tag_dictionary, weights_from)
 
     def top_k(self, docs: Iterable[Doc], k: int) -> List[List[ScoredLabels]]:
-        """The k best label sequences of each Doc, best first, under the same constraints as `predict`. RAISES
-        ValueError [HS026, HS038, HS099]."""
+        """The k best label sequences of each Doc, best first, under the same constraints as
+        `predict`. RAISES ValueError [HS026, HS038, HS099]."""
         return [
             [
                 ScoredLabels(labels, score)
-                for labels, score in zip(self._named(best.labels, words), best.scores.tolist(), strict=True)
+                for labels, score in zip(
+                    self._named(best.labels, words), best.scores.tolist(), strict=True
+                )
             ]
             for words, best in self._k_best(docs, k)
         ]
 
-    def sample(self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0) -> List[List[List[str]]]:
-        """Label sequences of each Doc drawn from p(y | x), under the same constraints as `predict`. RAISES ValueError
-        [HS029, HS038, HS099]."""
+    def sample(
+        self, docs: Iterable[Doc], n_samples: int, *, seed: int = 0
+    ) -> List[List[List[str]]]:
+        """Label sequences of each Doc drawn from p(y | x), under the same constraints as `predict`.
+        RAISES ValueError [HS029, HS038, HS099]."""
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
         nothing = np.zeros((n_samples, 0), np.int32)
         parts = (words_of([doc]) for doc in docs)
         drawn = (
-            (words, sample(self._potentials(words), n_samples, rng) if len(words[0]) else nothing) for words in parts
+            (words, sample(self._potentials(words), n_samples, rng) if len(words[0]) else nothing)
+            for words in parts
         )
         return [self._named(rows, words) for words, rows in drawn]
 
     @property
     def listeners(self) -> List[MarginalListener]:
-        """Layers of later components that listen to this one (spaCy's protocol, as with Tok2Vec)."""
+        """Layers of later components that listen to this one (spaCy's protocol, as with
+        Tok2Vec)."""
         return list(chain.from_iterable(self.listener_map.values()))
 
     @property
@@ -170,37 +183,43 @@ class HoseqTagger(StructuredComponent):
         return removed(self.listener_map, listener, component_name)
 
     def find_listeners(self, component: Any) -> None:
-        """Add the listeners in a later component's model that name this one, or did before it was renamed. Called by
-        spaCy."""
+        """Add the listeners in a later component's model that name this one, or did before it was
+        renamed. Called by spaCy."""
         for listener in listeners_in(component):
             if listener.upstream_name == self.name:
                 listener.link(self)
                 self.add_listener(listener, component.name)
 
     def hand_again(self, docs: Sequence[Doc]) -> None:
-        """Hand over the labels of docs that have been annotated: for a listener. What is set on them constrains
-        nothing, since it is what was found."""
+        """Hand over the labels of docs that have been annotated: for a listener. What is set on
+        them constrains nothing, since it is what was found."""
         reading = self.read(docs, self._asked(), preset=False)
         self._hand_labels(docs, reading)
 
     def gold_labels(self, examples: Sequence[Example]) -> Labels:
-        """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a listener."""
+        """Gold label ids of the words of the predicted docs, end to end, -1 where not known: for a
+        listener."""
         return self.gold_ids(examples)
 
     def _named(self, rows: Labels, words: WordDocs) -> List[List[str]]:
-        """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of its words."""
+        """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of
+        its words."""
         (of_tokens,) = on_tokens(rows.T, words, -1)
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
     def _asked(self) -> Asked:
-        thresholds = [listener.threshold for listener in self.listeners if listener.output == "marginals"]
+        thresholds = [
+            listener.threshold for listener in self.listeners if listener.output == "marginals"
+        ]
         return Asked(nodes=self.cfg["save_marginals"], probable=min(thresholds, default=None))
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         parts = self._parts(docs) if wants_labels_alone(asked) else [docs]
         if len(parts) > 1:
             labels = np.concatenate([self._read(part, asked, preset=preset).best for part in parts])
-            alone = LabelsAlone(labels, self.name, "of so many texts at once, labels alone were asked for")
+            alone = LabelsAlone(
+                labels, self.name, "of so many texts at once, labels alone were asked for"
+            )
             return Reading(docs, self.target, self.tags, alone)
         potentials = self._possible_labels(docs, preset=preset)
         answers = answers_of(potentials, asked)
@@ -223,23 +242,34 @@ class HoseqTagger(StructuredComponent):
         self._hand_labels(docs, reading)
 
     def _hand_labels(self, docs: Sequence[Doc], reading: Reading) -> None:
-        sizes = None if len(docs) == 1 else np.array([len(words) for words in reading.docs], np.intp)
+        sizes = (
+            None if len(docs) == 1 else np.array([len(words) for words in reading.docs], np.intp)
+        )
         for output, labels in handed(self.listeners, reading):
             write_upstream(docs, self.name, output, labels, sizes)
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
         self._require_labels()
         potentials: Potentials = self.model.predict(docs)
-        return potentials.permitting(self._permitted(docs, preset=preset and not self.cfg["overwrite"]))
+        return potentials.permitting(
+            self._permitted(docs, preset=preset and not self.cfg["overwrite"])
+        )
 
     def _permitted(self, docs: List[Doc], *, preset: bool) -> Optional[Mask]:
-        """What the tag dictionary permits, and what is set on the docs already (N, L); None = all."""
-        return allowed_labels(docs, self._label_table, self._dictionary, self.target if preset else None)
+        """What the tag dictionary permits, and what is set on the docs already (N, L); None =
+        all."""
+        return allowed_labels(
+            docs, self._label_table, self._dictionary, self.target if preset else None
+        )
 
-    def _hand_over(self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]) -> None:
+    def _hand_over(
+        self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]
+    ) -> None:
         if self.listeners:
             check_tok2vec(self.model, self.listeners, self.name)
-            hand_over(self.listeners, Upstream(docs, potentials, self.labels, self.decoder, backprop))
+            hand_over(
+                self.listeners, Upstream(docs, potentials, self.labels, self.decoder, backprop)
+            )
 
 
 make_hoseq_tagger = register_factory(

@@ -1,4 +1,5 @@
-"""What is wrong with annotation, and what to annotate next: exact probabilities of gold annotation and of texts.
+"""What is wrong with annotation, and what to annotate next: exact probabilities of gold annotation
+and of texts.
 
 judgement    probabilities of gold labels and spans, alone and given the labels around;  folds: by unseeing models
 findings     likely errors, ranked, with alternatives;  variation: labels in the same context;  corrections of them

@@ -9,10 +9,12 @@ from ..errors import Errors
 
 
 def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
-    """Write what was accepted of findings on the Docs. tasks: lines of findings.jsonl with answers, `"accept": ["1"]`
-    (and no `"answer": "reject"` or "ignore", as Prodigy has it); lines without are left as annotated.
+    """Write what was accepted of findings on the Docs. tasks: lines of findings.jsonl with answers,
+    `"accept": ["1"]` (and no `"answer": "reject"` or "ignore", as Prodigy has it); lines without
+    are left as annotated.
 
-    RETURNS (int): how many were changed. RAISES ValueError [HS153]: a line that is no finding in these Docs.
+    RETURNS (int): how many were changed. RAISES ValueError [HS153]: a line that is no finding in
+    these Docs.
     """
     n_changed = 0
     for number, task in enumerate(tasks, 1):
@@ -23,7 +25,9 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[Dict[str, Any]]) -> int:
             finding = task["finding"]
             doc = docs[finding["doc"]]
             spans = finding["alternatives"][int(chosen[0]) - 1][0]
-            if [token["text"] for token in task["tokens"]] != [t.text for t in doc[slice(*finding["sentence"])]]:
+            if [token["text"] for token in task["tokens"]] != [
+                t.text for t in doc[slice(*finding["sentence"])]
+            ]:
                 raise ValueError
             target_at(finding["attribute"]).put(doc, finding["first"], finding["end"], spans)
         except (KeyError, IndexError, TypeError, ValueError) as error:

@@ -1,16 +1,16 @@
 """Annotation that is likely wrong, the most likely first.
 
-Units (judgement.py) are ranked by how much more probable the best other label is than the gold one, to a model that has
-not seen the text, while the annotation around is believed:
+Units (judgement.py) are ranked by how much more probable the best other label is than the gold one,
+to a model that has not seen the text, while the annotation around is believed:
 
     log max over other than gold of p(y_unit = other | x, others) - log p(y_unit = gold | x, others)
 
-A model is often unsure of what the gold labels around decide: what is left by them is the annotator's mistake, or its
-own.
+A model is often unsure of what the gold labels around decide: what is left by them is the
+annotator's mistake, or its own.
 
-One disagreement is one finding. Its region is the smallest stretch of words in which neither the gold labelling nor the
-best one has a chunk that reaches beyond it; its alternatives are the k best labellings of the region, each with its
-exact probability given the gold labels around.
+One disagreement is one finding. Its region is the smallest stretch of words in which neither the
+gold labelling nor the best one has a chunk that reaches beyond it; its alternatives are the k best
+labellings of the region, each with its exact probability given the gold labels around.
 """
 
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
@@ -34,22 +34,23 @@ Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
 
 
 class Alternative(NamedTuple):
-    """spans: of the region, tokens first <= i < end of the Doc and their label; none: outside of all chunks. p: of this
-    labelling given x and the gold labels around the region."""
+    """spans: of the region, tokens first <= i < end of the Doc and their label; none: outside of
+    all chunks. p: of this labelling given x and the gold labels around the region."""
 
     spans: List[Stretch]
     p: float
 
 
 class Finding(NamedTuple):
-    """doc (int): number in the corpus. component: its name. first, end: tokens of the region. sentence: first token and
-    end of its sequence.
+    """doc (int): number in the corpus. component: its name. first, end: tokens of the region.
+    sentence: first token and end of its sequence.
 
-    gold: what is annotated in the region, with its probability as of `Alternative`. alternatives: the k best others.
-    doubt: of the unit by which it was found, in nats; p, p_given: of its gold label. gap: log of p(best labelling) /
-    p(gold labelling) of the sentence. variants: labels of the same word between the same neighbours in the corpus, with
-    their counts, if there are several. why: what the model that has not seen the text says for another label, or
-    against the annotated chunk.
+    gold: what is annotated in the region, with its probability as of `Alternative`. alternatives:
+        the k best others.
+    doubt: of the unit by which it was found, in nats; p, p_given: of its gold label. gap: log of
+    p(best labelling) / p(gold labelling) of the sentence. variants: labels of the same word between
+    the same neighbours in the corpus, with their counts, if there are several. why: what the model
+    that has not seen the text says for another label, or against the annotated chunk.
     """
 
     doc: int
@@ -76,11 +77,18 @@ class Judged(NamedTuple):
 
 
 def find_errors(
-    config: Config, docs: Sequence[Doc], *, n_folds: int = 5, n: int = 200, k: int = 3, seed: int = 0
+    config: Config,
+    docs: Sequence[Doc],
+    *,
+    n_folds: int = 5,
+    n: int = 200,
+    k: int = 3,
+    seed: int = 0,
 ) -> List[Finding]:
     """Train the config n_folds times, each time without a part of the Docs, and judge that part.
 
-    config: for `spacy train`, not interpolated. docs: annotated. n, k: findings, and alternatives of each, at most.
+    config: for `spacy train`, not interpolated. docs: annotated. n, k: findings, and alternatives
+        of each, at most.
     RAISES ValueError [HS150, HS151, HS152].
     """
     parts = [
@@ -92,8 +100,9 @@ def find_errors(
 
 
 def ranked(parts: Sequence[Judged], *, n: int, k: int, with_reasons: bool = False) -> List[Finding]:
-    """The n likeliest errors of judged parts of a corpus, of those that are likelier than not. Ties: in the order of
-    the parts. with_reasons: the first EXPLAINED with `why`, which takes some hundredths of a second each."""
+    """The n likeliest errors of judged parts of a corpus, of those that are likelier than not.
+    Ties: in the order of the parts. with_reasons: the first EXPLAINED with `why`, which takes some
+    hundredths of a second each."""
     doubts = np.concatenate([np.zeros(0), *(part.judgement.doubts for part in parts)])
     sizes = [len(part.judgement.first) for part in parts]
     ends = np.cumsum(sizes)
@@ -110,12 +119,17 @@ def ranked(parts: Sequence[Judged], *, n: int, k: int, with_reasons: bool = Fals
             reported[i].update(range(*region))
             finding = _finding(parts[i], unit, region, k, contexts[i])
             explained = with_reasons and len(findings) < EXPLAINED
-            findings.append(finding._replace(why=_reasons(parts[i].judgement, unit, region)) if explained else finding)
+            findings.append(
+                finding._replace(why=_reasons(parts[i].judgement, unit, region))
+                if explained
+                else finding
+            )
     return findings
 
 
 def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
-    """The words first <= i < end around a unit that neither labelling has a chunk across the ends of."""
+    """The words first <= i < end around a unit that neither labelling has a chunk across the ends
+    of."""
     first = int(judgement.first[unit])
     end = first + int(judgement.sizes[unit])
     if judgement.goes_on is None:
@@ -130,7 +144,9 @@ def region_of(judgement: Judgement, unit: int) -> Tuple[int, int]:
     return first, end
 
 
-def _finding(part: Judged, unit: int, region: Tuple[int, int], k: int, contexts: List[Dict[str, int]]) -> Finding:
+def _finding(
+    part: Judged, unit: int, region: Tuple[int, int], k: int, contexts: List[Dict[str, int]]
+) -> Finding:
     judgement = part.judgement
     reading = part.judgement.reading
     sequence = int(reading.sentence_of[region[0]])
@@ -167,15 +183,22 @@ def _reasons(judgement: Judgement, unit: int, region: Tuple[int, int]) -> Option
     word = int(judgement.first[unit])
     size = int(judgement.sizes[unit])
     best = judgement.reading.best[slice(*region)]
-    found = [*spans_in(judgement, word, judgement.gold[word : word + size]), *spans_in(judgement, region[0], best)]
-    placed = [(judgement.reading.token(a)[1], judgement.reading.token(b - 1)[1] + 1, name) for a, b, name in found]
+    found = [
+        *spans_in(judgement, word, judgement.gold[word : word + size]),
+        *spans_in(judgement, region[0], best),
+    ]
+    placed = [
+        (judgement.reading.token(a)[1], judgement.reading.token(b - 1)[1] + 1, name)
+        for a, b, name in found
+    ]
     return reasons(judgement, word, placed)
 
 
 def labellings(
     judgement: Judgement, sequence: int, start: int, region: Tuple[int, int], k: int
 ) -> Tuple[float, List[Tuple[AnyInts, float]]]:
-    """p(what gold permits in the region), and its k best other labellings with theirs, given the gold labels around.
+    """p(what gold permits in the region), and its k best other labellings with theirs, given the
+    gold labels around.
 
     start (int): the first word of the sequence."""
     some = judgement.reading.potentials.select(np.array([sequence]))
@@ -195,14 +218,19 @@ def labellings(
 
 
 def spans_in(judgement: Judgement, first: int, labels: AnyInts) -> List[Stretch]:
-    """What labels of the words from `first` on stand for, -1 = not known: a label a word, or chunks."""
+    """What labels of the words from `first` on stand for, -1 = not known: a label a word, or
+    chunks."""
     if judgement.goes_on is None:
         return [
-            (first + i, first + i + 1, judgement.reading.labels[y]) for i, y in enumerate(labels.tolist()) if y >= 0
+            (first + i, first + i + 1, judgement.reading.labels[y])
+            for i, y in enumerate(labels.tolist())
+            if y >= 0
         ]
     outside = np.where(labels < 0, judgement.reading.labels.index(OUTSIDE), labels)
     chunks = TagTable(judgement.reading.labels).chunks(outside, np.zeros(len(labels), bool))
-    bounds = zip((first + chunks.first).tolist(), (first + chunks.end).tolist(), chunks.types, strict=True)
+    bounds = zip(
+        (first + chunks.first).tolist(), (first + chunks.end).tolist(), chunks.types, strict=True
+    )
     return list(bounds)
 
 

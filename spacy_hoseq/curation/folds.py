@@ -1,6 +1,8 @@
-"""Trainings of a config without a part of a corpus each: every text is judged by a model that has not seen it.
+"""Trainings of a config without a part of a corpus each: every text is judged by a model that has
+not seen it.
 
-Texts of the same words are in the same part: a model that has seen a sentence knows its labels, wrong ones too.
+Texts of the same words are in the same part: a model that has seen a sentence knows its labels,
+wrong ones too.
 """
 
 import re
@@ -31,20 +33,23 @@ QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
 
 
 class Fold(NamedTuple):
-    """nlp: trained without these texts. docs: their numbers in the corpus. examples: as the config reads them."""
+    """nlp: trained without these texts. docs: their numbers in the corpus. examples: as the config
+    reads them."""
 
     nlp: Language
     docs: List[int]
     examples: List[Example]
 
 
-def trained_without(config: Config, docs: Sequence[Doc], n_folds: int, *, seed: int = 0) -> Iterator[Fold]:
+def trained_without(
+    config: Config, docs: Sequence[Doc], n_folds: int, *, seed: int = 0
+) -> Iterator[Fold]:
     """A training of the config for each of n_folds parts of the Docs, on the other parts.
 
-    config: for `spacy train`, not interpolated; its corpora need a `path` of .spacy files. docs: annotated, of one
-    vocabulary.
-    RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS151]: a corpus of the config
-    without a path.
+    config: for `spacy train`, not interpolated; its corpora need a `path` of .spacy files. docs:
+    annotated, of one vocabulary.
+    RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS151]: a
+    corpus of the config without a path.
     """
     parts = divided(docs, n_folds, seed)
     config = with_labels(config, docs)
@@ -59,8 +64,9 @@ def trained_without(config: Config, docs: Sequence[Doc], n_folds: int, *, seed: 
 
 
 def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
-    """A temperature for each component whose objective is no probability: else all labels would be about as probable.
-    It is one number, which a few wrong labels among the examples hardly move. What cannot be calibrated stays."""
+    """A temperature for each component whose objective is no probability: else all labels would be
+    about as probable. It is one number, which a few wrong labels among the examples hardly move.
+    What cannot be calibrated stays."""
     for name in calibratable(nlp):
         pipe: Any = nlp.get_pipe(name)
         if not pipe.is_calibrated:
@@ -69,8 +75,8 @@ def calibrate_margins(nlp: Language, examples: Sequence[Example]) -> None:
 
 
 def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:
-    """The part of each Doc (D,), 0 to n_folds - 1: at random, of about the same numbers of tokens. RAISES ValueError
-    [HS150]."""
+    """The part of each Doc (D,), 0 to n_folds - 1: at random, of about the same numbers of tokens.
+    RAISES ValueError [HS150]."""
     texts: Dict[bytes, List[int]] = {}
     for i, doc in enumerate(docs):
         texts.setdefault(doc.to_array(["ORTH"]).tobytes(), []).append(i)
@@ -87,7 +93,8 @@ def divided(docs: Sequence[Doc], n_folds: int, seed: int) -> Ints:
 
 
 def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
-    """A copy in which components know all labels of the Docs: one that stands in a single place is doubtful there."""
+    """A copy in which components know all labels of the Docs: one that stands in a single place is
+    doubtful there."""
     config = config.copy()
     examples = [Example(doc, doc) for doc in docs]
     for name, pipe in load_model_from_config(config.interpolate(), auto_fill=True).pipeline:
@@ -98,7 +105,8 @@ def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
 
 
 def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0) -> Language:
-    """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder: to write into."""
+    """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder:
+    to write into."""
     folder.mkdir(parents=True, exist_ok=True)
     order = np.random.default_rng(seed).permutation(len(docs)).tolist()
     n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
@@ -114,8 +122,9 @@ def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0)
 
 
 def with_paths(config: Config, paths: Dict[str, Path]) -> Config:
-    """A copy whose corpora read other files, by the variable that names them ("${paths.train}") if there is one, and so
-    does all else that reads that variable. paths: of "train_corpus" and "dev_corpus". RAISES ValueError [HS151]."""
+    """A copy whose corpora read other files, by the variable that names them ("${paths.train}") if
+    there is one, and so does all else that reads that variable. paths: of "train_corpus" and
+    "dev_corpus". RAISES ValueError [HS151]."""
     config = config.copy()
     for name, path in paths.items():
         block: Any = config
@@ -134,7 +143,8 @@ def with_paths(config: Config, paths: Dict[str, Path]) -> Config:
 
 
 def examples_of(nlp: Language, docs: Sequence[Doc], folder: Path) -> List[Example]:
-    """Examples of Docs as the pipeline's config reads its development corpus: with what it is given beside words."""
+    """Examples of Docs as the pipeline's config reads its development corpus: with what it is given
+    beside words."""
     path = folder / "judged.spacy"
     write_docs(path, docs)
     config = with_paths(nlp.config, {"dev_corpus": path})

@@ -1,15 +1,18 @@
-"""What a trained component thinks of gold annotation: exact probabilities of every gold label and span.
+"""What a trained component thinks of gold annotation: exact probabilities of every gold label and
+span.
 
-A unit is what one decision of an annotator is about: a token; for chunks a gold chunk, or a token outside of all.
+A unit is what one decision of an annotator is about: a token; for chunks a gold chunk, or a token
+outside of all.
 
     p        = p(y_unit = gold | x)
     p_given  = p(y_unit = gold | x, gold labels of all other units)
     p_other  = max of p(y_unit = other | x, gold labels of all other units), other than gold
 
-The last two ask the model while the annotation around is believed, and log p_other - log p_given is what the score of
-the gold labelling would gain by the best change of this unit alone. They take a few passes over the whole batch: a
-feature looks at R neighbouring labels at most, so with everything between them fixed, units that are R apart say
-nothing of each other and can be left free together. Checked against enumeration in tests/curation/test_judgement.py.
+The last two ask the model while the annotation around is believed, and log p_other - log p_given is
+what the score of the gold labelling would gain by the best change of this unit alone. They take a
+few passes over the whole batch: a feature looks at R neighbouring labels at most, so with
+everything between them fixed, units that are R apart say nothing of each other and can be left free
+together. Checked against enumeration in tests/curation/test_judgement.py.
 """
 
 from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
@@ -31,10 +34,11 @@ MOST_PASSES = 8  # features that look at more labels: with fewer of the others f
 class Judgement(NamedTuple):
     """Of the N words of some examples in S sequences, as one component reads them.
 
-    attribute: of its labels, "tag", or "spans.chunks". goes_on (L, L): pairs of labels within one chunk, None for a
-    tagger. permitted (N, L): by the gold annotation; gold (N,): ids, -1 where not known. gaps (S,): log of p(best
-    labelling) / p(best one that the annotation permits). first, sizes (U,): words of each unit. p, p_given, p_other
-    (U,); p_other is 1 - p_given where gold is the best.
+    attribute: of its labels, "tag", or "spans.chunks". goes_on (L, L): pairs of labels within one
+    chunk, None for a tagger. permitted (N, L): by the gold annotation; gold (N,): ids, -1 where not
+    known. gaps (S,): log of p(best labelling) / p(best one that the annotation permits). first,
+    sizes (U,): words of each unit. p, p_given, p_other (U,); p_other is 1 - p_given where gold is
+    the best.
     """
 
     reading: Reading
@@ -57,33 +61,40 @@ class Judgement(NamedTuple):
 
     @property
     def doubts(self) -> Floats:
-        """log p_other - log p_given of each unit, in nats: above 0 where another labelling is better. RETURNS (U,).
+        """log p_other - log p_given of each unit, in nats: above 0 where another labelling is
+        better. RETURNS (U,).
 
-        A unit that the best labelling has as annotated is doubtful only if it is without the gold labels around, too:
-        log (1 - p) - log p; else they are what is wrong.
+        A unit that the best labelling has as annotated is doubtful only if it is without the gold
+        labels around, too: log (1 - p) - log p; else they are what is wrong.
         """
         doubts = _log(self.p_other) - _log(self.p_given)
         alone = _log(1.0 - self.p) - _log(self.p)
         return np.where(self.agrees, np.minimum(doubts, alone), doubts)
 
 
-def judged(nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()) -> Iterator[Judgement]:
+def judged(
+    nlp: Language, examples: Sequence[Example], names: Sequence[str] = ()
+) -> Iterator[Judgement]:
     """By each exact component of a pipeline, in its order. names: of some only.
 
-    examples: predicted docs have no labels yet, only what the pipeline is given; components before one annotate them.
+    examples: predicted docs have no labels yet, only what the pipeline is given; components before
+        one annotate them.
     RAISES ValueError [HS152]: there is no such component.
     """
     wanted = exact_components(nlp, names)
     docs = [eg.predicted.copy() for eg in examples]
     for name, pipe in nlp.pipeline:
         if name in wanted:
-            yield judge(wanted[name], [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)])
+            yield judge(
+                wanted[name],
+                [Example(doc, eg.reference) for doc, eg in zip(docs, examples, strict=True)],
+            )
         docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
 
 
 def exact_components(nlp: Language, names: Sequence[str] = ()) -> Dict[str, Any]:
-    """Components that have p(y | x), by name. RAISES ValueError [HS105]: none has; [HS152]: there are none of these
-    names."""
+    """Components that have p(y | x), by name. RAISES ValueError [HS105]: none has; [HS152]: there
+    are none of these names."""
     own = own_components(nlp, names, with_sentences=True)
     exact = {name: pipe for name, pipe in own.items() if knows_sums(pipe)}
     if not exact or len(exact) < len(names):
@@ -108,7 +119,8 @@ def judge(component: StructuredComponent, examples: Sequence[Example]) -> Judgem
         goes_on=goes_on,
         permitted=permitted,
         gold=gold,
-        gaps=decode_exact(potentials).scores - decode_exact(potentials.permitting(permitted)).scores,
+        gaps=decode_exact(potentials).scores
+        - decode_exact(potentials.permitting(permitted)).scores,
         first=first,
         sizes=sizes,
         p=reading.answers.segments(first, sizes, gold[ranges(first, sizes)], goes_on),
@@ -126,7 +138,8 @@ def units(gold: Ints, goes_on: Optional[Mask], lengths: AnyInts) -> Tuple[Ints, 
 
 
 def continues(labels: AnyInts, goes_on: Optional[Mask], lengths: AnyInts) -> Mask:
-    """Whether a word goes on with the chunk of the word before it (N,). labels (N,): ids, -1 = not known."""
+    """Whether a word goes on with the chunk of the word before it (N,). labels (N,): ids, -1 = not
+    known."""
     result = np.zeros(len(labels), bool)
     if goes_on is not None:
         result[1:] = goes_on[labels[:-1], labels[1:]] & (labels[:-1] >= 0) & (labels[1:] >= 0)
@@ -134,9 +147,11 @@ def continues(labels: AnyInts, goes_on: Optional[Mask], lengths: AnyInts) -> Mas
     return result
 
 
-def given_the_others(potentials: Potentials, permitted: Mask, first: Ints, sizes: Ints) -> Tuple[Floats, Floats]:
-    """p_given and p_other (U,). permitted (N, L): by the annotation, one label at the words of a unit. Time: that of
-    labels and sums, as often as the longest feature has labels."""
+def given_the_others(
+    potentials: Potentials, permitted: Mask, first: Ints, sizes: Ints
+) -> Tuple[Floats, Floats]:
+    """p_given and p_other (U,). permitted (N, L): by the annotation, one label at the words of a
+    unit. Time: that of labels and sums, as often as the longest feature has labels."""
     n_passes = min(reach(potentials), MOST_PASSES)
     p_given = np.zeros(len(first))
     p_other = np.zeros(len(first))

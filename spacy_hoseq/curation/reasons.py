@@ -1,4 +1,5 @@
-"""Why a model that has not seen a text prefers another annotation: the account of `explain`, for a finding."""
+"""Why a model that has not seen a text prefers another annotation: the account of `explain`, for a
+finding."""
 
 from typing import List, Optional, Tuple
 
@@ -11,10 +12,12 @@ from ..inspection.explanation import explain_word
 from .judgement import Judgement
 
 
-def reasons(judgement: Judgement, word: int, chunks: List[Tuple[int, int, str]]) -> Optional[Account]:
-    """Of a word of a judgement: why its best label is not the gold one. chunks: tokens and labels of the chunk that is
-    annotated there, or else of the one that the model finds; none of a tagger. RETURNS None if there is nothing to
-    compare with."""
+def reasons(
+    judgement: Judgement, word: int, chunks: List[Tuple[int, int, str]]
+) -> Optional[Account]:
+    """Of a word of a judgement: why its best label is not the gold one. chunks: tokens and labels
+    of the chunk that is annotated there, or else of the one that the model finds; none of a tagger.
+    RETURNS None if there is nothing to compare with."""
     reading = judgement.reading
     number, token = reading.token(word)
     doc = reading.texts[number]
@@ -33,5 +36,7 @@ def reasons(judgement: Judgement, word: int, chunks: List[Tuple[int, int, str]])
 
 
 def _account(why: Explanation) -> Account:
-    alternatives = sorted([(why.label, why.p), (why.against, why.p_against)], key=lambda pair: -pair[1])
+    alternatives = sorted(
+        [(why.label, why.p), (why.against, why.p_against)], key=lambda pair: -pair[1]
+    )
     return Account(why.first, why.end, why.label, why.p, alternatives, why)

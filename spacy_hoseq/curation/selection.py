@@ -1,4 +1,5 @@
-"""Which texts to annotate next: those of which a model is least sure, and that are not doubtful for the same words.
+"""Which texts to annotate next: those of which a model is least sure, and that are not doubtful for
+the same words.
 
 How unsure, of a text whose sentences are x:
 
@@ -6,14 +7,15 @@ How unsure, of a text whose sentences are x:
     confidence   -log p(y* | x), the best labelling
     margin       p(second best) / p(best), of its least decided sentence; of decisions, of the least certain one
 
-Each word's share d_t of it follows H(y_t | y_1..y_{t-1}, x). Diversity is a set function with diminishing returns (Lin
-& Bilmes 2011): the doubts of one word count by the root of their sum,
+Each word's share d_t of it follows H(y_t | y_1..y_{t-1}, x). Diversity is a set function with
+diminishing returns (Lin & Bilmes 2011): the doubts of one word count by the root of their sum,
 
     f(S) = sum over words w of sqrt(sum of d_t over the tokens t of w in S)
 
-so that the tenth text with the same unknown word gains little. f is monotone and submodular: taking the text with the
-largest gain each time reaches 1 - 1/e of the best f at least (Nemhauser, Wolsey & Fisher 1978). Gains only fall, so
-those of all others are looked at again only when they may be the largest (Minoux 1978).
+so that the tenth text with the same unknown word gains little. f is monotone and submodular: taking
+the text with the largest gain each time reaches 1 - 1/e of the best f at least (Nemhauser, Wolsey &
+Fisher 1978). Gains only fall, so those of all others are looked at again only when they may be the
+largest (Minoux 1978).
 """
 
 import heapq
@@ -37,8 +39,9 @@ BATCH = 128  # texts that are read together
 
 
 class Doubts(NamedTuple):
-    """Of one text. of_text (float): how unsure the model is, by a measure. words, of_words (n,): the words and their
-    shares of it. doubtful (n,): 1 - probability of the best label of each token; of several components the largest."""
+    """Of one text. of_text (float): how unsure the model is, by a measure. words, of_words (n,):
+    the words and their shares of it. doubtful (n,): 1 - probability of the best label of each
+    token; of several components the largest."""
 
     of_text: float
     words: Keys
@@ -46,11 +49,14 @@ class Doubts(NamedTuple):
     doubtful: Floats
 
 
-def doubts_of(nlp: Language, docs: Iterable[Doc], by: Measure = "entropy", names: Sequence[str] = ()) -> List[Doubts]:
-    """How unsure the taggers and chunkers of a pipeline are of each Doc. names: of some components only.
+def doubts_of(
+    nlp: Language, docs: Iterable[Doc], by: Measure = "entropy", names: Sequence[str] = ()
+) -> List[Doubts]:
+    """How unsure the taggers and chunkers of a pipeline are of each Doc. names: of some components
+    only.
 
-    docs: with words, and with what the pipeline is given beside them; they are not changed. RAISES ValueError [HS152]:
-    there is no such component; [HS154]: no such measure.
+    docs: with words, and with what the pipeline is given beside them; they are not changed. RAISES
+    ValueError [HS152]: there is no such component; [HS154]: no such measure.
     """
     if by not in MEASURES:
         raise ValueError(Errors.HS154.format(measure=by, known=", ".join(MEASURES)))
@@ -84,7 +90,9 @@ def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
         unsure = 1.0 - reading.answers.nodes[np.arange(len(best)), best]
         of_sentence = reading.sentence_entropies
         if by == "confidence":
-            of_sentence = np.maximum(reading.answers.log_z - path_score(reading.potentials, best), 0.0)
+            of_sentence = np.maximum(
+                reading.answers.log_z - path_score(reading.potentials, best), 0.0
+            )
         doc_of = np.searchsorted(reading.starts, reading.ends - reading.lengths, side="right") - 1
         sums = np.bincount(doc_of, of_sentence, minlength=len(batch))
         yield from zip(sums.tolist(), reading.of_tokens(h), reading.of_tokens(unsure), strict=True)
@@ -99,7 +107,9 @@ def _by_certainty(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]
         elif by == "confidence":
             of_text = -float(sum(sentence.log_probability for sentence in sentences))
         else:
-            of_text = float(np.exp(-min((_margin(certainty, one) for one in sentences), default=MOST_NATS)))
+            of_text = float(
+                np.exp(-min((_margin(certainty, one) for one in sentences), default=MOST_NATS))
+            )
         labelled = np.array([bool(label) for label in certainty.labels], bool)
         yield of_text, h, np.where(labelled, 1.0 - certainty.probabilities, 0.0)
 
@@ -115,14 +125,19 @@ def _margin(certainty: Certainty, sentence: SentenceCertainty) -> float:
 def _added(so_far: Doubts, of_text: float, h: Floats, unsure: Floats) -> Doubts:
     shares = h / h.sum() if h.sum() > 0 else np.zeros(len(h))
     of_words = so_far.of_words + of_text * shares
-    return Doubts(so_far.of_text + of_text, so_far.words, of_words, np.maximum(so_far.doubtful, unsure))
+    return Doubts(
+        so_far.of_text + of_text, so_far.words, of_words, np.maximum(so_far.doubtful, unsure)
+    )
 
 
-def select(doubts: Sequence[Doubts], n: int, *, diverse: bool = True, per_word: bool = False) -> List[int]:
+def select(
+    doubts: Sequence[Doubts], n: int, *, diverse: bool = True, per_word: bool = False
+) -> List[int]:
     """The numbers of n texts, or of all if there are fewer, the best first.
 
-    diverse: by f above, else by `of_text` alone. per_word: gains divided by the words of a text, for those who pay by
-    the word. Ties: the first. Time O(D log D) for D texts, and as many gains again as orders change.
+    diverse: by f above, else by `of_text` alone. per_word: gains divided by the words of a text,
+    for those who pay by the word. Ties: the first. Time O(D log D) for D texts, and as many gains
+    again as orders change.
     """
     covered: Dict[int, float] = {}
     parts = [_by_word(one) for one in doubts]
@@ -152,18 +167,21 @@ def select(doubts: Sequence[Doubts], n: int, *, diverse: bool = True, per_word: 
 def _by_word(doubts: Doubts) -> "tuple[List[int], Floats]":
     """The different words of a text, and what they are doubtful together."""
     words, of = np.unique(doubts.words, return_inverse=True)
-    sums: Floats = np.zeros(len(words)) + np.bincount(of.reshape(-1), doubts.of_words, minlength=len(words))
+    sums: Floats = np.zeros(len(words)) + np.bincount(
+        of.reshape(-1), doubts.of_words, minlength=len(words)
+    )
     return words.tolist(), sums
 
 
 def doubtful_tokens(doubts: Doubts, threshold: float) -> Ints:
-    """Tokens whose best label has a probability below 1 - threshold: those to label when the others are left out."""
+    """Tokens whose best label has a probability below 1 - threshold: those to label when the others
+    are left out."""
     return np.flatnonzero(doubts.doubtful > threshold)
 
 
 def partial(docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: float) -> Iterator[Doc]:
-    """Copies of annotated Docs in which only doubtful tokens have their tag: what is learnt from when somebody has
-    labelled no others (docs/tasks/partial-annotation.md)."""
+    """Copies of annotated Docs in which only doubtful tokens have their tag: what is learnt from
+    when somebody has labelled no others (docs/tasks/partial-annotation.md)."""
     for doc, one in zip(docs, doubts, strict=True):
         copy = doc.copy()
         asked = set(doubtful_tokens(one, threshold).tolist())

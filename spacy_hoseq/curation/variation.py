@@ -1,6 +1,8 @@
-"""Words that are labelled differently in the same context (Dickinson & Meurers 2003, variation n-grams).
+"""Words that are labelled differently in the same context (Dickinson & Meurers 2003, variation
+n-grams).
 
-The context is one word on either side: in it a word rarely has two labels, so one of them is likely wrong.
+The context is one word on either side: in it a word rarely has two labels, so one of them is likely
+wrong.
 """
 
 from collections import Counter
@@ -18,7 +20,8 @@ Context = Tuple[int, int, int]
 def variants(parts: Sequence[Tuple[Reading, Ints]]) -> List[List[Dict[str, int]]]:
     """How often each word has each label in its context, if it has several there; else nothing.
 
-    parts: of a corpus, with gold label ids (N,), -1 = not known. RETURNS for each part a dictionary a word.
+    parts: of a corpus, with gold label ids (N,), -1 = not known. RETURNS for each part a dictionary
+        a word.
     """
     contexts = [contexts_of(reading) for reading, _ in parts]
     counts: Dict[Context, Counter[str]] = {}
@@ -26,7 +29,9 @@ def variants(parts: Sequence[Tuple[Reading, Ints]]) -> List[List[Dict[str, int]]
         for context, label in zip(of_part, gold.tolist(), strict=True):
             if label >= 0:
                 counts.setdefault(context, Counter())[reading.labels[label]] += 1
-    several = {context: dict(count.most_common()) for context, count in counts.items() if len(count) > 1}
+    several = {
+        context: dict(count.most_common()) for context, count in counts.items() if len(count) > 1
+    }
     return [[several.get(context, {}) for context in of_part] for of_part in contexts]
 
 

@@ -1,20 +1,25 @@
-"""Scores -> labels, probabilities, n-best. NumPy only: importing this package loads neither spaCy nor thinc.
+"""Scores -> labels, probabilities, n-best. NumPy only: importing this package loads neither spaCy
+nor thinc.
 
-Notation, everywhere: N tokens in S sequences laid end to end (`lengths` (S,) says where they part), L labels,
-`scores[n, y]` emission scores, `trans[y_prev, y]` first index = earlier token, `allowed[n, y]` boolean mask.
+Notation, everywhere: N tokens in S sequences laid end to end (`lengths` (S,) says where they part),
+L labels, `scores[n, y]` emission scores, `trans[y_prev, y]` first index = earlier token,
+`allowed[n, y]` boolean mask.
 
-The problem: `Potentials` hold scores and lengths of a batch, the permitted labels, `Fired` patterns, `Configurations`,
-scores of label pairs, and the `Weights` that are the same for all texts: trans, and a `PatternTrie` with its weights.
+The problem: `Potentials` hold scores and lengths of a batch, the permitted labels, `Fired`
+patterns, `Configurations`, scores of label pairs, and the `Weights` that are the same for all
+texts: trans, and a `PatternTrie` with its weights.
 
     weights = Weights(trans, trie, node_weights)
     paths = decode_exact(Potentials(scores, weights, lengths))
 
-What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`, `max_marginal`,
-`best_with` each label, `path_score` of given labels, `event_probabilities`, and of p(y | x) everything else by
-`answers_of` (`Answers`: best labels, log Z, marginals, counts, segments, entropies, gradients). A chain as plain
-arrays: `viterbi`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one of your own;
-`Tuning` says how work is cut.
-Rooms, from the ground up: problem, chain, patterns, pruning, short, answers; beside them bidirectional and baselines.
+What can be asked of it: `decode_exact` (the best labels, `Paths`), `k_best` (`KBest`), `sample`,
+`max_marginal`, `best_with` each label, `path_score` of given labels, `event_probabilities`, and of
+p(y | x) everything else by `answers_of` (`Answers`: best labels, log Z, marginals, counts,
+segments, entropies, gradients). A chain as plain
+arrays: `viterbi`. Where nothing is permitted `NoPath` is raised. `Decoder` is what to write for one
+of your own; `Tuning` says how work is cut.
+Rooms, from the ground up: problem, chain, patterns, pruning, short, answers; beside them
+bidirectional and baselines.
 """
 
 from .answers import answers_of, best_with, event_probabilities

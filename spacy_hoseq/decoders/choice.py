@@ -10,19 +10,21 @@ from .problem import Paths, Potentials
 
 @runtime_checkable
 class Decoder(Protocol):
-    """From potentials to labels, which `potentials.allowed` permits. Write your own: register a function that returns
-    one in `spacy.registry.misc`."""
+    """From potentials to labels, which `potentials.allowed` permits. Write your own: register a
+    function that returns one in `spacy.registry.misc`."""
 
     def __call__(self, potentials: Potentials, /) -> Paths: ...
 
 
 def exact_decoder() -> Decoder:
-    """The best label sequence, by the cheapest exact algorithm for the features at hand (`answers/kernels.py`)."""
+    """The best label sequence, by the cheapest exact algorithm for the features at hand
+    (`answers/kernels.py`)."""
     return decode_exact
 
 
 def any_sign_decoder() -> Decoder:
-    """The best label sequence by longest matches, also where weights are not negative (`longest_match.py`)."""
+    """The best label sequence by longest matches, also where weights are not negative
+    (`longest_match.py`)."""
     return decode_any_sign
 
 

@@ -1,8 +1,8 @@
 """The k best label sequences, with label patterns and configurations of any sign.
 
-States are exclusive (`longest_match.py`, `configurations.py`), so every labelling is exactly one path. With no
-patterns the states are the labels and this is the k-best Viterbi algorithm (Schwartz & Chow 1990; Huang & Chiang
-2005, algorithm 2).
+States are exclusive (`longest_match.py`, `configurations.py`), so every labelling is exactly one
+path. With no patterns the states are the labels and this is the k-best Viterbi algorithm (Schwartz
+& Chow 1990; Huang & Chiang 2005, algorithm 2).
 
 Checked against enumeration in tests/decoders/test_kbest.py.
 """
@@ -18,13 +18,14 @@ from .problem import KBest, Potentials
 
 
 def k_best(potentials: Potentials, k: int) -> KBest:
-    """The k labellings of highest score of a whole batch; of one sequence, its k best label sequences.
+    """The k labellings of highest score of a whole batch; of one sequence, its k best label
+    sequences.
 
-    Maximises the objective of `path_score`; weights of patterns and configurations may be negative. The single best
-    one is that of `decode_exact`, which prunes.
+    Maximises the objective of `path_score`; weights of patterns and configurations may be negative.
+    The single best one is that of `decode_exact`, which prunes.
 
-    RETURNS (KBest): labels (m, N) int32, scores (m,) float64, best first, m <= k; distinct. Ties: lowest state. A batch
-    without tokens has one empty labelling of score 0.
+    RETURNS (KBest): labels (m, N) int32, scores (m,) float64, best first, m <= k; distinct. Ties:
+    lowest state. A batch without tokens has one empty labelling of score 0.
     RAISES ValueError [HS020-HS024, HS026, HS036-HS038].
 
     Time O(T S L k log(S L k)) a sequence for S states (the nodes of the trie), memory O(T S k).
@@ -42,7 +43,8 @@ def k_best(potentials: Potentials, k: int) -> KBest:
 
 
 def combine(parts: List[KBest], k: int) -> KBest:
-    """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m, N).
+    """The k best labellings of independent sequences, laid end to end. RETURNS (KBest): labels (m,
+    N).
 
     RAISES ValueError [HS026].
     """
@@ -53,5 +55,7 @@ def combine(parts: List[KBest], k: int) -> KBest:
         total = (whole.scores[:, None] + part.scores).reshape(-1)
         order = np.argsort(-total, kind="stable")[:k]
         left, right = np.divmod(order, len(part.scores))
-        whole = KBest(np.concatenate([whole.labels[left], part.labels[right]], axis=1), total[order])
+        whole = KBest(
+            np.concatenate([whole.labels[left], part.labels[right]], axis=1), total[order]
+        )
     return whole

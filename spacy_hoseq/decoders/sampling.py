@@ -1,4 +1,5 @@
-"""Label sequences drawn from the posterior, by sums forward and draws backward (Scott 2002, section 2.2).
+"""Label sequences drawn from the posterior, by sums forward and draws backward (Scott 2002, section
+2.2).
 
 Checked against enumeration in tests/decoders/test_sampling.py.
 """
@@ -12,13 +13,15 @@ from .problem import Potentials
 
 
 def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> Labels:
-    """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for a batch of sequences.
+    """Independent draws from p(y | x) = exp(score(x, y)) / Z(x) (`path_score`), for a batch of
+    sequences.
 
     rng: where chance comes from; nothing global is touched.
-    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS029]: `n_samples` below 1.
+    RETURNS (n_samples, N) int32. RAISES ValueError [HS020-HS025, HS036-HS038]; [HS029]: `n_samples`
+    below 1.
 
-    Time O(T S L) a sequence for S states (the nodes of the trie) and O(T S) for each distinct state drawn; memory
-    O(T S).
+    Time O(T S L) a sequence for S states (the nodes of the trie) and O(T S) for each distinct state
+    drawn; memory O(T S).
     """
     check_n_samples(n_samples)
     parts = [np.zeros((n_samples, 0), np.int32)]

@@ -1,7 +1,7 @@
 """What is seen of a text: templates of attributes -> keys of features -> rows of weights.
 
-`parse_templates` reads template strings, a `FeatureExtractor` computes their keys for whole batches, and
-`register_attribute` adds an attribute of words (docs/reference/templates.md).
+`parse_templates` reads template strings, a `FeatureExtractor` computes their keys for whole
+batches, and `register_attribute` adds an attribute of words (docs/reference/templates.md).
 """
 
 from . import known_tags, word_attributes, word_classes  # noqa: F401 (they register their attributes)

@@ -1,9 +1,11 @@
-"""What a template may look at, and how its value becomes a uint64 (0 = the attribute has no value here).
+"""What a template may look at, and how its value becomes a uint64 (0 = the attribute has no value
+here).
 
-Lexical attributes depend on the word alone. They are functions, registered under their names (`word_attributes.py`,
-`known_tags.py`, files of users), and computed once per word type (`lexicon.py`). All others are read from the Doc each
-time: spaCy's own through `doc.to_array`, line breaks before words, extensions ("_.name") token by token, matches of
-known words by a function of whole batches (`contextual/`).
+Lexical attributes depend on the word alone. They are functions, registered under their names
+(`word_attributes.py`, `known_tags.py`, files of users), and computed once per word type
+(`lexicon.py`). All others are read from the Doc each
+time: spaCy's own through `doc.to_array`, line breaks before words, extensions ("_.name") token by
+token, matches of known words by a function of whole batches (`contextual/`).
 """
 
 import re
@@ -46,9 +48,10 @@ _RESERVED = ("bias", "label", "upstream", "_", LINE_BREAK)
 
 
 class Attribute(NamedTuple):
-    """A lexical attribute. function: (word) -> value, or (number, word) -> value if it takes a number. word:
-    whether it is given the text of the word, or spaCy's Lexeme; or "texts" or "lexemes", those of one or more words
-    at once, and gives a list of as many values. numbers: those that a template may name; None = it takes none.
+    """A lexical attribute. function: (word) -> value, or (number, word) -> value if it takes a
+    number. word: whether it is given the text of the word, or spaCy's Lexeme; or "texts" or
+    "lexemes", those of one or more words at once, and gives a list of as many values. numbers:
+    those that a template may name; None = it takes none.
     table: of the vocabulary's lookups, on which values depend; None = on no table."""
 
     function: Callable[..., Any]
@@ -85,12 +88,13 @@ def register_attribute(
         @register_attribute("vowels", numbers=range(1, 5))
         def first_vowels(number: int, word: str) -> str: ...  # "vowels2[0]", "vowels1..4[-1]"
 
-    The function is called once for each word type. It returns str, int, bool or None; "", 0, False and None are no
-    value. Register in the file given by --code, in training and wherever the pipeline is loaded.
+    The function is called once for each word type. It returns str, int, bool or None; "", 0, False
+    and None are no value. Register in the file given by --code, in training and wherever the
+    pipeline is loaded.
 
     name (str): lower-case letters and "_". word, numbers, table: as `Attribute` has them.
-    RAISES ValueError [HS005]: the name cannot be used, or is that of another attribute (a function of the same file
-        takes the place of the one before); the numbers are none.
+    RAISES ValueError [HS005]: the name cannot be used, or is that of another attribute (a function
+        of the same file takes the place of the one before); the numbers are none.
     """
 
     def register(function: Function) -> Function:
@@ -119,7 +123,8 @@ def _file_of(function: Any) -> Any:
 
 
 def lexical_attribute(name: str) -> Optional[Attribute]:
-    """What `name` stands for, with its number if it has one ("suffix3"), or None if it is no lexical attribute."""
+    """What `name` stands for, with its number if it has one ("suffix3"), or None if it is no
+    lexical attribute."""
     stem = name.rstrip("0123456789")
     if stem == name:
         return ATTRIBUTES.get(name)
@@ -142,8 +147,9 @@ def numbered_names() -> List[str]:
 
 
 def lend_tables(owner: Lookups, borrower: Lookups, tables: Iterable[str]) -> None:
-    """The tables on which values depend, for the vocabulary of another pipeline that has taken a component over. RAISES
-    ValueError [HS003]: it has another one of this name, of a component of its own."""
+    """The tables on which values depend, for the vocabulary of another pipeline that has taken a
+    component over. RAISES ValueError [HS003]: it has another one of this name, of a component of
+    its own."""
     for table in tables:
         lent = owner.get_table(table, None)
         there = borrower.get_table(table, None)
@@ -158,7 +164,8 @@ def lend_tables(owner: Lookups, borrower: Lookups, tables: Iterable[str]) -> Non
 
 
 def check_attribute(name: str) -> None:
-    """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an extension."""
+    """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an
+    extension."""
     contextual = (
         name in ("bias", LINE_BREAK, *OF_DOCS) or name.startswith("_.") or name.upper() in IDS
     )
@@ -188,7 +195,8 @@ def values_of_docs(docs: Sequence[Doc], names: Sequence[str]) -> Dict[str, Keys]
 
 
 def token_values(doc: Doc, name: str) -> Keys:
-    """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]: unknown extension;
+    """Values of a non-lexical attribute. RETURNS (len(doc),) uint64. RAISES ValueError [HS014]:
+    unknown extension;
     [HS015]: a value of another type."""
     if name == LINE_BREAK:
         return line_breaks(doc)

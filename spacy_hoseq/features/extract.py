@@ -1,5 +1,6 @@
-"""Docs -> feature keys, a whole batch of sentences at once. In training, those of templates about one word are made
-once for each word type, not at each token (checked in tests/features/test_by_type.py against all tokens)."""
+"""Docs -> feature keys, a whole batch of sentences at once. In training, those of templates about
+one word are made once for each word type, not at each token (checked in
+tests/features/test_by_type.py against all tokens)."""
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -24,12 +25,13 @@ from .word_types import MAX_WORD_TYPES
 
 
 class Columns(NamedTuple):
-    """Attribute values of a batch. lengths (S,): of its sequences. positions (N,): where each token lies among places
-    that lay sentences apart.
+    """Attribute values of a batch. lengths (S,): of its sequences. positions (N,): where each token
+    lies among places that lay sentences apart.
 
-    types (P,): the word type at each place, those before and after sentences among them. numbering: another object as
-    soon as a type stands for another word. table (W, A): values of all lexical attributes for each type. padded (B, P):
-    values at each place, of attributes that templates about several words read, and of those that are not lexical.
+    types (P,): the word type at each place, those before and after sentences among them. numbering:
+    another object as soon as a type stands for another word. table (W, A): values of all lexical
+    attributes for each type. padded (B, P): values at each place, of attributes that templates
+    about several words read, and of those that are not lexical.
     """
 
     n_tokens: int
@@ -42,8 +44,9 @@ class Columns(NamedTuple):
 
 
 class Maker(NamedTuple):
-    """What makes keys of some templates, and where it finds the values of their parts. columns, padded, offsets (P, 1):
-    of each part, its columns in `Columns.table` and `Columns.padded`, -1 = not there. others: parts not in the last."""
+    """What makes keys of some templates, and where it finds the values of their parts. columns,
+    padded, offsets (P, 1): of each part, its columns in `Columns.table` and `Columns.padded`, -1 =
+    not there. others: parts not in the last."""
 
     keys: TemplateKeys
     columns: Ints
@@ -89,7 +92,8 @@ class FeatureExtractor:
 
     @property
     def is_lexical(self) -> bool:
-        """Whether the features depend on the words and sentence boundaries alone (then they may be cached)."""
+        """Whether the features depend on the words and sentence boundaries alone (then they may be
+        cached)."""
         return not self._contextual
 
     @property
@@ -114,7 +118,8 @@ class FeatureExtractor:
         return self._margin
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
-        """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where it does not fire."""
+        """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
+        it does not fire."""
         columns = self.columns(docs)
         return self.keys_between(columns, 0, columns.n_tokens)
 
@@ -140,7 +145,8 @@ class FeatureExtractor:
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
     ) -> Keys:
-        """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K, n) uint64."""
+        """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K,
+        n) uint64."""
         places = columns.positions[start:stop]
         if not len(places):
             return np.zeros((len(self.templates if templates is None else templates), 0), np.uint64)
@@ -153,7 +159,8 @@ class FeatureExtractor:
         return maker.keys.keys(values)
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
-        """Keys of templates about one word for some word types. types (n,). RETURNS (K, n) uint64."""
+        """Keys of templates about one word for some word types. types (n,). RETURNS (K, n)
+        uint64."""
         maker = self._maker(templates)
         return maker.keys.keys(_cells(columns.table, types, maker.columns))
 
@@ -206,7 +213,8 @@ def _cells(table: Keys, rows: Rows, columns: Any) -> Keys:
 
 
 def positions_of(lengths: Lengths, margin: int) -> Ints:
-    """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,) intp."""
+    """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,)
+    intp."""
     if len(lengths) == 1:
         return np.arange(margin, margin + int(lengths[0]))
     sentence = np.repeat(np.arange(len(lengths)), lengths)  # (N,)

@@ -1,8 +1,9 @@
 """Rows that are worked out when they are first asked for, and kept from batch to batch.
 
-Whatever is remembered of words is such a table: attributes of word types, rules that they pass, their scores, their
-features with labels. A row is the same whether it is kept or made anew, so a table may be dropped at any time, and
-results do not depend on what was asked before. Checked in tests/features/test_growing_table.py.
+Whatever is remembered of words is such a table: attributes of word types, rules that they pass,
+their scores, their features with labels. A row is the same whether it is kept or made anew, so a
+table may be dropped at any time, and results do not depend on what was asked before. Checked in
+tests/features/test_growing_table.py.
 """
 
 from threading import Lock
@@ -22,14 +23,17 @@ MOST_OF_FEW = 100_000  # keys of a dictionary
 
 
 class GrowingTable:
-    """One row for each key. It only grows: who uses it begins another one when it is full, or made from other things.
+    """One row for each key. It only grows: who uses it begins another one when it is full, or made
+    from other things.
 
     made_from: objects that rows depend on and that never change.
     first (n, ...): rows that are there before any key. All others have their shape and type.
-    hashed (bool): keys are any uint64 but 0; else whole numbers from 0, of which none may be much above the others.
+    hashed (bool): keys are any uint64 but 0; else whole numbers from 0, of which none may be much
+        above the others.
     merged_zeros (bool): keys whose rows are zero share the first row, which is zero.
 
-    Several threads may ask at once. A copy, or one in another process, begins empty and belongs to nothing.
+    Several threads may ask at once. A copy, or one in another process, begins empty and belongs to
+    nothing.
     """
 
     def __init__(
@@ -64,8 +68,8 @@ class GrowingTable:
         return len(self) <= most and are_same(made_from, self.made_from)
 
     def of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Tuple[Rows, Table]:
-        """make: the rows of some keys, each once, ascending. RETURNS the row of each key, as `keys` in shape; and the
-        rows, of which there are more than that."""
+        """make: the rows of some keys, each once, ascending. RETURNS the row of each key, as `keys`
+        in shape; and the rows, of which there are more than that."""
         with self._lock:
             rows = (
                 self._rows_of_few(keys, make)

@@ -1,8 +1,9 @@
 """Feature key -> row of the weight table.
 
-`ExactIndex` holds a set of keys, as the features seen in training: an open-addressing table, probed for whole arrays at
-once; a key that was not seen has no row. `HashedIndex` needs no pass over the data: any key has a row, and two keys may
-share one (for corpora that are streamed). All return `n_rows` for "no feature": the table keeps a row of zeros there.
+`ExactIndex` holds a set of keys, as the features seen in training: an open-addressing table, probed
+for whole arrays at once; a key that was not seen has no row. `HashedIndex` needs no pass over the
+data: any key has a row, and two keys may share one (for corpora that are streamed). All return
+`n_rows` for "no feature": the table keeps a row of zeros there.
 """
 
 from typing import List, Literal, Optional, Protocol, Tuple
@@ -29,7 +30,8 @@ class Index(Protocol):
 class ExactIndex:
     """Rows for a set of keys, by linear probing at a load of at most one quarter.
 
-    A slot is CROWDED if a key that belongs there lies further on; only from such a slot does a search go on.
+    A slot is CROWDED if a key that belongs there lies further on; only from such a slot does a
+    search go on.
 
     keys (F,) uint64: distinct, none of them 0; key i has row i.
     """
@@ -56,8 +58,8 @@ class ExactIndex:
         self._fill(keys, rows)
 
     def lookup(self, keys: Keys) -> Rows:
-        """Most time is spent in waiting for memory: of many keys, each array is read only where it matters; of a few
-        (`FEW`) it is the calls that take time."""
+        """Most time is spent in waiting for memory: of many keys, each array is read only where it
+        matters; of a few (`FEW`) it is the calls that take time."""
         flat = keys.reshape(-1)
         slots = (flat & self._mask).astype(np.intp)
         exists = flat != ABSENT
@@ -108,7 +110,8 @@ class ExactIndex:
 
 
 class DenseIndex:
-    """Rows for whole numbers from 0: a table of all numbers up to the largest. `n_rows` or more = no row."""
+    """Rows for whole numbers from 0: a table of all numbers up to the largest. `n_rows` or more =
+    no row."""
 
     def __init__(self) -> None:
         self.n_rows = 0
@@ -127,7 +130,8 @@ class DenseIndex:
 
 
 class HashedIndex:
-    """Row = key modulo `n_rows`: constant size, needs no data, different features may share a row."""
+    """Row = key modulo `n_rows`: constant size, needs no data, different features may share a
+    row."""
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
@@ -139,7 +143,8 @@ class HashedIndex:
 
 
 class SomeRows:
-    """Some rows of another index, numbered in their order: much sooner made than an index of their keys.
+    """Some rows of another index, numbered in their order: much sooner made than an index of their
+    keys.
 
     rows (U,): distinct.
     """
@@ -155,10 +160,11 @@ class SomeRows:
 
 
 class KeyCounter:
-    """Distinct keys with their counts, gathered batch by batch in memory linear in the distinct keys.
+    """Distinct keys with their counts, gathered batch by batch in memory linear in the distinct
+    keys.
 
-    Batches are merged when they hold as many keys together as were merged before, so that all merging costs little more
-    than the last.
+    Batches are merged when they hold as many keys together as were merged before, so that all
+    merging costs little more than the last.
     """
 
     def __init__(self) -> None:
@@ -195,8 +201,8 @@ class KeyCounter:
 def _summed(
     keys: Keys, counts: NDArray[np.int64], kind: Literal["quicksort", "stable"]
 ) -> Tuple[Keys, NDArray[np.int64]]:
-    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,). kind: "stable" is the faster sort if
-    parts of the keys are in order already, and else takes six times as long."""
+    """Distinct keys, ascending, and the sums of their counts. keys, counts (n,). kind: "stable" is
+    the faster sort if parts of the keys are in order already, and else takes six times as long."""
     order = np.argsort(keys, kind=kind)
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=ABSENT))  # no key is ABSENT, which is 0

@@ -1,7 +1,8 @@
 """64-bit feature keys, computed for whole arrays at once.
 
-A key names one (template, values) pair: mix(mix(seed(template), value_1), value_2) ... Key 0 is never a feature:
-it stands for "this template does not fire at this token". Checked in tests/features/test_extract.py.
+A key names one (template, values) pair: mix(mix(seed(template), value_1), value_2) ... Key 0 is
+never a feature: it stands for "this template does not fire at this token". Checked in
+tests/features/test_extract.py.
 """
 
 from typing import Dict, Sequence
@@ -27,9 +28,11 @@ _SHIFT_2 = np.uint64(27)
 
 
 def mix(state: Keys, values: Keys) -> Keys:
-    """Fold `values` into `state`: splitmix64's finaliser over their exclusive or. (N,) uint64, `state` maybe (1,).
+    """Fold `values` into `state`: splitmix64's finaliser over their exclusive or. (N,) uint64,
+    `state` maybe (1,).
 
-    A bijection of `values` for a fixed state, so different values never collide within a one-part template.
+    A bijection of `values` for a fixed state, so different values never collide within a one-part
+    template.
     """
     mixed = state ^ values
     mixed = (mixed ^ (mixed >> _SHIFT_1)) * _MULTIPLIER_1
@@ -38,8 +41,9 @@ def mix(state: Keys, values: Keys) -> Keys:
 
 
 class TemplateKeys:
-    """How to make the keys of several templates at once: a text of a few words takes a few calls, however many they
-    are. They are made together, as long as what is made stays in the processor's cache.
+    """How to make the keys of several templates at once: a text of a few words takes a few calls,
+    however many they are. They are made together, as long as what is made stays in the processor's
+    cache.
 
     parts: whose values are asked for, each once; "bias" is none of them.
     """

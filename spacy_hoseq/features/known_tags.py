@@ -1,14 +1,16 @@
-"""Tags that words had in the training data: a table of the vocabulary, with the attributes and templates that read it.
+"""Tags that words had in the training data: a table of the vocabulary, with the attributes and
+templates that read it.
 
-A component whose templates ask for it makes the table in its initialization, of its own labels in the training
-examples, and it is saved with the vocabulary. A table of other tags, or with other limits, is given beforehand:
+A component whose templates ask for it makes the table in its initialization, of its own labels in
+the training examples, and it is saved with the vocabulary. A table of other tags, or with other
+limits, is given beforehand:
 
     [initialize.lookups]
     @misc = "spacy_hoseq.known_tags.v1"
     path = ${paths.train}
 
-`known_tagN` asks for one tag, `known_tags` for all of them together: the ambiguity class of the word (Cutting et al.
-1992, "A practical part-of-speech tagger"; Gimenez & Marquez 2004, "SVMTool").
+`known_tagN` asks for one tag, `known_tags` for all of them together: the ambiguity class of the
+word (Cutting et al. 1992, "A practical part-of-speech tagger"; Gimenez & Marquez 2004, "SVMTool").
 """
 
 from collections import Counter
@@ -56,11 +58,12 @@ MIN_SHARE = 0.02
 def known_tags(
     path: Optional[Union[str, Path]], min_count: int = 1, min_share: float = 0.0
 ) -> Lookups:
-    """Registered as `spacy_hoseq.known_tags.v1`: the tags of every word in a .spacy file, or a folder of
-    them, numbered in sorted order.
+    """Registered as `spacy_hoseq.known_tags.v1`: the tags of every word in a .spacy file, or a
+    folder of them, numbered in sorted order.
 
-    min_count (int): words with a tag fewer times are left out. min_share (float): so are tags that a smaller share of
-        the word's occurrences have. Both make what is known of a word in training depend less on its tag there.
+    min_count (int): words with a tag fewer times are left out. min_share (float): so are tags that
+        a smaller share of the word's occurrences have. Both make what is known of a word in
+        training depend less on its tag there.
     RAISES ValueError [E913]: no path.
     """
     if path is None:
@@ -95,8 +98,8 @@ def numbered(
 
 @register_attribute("known_tag", numbers=range(MAX_TAGS), word="lexeme", table=TABLE)
 def known_tag(number: int, word: Any) -> bool:
-    """Whether the word was seen with the tag of this number; not so if there is no table. RAISES ValueError [HS009]: it
-    was seen with a tag that no template can ask for."""
+    """Whether the word was seen with the tag of this number; not so if there is no table. RAISES
+    ValueError [HS009]: it was seen with a tag that no template can ask for."""
     lookups = word.vocab.lookups
     numbers = lookups.get_table(TABLE).get(word.orth, ()) if lookups.has_table(TABLE) else ()
     if numbers and numbers[-1] >= MAX_TAGS:
@@ -106,8 +109,8 @@ def known_tag(number: int, word: Any) -> bool:
 
 @register_attribute("known_tags", word="lexeme", table=TABLE)
 def all_known_tags(word: Any) -> str:
-    """The numbers of all tags of the word, or else of its lower-case form; "" if neither is in the table. RAISES
-    ValueError [HS007]: there is no table."""
+    """The numbers of all tags of the word, or else of its lower-case form; "" if neither is in the
+    table. RAISES ValueError [HS007]: there is no table."""
     lookups = word.vocab.lookups
     if not lookups.has_table(TABLE):
         raise ValueError(Errors.HS007.format(name="known_tags", table=TABLE, n=0))
@@ -126,8 +129,8 @@ def chinese_pos_templates_v2() -> List[str]:
 
 
 def accurate_pos_templates() -> List[str]:
-    """`english_pos_templates_v2`, and more of the words around and of their tags in training. Most look at one word,
-    which costs no time in tagging."""
+    """`english_pos_templates_v2`, and more of the words around and of their tags in training. Most
+    look at one word, which costs no time in tagging."""
     return [
         *english_pos_templates_v2(),
         "orth[-1]",
@@ -162,8 +165,9 @@ def accurate_chinese_pos_templates() -> List[str]:
 
 
 def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
-    """For a tagger after another one, a guide, whose tags stand on the Doc: those tags, alone and with words (Jiang,
-    Huang & Liu 2009, "Automatic adaptation of annotation standards", section 3.2).
+    """For a tagger after another one, a guide, whose tags stand on the Doc: those tags, alone and
+    with words (Jiang, Huang & Liu 2009, "Automatic adaptation of annotation standards", section
+    3.2).
 
     templates: what the tagger reads beside; None = `english_pos_templates_v2`.
     """

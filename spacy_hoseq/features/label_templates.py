@@ -1,8 +1,9 @@
-"""Templates that look at the labels of neighbours: "label[-1]", "label[-1]+label[1]", "label[-1]+orth[0]".
+"""Templates that look at the labels of neighbours: "label[-1]", "label[-1]+label[1]",
+"label[-1]+orth[0]".
 
-They are written like all others, with the attribute `label`. Part of them can be about words; that part is a template
-of its own, whose keys are computed with those of the other word templates. The labels are folded in afterwards, since
-they become known only while decoding.
+They are written like all others, with the attribute `label`. Part of them can be about words; that
+part is a template of its own, whose keys are computed with those of the other word templates. The
+labels are folded in afterwards, since they become known only while decoding.
 """
 
 from functools import lru_cache
@@ -19,7 +20,8 @@ LABEL = "label"
 
 
 class LabelTemplate(NamedTuple):
-    """seed: of its keys. word (int): which of the word parts it has, -1 = none. offsets: labels that it looks at."""
+    """seed: of its keys. word (int): which of the word parts it has, -1 = none. offsets: labels
+    that it looks at."""
 
     seed: np.uint64
     word: int
@@ -27,7 +29,8 @@ class LabelTemplate(NamedTuple):
 
 
 class SplitTemplates(NamedTuple):
-    """plain: templates about words only. words: word parts of label templates. labels: the label templates."""
+    """plain: templates about words only. words: word parts of label templates. labels: the label
+    templates."""
 
     plain: List[Template]
     words: List[Template]
@@ -53,8 +56,9 @@ def split_templates(templates: Sequence[Template]) -> SplitTemplates:
 
 
 def label_keys(template: LabelTemplate, words: Keys, labels: Sequence[Keys]) -> Keys:
-    """Keys of one label template at n tokens. words (P, n): keys of the word parts; labels: for each offset (n,), the
-    label there as `label_values` has it. RETURNS (n,) uint64, 0 where the word part does not fire."""
+    """Keys of one label template at n tokens. words (P, n): keys of the word parts; labels: for
+    each offset (n,), the label there as `label_values` has it. RETURNS (n,) uint64, 0 where the
+    word part does not fire."""
     state = np.full(len(labels[0]), template.seed, np.uint64)
     if template.word >= 0:
         state = mix(state, words[template.word])
@@ -64,9 +68,11 @@ def label_keys(template: LabelTemplate, words: Keys, labels: Sequence[Keys]) -> 
 
 
 def label_values(labels: Sequence[str]) -> Keys:
-    """What stands for each label in a key; then for the places before (id L) and after (id L + 1) the sequence.
+    """What stands for each label in a key; then for the places before (id L) and after (id L + 1)
+    the sequence.
 
-    A label is written with the attribute, so that one called "<s>" is not taken for the place before.
+    A label is written with the attribute, so that one called "<s>" is not taken for the place
+    before.
     """
     return _values_of(tuple(labels))
 

@@ -17,11 +17,12 @@ TYPE_AFTER = 1
 
 
 class Lexicon:
-    """Table of (word types, attributes) uint64. Values depend on the word alone, some also on a table of the
-    vocabulary's lookups.
+    """Table of (word types, attributes) uint64. Values depend on the word alone, some also on a
+    table of the vocabulary's lookups.
 
-    attributes: names of lexical attributes; column a of every result belongs to attributes[a]. most (int): word types
-    that are remembered. tables (List[str]): names of the tables that they depend on.
+    attributes: names of lexical attributes; column a of every result belongs to attributes[a]. most
+    (int): word types that are remembered. tables (List[str]): names of the tables that they depend
+    on.
     """
 
     def __init__(self, attributes: Sequence[str], most: int = MAX_WORD_TYPES) -> None:

@@ -1,5 +1,5 @@
-"""Where one sequence ends and the next begins: sentences where the Doc has them, else the whole Doc. White space is no
-part of it."""
+"""Where one sequence ends and the next begins: sentences where the Doc has them, else the whole
+Doc. White space is no part of it."""
 
 from functools import cached_property
 from operator import attrgetter
@@ -19,8 +19,8 @@ WORDS_AND_STARTS = [ORTH, SENT_START]
 
 
 class WordDocs(List[Doc]):
-    """The docs of a batch, those with white-space tokens as `Words`. Several layers are given them one after the other,
-    and they do not change meanwhile: they are read once for all."""
+    """The docs of a batch, those with white-space tokens as `Words`. Several layers are given them
+    one after the other, and they do not change meanwhile: they are read once for all."""
 
     def __init__(self, docs: Sequence[Doc]) -> None:
         super().__init__(docs)
@@ -50,8 +50,8 @@ def words_of(docs: Sequence[Doc]) -> WordDocs:
 
 
 def words_and_lengths(docs: Sequence[Doc]) -> Tuple[Keys, Lengths]:
-    """`orth` of every token, and the sequences, with one look at each Doc. RETURNS (N,) uint64, (S,) int32 as
-    `sequence_lengths`."""
+    """`orth` of every token, and the sequences, with one look at each Doc. RETURNS (N,) uint64,
+    (S,) int32 as `sequence_lengths`."""
     if isinstance(docs, WordDocs):
         return docs.words_and_lengths
     columns = np.concatenate(
@@ -71,7 +71,8 @@ def vocab_of(docs: Sequence[Doc]) -> Vocab:
 
 
 def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
-    """What tells each text from others, its words and sentence starts, and the sequences, with one look at each Doc.
+    """What tells each text from others, its words and sentence starts, and the sequences, with one
+    look at each Doc.
     RETURNS the names, (S,) int32 as `sequence_lengths`."""
     seen = (
         docs.seen
@@ -83,7 +84,8 @@ def names_and_lengths(docs: Sequence[Doc]) -> Tuple[List[bytes], Lengths]:
 
 
 def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
-    """Lengths of the sequences of all docs, in order; empty docs have none. RETURNS (S,) int32, all >= 1."""
+    """Lengths of the sequences of all docs, in order; empty docs have none. RETURNS (S,) int32, all
+    >= 1."""
     if isinstance(docs, WordDocs):
         return docs.words_and_lengths[1]
     boundaries: List[NDArray[Any]] = [doc.to_array(SENT_START) for doc in docs]
@@ -91,12 +93,14 @@ def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
 
 
 def sentence_starts(doc: Doc) -> Mask:
-    """RETURNS (len(doc),) bool: tokens that begin a sequence. Unknown boundaries (0) are no boundaries."""
+    """RETURNS (len(doc),) bool: tokens that begin a sequence. Unknown boundaries (0) are no
+    boundaries."""
     return _starts(doc.to_array(SENT_START), [doc])
 
 
 def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> List[NDArray[Any]]:
-    """What belongs to each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three times as long.)"""
+    """What belongs to each Doc, as views. array (N, ...): of all tokens. (`np.split` takes three
+    times as long.)"""
     if len(docs) == 1:
         return [array]
     ends = np.cumsum([len(doc) for doc in docs]).tolist()
@@ -119,7 +123,8 @@ def _lengths(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Lengths:
 
 
 def _starts(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Mask:
-    """boundaries (N,): SENT_START of all tokens, 1 = first of a sentence (0 = unknown). RETURNS (N,) bool."""
+    """boundaries (N,): SENT_START of all tokens, 1 = first of a sentence (0 = unknown). RETURNS
+    (N,) bool."""
     starts: Mask = boundaries == 1
     sizes = np.array([len(doc) for doc in docs], np.intp)
     starts[(np.cumsum(sizes) - sizes)[sizes > 0]] = True

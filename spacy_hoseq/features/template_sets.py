@@ -35,8 +35,9 @@ def english_pos_templates() -> List[str]:
 
 
 def morphology_templates() -> List[str]:
-    """Parts of speech and features of any language: words two to the left and right, all affixes up to ten characters
-    (Mueller, Schmid & Schuetze 2013, section 4.2), and ends of the words beside."""
+    """Parts of speech and features of any language: words two to the left and right, all affixes up
+    to ten characters (Mueller, Schmid & Schuetze 2013, section 4.2), and ends of the words
+    beside."""
     return [
         "bias",
         "orth[0]",
@@ -62,7 +63,8 @@ def morphology_templates() -> List[str]:
 
 
 def lemma_templates() -> List[str]:
-    """Lemmas: the form, its ends, and its part of speech and features with them. No template looks at another word."""
+    """Lemmas: the form, its ends, and its part of speech and features with them. No template looks
+    at another word."""
     ends = ["lower[0]", "short_shape[0]", *(f"suffix{n}[0]" for n in range(1, 7))]
     starts = [f"prefix{n}[0]" for n in range(1, 5)]
     of_pos = [f"pos[0]+{end}" for end in ends]
@@ -79,7 +81,8 @@ def lemma_templates() -> List[str]:
 
 
 def sentence_templates() -> List[str]:
-    """Where sentences begin: line breaks, signs and shapes of the words around, and whether a space stands between."""
+    """Where sentences begin: line breaks, signs and shapes of the words around, and whether a space
+    stands between."""
     breaks = ["", "+orth[-1]", "+short_shape[0]", "+short_shape[-1]+short_shape[0]"]
     last = [
         "spacy[-1]",
@@ -103,8 +106,9 @@ def sentence_templates() -> List[str]:
 
 
 def chinese_pos_templates() -> List[str]:
-    """Part-of-speech tagging of segmented Chinese: words and word pairs around, word length, characters of the word
-    (Qian & Liu, "Chinese POS Tagging", low order features), with character classes and reduplication."""
+    """Part-of-speech tagging of segmented Chinese: words and word pairs around, word length,
+    characters of the word (Qian & Liu, "Chinese POS Tagging", low order features), with character
+    classes and reduplication."""
     return [
         "bias",
         "orth[-2..2]",
@@ -125,8 +129,8 @@ def chinese_pos_templates() -> List[str]:
 
 
 def bidirectional_pos_templates() -> List[str]:
-    """Part-of-speech tagging with labels of neighbours: those of the paper, word forms and shapes, words around, and
-    labels with words and suffixes."""
+    """Part-of-speech tagging with labels of neighbours: those of the paper, word forms and shapes,
+    words around, and labels with words and suffixes."""
     return [
         *paper_pos_templates(),
         "orth[-2]",
@@ -171,8 +175,8 @@ def paper_pos_templates() -> List[str]:
 
 
 def bidirectional_chunk_templates() -> List[str]:
-    """Chunking from words and parts of speech with labels of neighbours: those of the paper, affixes and shape, longer
-    strings of tags, words with tags, and labels with words and tags."""
+    """Chunking from words and parts of speech with labels of neighbours: those of the paper,
+    affixes and shape, longer strings of tags, words with tags, and labels with words and tags."""
     return [
         *paper_chunk_templates(),
         "lower[-1..1]",
@@ -210,7 +214,8 @@ def bidirectional_chunk_templates() -> List[str]:
 
 
 def paper_chunk_templates() -> List[str]:
-    """Chunking from words and parts of speech with labels of neighbours (Tsuruoka & Tsujii 2005, Table 4)."""
+    """Chunking from words and parts of speech with labels of neighbours (Tsuruoka & Tsujii 2005,
+    Table 4)."""
     return [
         "orth[-2..2]",
         "orth[-2]+orth[-1]",
@@ -254,7 +259,8 @@ def chunk_word_templates() -> List[str]:
 
 
 def entity_templates() -> List[str]:
-    """Named entities from words: forms, affixes and shapes of five words, and pairs of words and shapes."""
+    """Named entities from words: forms, affixes and shapes of five words, and pairs of words and
+    shapes."""
     return [
         "bias",
         "orth[-2..2]",
@@ -280,7 +286,8 @@ def entity_templates() -> List[str]:
 
 
 def character_entity_templates() -> List[str]:
-    """Named entities where each token is a character: strings of up to three around it, and what kind they are."""
+    """Named entities where each token is a character: strings of up to three around it, and what
+    kind they are."""
     return [
         "bias",
         "orth[-2..2]",
@@ -298,8 +305,8 @@ def character_entity_templates() -> List[str]:
 
 
 def segmentation_templates() -> List[str]:
-    """Words of texts without spaces, where each token is a unit (segmentation/units.py): strings of up to two within
-    two places, what kind of characters they are, and where known words lie."""
+    """Words of texts without spaces, where each token is a unit (segmentation/units.py): strings of
+    up to two within two places, what kind of characters they are, and where known words lie."""
     return [
         "bias",
         "folded[-2..2]",
@@ -318,7 +325,8 @@ def segmentation_templates() -> List[str]:
 
 
 def word_entity_templates() -> List[str]:
-    """Named entities in segmented Chinese: words around, pairs of words, their first and last characters and length."""
+    """Named entities in segmented Chinese: words around, pairs of words, their first and last
+    characters and length."""
     return [
         "bias",
         "orth[-2..2]",
@@ -341,13 +349,15 @@ def word_entity_templates() -> List[str]:
 
 
 def chunk_templates() -> List[str]:
-    """Chunking from words and parts of speech that are given: those for words, strings of tags, words with tags."""
+    """Chunking from words and parts of speech that are given: those for words, strings of tags,
+    words with tags."""
     return [*chunk_word_templates(), *_tag_strings("tag", longest=5)]
 
 
 def upstream_chunk_templates() -> List[str]:
-    """What `chunk_templates` says of tags, of the labels of an earlier component (features/upstream_templates.py), up
-    to three in a row: longer strings cost time and gain nothing here."""
+    """What `chunk_templates` says of tags, of the labels of an earlier component
+    (features/upstream_templates.py), up to three in a row: longer strings cost time and gain
+    nothing here."""
     return _tag_strings("upstream", longest=3)
 
 
@@ -365,8 +375,8 @@ def _tag_strings(tag: str, longest: int) -> List[str]:
 
 
 def multilayer_templates(n_tags: int = 45) -> List[str]:
-    """Words in both layers of Azuma & Matsumoto (2011), Table 1. n_tags (int): parts of speech in the training data;
-    words are looked up in the table of `spacy_hoseq.known_tags.v1`."""
+    """Words in both layers of Azuma & Matsumoto (2011), Table 1. n_tags (int): parts of speech in
+    the training data; words are looked up in the table of `spacy_hoseq.known_tags.v1`."""
     return [
         "edge[-1]",
         "edge[1]",

@@ -5,9 +5,9 @@
     name        := spaCy token attribute | "_." extension | numbered number [".." number]
     numbered    := the name of an attribute that is registered with numbers (features/attributes.py), as "suffix"
 
-The number of an affix is its length in characters, that of a known tag its place among the tags of the training data
-(features/known_tags.py). A range stands for one template per value: "prefix1..3[0]" is three templates, "lower[-2..2]"
-is five.
+The number of an affix is its length in characters, that of a known tag its place among the tags of
+the training data (features/known_tags.py). A range stands for one template per value:
+"prefix1..3[0]" is three templates, "lower[-2..2]" is five.
 """
 
 import itertools
@@ -45,8 +45,8 @@ class Template(NamedTuple):
 def parse_templates(texts: Iterable[str]) -> List[Template]:
     """Read template strings, ranges written out, in the given order.
 
-    RAISES ValueError [HS010]: a string that is no template (points at the place); [HS011]: no templates at all;
-        [HS012]: the same template twice.
+    RAISES ValueError [HS010]: a string that is no template (points at the place); [HS011]: no
+        templates at all; [HS012]: the same template twice.
     """
     templates = [template for text in texts for template in parse_template(text)]
     if not templates:
@@ -60,7 +60,8 @@ def parse_templates(texts: Iterable[str]) -> List[Template]:
 
 
 def parse_template(text: str) -> List[Template]:
-    """Read one template string into one template per combination of its ranges. RAISES ValueError [HS010]."""
+    """Read one template string into one template per combination of its ranges. RAISES ValueError
+    [HS010]."""
     if not isinstance(text, str) or not text.strip():
         raise ValueError(_message(str(text), 0, 'a template such as "lower[0]"'))
     alternatives = []

@@ -1,8 +1,9 @@
 """Templates that look at the labels of an earlier component, which are known as probabilities.
 
-They are written like all others, with the attribute `upstream`: "upstream[0]", "upstream[-1]+upstream[0]",
-"upstream[0]+lower[0]". Part of them can be about words. Each label (or string of labels) that is probable there makes a
-feature, and its probability is the feature's value.
+They are written like all others, with the attribute `upstream`: "upstream[0]",
+"upstream[-1]+upstream[0]", "upstream[0]+lower[0]". Part of them can be about words. Each label (or
+string of labels) that is probable there makes a feature, and its probability is the feature's
+value.
 """
 
 from typing import Dict, List, NamedTuple, Sequence, Tuple
@@ -18,7 +19,8 @@ UPSTREAM = "upstream"
 
 
 class Place(NamedTuple):
-    """Where a template looks at labels. first: the offset of the first one. shape: of each label, seen from that."""
+    """Where a template looks at labels. first: the offset of the first one. shape: of each label,
+    seen from that."""
 
     first: int
     shape: Tuple[int, ...]
@@ -53,7 +55,8 @@ class UpstreamTemplates(NamedTuple):
 
 
 def split_upstream(templates: Sequence[Template]) -> UpstreamTemplates:
-    """RAISES ValueError [HS019]: a template without a label of the earlier component, or with one place twice."""
+    """RAISES ValueError [HS019]: a template without a label of the earlier component, or with one
+    place twice."""
     labels = []
     words: Dict[Template, int] = {}
     for template in templates:

@@ -1,4 +1,5 @@
-"""The attributes of words that are always there: spaCy's own, affixes, and what the characters say."""
+"""The attributes of words that are always there: spaCy's own, affixes, and what the characters
+say."""
 
 import unicodedata
 from functools import lru_cache
@@ -34,8 +35,8 @@ def suffix(length: int, words: Sequence[str]) -> List[str]:
 
 @register_attribute("infix", numbers=range(1, MAX_LENGTH + 1), word="texts")
 def infix(place: int, words: Sequence[str]) -> List[str]:
-    """The three characters before the last `place`: signs of number, mood and possession stand before those of case
-    ("ház|ak|ban", "ír|hat|ott")."""
+    """The three characters before the last `place`: signs of number, mood and possession stand
+    before those of case ("ház|ak|ban", "ír|hat|ott")."""
     return [word[-place - 3 : -place] if len(word) >= place + 3 else "" for word in words]
 
 
@@ -67,7 +68,8 @@ def initial_upper(word: str) -> bool:
 
 @register_attribute("edge")
 def edge(word: str) -> None:
-    """No word has it, only the places before and after a sentence: "edge[-1]" fires at first words."""
+    """No word has it, only the places before and after a sentence: "edge[-1]" fires at first
+    words."""
 
 
 @register_attribute("short_shape", word="lexeme")
@@ -83,13 +85,15 @@ def _short(shape: str) -> str:
 
 @register_attribute("char_classes")
 def char_classes(word: str) -> str:
-    """The set of Unicode general categories in the word: "３０％" -> {Nd, Po}. For scripts without case."""
+    """The set of Unicode general categories in the word: "３０％" -> {Nd, Po}. For scripts without
+    case."""
     return "".join(sorted({unicodedata.category(c) for c in word}))
 
 
 @register_attribute("folded")
 def folded(word: str) -> str:
-    """In lower case, signs as those of one kind of text: "，" -> ",", "。" -> ".", "「" -> "“", "Ａ" -> "a"."""
+    """In lower case, signs as those of one kind of text: "，" -> ",", "。" -> ".", "「" -> "“", "Ａ" ->
+    "a"."""
     return unicodedata.normalize("NFKC", word.translate(_SIGNS)).lower()
 
 

@@ -1,19 +1,22 @@
 """Classes of words that are known beforehand: word clusters, or the tags that a lexicon gives.
 
-They are a table of the vocabulary, read from a file in initialization and saved with the vocabulary:
+They are a table of the vocabulary, read from a file in initialization and saved with the
+vocabulary:
 
     [initialize.lookups]
     @misc = "spacy_hoseq.word_classes.v1"
     path = "clusters.tsv"
     lexicon = "forms.tsv"
 
-Each line of the file has a word and its classes, separated by tabs; "" is no class. A template names the column:
-"word_class1[-1..1]". A word that is not in the table has the classes of its lower-case form, if that is there.
+Each line of the file has a word and its classes, separated by tabs; "" is no class. A template
+names the column: "word_class1[-1..1]". A word that is not in the table has the classes of its
+lower-case form, if that is there.
 
-Each line of a lexicon has a form and one of its tags, or a form, its part of speech and its features as in CoNLL-U; the
-last column is all tags of the form.
+Each line of a lexicon has a form and one of its tags, or a form, its part of speech and its
+features as in CoNLL-U; the last column is all tags of the form.
 
-The table holds 32 bits of each word's hash: of 100,000 unknown words two or three are taken for a known one.
+The table holds 32 bits of each word's hash: of 100,000 unknown words two or three are taken for a
+known one.
 """
 
 import zlib
@@ -42,10 +45,11 @@ FORM = "a form and its tag, or a form, its part of speech and its features"
 def word_classes(
     path: Optional[Union[str, Path]] = None, lexicon: Optional[Union[str, Path]] = None
 ) -> Lookups:
-    """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file, the tags of forms in a lexicon.
+    """Registered as `spacy_hoseq.word_classes.v1`: the classes of words in a file, the tags of
+    forms in a lexicon.
 
-    RAISES ValueError [E913]: neither path nor lexicon; [HS004]: what `read_forms` raises; [HS006]: a line with another
-    number of columns, or too many classes.
+    RAISES ValueError [E913]: neither path nor lexicon; [HS004]: what `read_forms` raises; [HS006]:
+    a line with another number of columns, or too many classes.
     """
     if path is None and lexicon is None:
         raise ValueError(SpacyErrors.E913)
@@ -93,7 +97,8 @@ def _read_classes(path: Union[str, Path]) -> Tuple[Dict[int, List[str]], int]:
 
 
 def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
-    """The tags of each form in a lexicon, sorted; with features they are "NOUN|Case=Nom|Number=Sing".
+    """The tags of each form in a lexicon, sorted; with features they are
+    "NOUN|Case=Nom|Number=Sing".
 
     RAISES ValueError [HS004]: a line without a form and a tag, or with more than three columns.
     """
@@ -110,7 +115,8 @@ def read_forms(path: Union[str, Path]) -> Dict[str, List[str]]:
 
 @register_attribute("cluster", word="lexemes", table=TABLE)
 def cluster(words: Sequence[Any]) -> List[Union[int, str]]:
-    """The cluster that spaCy's tables have for the word; else its first class in the table, if there is one."""
+    """The cluster that spaCy's tables have for the word; else its first class in the table, if
+    there is one."""
     clusters: List[Union[int, str]] = [word.cluster for word in words]
     if all(clusters) or not words[0].vocab.lookups.has_table(TABLE):
         return clusters
@@ -119,8 +125,8 @@ def cluster(words: Sequence[Any]) -> List[Union[int, str]]:
 
 @register_attribute("word_class", numbers=range(1, MAX_COLUMNS + 1), word="lexemes", table=TABLE)
 def word_class(number: int, words: Sequence[Any]) -> List[str]:
-    """The class in this column of the table, of each word or of its lower-case form. RAISES ValueError [HS007]: the
-    vocabulary has no such table, or no such column."""
+    """The class in this column of the table, of each word or of its lower-case form. RAISES
+    ValueError [HS007]: the vocabulary has no such table, or no such column."""
     lookups = words[0].vocab.lookups
     table: Dict[str, Any] = lookups.get_table(TABLE) if lookups.has_table(TABLE) else {}
     names = table.get("columns", ())

@@ -1,4 +1,5 @@
-"""Values that depend on a word alone, computed once per word type and then looked up by `orth` for whole batches."""
+"""Values that depend on a word alone, computed once per word type and then looked up by `orth` for
+whole batches."""
 
 from typing import Any, Callable, List, NamedTuple
 
@@ -15,7 +16,8 @@ _ONE = np.uint64(1)
 
 
 class TypesOf(NamedTuple):
-    """Word types of some tokens. rows (N,): of each token in the table. table (at least max(rows) + 1, columns).
+    """Word types of some tokens. rows (N,): of each token in the table. table (at least max(rows) +
+    1, columns).
     numbering: another object as soon as a row stands for another word."""
 
     rows: Rows
@@ -24,11 +26,11 @@ class TypesOf(NamedTuple):
 
 
 class WordTypes:
-    """Table of (word types, columns) uint64. What a word is depends on the vocabulary (norms and stop words, for two),
-    so words of another one are learnt anew.
+    """Table of (word types, columns) uint64. What a word is depends on the vocabulary (norms and
+    stop words, for two), so words of another one are learnt anew.
 
-    compute: rows of word types by their `orth`; (types, columns) uint64. first (n, columns): rows that stand before
-    those of words. most (int): word types that are remembered.
+    compute: rows of word types by their `orth`; (types, columns) uint64. first (n, columns): rows
+    that stand before those of words. most (int): word types that are remembered.
     """
 
     def __init__(

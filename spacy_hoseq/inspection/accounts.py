@@ -22,8 +22,9 @@ LEAST = 0.001  # probability of an alternative that is said
 
 
 class Account(NamedTuple):
-    """why: None where there was no other label. alternatives: labels with their probabilities, most probable first, the
-    best label among them. turn: of a bidirectional tagger, when it was decided, else 0."""
+    """why: None where there was no other label. alternatives: labels with their probabilities, most
+    probable first, the best label among them. turn: of a bidirectional tagger, when it was decided,
+    else 0."""
 
     first: int
     end: int
@@ -35,8 +36,9 @@ class Account(NamedTuple):
 
 
 def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]:
-    """Components of a pipeline whose decisions can be explained: those of these names, or all that do more than to find
-    sentences. RAISES ValueError [HS142]: it makes no decisions one by one; [HS152]: there is no such component."""
+    """Components of a pipeline whose decisions can be explained: those of these names, or all that
+    do more than to find sentences. RAISES ValueError [HS142]: it makes no decisions one by one;
+    [HS152]: there is no such component."""
     own = own_components(nlp, names or ())
     chosen = [name for name, pipe in own.items() if can_tell(pipe)]
     if not chosen or len(chosen) < len(names or ()):
@@ -46,18 +48,29 @@ def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]
 
 
 def accounts(
-    pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None, *, reasons: bool = True, against: Optional[str] = None
+    pipe: Any,
+    doc: Doc,
+    tokens: Optional[Sequence[int]] = None,
+    *,
+    reasons: bool = True,
+    against: Optional[str] = None,
 ) -> List[Account]:
     """Of each word (of some tokens), or of each chunk that was found (and has one of the tokens).
 
-    pipe: of the pipeline that has annotated the doc. reasons (bool): False = `why` is None everywhere.
+    pipe: of the pipeline that has annotated the doc. reasons (bool): False = `why` is None
+        everywhere.
     against: a label to compare with. RAISES ValueError [HS141, HS146] as `explain`.
     """
     return list(each_account(pipe, doc, tokens, reasons=reasons, against=against))
 
 
 def each_account(
-    pipe: Any, doc: Doc, tokens: Optional[Sequence[int]] = None, *, reasons: bool = True, against: Optional[str] = None
+    pipe: Any,
+    doc: Doc,
+    tokens: Optional[Sequence[int]] = None,
+    *,
+    reasons: bool = True,
+    against: Optional[str] = None,
 ) -> Iterator[Account]:
     """As `accounts`, one after the other: each is found when it is asked for."""
     if own_component(pipe).knows != "sums":
@@ -137,7 +150,9 @@ def _of_decisions(
         if reasons and (p > 0).sum() > 1:
             turn, why = explain_decision(pipe, doc, token, against)
         alternatives = _alternatives(p, best, decisions.labels)
-        yield Account(token, token + 1, decisions.labels[best], float(p[best]), alternatives, why, turn)
+        yield Account(
+            token, token + 1, decisions.labels[best], float(p[best]), alternatives, why, turn
+        )
 
 
 def words_among(doc: Doc) -> List[int]:
@@ -146,6 +161,8 @@ def words_among(doc: Doc) -> List[int]:
 
 
 def _alternatives(p: Floats, best: int, names: Sequence[str]) -> List[Tuple[str, float]]:
-    order = [int(y) for y in np.argsort(-p, kind="stable")[:ALTERNATIVES] if p[y] >= LEAST or y == best]
+    order = [
+        int(y) for y in np.argsort(-p, kind="stable")[:ALTERNATIVES] if p[y] >= LEAST or y == best
+    ]
     order = order if best in order else [*order, best]
     return [(names[y], float(p[y])) for y in order]

@@ -1,6 +1,7 @@
 """What a decision would be if something were not there: exact, by decoding and by sums once more.
 
-All variants of a sentence are decoded as one batch: copies that differ in emissions, or in what is permitted.
+All variants of a sentence are decoded as one batch: copies that differ in emissions, or in what is
+permitted.
 """
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
@@ -20,7 +21,8 @@ NEAR = 2  # words on each side whose labels and texts are varied
 
 
 class Change(NamedTuple):
-    """kind: "feature", "word", "constraint", "neighbour". name: what is taken away. log_odds: what they are then.
+    """kind: "feature", "word", "constraint", "neighbour". name: what is taken away. log_odds: what
+    they are then.
     difference: how much less than before; above 0 = it speaks for the label."""
 
     kind: str
@@ -30,9 +32,9 @@ class Change(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A neighbour's label that would turn the decision. token: of the neighbour. p: how probable its label is. instead:
-    the best label of the decided token then. cost: by how much the best labelling is better than the best one
-    that has both."""
+    """A neighbour's label that would turn the decision. token: of the neighbour. p: how probable
+    its label is. instead: the best label of the decided token then. cost: by how much the best
+    labelling is better than the best one that has both."""
 
     token: int
     text: str
@@ -43,14 +45,17 @@ class Turn(NamedTuple):
 
 
 def copies(one: Potentials, scores: AnyFloats, allowed: Optional[Mask] = None) -> Potentials:
-    """Variants of one sentence as a batch. scores (M, T, L). allowed (M, T, L): None = as in the sentence."""
+    """Variants of one sentence as a batch. scores (M, T, L). allowed (M, T, L): None = as in the
+    sentence."""
     m, t, n_labels = scores.shape
     shift = np.arange(m) * t
     fired = one.fired
     configurations = one.configurations
     if fired is not None:
         tokens = (shift[:, None] + fired.tokens).reshape(-1)
-        fired = fired._replace(tokens=tokens, nodes=np.tile(fired.nodes, m), weights=np.tile(fired.weights, m))
+        fired = fired._replace(
+            tokens=tokens, nodes=np.tile(fired.nodes, m), weights=np.tile(fired.weights, m)
+        )
     if configurations is not None:
         configurations = configurations._replace(
             first=(shift[:, None] + configurations.first).reshape(-1),
@@ -70,10 +75,13 @@ def copies(one: Potentials, scores: AnyFloats, allowed: Optional[Mask] = None) -
     )
 
 
-def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: int) -> List[Change]:
-    """The log-odds of two labels without each feature of a word, without each word around it (all features that look at
-    it), and without what constrains the sentence. What a feature of the word says is the same for all labellings with a
-    label there, so without it the log-odds are less by just that."""
+def changes_at(
+    reading: Reading, one: Potentials, word: int, label: int, other: int
+) -> List[Change]:
+    """The log-odds of two labels without each feature of a word, without each word around it (all
+    features that look at it), and without what constrains the sentence. What a feature of the word
+    says is the same for all labellings with a label there, so without it the log-odds are less by
+    just that."""
     words = reading.sentence(word)
     start = words.start
     end = words.stop
@@ -96,11 +104,14 @@ def changes_at(reading: Reading, one: Potentials, word: int, label: int, other: 
     return sorted(changes, key=lambda change: -abs(change.difference))
 
 
-def nodes_without(reading: Reading, one: Potentials, start: int, near: range, word: int) -> List[Floats]:
-    """p(y_t = .) of a word without each of some words around it, that is, without all features that look at them.
+def nodes_without(
+    reading: Reading, one: Potentials, start: int, near: range, word: int
+) -> List[Floats]:
+    """p(y_t = .) of a word without each of some words around it, that is, without all features that
+    look at them.
 
-    one: the sentence, whose first word is `start`. They are kept with the reading: of each word that is taken away, for
-    all words around it.
+    one: the sentence, whose first word is `start`. They are kept with the reading: of each word
+    that is taken away, for all words around it.
     """
     known = reading.without.setdefault("nodes", {})
     missing = [at for at in near if at not in known]
@@ -127,9 +138,11 @@ def _log_odds(p: Floats, label: int, other: int) -> float:
         return float(np.log(p[label]) - np.log(p[other]))
 
 
-def smallest_set(features: Sequence[Feature], best: Floats, label: int) -> "tuple[List[Feature], int]":
-    """The fewest features of a word without which another label has the better labelling, and that label. best (L,):
-    max-marginals. RETURNS none, and the label itself, if no set does that."""
+def smallest_set(
+    features: Sequence[Feature], best: Floats, label: int
+) -> "tuple[List[Feature], int]":
+    """The fewest features of a word without which another label has the better labelling, and that
+    label. best (L,): max-marginals. RETURNS none, and the label itself, if no set does that."""
     found: Tuple[List[Feature], int] = ([], label)
     for other in np.flatnonzero(np.isfinite(best)).tolist():
         if other == label:
@@ -149,8 +162,8 @@ def smallest_set(features: Sequence[Feature], best: Floats, label: int) -> "tupl
 
 
 def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) -> List[Turn]:
-    """For each near neighbour, the most probable of its LIKELY labels with which another one would be best at the
-    word."""
+    """For each near neighbour, the most probable of its LIKELY labels with which another one would
+    be best at the word."""
     words = reading.sentence(word)
     start = words.start
     end = words.stop
@@ -184,5 +197,7 @@ def neighbour_turns(reading: Reading, one: Potentials, word: int, label: int) ->
             cost = float(reading.best_scores[reading.sentence_of[word]] - scores[i])
             token = reading.token(w)[1]
             name = reading.labels
-            turns.append(Turn(token, reading.text(w), name[y], float(nodes[w, y]), name[instead], cost))
+            turns.append(
+                Turn(token, reading.text(w), name[y], float(nodes[w, y]), name[instead], cost)
+            )
     return sorted(turns, key=lambda turn: -turn.p)

@@ -1,9 +1,9 @@
 """Probabilities that mean what they say, for a tagger or chunker of any objective.
 
-All weights are divided by one temperature T > 0, so that p_T(y | x) is proportional to exp(score(x, y) / T). The order
-of the labellings stays as it is; T is that at which the gold labels of other text than the training text have the
-largest product of marginal probabilities (Guo, Pleiss, Sun & Weinberger 2017, section 4.2, for exact marginals, which
-are computed anew at every temperature).
+All weights are divided by one temperature T > 0, so that p_T(y | x) is proportional to exp(score(x,
+y) / T). The order of the labellings stays as it is; T is that at which the gold labels of other
+text than the training text have the largest product of marginal probabilities (Guo, Pleiss, Sun &
+Weinberger 2017, section 4.2, for exact marginals, which are computed anew at every temperature).
 """
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
@@ -31,9 +31,9 @@ TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
 
 
 class Calibration(NamedTuple):
-    """temperature: T, found with all examples. before, after: of probabilities at T = 1, and at temperatures each of
-    which was found without the half of the examples that it is measured on. n_changed: labels that are another one now,
-    by rounding of weights."""
+    """temperature: T, found with all examples. before, after: of probabilities at T = 1, and at
+    temperatures each of which was found without the half of the examples that it is measured on.
+    n_changed: labels that are another one now, by rounding of weights."""
 
     temperature: float
     before: Quality
@@ -52,14 +52,15 @@ class Part(NamedTuple):
 def calibrate(
     nlp: Language, examples: Sequence[Example], names: Optional[Sequence[str]] = None
 ) -> Dict[str, Calibration]:
-    """Divide the weights of components by their best temperatures, in place, and keep with them what prediction sets
-    need. RETURNS what was found, by name.
+    """Divide the weights of components by their best temperatures, in place, and keep with them
+    what prediction sets need. RETURNS what was found, by name.
 
-    examples: text that they were not trained on. Components before them annotate the predicted docs.
-    names: of taggers and chunkers; None = all whose probabilities no later component reads: what that one has learnt
-    holds for the probabilities as they are.
-    RAISES ValueError [HS152]: there are no such components; [HS144]: emissions of a foreign layer; [HS145]: too few
-    examples.
+    examples: text that they were not trained on. Components before them annotate the predicted
+        docs.
+    names: of taggers and chunkers; None = all whose probabilities no later component reads: what
+    that one has learnt holds for the probabilities as they are.
+    RAISES ValueError [HS152]: there are no such components; [HS144]: emissions of a foreign layer;
+    [HS145]: too few examples.
     """
     found = {}
     own = own_components(nlp, names or (), with_sentences=True)
@@ -67,7 +68,9 @@ def calibrate(
     for name in wanted or own:
         sums_of(own[name])
     if not wanted:
-        raise ValueError(Errors.HS152.format(names="any to which none listens", known=", ".join(own)))
+        raise ValueError(
+            Errors.HS152.format(names="any to which none listens", known=", ".join(own))
+        )
     for name in wanted:
         pipe: Any = nlp.get_pipe(name)
         annotated = annotated_before(nlp, name, examples)
@@ -79,7 +82,9 @@ def calibrate(
 def calibratable(nlp: Language) -> List[str]:
     """Taggers and chunkers, but those whose marginals a later component listens to."""
     pipes: List[Any] = [pipe for _, pipe in nlp.pipeline]
-    heard = {x.upstream_name for pipe in pipes for x in listeners_in(pipe) if x.output == "marginals"}
+    heard = {
+        x.upstream_name for pipe in pipes for x in listeners_in(pipe) if x.output == "marginals"
+    }
     return [pipe.name for pipe in pipes if knows_sums(pipe) and pipe.name not in heard]
 
 
@@ -92,7 +97,8 @@ def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> L
 
 
 def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Calibration:
-    """Of one component; examples: with what earlier components set. RAISES ValueError [HS144, HS145]."""
+    """Of one component; examples: with what earlier components set. RAISES ValueError [HS144,
+    HS145]."""
     parts = list(_parts(pipe, examples))
     if sum(bool((part.gold >= 0).any()) for part in parts) < 1 or len(examples) < 2:
         raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
@@ -141,9 +147,11 @@ def measured(parts: Sequence[Tuple[Part, float]]) -> Quality:
     return quality(np.concatenate(rows), np.concatenate(gold), np.concatenate(best))
 
 
-def scale(pipe: StructuredComponent, factor: float, before: Potentials, examples: Sequence[Example]) -> None:
-    """Multiply all that scores are made of. before: what the examples were decoded from. RAISES ValueError [HS144]:
-    scores do not follow, and nothing is changed."""
+def scale(
+    pipe: StructuredComponent, factor: float, before: Potentials, examples: Sequence[Example]
+) -> None:
+    """Multiply all that scores are made of. before: what the examples were decoded from. RAISES
+    ValueError [HS144]: scores do not follow, and nothing is changed."""
     saved = pipe.model.to_bytes()
     for layer in own_layers(pipe.model):
         for shim in layer.shims:
@@ -173,6 +181,8 @@ def _log_loss(parts: Sequence[Part], log_factor: float) -> float:
     losses: List[Floats] = []
     for part in parts:
         known = np.flatnonzero(part.gold >= 0)
-        p = answers_of(part.potentials.scaled(float(np.exp(log_factor)))).nodes[known, part.gold[known]]
+        p = answers_of(part.potentials.scaled(float(np.exp(log_factor)))).nodes[
+            known, part.gold[known]
+        ]
         losses.append(-np.log(np.maximum(p, LEAST)))
     return float(np.concatenate(losses).mean())

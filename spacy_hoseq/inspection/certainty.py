@@ -3,9 +3,10 @@
     of a token       p(y_t = its label | x);  H(y_t | x);  best score less that of the best labelling with another label
     of a sentence    log p(y* | x);  H(y | x);  score of the best labelling less that of the second best
 
-All are exact, by the recurrences of the decoders (`decoders/answers/`), whatever the objective was; but
-only probabilities that are calibrated (`spacy hoseq calibrate`) mean what they say. Entropies and log probabilities are
-in nats. Checked against enumeration in tests/inspection/test_certainty.py.
+All are exact, by the recurrences of the decoders (`decoders/answers/`), whatever the objective was;
+but only probabilities that are calibrated (`spacy hoseq calibrate`) mean what they say. Entropies
+and log probabilities are in nats. Checked against enumeration in
+tests/inspection/test_certainty.py.
 """
 
 from typing import Any, Iterable, Iterator, List, NamedTuple
@@ -22,9 +23,9 @@ BATCH = 128  # docs that are read together
 
 
 class SentenceCertainty(NamedTuple):
-    """first, end: tokens first <= i < end. log_probability: of the best labelling. entropy: of all labels together, NaN
-    where there is no distribution of labellings. margin: score of the best less that of the second best labelling, inf
-    if there is no other one."""
+    """first, end: tokens first <= i < end. log_probability: of the best labelling. entropy: of all
+    labels together, NaN where there is no distribution of labellings. margin: score of the best
+    less that of the second best labelling, inf if there is no other one."""
 
     first: int
     end: int
@@ -36,7 +37,8 @@ class SentenceCertainty(NamedTuple):
 class Certainty(NamedTuple):
     """Of one Doc of n tokens; white space has no label, and zeros.
 
-    labels: names of the best labels. probabilities, entropies, margins, conditional_entropies (n,): of each token.
+    labels: names of the best labels. probabilities, entropies, margins, conditional_entropies (n,):
+        of each token.
     sentences: those that have words.
     """
 
@@ -49,10 +51,12 @@ class Certainty(NamedTuple):
 
 
 def certainties(pipe: Any, docs: Iterable[Doc]) -> Iterator[Certainty]:
-    """How sure a `hoseq_tagger`, a `hoseq_chunker` or a greedy `hoseq_bidirectional_tagger` is of each Doc.
+    """How sure a `hoseq_tagger`, a `hoseq_chunker` or a greedy `hoseq_bidirectional_tagger` is of
+    each Doc.
 
-    docs: with what earlier components have set. Of easiest-first decisions all is meant at the moment of the decision,
-    given the neighbours that were decided before: a sentence's log probability is that of all its decisions.
+    docs: with what earlier components have set. Of easiest-first decisions all is meant at the
+    moment of the decision, given the neighbours that were decided before: a sentence's log
+    probability is that of all its decisions.
     RAISES ValueError [HS140]: a component of another kind; [HS142]: a strategy without decisions.
     """
     for batch in minibatch(docs, BATCH):
@@ -69,23 +73,32 @@ def certainties_of(reading: Reading) -> List[Certainty]:
     words = np.arange(len(best))
     p = answers.nodes[words, best]
     margins = token_margins(reading.best_with)
-    entropies = np.bincount(reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends))
-    second = np.minimum.reduceat(margins, reading.ends - reading.lengths) if len(best) else np.zeros(0)
+    entropies = np.bincount(
+        reading.sentence_of, reading.conditional_entropies, minlength=len(reading.ends)
+    )
+    second = (
+        np.minimum.reduceat(margins, reading.ends - reading.lengths) if len(best) else np.zeros(0)
+    )
     log_p = np.minimum(reading.best_scores - answers.log_z, 0.0)
-    sentences = [SentenceCertainty(0, 0, *row) for row in zip(log_p, entropies, second, strict=True)]
+    sentences = [
+        SentenceCertainty(0, 0, *row) for row in zip(log_p, entropies, second, strict=True)
+    ]
     columns = (p, reading.entropies, margins, reading.conditional_entropies)
     return _by_doc(reading, columns, sentences)
 
 
 def token_margins(best_with: Floats) -> Floats:
-    """The largest score of each row less the second largest, inf if there is none. (N, L) -> (N,)."""
+    """The largest score of each row less the second largest, inf if there is none. (N, L) ->
+    (N,)."""
     if best_with.shape[1] < 2:
         return np.full(len(best_with), np.inf)
     two = np.partition(best_with, -2, axis=1)[:, -2:]
     return np.asarray(two[:, 1] - two[:, 0])
 
 
-def _by_doc(reading: ReadTexts, columns: "tuple[Floats, ...]", sentences: List[SentenceCertainty]) -> List[Certainty]:
+def _by_doc(
+    reading: ReadTexts, columns: "tuple[Floats, ...]", sentences: List[SentenceCertainty]
+) -> List[Certainty]:
     """labels, columns (N,)."""
     result = []
     names = [*reading.labels, ""]
@@ -100,7 +113,9 @@ def _by_doc(reading: ReadTexts, columns: "tuple[Floats, ...]", sentences: List[S
             last = reading.token(int(reading.ends[s]) - 1)[1]
             bounds.append(sentences[s]._replace(first=first, end=last + 1))
         p, entropies, margins, conditional = (part[i] for part in parts)
-        result.append(Certainty([names[y] for y in ids.tolist()], p, entropies, margins, conditional, bounds))
+        result.append(
+            Certainty([names[y] for y in ids.tolist()], p, entropies, margins, conditional, bounds)
+        )
     return result
 
 

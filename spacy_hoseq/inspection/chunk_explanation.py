@@ -1,4 +1,5 @@
-"""Why a chunk is there, or is not: the best labelling of the sentence, against the best one that decides otherwise."""
+"""Why a chunk is there, or is not: the best labelling of the sentence, against the best one that
+decides otherwise."""
 
 from typing import Any, List, Optional
 
@@ -18,12 +19,13 @@ from .spans import Places, chunk_probabilities
 
 
 def explain_span(pipe: Any, span: Span, against: Optional[str] = None) -> Explanation:
-    """span: with its label. against (str): compare with a chunk of this label over the same tokens, or with no chunk
-    there for "O"; None = with the best labelling that does not have this chunk, or, if the chunk is not found, with the
-    best labelling. `p` is the probability that exactly this chunk is there, `p_against` that the other one is (or that
-    this one is not).
+    """span: with its label. against (str): compare with a chunk of this label over the same tokens,
+    or with no chunk there for "O"; None = with the best labelling that does not have this chunk,
+    or, if the chunk is not found, with the best labelling. `p` is the probability that exactly this
+    chunk is there, `p_against` that the other one is (or that this one is not).
 
-    RAISES ValueError [HS140]: no chunker; [HS141]; [HS146]: no label of the component, or one that cannot be there.
+    RAISES ValueError [HS140]: no chunker; [HS141]; [HS146]: no label of the component, or one that
+    cannot be there.
     """
     if not sums_of(pipe).target.of_spans:
         raise ValueError(Errors.HS140.format(name=pipe.name, kind=type(pipe).__name__))
@@ -79,13 +81,16 @@ def explain_chunk(reading: Reading, span: Span, against: Optional[str] = None) -
 
 
 def _with_chunk(reading: Reading, one: Potentials, at: int, n: int, label: str) -> Labels:
-    """The best labelling that has exactly this chunk; "O": none over these tokens. RAISES ValueError [HS146]."""
+    """The best labelling that has exactly this chunk; "O": none over these tokens. RAISES
+    ValueError [HS146]."""
     types = reading.pipe.labels
     if label not in (*types, OUTSIDE):
         raise ValueError(Errors.HS146.format(label=label, known=", ".join(types)))
     rules = _rules(reading)
     only, start, middle, last = list(LETTERS[str(reading.target.representation)])
-    tags = [f"{letter}-{label}" for letter in ([only] if n == 1 else [start, *[middle] * (n - 2), last])]
+    tags = [
+        f"{letter}-{label}" for letter in ([only] if n == 1 else [start, *[middle] * (n - 2), last])
+    ]
     if label == OUTSIDE:
         tags = [OUTSIDE] * n
     allowed: Mask = np.ones(one.scores.shape, bool)
@@ -96,7 +101,9 @@ def _with_chunk(reading: Reading, one: Potentials, at: int, n: int, label: str) 
     try:
         return answers_of(one.permitting(allowed)).best
     except ValueError as error:
-        raise ValueError(Errors.HS146.format(label=label, known="a chunk that can stand there")) from error
+        raise ValueError(
+            Errors.HS146.format(label=label, known="a chunk that can stand there")
+        ) from error
 
 
 def _rules(reading: Reading) -> Grammar:
@@ -104,8 +111,8 @@ def _rules(reading: Reading) -> Grammar:
 
 
 def _without_chunk(reading: Reading, one: Potentials, at: int, n: int, best: Labels) -> Labels:
-    """The best labelling in which the chunk of the best one is not: some token of it has another tag, or the chunk goes
-    on."""
+    """The best labelling in which the chunk of the best one is not: some token of it has another
+    tag, or the chunk goes on."""
     rules = _rules(reading)
     candidates: List[Labels] = []
     for i in range(at, min(at + n + 1, len(best))):
@@ -127,13 +134,16 @@ def _without_chunk(reading: Reading, one: Potentials, at: int, n: int, best: Lab
 def _changes(
     reading: Reading, first: int, n: int, found: Labels, others: Labels, against: Optional[str]
 ) -> List[Change]:
-    """The log-odds of the chunk, log p - log(1 - p), or against another one there, without each feature that tells
-    the two labellings apart, and without each word of the chunk and beside it."""
+    """The log-odds of the chunk, log p - log(1 - p), or against another one there, without each
+    feature that tells the two labellings apart, and without each word of the chunk and beside
+    it."""
     layer = reading.pipe.model.layers[0]
     one, words, _ = sentence_at(reading, first)
     at = first - words.start
     near = range(max(words.start, first - NEAR), min(words.stop, first + n + NEAR))
-    around = features_at(layer, reading, range(max(words.start, first - 2 * NEAR), min(words.stop, near.stop + NEAR)))
+    around = features_at(
+        layer, reading, range(max(words.start, first - 2 * NEAR), min(words.stop, near.stop + NEAR))
+    )
 
     def gain(feature: Feature) -> float:
         i = feature.word - words.start
@@ -158,5 +168,8 @@ def _changes(
         p_against = answers.segments(places, sizes, np.tile(others[at : at + n], m), of_other)
     with np.errstate(divide="ignore"):
         odds = (np.log(p) - np.log(p_against)).tolist()
-    changes = [Change(kind, name, x, odds[0] - x) for (kind, name, _), x in zip(variants, odds[1:], strict=True)]
+    changes = [
+        Change(kind, name, x, odds[0] - x)
+        for (kind, name, _), x in zip(variants, odds[1:], strict=True)
+    ]
     return sorted(changes, key=lambda change: -abs(change.difference))

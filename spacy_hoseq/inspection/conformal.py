@@ -1,20 +1,32 @@
 """Sets of labels, chunks and labellings that hold the right one with a promised probability.
 
-Split conformal prediction (Vovk, Gammerman & Shafer 2005; Sadinle, Lei & Wasserman 2019 for sets of labels): of texts
-that the component was not trained on, each gold answer has a score of how odd it is. The threshold is the
-ceil((n + 1)(1 - alpha))-th smallest of n scores; a set is all answers that are not odder. For another text of the same
-kind it holds the right answer with probability 1 - alpha at least, whatever the model is; a better one has smaller
-sets.
+Split conformal prediction (Vovk, Gammerman & Shafer 2005; Sadinle, Lei & Wasserman 2019 for sets of
+labels): of texts that the component was not trained on, each gold answer has a score of how odd it
+is. The threshold is the ceil((n + 1)(1 - alpha))-th smallest of n scores; a set is all answers that
+are not odder. For another text of the same kind it holds the right answer with probability 1 -
+alpha at least, whatever the model is; a better one has smaller sets.
 
     labels       oddness of y at token t: 1 - p(y_t = y | x)
     chunks       of a chunk: 1 - p(exactly this chunk | x)
     labellings   of a labelling of a sentence: best score - score(x, y)
 
-The promise is about texts: tokens of one text are not independent, but averaged over texts it holds for them as well.
-Checked against the definition, and by coverage, in tests/inspection/test_conformal.py.
+The promise is about texts: tokens of one text are not independent, but averaged over texts it holds
+for them as well. Checked against the definition, and by coverage, in
+tests/inspection/test_conformal.py.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 from spacy.tokens import Doc
@@ -39,14 +51,16 @@ MOST = 1000  # labellings of a set
 
 
 class SpanSet(NamedTuple):
-    """Chunks (first, end, label), tokens first <= i < end, with their probabilities, most probable first."""
+    """Chunks (first, end, label), tokens first <= i < end, with their probabilities, most probable
+    first."""
 
     spans: List[Tuple[int, int, str]]
     probabilities: List[float]
 
 
 class LabellingSet(NamedTuple):
-    """Labellings of a sentence, best first; complete (bool): all that belong to the set, of which MOST are listed."""
+    """Labellings of a sentence, best first; complete (bool): all that belong to the set, of which
+    MOST are listed."""
 
     labellings: List[List[str]]
     complete: bool
@@ -55,8 +69,8 @@ class LabellingSet(NamedTuple):
 class Conformal:
     """Thresholds of a component, learnt from examples that it was not trained on.
 
-    examples: with predicted docs as earlier components have annotated them. Chunks of more than LONGEST words are not
-    looked at. RAISES ValueError [HS145]: no gold labels.
+    examples: with predicted docs as earlier components have annotated them. Chunks of more than
+    LONGEST words are not looked at. RAISES ValueError [HS145]: no gold labels.
     """
 
     def __init__(self, pipe: StructuredComponent, examples: Iterable[Example]) -> None:
@@ -74,7 +88,8 @@ class Conformal:
 
     @classmethod
     def of(cls, pipe: StructuredComponent) -> "Conformal":
-        """What was kept with a component when it was calibrated. RAISES ValueError [HS158]: nothing."""
+        """What was kept with a component when it was calibrated. RAISES ValueError [HS158]:
+        nothing."""
         saved: Optional[Dict[str, Any]] = pipe.cfg.get("conformal")
         if not saved:
             raise ValueError(Errors.HS158.format(name=pipe.name))
@@ -85,28 +100,32 @@ class Conformal:
         return conformal
 
     def keep(self) -> None:
-        """Save the scores with the component, KEPT of each kind, so that sets are larger than need be by at most one in
-        KEPT; `to_disk` writes them, and what it learns later removes them."""
+        """Save the scores with the component, KEPT of each kind, so that sets are larger than need
+        be by at most one in KEPT; `to_disk` writes them, and what it learns later removes them."""
         self._pipe.cfg["conformal"] = {
             kind: {"n": len(some), "scores": _rounded_up(some[ranks_kept(len(some)) - 1])}
             for kind, some in self.scores.items()
         }
 
     def threshold(self, alpha: float, kind: Kind = "labels") -> float:
-        """The oddness up to which answers belong to a set; inf where there are too few examples for so small an alpha.
+        """The oddness up to which answers belong to a set; inf where there are too few examples for
+        so small an alpha.
         RAISES ValueError [HS145]: no example of the kind."""
         return threshold(self.scores[kind], alpha, self.sizes[kind])
 
     def labels(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[List[str]]]:
-        """Of each token of each Doc, labels that hold the right one with probability 1 - alpha, most probable first; at
-        least one, none at white space."""
+        """Of each token of each Doc, labels that hold the right one with probability 1 - alpha,
+        most probable first; at least one, none at white space."""
         limit = self.threshold(alpha)
         for batch in minibatch(docs, BATCH):
             reading = Reading(self._pipe, list(batch))
             for p in reading.of_tokens(reading.answers.nodes):
                 order = np.argsort(-p, axis=1, kind="stable")
                 sizes = np.maximum((1 - p <= limit).sum(axis=1), 1) * (p.sum(axis=1) > 0)
-                yield [[reading.labels[y] for y in row[:n]] for row, n in zip(order, sizes.tolist(), strict=True)]
+                yield [
+                    [reading.labels[y] for y in row[:n]]
+                    for row, n in zip(order, sizes.tolist(), strict=True)
+                ]
 
     def chunks(self, docs: Iterable[Doc], alpha: float) -> Iterator[SpanSet]:
         """Of each Doc, chunks that hold a right one with probability 1 - alpha."""
@@ -115,7 +134,9 @@ class Conformal:
             reading = Reading(self._pipe, list(batch))
             found: List[List[Tuple[float, Tuple[int, int, str]]]] = [[] for _ in reading.texts]
             representation = str(reading.target.representation)
-            rows_of = probable_chunks(reading.answers, reading.labels, representation, 1 - limit, LONGEST)
+            rows_of = probable_chunks(
+                reading.answers, reading.labels, representation, 1 - limit, LONGEST
+            )
             for place, size, label, p in rows_of:
                 doc, first = reading.token(place)
                 _, last = reading.token(place + size - 1)
@@ -125,7 +146,8 @@ class Conformal:
                 yield SpanSet([span for _, span in rows], [p for p, _ in rows])
 
     def labellings(self, docs: Iterable[Doc], alpha: float) -> Iterator[List[LabellingSet]]:
-        """Of each Doc, for each sentence, labellings that hold the right one with probability 1 - alpha."""
+        """Of each Doc, for each sentence, labellings that hold the right one with probability 1 -
+        alpha."""
         limit = self.threshold(alpha, "labellings")
         for doc in docs:
             reading = Reading(self._pipe, [doc])
@@ -142,7 +164,9 @@ def threshold(scores: Floats, alpha: float, n: Optional[int] = None) -> float:
     """scores: ascending, all of them or, of n, those of `ranks_kept(n)`.
     RAISES ValueError [HS145]: none; [HS027]: alpha not between 0 and 1."""
     if not 0 < alpha < 1:
-        message = Errors.HS027.format(name="alpha", decoder="prediction sets", value=alpha, expected="between 0 and 1")
+        message = Errors.HS027.format(
+            name="alpha", decoder="prediction sets", value=alpha, expected="between 0 and 1"
+        )
         raise ValueError(message)
     if not len(scores):
         raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
@@ -153,8 +177,8 @@ def threshold(scores: Floats, alpha: float, n: Optional[int] = None) -> float:
 
 
 def ranks_kept(n: int) -> Ints:
-    """Ranks, from 1, of the scores that are saved of n: all of up to KEPT, else KEPT at equal distances, the last one
-    among them."""
+    """Ranks, from 1, of the scores that are saved of n: all of up to KEPT, else KEPT at equal
+    distances, the last one among them."""
     return np.ceil(np.arange(1, min(n, KEPT) + 1) * (n / max(1, min(n, KEPT)))).astype(np.intp)
 
 
@@ -166,11 +190,14 @@ def _rounded_up(scores: Floats) -> List[float]:
 def prediction_sets(
     pipe: StructuredComponent, docs: Iterable[Doc], alpha: float, kind: Kind = "labels"
 ) -> Iterator[Any]:
-    """Sets that hold the right answer with probability 1 - alpha, by what was kept when the component was calibrated:
-    `Conformal.labels`, `.chunks` or `.labellings`. RAISES ValueError [HS158]: it was not; [HS027]: alpha, or kind."""
+    """Sets that hold the right answer with probability 1 - alpha, by what was kept when the
+    component was calibrated: `Conformal.labels`, `.chunks` or `.labellings`. RAISES ValueError
+    [HS158]: it was not; [HS027]: alpha, or kind."""
     known = [one for one in KINDS if one != "chunks" or pipe.target.of_spans]
     if kind not in known:
-        message = Errors.HS027.format(name="kind", decoder="prediction sets", value=kind, expected=", ".join(known))
+        message = Errors.HS027.format(
+            name="kind", decoder="prediction sets", value=kind, expected=", ".join(known)
+        )
         raise ValueError(message)
     found: Iterator[Any] = getattr(Conformal.of(pipe), kind)(docs, alpha)
     return found
@@ -186,10 +213,14 @@ def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind
     sentences = np.flatnonzero(whole[: len(reading.ends)])
     some = reading.potentials.select(sentences)
     best = path_score(some.potentials, reading.best[some.tokens])
-    found["labellings"] = np.maximum(best - path_score(some.potentials, np.maximum(gold[some.tokens], 0)), 0.0)
+    found["labellings"] = np.maximum(
+        best - path_score(some.potentials, np.maximum(gold[some.tokens], 0)), 0.0
+    )
     if reading.target.of_spans:
         places = gold_chunks(reading, gold)
-        found["chunks"] = 1 - chunk_probabilities(reading, places)[:, 0] if len(places.first) else np.zeros(0)
+        found["chunks"] = (
+            1 - chunk_probabilities(reading, places)[:, 0] if len(places.first) else np.zeros(0)
+        )
     return found
 
 

@@ -1,4 +1,5 @@
-"""Why a bidirectional tagger decided as it did: its turn, what it knew of the neighbours, and the features by name."""
+"""Why a bidirectional tagger decided as it did: its turn, what it knew of the neighbours, and the
+features by name."""
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -17,12 +18,15 @@ from .explanation import ROUNDING, Explanation, Term
 from .features import Feature, Names
 
 
-def explain_decision(pipe: Any, doc: Doc, token: int, against: Optional[str] = None) -> Tuple[int, Explanation]:
+def explain_decision(
+    pipe: Any, doc: Doc, token: int, against: Optional[str] = None
+) -> Tuple[int, Explanation]:
     """The turn of a token, 1 = decided first in its sentence, and why it got its label.
 
-    doc, token, against: as of `explain`. The explanation's log-odds are of local probabilities, given the neighbours
-    decided before; without a feature they change by what the feature adds. `turns`: other labels of decided neighbours
-    that would have turned the decision. RAISES ValueError [HS141, HS142, HS146, HS147].
+    doc, token, against: as of `explain`. The explanation's log-odds are of local probabilities,
+    given the neighbours decided before; without a feature they change by what the feature adds.
+    `turns`: other labels of decided neighbours that would have turned the decision. RAISES
+    ValueError [HS141, HS142, HS146, HS147].
     """
     decisions = Decisions(pipe, [doc])
     word = decisions.word(0, token)
@@ -31,7 +35,9 @@ def explain_decision(pipe: Any, doc: Doc, token: int, against: Optional[str] = N
     names = decisions.labels
     other = _other(log_p, label, names, against)
     features = _features(decisions, word)
-    terms = [Term("feature", f.name, token, float(f.weights[label] - f.weights[other])) for f in features]
+    terms = [
+        Term("feature", f.name, token, float(f.weights[label] - f.weights[other])) for f in features
+    ]
     total = sum(term.value for term in terms)
     expected = float(log_p[label] - log_p[other])
     if abs(total - expected) > ROUNDING * (1 + sum(abs(term.value) for term in terms)):
@@ -72,7 +78,9 @@ def _other(log_p: Floats, label: int, names: Sequence[str], against: Optional[st
     rest[label] = -np.inf
     other = int(rest.argmax()) if against is None else list(names).index(against)
     if other == label or log_p[other] == -np.inf:
-        raise ValueError(Errors.HS146.format(label=names[other], known="another label that can stand there"))
+        raise ValueError(
+            Errors.HS146.format(label=names[other], known="another label that can stand there")
+        )
     return other
 
 
@@ -102,7 +110,9 @@ def _known_neighbours(decisions: Decisions, word: int) -> Dict[int, int]:
     """Neighbours that were decided before, slot -> word."""
     slots = {}
     for slot, offset in enumerate(OFFSETS[decisions.order]):
-        if decisions.visible[word] >> slot & 1 and decisions.contexts[word, slot] < len(decisions.labels):
+        if decisions.visible[word] >> slot & 1 and decisions.contexts[word, slot] < len(
+            decisions.labels
+        ):
             slots[slot] = word + offset
     return slots
 
@@ -110,7 +120,8 @@ def _known_neighbours(decisions: Decisions, word: int) -> Dict[int, int]:
 def _neighbours(
     decisions: Decisions, word: int, label: int, other: int, near: Dict[int, int]
 ) -> Tuple[List[Turn], List[Change]]:
-    """What another label of each decided neighbour would have done, and what it would have been not to know it."""
+    """What another label of each decided neighbour would have done, and what it would have been not
+    to know it."""
     turns = []
     changes = []
     here = np.array([word])
@@ -130,7 +141,16 @@ def _neighbours(
         if len(turned):
             y = int(turned[log_p[neighbour, turned].argmax()])
             cost = float(log_p[neighbour, decisions.best[neighbour]] - log_p[neighbour, y])
-            turns.append(Turn(token, text, names[y], float(np.exp(log_p[neighbour, y])), names[instead[y]], cost))
+            turns.append(
+                Turn(
+                    token,
+                    text,
+                    names[y],
+                    float(np.exp(log_p[neighbour, y])),
+                    names[instead[y]],
+                    cost,
+                )
+            )
         without = decisions.visible[here] & ~(1 << slot)
         if int(without[0]) in shim_of(decisions.pipe.model).masks:
             (row,) = decisions.at(here, without, decisions.contexts[here])

@@ -1,4 +1,5 @@
-"""A batch of docs as a bidirectional tagger decides them: what each decision knew, and how it chose."""
+"""A batch of docs as a bidirectional tagger decides them: what each decision knew, and how it
+chose."""
 
 from functools import cached_property
 from typing import Any, Optional, Sequence
@@ -14,11 +15,12 @@ from .reading import ReadTexts, own_component
 
 
 class Decisions(ReadTexts):
-    """pipe: with the strategy easiest_first or easiest_last. texts: what the component has set on them constrains
-    nothing.
+    """pipe: with the strategy easiest_first or easiest_last. texts: what the component has set on
+    them constrains nothing.
 
-    turns (N,): when each word was decided, 1 = first of its sentence. visible (N,): which neighbours were decided by
-    then, a bit for each slot; contexts (N, 2k): their labels (`decoders/bidirectional/local.py`).
+    turns (N,): when each word was decided, 1 = first of its sentence. visible (N,): which
+    neighbours were decided by then, a bit for each slot; contexts (N, 2k): their labels
+    (`decoders/bidirectional/local.py`).
     RAISES ValueError [HS140]: a component of another package; [HS142]: another strategy.
     """
 
@@ -45,6 +47,7 @@ class Decisions(ReadTexts):
         return self.at(np.arange(len(self.best)), self.visible, self.contexts)
 
     def at(self, words: Ints, visible: Ints, contexts: Ints) -> Floats:
-        """The same of some words (n,) with other neighbours: visible (n,), contexts (n, 2k). RETURNS (n, L)."""
+        """The same of some words (n,) with other neighbours: visible (n,), contexts (n, 2k).
+        RETURNS (n, L)."""
         scores = self.local(words, visible, np.arange(len(words)), contexts)
         return log_probabilities(scores, words, self.allowed)

@@ -4,12 +4,13 @@ The best labelling y and the best one y' that decides otherwise are compared ter
 
     score(x, y) - score(x, y') = sum of features + transitions + label patterns + configurations
 
-so that what is said adds up to what the decoder saw (a max-marginal difference). What the decision would be without
-something is found by taking it away: by decoding, and by sums over all labellings, once more.
+so that what is said adds up to what the decoder saw (a max-marginal difference). What the decision
+would be without something is found by taking it away: by decoding, and by sums over all labellings,
+once more.
 
-Counterfactual sets of features. A feature of word t adds its weight w(y_t) to every labelling with y_t, and so to the
-max-marginal of that label. So to make y' overtake y the fewest features are those of largest w(y) - w(y'), and the
-smallest set over all y' is the smallest there is.
+Counterfactual sets of features. A feature of word t adds its weight w(y_t) to every labelling with
+y_t, and so to the max-marginal of that label. So to make y' overtake y the fewest features are
+those of largest w(y) - w(y'), and the smallest set over all y' is the smallest there is.
 
 Checked against enumeration in tests/inspection/test_explanation.py.
 """
@@ -33,8 +34,8 @@ ROUNDING = 1e-4  # of scores in single precision, and of how large they are
 
 
 class Term(NamedTuple):
-    """One reason. kind: "feature", "transition" or "pattern". name: in words. token: where it is, of the Doc. value:
-    what it adds to the difference; above 0 speaks for the label."""
+    """One reason. kind: "feature", "transition" or "pattern". name: in words. token: where it is,
+    of the Doc. value: what it adds to the difference; above 0 speaks for the label."""
 
     kind: str
     name: str
@@ -45,13 +46,15 @@ class Term(NamedTuple):
 class Explanation(NamedTuple):
     """Of one decision.
 
-    first, end: the tokens that it is about. text: theirs. label, against: what was compared. p, p_against: probability
-    of both (of a span: that all its tokens have these tags). difference: best score with the label, less the best
-    score with the other one; terms: what it is the sum of, the weightiest first.
+    first, end: the tokens that it is about. text: theirs. label, against: what was compared. p,
+    p_against: probability of both (of a span: that all its tokens have these tags). difference:
+    best score with the label, less the best score with the other one; terms: what it is the sum of,
+    the weightiest first.
     labels, others: the two labellings of the sentence, tokens start <= i < start + len(labels).
     changes: the log-odds, log p(label) - log p(against), without something, largest change first.
-    fewest: names of the smallest set of features at the token without which another label (`instead`) would be best;
-    empty if there is none. turns: labels of neighbours that would turn the decision, most probable first.
+    fewest: names of the smallest set of features at the token without which another label
+    (`instead`) would be best; empty if there is none. turns: labels of neighbours that would turn
+    the decision, most probable first.
     """
 
     component: str
@@ -79,10 +82,11 @@ class Explanation(NamedTuple):
 
 
 def explain(pipe: Any, doc: Doc, token: int, against: Optional[str] = None) -> Explanation:
-    """Why the best label of a token is the best. pipe: a `hoseq_tagger` or `hoseq_chunker` (whose labels are tags).
+    """Why the best label of a token is the best. pipe: a `hoseq_tagger` or `hoseq_chunker` (whose
+    labels are tags).
 
-    doc: with what earlier components have set. token (int): of the Doc. against (str): a label to compare with; None =
-    the one whose best labelling comes next.
+    doc: with what earlier components have set. token (int): of the Doc. against (str): a label to
+    compare with; None = the one whose best labelling comes next.
     RAISES ValueError [HS140, HS141]; [HS146]: a label that is none, or cannot stand there.
     """
     return explain_word(Reading(pipe, [doc]), token, against)
@@ -97,7 +101,9 @@ def explain_word(reading: Reading, token: int, against: Optional[str] = None) ->
     one, words, labels = sentence_at(reading, word)
     others = labels_with(one, word - words.start, other)
     p = reading.answers.nodes[word]
-    fewest, instead = smallest_set(features_at(reading.pipe.model.layers[0], reading, [word]), best, label)
+    fewest, instead = smallest_set(
+        features_at(reading.pipe.model.layers[0], reading, [word]), best, label
+    )
     names = reading.labels
     return Explanation(
         component=reading.pipe.name,
@@ -121,8 +127,8 @@ def explain_word(reading: Reading, token: int, against: Optional[str] = None) ->
 
 
 def terms_between(reading: Reading, word: int, labels: Labels, others: Labels) -> List[Term]:
-    """What the scores of two labellings of the sentence of a word differ by. RAISES ValueError [HS147]: it does not add
-    up, which is an error of this package."""
+    """What the scores of two labellings of the sentence of a word differ by. RAISES ValueError
+    [HS147]: it does not add up, which is an error of this package."""
     one, words, _ = sentence_at(reading, word)
     differing = [words[i] for i in np.flatnonzero(labels != others)]
     features = features_at(reading.pipe.model.layers[0], reading, differing)
@@ -132,7 +138,10 @@ def terms_between(reading: Reading, word: int, labels: Labels, others: Labels) -
         i = place[feature.word]
         return float(feature.weights[labels[i]] - feature.weights[others[i]])
 
-    terms = [Term("feature", feature.name, reading.token(feature.word)[1], gain(feature)) for feature in features]
+    terms = [
+        Term("feature", feature.name, reading.token(feature.word)[1], gain(feature))
+        for feature in features
+    ]
     names = reading.labels
     for kind, name, i, value in structure_terms(one, labels, others, names):
         terms.append(Term(kind, name, reading.token(words[i])[1], value))
@@ -169,16 +178,27 @@ def _other_label(reading: Reading, best: Floats, label: int, against: Optional[s
     else:
         raise ValueError(Errors.HS146.format(label=against, known=", ".join(reading.labels)))
     if other == label or best[other] == -np.inf:
-        raise ValueError(Errors.HS146.format(label=reading.labels[other], known="another label that can stand there"))
+        raise ValueError(
+            Errors.HS146.format(
+                label=reading.labels[other], known="another label that can stand there"
+            )
+        )
     return other
 
 
-def structure_terms(one: Potentials, labels: Labels, others: Labels, names: Sequence[str]) -> List[Piece]:
-    """One sentence. Of what both labellings have nothing is said; what only the others have is said to be so."""
+def structure_terms(
+    one: Potentials, labels: Labels, others: Labels, names: Sequence[str]
+) -> List[Piece]:
+    """One sentence. Of what both labellings have nothing is said; what only the others have is said
+    to be so."""
     totals: Dict[Tuple[str, str, int], float] = {}
     own = set()
     for sign, of in ((1.0, labels), (-1.0, others)):
-        for kind, name, place, value in [*_pairs(one, of, names), *_patterns(one, of, names), *_spans(one, of, names)]:
+        for kind, name, place, value in [
+            *_pairs(one, of, names),
+            *_patterns(one, of, names),
+            *_spans(one, of, names),
+        ]:
             totals[kind, name, place] = totals.get((kind, name, place), 0.0) + sign * value
             if sign > 0:
                 own.add((kind, name, place))
@@ -196,7 +216,12 @@ def _pairs(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Pi
         value = float(one.trans[a, b])
         yield "transition", f"{names[a]} {names[b]}", t, value
         if one.edge_scores is not None:
-            yield "transition", f"{names[a]} {names[b]}, by these words", t, float(one.edge_scores[t, a, b])
+            yield (
+                "transition",
+                f"{names[a]} {names[b]}, by these words",
+                t,
+                float(one.edge_scores[t, a, b]),
+            )
 
 
 def _patterns(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Piece]:
@@ -214,9 +239,16 @@ def _patterns(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator
             yield "pattern", said(node), token, float(weights.node_weights[node])
     if fired is not None:
         sequence = np.zeros(len(labels), np.intp)
-        here = np.flatnonzero(matching(fired, weights.trie, sequence, lambda token, label: labels[token] == label))
+        here = np.flatnonzero(
+            matching(fired, weights.trie, sequence, lambda token, label: labels[token] == label)
+        )
         for i in here.tolist():
-            yield "pattern", f"{said(int(fired.nodes[i]))}, by a rule", int(fired.tokens[i]), float(fired.weights[i])
+            yield (
+                "pattern",
+                f"{said(int(fired.nodes[i]))}, by a rule",
+                int(fired.tokens[i]),
+                float(fired.weights[i]),
+            )
 
 
 def _spans(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Piece]:
@@ -227,7 +259,12 @@ def _spans(one: Potentials, labels: Labels, names: Sequence[str]) -> Iterator[Pi
     for i in np.flatnonzero(configurations.matched(labels)).tolist():
         slots = configurations.slots[starts[i] : starts[i] + configurations.sizes[i]]
         said = " ".join(_set(configurations.sets[slot].nonzero()[0], names) for slot in slots)
-        yield "pattern", f"{said}, by a rule", int(configurations.last[i]), float(configurations.weights[i])
+        yield (
+            "pattern",
+            f"{said}, by a rule",
+            int(configurations.last[i]),
+            float(configurations.weights[i]),
+        )
 
 
 def _set(ids: Ints, names: Sequence[str]) -> str:

@@ -1,4 +1,5 @@
-"""`how_sure`: certainties on Docs, Spans and Tokens, for all components of a pipeline that have them.
+"""`how_sure`: certainties on Docs, Spans and Tokens, for all components of a pipeline that have
+them.
 
     doc._.hoseq_certainty["hoseq_tagger"]      Certainty
     token._.hoseq_certainty["hoseq_tagger"]    TokenCertainty
@@ -24,7 +25,8 @@ DATA = "hoseq_certainties"  # the key of `doc.user_data`
 
 
 class TokenCertainty(NamedTuple):
-    """label: the best one. probability: that it is right. entropy, margin: as `Certainty` has them."""
+    """label: the best one. probability: that it is right. entropy, margin: as `Certainty` has
+    them."""
 
     label: str
     probability: float
@@ -32,14 +34,19 @@ class TokenCertainty(NamedTuple):
     margin: float
 
 
-def how_sure(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None) -> Iterator[Doc]:
+def how_sure(
+    nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None
+) -> Iterator[Doc]:
     """Docs that the pipeline has annotated, with how sure its components are.
 
-    names: of components, None = all that can tell. Only probabilities that are calibrated mean what they say.
+    names: of components, None = all that can tell. Only probabilities that are calibrated mean what
+        they say.
     RAISES ValueError [HS140, HS142] as `certainties`.
     """
     register()
-    chosen = [name for name, pipe in nlp.pipeline if can_tell(pipe)] if names is None else list(names)
+    chosen = (
+        [name for name, pipe in nlp.pipeline if can_tell(pipe)] if names is None else list(names)
+    )
     for batch in minibatch(docs, BATCH):
         for name in chosen:
             pipe: Any = nlp.get_pipe(name)
@@ -68,8 +75,14 @@ def can_tell(pipe: Any) -> bool:
 
 def _plain(certainty: Certainty) -> Dict[str, Any]:
     """As it is saved."""
-    arrays = {key: value for key, value in certainty._asdict().items() if isinstance(value, np.ndarray)}
-    return {**arrays, "labels": certainty.labels, "sentences": [list(row) for row in certainty.sentences]}
+    arrays = {
+        key: value for key, value in certainty._asdict().items() if isinstance(value, np.ndarray)
+    }
+    return {
+        **arrays,
+        "labels": certainty.labels,
+        "sentences": [list(row) for row in certainty.sentences],
+    }
 
 
 def _found_spans(reading: Reading) -> List[List[Any]]:
@@ -79,7 +92,11 @@ def _found_spans(reading: Reading) -> List[List[Any]]:
     first = np.array([reading.word(i, start) for i, (start, _, _) in spans], np.intp)
     last = np.array([reading.word(i, end - 1) for i, (_, end, _) in spans], np.intp)
     labels = [label for _, (_, _, label) in spans]
-    p = chunk_probabilities(reading, Places(first, last - first + 1, labels)) if spans else np.zeros((0, 5))
+    p = (
+        chunk_probabilities(reading, Places(first, last - first + 1, labels))
+        if spans
+        else np.zeros((0, 5))
+    )
     for (i, item), row in zip(spans, p.tolist(), strict=True):
         rows[i].append([*item, *row])
     return rows
@@ -102,7 +119,9 @@ def _of_doc(doc: Doc) -> Dict[str, Certainty]:
 def _of_token(token: Token) -> Dict[str, TokenCertainty]:
     columns = ("probabilities", "entropies", "margins")
     return {
-        name: TokenCertainty(kept["labels"][token.i], *(float(kept[column][token.i]) for column in columns))
+        name: TokenCertainty(
+            kept["labels"][token.i], *(float(kept[column][token.i]) for column in columns)
+        )
         for name, kept in _kept(token.doc).items()
     }
 

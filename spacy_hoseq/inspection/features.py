@@ -1,4 +1,5 @@
-"""What the emissions of a text are made of: each feature that fires, by name, with its weight for every label."""
+"""What the emissions of a text are made of: each feature that fires, by name, with its weight for
+every label."""
 
 from typing import Any, List, Sequence
 
@@ -10,8 +11,8 @@ __all__ = ["Feature", "Names", "features_at"]
 
 
 def features_at(layer: Any, text: ReadTexts, words: Sequence[int]) -> List[Feature]:
-    """All features of a layer that fire at some words and have a weight (`Scorer.features_at`). They are kept with the
-    text."""
+    """All features of a layer that fire at some words and have a weight (`Scorer.features_at`).
+    They are kept with the text."""
     known = text.features.setdefault(id(layer), {})
     missing = sorted(set(words) - known.keys())
     if missing:

@@ -1,4 +1,5 @@
-"""Are probabilities right? Numbers that say so, of predictions with a probability each, and of whole distributions."""
+"""Are probabilities right? Numbers that say so, of predictions with a probability each, and of
+whole distributions."""
 
 from typing import List, NamedTuple, Optional, Tuple
 
@@ -12,9 +13,10 @@ POINTS = 50  # of a curve
 
 
 class Reliability(NamedTuple):
-    """counts, expected, observed (B,): how many predictions fall into each bin, their mean probability, the share of
-    them that is right (0 in empty bins). error (float): sum of counts |observed - expected| / number of predictions,
-    the expected calibration error (Naeini, Cooper & Hauskrecht 2015)."""
+    """counts, expected, observed (B,): how many predictions fall into each bin, their mean
+    probability, the share of them that is right (0 in empty bins). error (float): sum of counts
+    |observed - expected| / number of predictions, the expected calibration error (Naeini, Cooper &
+    Hauskrecht 2015)."""
 
     counts: Ints
     expected: Floats
@@ -25,8 +27,8 @@ class Reliability(NamedTuple):
 def reliability(
     probabilities: ArrayLike, right: ArrayLike, n_bins: int = BINS, *, equal_mass: bool = False
 ) -> Reliability:
-    """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide or, with
-    `equal_mass`, have as many predictions each (equal probabilities together)."""
+    """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide
+    or, with `equal_mass`, have as many predictions each (equal probabilities together)."""
     p = np.asarray(probabilities, float)
     hits = np.asarray(right, float)
     bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
@@ -42,11 +44,12 @@ def reliability(
 
 
 class Quality(NamedTuple):
-    """Of the probabilities of N labels. n: how many. ece, ece_equal_mass: of the predicted labels, with bins of equal
-    width and of equal mass. brier: mean over labels of the summed squared differences to 0 and 1. log_loss: mean of
-    -log p(gold label), in nats. area: under the risk-coverage curve, the mean share of errors among the surest
-    predictions (Geifman & El-Yaniv 2017). reliability: with bins of equal mass. curve: that of risk and coverage, as
-    (share of the surest predictions, share of errors among them), POINTS of them."""
+    """Of the probabilities of N labels. n: how many. ece, ece_equal_mass: of the predicted labels,
+    with bins of equal width and of equal mass. brier: mean over labels of the summed squared
+    differences to 0 and 1. log_loss: mean of -log p(gold label), in nats. area: under the
+    risk-coverage curve, the mean share of errors among the surest predictions (Geifman & El-Yaniv
+    2017). reliability: with bins of equal mass. curve: that of risk and coverage, as (share of the
+    surest predictions, share of errors among them), POINTS of them."""
 
     n: int
     ece: float
@@ -73,7 +76,9 @@ def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
     risks = risk_coverage(of_predicted, right)
     ece = reliability(of_predicted, right).error
     area = float(risks.mean()) if len(risks) else 0.0
-    return Quality(len(gold), ece, masses.error, brier, log_loss, area, masses, curve_of(of_predicted, right))
+    return Quality(
+        len(gold), ece, masses.error, brier, log_loss, area, masses, curve_of(of_predicted, right)
+    )
 
 
 def curve_of(confidence: Floats, right: Mask) -> List[Tuple[float, float]]:
@@ -85,7 +90,8 @@ def curve_of(confidence: Floats, right: Mask) -> List[Tuple[float, float]]:
 
 
 def risk_coverage(confidence: Floats, right: Mask, at: Optional[Floats] = None) -> Floats:
-    """The share of errors among the n surest predictions, n = 1..N (N,); at: only at these shares of all, 0 to 1."""
+    """The share of errors among the n surest predictions, n = 1..N (N,); at: only at these shares
+    of all, 0 to 1."""
     order = np.argsort(-confidence, kind="stable")
     risks = np.cumsum(~right[order]) / np.arange(1, len(order) + 1)
     if at is None:

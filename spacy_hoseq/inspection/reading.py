@@ -1,4 +1,5 @@
-"""Texts as one component of a trained pipeline sees them: its reading, and where each of their words stands."""
+"""Texts as one component of a trained pipeline sees them: its reading, and where each of their
+words stands."""
 
 from functools import cached_property
 from typing import Any, Dict, List, Sequence, Tuple
@@ -19,11 +20,14 @@ from ..words import Words as WithoutSpace
 class ReadTexts(ComponentReading):
     """What a component made of some Docs, and where their words stand.
 
-    texts: the Docs; docs: the same without white space. starts: of each Doc among all N words. lengths, ends (S,): of
-    sentences. features: those that `features_at` has named, of each layer and word.
+    texts: the Docs; docs: the same without white space. starts: of each Doc among all N words.
+    lengths, ends (S,): of sentences. features: those that `features_at` has named, of each layer
+    and word.
     """
 
-    def __init__(self, pipe: SequenceComponent, texts: Sequence[Doc], reading: ComponentReading) -> None:
+    def __init__(
+        self, pipe: SequenceComponent, texts: Sequence[Doc], reading: ComponentReading
+    ) -> None:
         super().__init__(reading.docs, reading.target, reading.labels, reading.answers)
         self.pipe: Any = pipe
         self.texts = list(texts)
@@ -44,7 +48,8 @@ class ReadTexts(ComponentReading):
         return range(end - int(self.lengths[number]), end)
 
     def word(self, text: int, token: int) -> int:
-        """Which of the N words a token of a Doc is. RAISES ValueError [HS141]: it is white space, or there is none."""
+        """Which of the N words a token of a Doc is. RAISES ValueError [HS141]: it is white space,
+        or there is none."""
         places = self._places(text)
         place = int(np.searchsorted(places, token))
         if place == len(places) or places[place] != token:
@@ -76,18 +81,22 @@ class ReadTexts(ComponentReading):
 class Reading(ReadTexts):
     """Docs read by a component that has p(y | x).
 
-    pipe: the component. texts: with what earlier components have set; what this one has set already constrains nothing,
-    so that annotated Docs can be read. potentials: of all their words. What is asked for is computed once. without:
-    what was found of words that were taken away.
-    RAISES ValueError [E143]: no labels yet; [HS105]: it has no p(y | x); [HS140]: a component of another package; as
-    the pipeline does.
+    pipe: the component. texts: with what earlier components have set; what this one has set already
+    constrains nothing, so that annotated Docs can be read. potentials: of all their words. What is
+    asked for is computed once. without: what was found of words that were taken away.
+    RAISES ValueError [E143]: no labels yet; [HS105]: it has no p(y | x); [HS140]: a component of
+    another package; as the pipeline does.
     """
 
     def __init__(self, pipe: Any, texts: Sequence[Doc]) -> None:
         sums_of(pipe)
         given = map(_bare, texts) if pipe.target.finds_sentences else texts
         words, self.potentials = pipe.potentials(given, preset=False)
-        super().__init__(pipe, texts, ComponentReading(words, pipe.target, pipe.tags, answers_of(self.potentials)))
+        super().__init__(
+            pipe,
+            texts,
+            ComponentReading(words, pipe.target, pipe.tags, answers_of(self.potentials)),
+        )
         self.without: Dict[str, Dict[int, Any]] = {}
 
     @cached_property
@@ -107,8 +116,8 @@ class Reading(ReadTexts):
 
     @cached_property
     def conditional_entropies(self) -> Floats:
-        """H(y_t | y_1..y_{t-1}, x) of each word in nats (N,); those of a sentence add up to its entropy. Slow where
-        there are label patterns."""
+        """H(y_t | y_1..y_{t-1}, x) of each word in nats (N,); those of a sentence add up to its
+        entropy. Slow where there are label patterns."""
         return np.asarray(self.answers.conditional_entropies())
 
     @cached_property
@@ -118,8 +127,8 @@ class Reading(ReadTexts):
 
     @cached_property
     def shares(self) -> Floats:
-        """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a chain; with label
-        patterns in the proportions of H(y_t | x)."""
+        """What each word has of the entropy of its sentence (N,): H(y_t | y_1..y_{t-1}, x) of a
+        chain; with label patterns in the proportions of H(y_t | x)."""
         if self.answers.is_chain:
             return self.conditional_entropies
         sums = np.bincount(self.sentence_of, self.entropies, minlength=len(self.ends))
@@ -129,25 +138,38 @@ class Reading(ReadTexts):
 
 def reading_of(pipe: SequenceComponent, texts: Sequence[Doc]) -> ReadTexts:
     """Docs read by any component of this package; as `Reading` where it has p(y | x)."""
-    return Reading(pipe, texts) if knows_sums(pipe) else ReadTexts(pipe, texts, pipe.read(texts, preset=False))
+    return (
+        Reading(pipe, texts)
+        if knows_sums(pipe)
+        else ReadTexts(pipe, texts, pipe.read(texts, preset=False))
+    )
 
 
 def own_component(pipe: Any) -> SequenceComponent:
     """RAISES ValueError [HS140]: a component of another package."""
     if not isinstance(pipe, SequenceComponent):
-        raise ValueError(Errors.HS140.format(name=getattr(pipe, "name", pipe), kind=type(pipe).__name__))
+        raise ValueError(
+            Errors.HS140.format(name=getattr(pipe, "name", pipe), kind=type(pipe).__name__)
+        )
     return pipe
 
 
-def own_components(nlp: Language, names: Sequence[str] = (), *, with_sentences: bool = False) -> Dict[str, Any]:
-    """Those of this package, by name: of these names, or all. with_sentences (bool): False = those that find sentences
-    only if they are named, or if there are no others. RAISES ValueError [HS152]: there are none of these names."""
+def own_components(
+    nlp: Language, names: Sequence[str] = (), *, with_sentences: bool = False
+) -> Dict[str, Any]:
+    """Those of this package, by name: of these names, or all. with_sentences (bool): False = those
+    that find sentences only if they are named, or if there are no others. RAISES ValueError
+    [HS152]: there are none of these names."""
     own = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)}
     if not own or not set(names) <= set(own):
-        raise ValueError(Errors.HS152.format(names=", ".join(names) or "any", known=", ".join(own) or "none"))
+        raise ValueError(
+            Errors.HS152.format(names=", ".join(names) or "any", known=", ".join(own) or "none")
+        )
     if names or with_sentences:
         return {name: pipe for name, pipe in own.items() if not names or name in names}
-    return {name: pipe for name, pipe in own.items() if not pipe.target.finds_sentences} or dict(own)
+    return {name: pipe for name, pipe in own.items() if not pipe.target.finds_sentences} or dict(
+        own
+    )
 
 
 def knows_sums(pipe: Any) -> bool:
@@ -156,7 +178,8 @@ def knows_sums(pipe: Any) -> bool:
 
 
 def sums_of(pipe: Any) -> SequenceComponent:
-    """A component that has p(y | x). RAISES ValueError [HS140]; [HS105]: it decides without sums over labellings."""
+    """A component that has p(y | x). RAISES ValueError [HS140]; [HS105]: it decides without sums
+    over labellings."""
     if own_component(pipe).knows != "sums":
         reason = "it labels by local classifiers, without sums over all labellings"
         raise ValueError(Errors.HS105.format(name=pipe.name, asked="p(y | x)", reason=reason))
@@ -165,4 +188,8 @@ def sums_of(pipe: Any) -> SequenceComponent:
 
 def _bare(doc: Doc) -> Doc:
     """The words alone: for a component that finds the sentences."""
-    return Doc(doc.vocab, words=[token.text for token in doc], spaces=[bool(token.whitespace_) for token in doc])
+    return Doc(
+        doc.vocab,
+        words=[token.text for token in doc],
+        spaces=[bool(token.whitespace_) for token in doc],
+    )

@@ -1,12 +1,14 @@
-"""How sure a component is of a span of tokens. What a probability "of the chunk" means is one of four things:
+"""How sure a component is of a span of tokens. What a probability "of the chunk" means is one of
+four things:
 
     exact        there is a chunk of exactly these tokens, with this label
     any_label    there is a chunk of exactly these tokens, whatever its label
     overlap      some chunk, of any label and extent, has a token of the span
     begins, ends some chunk begins with the first token; some chunk ends with the last one
 
-Of a tagger, `exact` is the probability that all tokens of the span have their best labels, and the others are not
-known. All are exact sums over labellings; checked against enumeration in tests/inspection/test_spans.py.
+Of a tagger, `exact` is the probability that all tokens of the span have their best labels, and the
+others are not known. All are exact sums over labellings; checked against enumeration in
+tests/inspection/test_spans.py.
 """
 
 from typing import Any, Iterable, List, NamedTuple, Sequence
@@ -24,8 +26,8 @@ MAX_STRINGS = 10_000
 
 
 class SpanCertainty(NamedTuple):
-    """Probabilities as above, NaN where they are not known. entropy: of the labels of all its tokens together, in nats;
-    NaN where it was not asked for."""
+    """Probabilities as above, NaN where they are not known. entropy: of the labels of all its
+    tokens together, in nats; NaN where it was not asked for."""
 
     exact: float
     any_label: float
@@ -36,18 +38,22 @@ class SpanCertainty(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Spans of words. first, sizes (C,): of all words of a reading. labels: types of chunks, "" for a tagger."""
+    """Spans of words. first, sizes (C,): of all words of a reading. labels: types of chunks, "" for
+    a tagger."""
 
     first: Ints
     sizes: Ints
     labels: Sequence[str]
 
 
-def span_certainties(pipe: Any, spans: Iterable[Span], *, entropy: bool = True) -> List[SpanCertainty]:
-    """Of any spans of any docs, with their labels. pipe: a `hoseq_tagger` or `hoseq_chunker`. entropy (bool): that of
-    the labels of all tokens together, too.
+def span_certainties(
+    pipe: Any, spans: Iterable[Span], *, entropy: bool = True
+) -> List[SpanCertainty]:
+    """Of any spans of any docs, with their labels. pipe: a `hoseq_tagger` or `hoseq_chunker`.
+    entropy (bool): that of the labels of all tokens together, too.
 
-    RAISES ValueError [HS140]: a component of another kind; [HS141]: a span that begins or ends with white space;
+    RAISES ValueError [HS140]: a component of another kind; [HS141]: a span that begins or ends with
+    white space;
     [HS143]: the entropy of a long span, by a model with label patterns.
     """
     spans = list(spans)
@@ -59,7 +65,11 @@ def span_certainties(pipe: Any, spans: Iterable[Span], *, entropy: bool = True) 
     last = np.array([reading.word(doc_of[id(span.doc)], span.end - 1) for span in spans], np.intp)
     places = Places(first, last - first + 1, [span.label_ for span in spans])
     entropies = span_entropies(reading, places) if entropy else np.full(len(first), np.nan)
-    rows = chunk_probabilities(reading, places) if reading.target.of_spans else _of_labels(reading, places)
+    rows = (
+        chunk_probabilities(reading, places)
+        if reading.target.of_spans
+        else _of_labels(reading, places)
+    )
     return [SpanCertainty(*row) for row in np.column_stack([rows, entropies]).tolist()]
 
 
@@ -80,7 +90,9 @@ def chunk_probabilities(reading: Reading, places: Places) -> Floats:
     n = len(first)
     every = tags.of_chunks(sizes)
     whole = np.tile(sizes, len(types))
-    p = answers.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(len(types), n)
+    p = answers.segments(np.tile(first, len(types)), whole, every, tags.goes_on).reshape(
+        len(types), n
+    )
     known = {label: i for i, label in enumerate(types)}
     exact = [p[known[label], i] if label in known else 0.0 for i, label in enumerate(labels)]
     none = answers.segments(first, sizes, np.full(int(sizes.sum()), tags.outside))
@@ -88,13 +100,19 @@ def chunk_probabilities(reading: Reading, places: Places) -> Floats:
     inside = np.flatnonzero(tags.inside)
     one = np.ones(n * len(inside), np.intp)
     last = np.repeat(first + sizes - 1, len(inside))
-    ends = answers.segments(last, one, np.tile(inside, n), tags.goes_on).reshape(n, len(inside)).sum(axis=1)
-    return np.minimum(np.stack([np.array(exact), p.sum(axis=0), 1.0 - none, begins, ends], axis=1), 1.0)
+    ends = (
+        answers.segments(last, one, np.tile(inside, n), tags.goes_on)
+        .reshape(n, len(inside))
+        .sum(axis=1)
+    )
+    return np.minimum(
+        np.stack([np.array(exact), p.sum(axis=0), 1.0 - none, begins, ends], axis=1), 1.0
+    )
 
 
 class _Tags:
-    """The tags of a chunker, by id. inside, begins (L,): of a chunk, the first of one. goes_on (L, L): pairs within
-    one."""
+    """The tags of a chunker, by id. inside, begins (L,): of a chunk, the first of one. goes_on (L,
+    L): pairs within one."""
 
     def __init__(self, reading: Reading) -> None:
         representation = str(reading.target.representation)
@@ -119,16 +137,21 @@ class _Tags:
 
 
 def span_entropies(reading: Reading, places: Places, limit: int = MAX_STRINGS) -> Floats:
-    """H(y_first..y_last | x) in nats (C,): of a chain H(y_first) + sum of H(y_t | y_{t-1}), else by the probabilities
-    of all strings of labels. RAISES ValueError [HS143]."""
+    """H(y_first..y_last | x) in nats (C,): of a chain H(y_first) + sum of H(y_t | y_{t-1}), else by
+    the probabilities of all strings of labels. RAISES ValueError [HS143]."""
     if reading.answers.is_chain:
         sums = np.concatenate([[0.0], np.cumsum(reading.conditional_entropies)])
         later = sums[places.first + places.sizes] - sums[places.first + 1]
         return np.asarray(reading.entropies[places.first] + np.maximum(later, 0.0))
     starts = reading.ends - reading.lengths
-    whole = {(int(first), int(size)): i for i, (first, size) in enumerate(zip(starts, reading.lengths, strict=True))}
+    whole = {
+        (int(first), int(size)): i
+        for i, (first, size) in enumerate(zip(starts, reading.lengths, strict=True))
+    }
     entropies = np.zeros(len(places.first))
-    for i, (first, size) in enumerate(zip(places.first.tolist(), places.sizes.tolist(), strict=True)):
+    for i, (first, size) in enumerate(
+        zip(places.first.tolist(), places.sizes.tolist(), strict=True)
+    ):
         if (first, size) in whole:
             entropies[i] = reading.sentence_entropies[whole[first, size]]
         else:

@@ -1,7 +1,8 @@
-"""What a trained pipeline has learnt: its strongest features by label, transitions, label patterns, counts and sizes.
+"""What a trained pipeline has learnt: its strongest features by label, transitions, label patterns,
+counts and sizes.
 
-Features are hashes in a model. Those that are to be shown get names from a corpus: where one of them fires, template
-and text say what it is. Such a table of names can be kept beside the model.
+Features are hashes in a model. Those that are to be shown get names from a corpus: where one of
+them fires, template and text say what it is. Such a table of names can be kept beside the model.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
@@ -25,7 +26,8 @@ Table = Dict[str, Dict[str, str]]  # component -> key of a feature, in hexadecim
 
 
 class Strong(NamedTuple):
-    """A feature and its weight for a label. key: in hexadecimals. name: "" where the corpus does not have it."""
+    """A feature and its weight for a label. key: in hexadecimals. name: "" where the corpus does
+    not have it."""
 
     key: str
     name: str
@@ -33,8 +35,8 @@ class Strong(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """labels: of a label pattern. rule: number of the rule that it needs, -1 = none. example: words of the corpus that
-    were labelled so, "" = there are none."""
+    """labels: of a label pattern. rule: number of the rule that it needs, -1 = none. example: words
+    of the corpus that were labelled so, "" = there are none."""
 
     labels: List[str]
     rule: int
@@ -43,10 +45,11 @@ class Pattern(NamedTuple):
 
 
 class Component(NamedTuple):
-    """name, kind. labels: by id. sizes: bytes of each part of the model. n_features, n_weights: what there is.
-    counts: of each label in the corpus, as predicted. strongest: of each label, features of largest weight, then of
-    smallest. transitions: weights of pairs (L, L), the earlier label first; None = there are none. patterns: of largest
-    weight."""
+    """name, kind. labels: by id. sizes: bytes of each part of the model. n_features, n_weights:
+    what there is.
+    counts: of each label in the corpus, as predicted. strongest: of each label, features of largest
+    weight, then of smallest. transitions: weights of pairs (L, L), the earlier label first; None =
+    there are none. patterns: of largest weight."""
 
     name: str
     kind: str
@@ -63,8 +66,9 @@ class Component(NamedTuple):
 def inspected(
     nlp: Language, docs: Sequence[Doc] = (), *, top: int = 5, names: Optional[Table] = None
 ) -> List[Component]:
-    """Every component of this package. docs: of a corpus, annotated by the pipeline. top (int): features of each
-    label with the largest weights, as many with the smallest, and label patterns. names: known before."""
+    """Every component of this package. docs: of a corpus, annotated by the pipeline. top (int):
+    features of each label with the largest weights, as many with the smallest, and label patterns.
+    names: known before."""
     return [
         _component(pipe, docs, top, (names or {}).get(name, {}))
         for name, pipe in nlp.pipeline
@@ -75,12 +79,19 @@ def inspected(
 def names_in(components: Sequence[Component]) -> Table:
     """The names that are known, to be kept."""
     return {
-        one.name: {strong.key: strong.name for rows in one.strongest.values() for strong in rows if strong.name}
+        one.name: {
+            strong.key: strong.name
+            for rows in one.strongest.values()
+            for strong in rows
+            if strong.name
+        }
         for one in components
     }
 
 
-def _component(pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Dict[str, str]) -> Component:
+def _component(
+    pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Dict[str, str]
+) -> Component:
     labels = pipe.tags
     shims = [(layer.name, shim) for layer in pipe.model.walk() for shim in layer.shims]
     sizes: Dict[str, int] = {}
@@ -92,7 +103,9 @@ def _component(pipe: SequenceComponent, docs: Sequence[Doc], top: int, names: Di
     readings = [reading_of(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
     counts = dict.fromkeys(labels, 0)
     for reading in readings:
-        for label, n in zip(labels, np.bincount(reading.best, minlength=len(labels)).tolist(), strict=True):
+        for label, n in zip(
+            labels, np.bincount(reading.best, minlength=len(labels)).tolist(), strict=True
+        ):
             counts[label] += n
     has_sums = knows_sums(pipe)
     trans = transitions_of(pipe.model, is_train=False) if has_sums else np.zeros((0, 0))
@@ -115,11 +128,15 @@ def _strongest(
 ) -> Dict[str, List[Strong]]:
     found: Dict[str, List[Tuple[float, int]]] = {label: [] for label in pipe.tags}
     scorer = scorer_of(pipe.model)
-    tables = [table for layer in own_layers(pipe.model) for table in scorer_of(layer).keyed_weights()]
+    tables = [
+        table for layer in own_layers(pipe.model) for table in scorer_of(layer).keyed_weights()
+    ]
     for keys, table in tables:
         for y, label in enumerate(pipe.tags):
             weights = table[:, scorer.columns_of(y)].sum(axis=1, dtype=np.float64)
-            ends = np.unique(np.concatenate([np.argsort(-weights)[:top], np.argsort(weights)[:top]]))
+            ends = np.unique(
+                np.concatenate([np.argsort(-weights)[:top], np.argsort(weights)[:top]])
+            )
             found[label] += [(float(weights[i]), int(keys[i])) for i in ends if weights[i]]
     wanted = np.array(sorted({key for rows in found.values() for _, key in rows}), np.uint64)
     named: Dict[int, str] = {}
@@ -130,7 +147,9 @@ def _strongest(
         rows.sort(key=lambda row: -row[0])
         ends_of = rows if len(rows) <= 2 * top else [*rows[:top], *rows[-top:]]
         keyed = [(f"{key:016x}", named.get(key, ""), weight) for weight, key in ends_of]
-        strongest[label] = [Strong(key, name or names.get(key, ""), weight) for key, name, weight in keyed]
+        strongest[label] = [
+            Strong(key, name or names.get(key, ""), weight) for key, name, weight in keyed
+        ]
     return strongest
 
 
@@ -167,5 +186,7 @@ def _examples(readings: Sequence[Any], strings: Set[Tuple[int, ...]]) -> Dict[Tu
             string = trie.string(node)
             if string in strings and string not in examples:
                 last = int(places.tokens[i])
-                examples[string] = " ".join(reading.text(w) for w in range(last - len(string) + 1, last + 1))
+                examples[string] = " ".join(
+                    reading.text(w) for w in range(last - len(string) + 1, last + 1)
+                )
     return examples

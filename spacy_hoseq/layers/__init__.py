@@ -1,9 +1,11 @@
-"""thinc Models: Docs -> emission scores -> potentials. They hold the weights; inference is in `decoders`.
+"""thinc Models: Docs -> emission scores -> potentials. They hold the weights; inference is in
+`decoders`.
 
-Emission layers give one score per label and token (`SparseLinear`, `Tok2VecLinear`, `MarginalLinear`, a sum of two, or
-one of your own), `HigherOrderTagger` makes potentials of them, `LocalClassifiers` are for bidirectional inference.
-`Scorer` is what the package asks of a layer beside thinc's interface, `scoring_layer` makes a layer of one.
-`weights_of` finds what a layer has learnt; `Tuning` says how work is cut.
+Emission layers give one score per label and token (`SparseLinear`, `Tok2VecLinear`,
+`MarginalLinear`, a sum of two, or one of your own), `HigherOrderTagger` makes potentials of them,
+`LocalClassifiers` are for bidirectional inference. `Scorer` is what the package asks of a layer
+beside thinc's interface, `scoring_layer` makes a layer of one. `weights_of` finds what a layer has
+learnt; `Tuning` says how work is cut.
 """
 
 from ..lazy_names import lazy_names

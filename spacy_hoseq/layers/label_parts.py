@@ -3,12 +3,13 @@
     scores[n, y]  = sum over parts p of y: part_scores[n, p]
     trans[y', y]  = sum over parts q of y', p of y: pairs[q, p]
 
-With M (P, L), M[p, y] = 1 if p is a part of y, that is part_scores M and M' pairs M, and gradients come back as
-d_scores M' and M d_trans M'. What comes out are scores of whole labels, so decoding stays exact over whole labels.
-A label that is rare, or was never seen, is made of parts that are not.
+With M (P, L), M[p, y] = 1 if p is a part of y, that is part_scores M and M' pairs M, and gradients
+come back as d_scores M' and M d_trans M'. What comes out are scores of whole labels, so decoding
+stays exact over whole labels. A label that is rare, or was never seen, is made of parts that are
+not.
 
-Sums over parts are made along a trie: labels whose first parts are the same share that part of the sum. Its nodes are
-few more than the labels, and the order of a sum does not depend on the batch.
+Sums over parts are made along a trie: labels whose first parts are the same share that part of the
+sum. Its nodes are few more than the labels, and the order of a sum does not depend on the batch.
 
 Checked against the definition, and by finite differences, in tests/layers/test_label_parts.py.
 """
@@ -51,7 +52,8 @@ PartsOf = Callable[
 
 
 class Level(NamedTuple):
-    """Nodes of a trie that have as many parts: the node before each, its last part, and the labels that end there."""
+    """Nodes of a trie that have as many parts: the node before each, its last part, and the labels
+    that end there."""
 
     parent: Ints
     part: Ints
@@ -60,8 +62,8 @@ class Level(NamedTuple):
 
 
 class LabelParts:
-    """Which parts labels have: label y has parts[first[y] : first[y + 1]], first (L + 1,). names: of all parts. kinds
-    (P,): parts of one kind >= 0 have weights for pairs."""
+    """Which parts labels have: label y has parts[first[y] : first[y + 1]], first (L + 1,). names:
+    of all parts. kinds (P,): parts of one kind >= 0 have weights for pairs."""
 
     def __init__(self, names: List[str], kinds: Ints, parts: Ints, first: Ints) -> None:
         self.names = names
@@ -161,8 +163,8 @@ def _levels(parts: Ints, first: Ints) -> List[Level]:
 
 
 def label_parts(emissions: Emissions, parts_of: PartsOf, tuning: Tuning = TUNING) -> Emissions:
-    """Emissions of whole labels from emissions of parts, with weights for pairs of parts. parts_of: which parts labels
-    have; asked in initialization, and saved with the weights."""
+    """Emissions of whole labels from emissions of parts, with weights for pairs of parts. parts_of:
+    which parts labels have; asked in initialization, and saved with the weights."""
     return scoring_layer(
         "label_parts",
         PartScorer,

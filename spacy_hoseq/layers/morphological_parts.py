@@ -15,16 +15,17 @@ SHORTEST = 4  # characters of a positional tag
 def morphological_parts(
     with_pos: bool = True, min_whole: int = 2, agreement: bool = True
 ) -> PartsOf:
-    """Registered as `spacy_hoseq.morphological_parts.v1`. The parts of "Case=Gen|Number=Sing|POS=NOUN":
+    """Registered as `spacy_hoseq.morphological_parts.v1`. The parts of
+    "Case=Gen|Number=Sing|POS=NOUN":
 
         POS=NOUN, Case=Gen, Number=Sing     its features
         NOUN Case=Gen, NOUN Number=Sing     each with the part of speech, if `with_pos`
         the label as a whole                if it was seen at least `min_whole` times; 0 = never
 
-    Weights for pairs are between parts of speech, between whole labels, and if there is `agreement` between values of
-    one feature, alone and with their parts of speech.
-    A tag, a label without "=" or the feature TAG, has those of its positions: if it consists of parts between "|", or
-    if all tags are of one length, at least four.
+    Weights for pairs are between parts of speech, between whole labels, and if there is `agreement`
+    between values of one feature, alone and with their parts of speech.
+    A tag, a label without "=" or the feature TAG, has those of its positions: if it consists of
+    parts between "|", or if all tags are of one length, at least four.
     """
 
     return partial(_parts_of, with_pos=with_pos, min_whole=min_whole, agreement=agreement)

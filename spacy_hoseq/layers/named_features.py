@@ -1,5 +1,5 @@
-"""Features by name, where they fire in a text, with their weights. They are hashes in a model: their names come from
-the templates and the text at hand."""
+"""Features by name, where they fire in a text, with their weights. They are hashes in a model:
+their names come from the templates and the text at hand."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -17,8 +17,9 @@ SMALL = 1 << 32  # numbers above are hashes of strings
 
 
 class Feature(NamedTuple):
-    """A feature that fires at a word. name: "lower[-1] = the". word: where it fires, among all N. looks_at: at which
-    words. weights (L,): what it adds to the score of each label, with its value. key: its hash in the model, 0 = none.
+    """A feature that fires at a word. name: "lower[-1] = the". word: where it fires, among all N.
+    looks_at: at which words. weights (L,): what it adds to the score of each label, with its value.
+    key: its hash in the model, 0 = none.
     """
 
     name: str
@@ -51,7 +52,8 @@ class Names:
         given: Optional[Dict[Part, str]] = None,
         value: float = 1.0,
     ) -> Feature:
-        """given: values of parts that are no words. value: of the feature, as it is multiplied with its weights."""
+        """given: values of parts that are no words. value: of the feature, as it is multiplied with
+        its weights."""
         values = [(given or {}).get(part) or self.value(part, word) for part in parts]
         pairs = zip(parts, values, strict=True)
         name = " + ".join(f"{part} = {text}" if text else str(part) for part, text in pairs)
@@ -91,7 +93,8 @@ class Names:
 
 
 def names_fired(extractor: FeatureExtractor, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-    """What features are called that fire in some docs, by their keys. keys: those that are asked for."""
+    """What features are called that fire in some docs, by their keys. keys: those that are asked
+    for."""
     fired = extractor.keys(docs)
     templates, words = np.nonzero(np.isin(fired, keys))
     _, first = np.unique(fired[templates, words], return_index=True)

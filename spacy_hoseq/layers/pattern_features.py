@@ -1,4 +1,5 @@
-"""The higher-order features of a model: which are in use, which fire in a batch, and the way back to their weights."""
+"""The higher-order features of a model: which are in use, which fire in a batch, and the way back
+to their weights."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -12,7 +13,8 @@ from ..patterns.sources import ConfigurationFeatures, PatternFeatures, PatternSo
 
 
 class InUse(NamedTuple):
-    """Features, the trie of their label patterns, and its nodes' weights of patterns that fire everywhere (U,)."""
+    """Features, the trie of their label patterns, and its nodes' weights of patterns that fire
+    everywhere (U,)."""
 
     features: PatternFeatures
     trie: PatternTrie
@@ -22,11 +24,12 @@ class InUse(NamedTuple):
 class Structure:
     """Settings of the config, and what is made of definitions and weights when first needed.
 
-    Label patterns of weight 0 change no score: all must be there to learn, and none to predict, where a second trie
-    does without them. Not saved: a loaded model makes its own. `max_states` is that of the config it is loaded with;
-    `nonnegative` is used in initialization, and after that a property of the weights, which is saved with them;
-    `label_pairs` in learning. What is made from finished weights is kept as long as they are: such arrays are
-    read-only, and new weights are a new array, so that it is enough to compare which array it is.
+    Label patterns of weight 0 change no score: all must be there to learn, and none to predict,
+    where a second trie does without them. Not saved: a loaded model makes its own. `max_states` is
+    that of the config it is loaded with; `nonnegative` is used in initialization, and after that a
+    property of the weights, which is saved with them; `label_pairs` in learning. What is made from
+    finished weights is kept as long as they are: such arrays are read-only, and new weights are a
+    new array, so that it is enough to compare which array it is.
     """
 
     def __init__(self, nonnegative: bool, max_states: int, label_pairs: bool) -> None:
@@ -38,15 +41,19 @@ class Structure:
         self._prepared: Kept[Weights] = Kept()
         self._learning: Optional[Weights] = None
 
-    def in_use(self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool) -> InUse:
-        """definition: of all features, as saved. weights (W,): theirs; finished ones unless `is_train`."""
+    def in_use(
+        self, definition: Dict[str, Any], n_labels: int, weights: AnyFloats, *, is_train: bool
+    ) -> InUse:
+        """definition: of all features, as saved. weights (W,): theirs; finished ones unless
+        `is_train`."""
         every = self._all.of((definition,), lambda: _with_trie(definition, n_labels))
         if is_train:
             return InUse(*every, _node_weights(*every, weights))
         return self._finished.of((every, weights), lambda: _without_zeros(*every, weights))
 
     def prepared(self, trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
-        """Finished weights: the same object, with all that decoders have made of them, as long as they are the same."""
+        """Finished weights: the same object, with all that decoders have made of them, as long as
+        they are the same."""
         self._learning = None  # (of many labels these tables are most of all memory)
         return self._prepared.of((trans, in_use), lambda: weights_in_use(trans, in_use))
 
@@ -95,7 +102,8 @@ def weights_in_use(trans: AnyFloats, in_use: Optional[InUse]) -> Weights:
 
 
 class FiredFeatures(NamedTuple):
-    """Higher-order features that fire in a batch, and the definition of each (its number in `PatternFeatures`).
+    """Higher-order features that fire in a batch, and the definition of each (its number in
+    `PatternFeatures`).
 
     in_use: all features, None if there are none."""
 
@@ -135,7 +143,8 @@ def features_of(
 
 
 def weight_gradient(fired: FiredFeatures, gradient: PotentialsGradient) -> Tuple[Ints, Floats]:
-    """From nodes, positions and spans back to weights; tied features add up. RETURNS weights touched, gradient."""
+    """From nodes, positions and spans back to weights; tied features add up. RETURNS weights
+    touched, gradient."""
     if fired.in_use is None:
         return np.zeros(0, np.intp), np.zeros(0)
     features, trie, _ = fired.in_use

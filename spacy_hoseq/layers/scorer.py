@@ -1,9 +1,11 @@
-"""What the package asks of a layer of scores, as one object: a `Scorer`, found by `scorer_of(model)`.
+"""What the package asks of a layer of scores, as one object: a `Scorer`, found by
+`scorer_of(model)`.
 
-Any thinc `Model[List[Doc], List[Floats2d]]` gives scores of labels, as a network of spaCy's does, and needs nothing
-else. A layer that can do more has a subclass of `Scorer`, which makes the layer by `scoring_layer`: it may give all
-scores of a batch in one array, name its features, look at the training texts, and keep what it knows of words. A layer
-of another package does so in a few lines (tests/layers/test_scorer.py):
+Any thinc `Model[List[Doc], List[Floats2d]]` gives scores of labels, as a network of spaCy's does,
+and needs nothing else. A layer that can do more has a subclass of `Scorer`, which makes the layer
+by `scoring_layer`: it may give all scores of a batch in one array, name its features, look at the
+training texts, and keep what it knows of words. A layer of another package does so in a few lines
+(tests/layers/test_scorer.py):
 
     class Lengths(Scorer):
         def scores(self, docs, *, is_train):
@@ -12,8 +14,8 @@ of another package does so in a few lines (tests/layers/test_scorer.py):
 
     model = scoring_layer("lengths", Lengths)
 
-A scorer holds nothing but its model. What a layer learns is in its shim or its parameters, and what it needs besides in
-its `attrs`: so thinc copies and saves layers as it always does.
+A scorer holds nothing but its model. What a layer learns is in its shim or its parameters, and what
+it needs besides in its `attrs`: so thinc copies and saves layers as it always does.
 """
 
 from typing import (
@@ -47,8 +49,8 @@ Backprop = Callable[[Any], Any]  # takes d_scores (N, L)
 
 
 class FlatScores(NamedTuple):
-    """scores (N, L): of all tokens. lengths (S,): of the sequences that the docs consist of. backprop: takes d_scores
-    (N, L)."""
+    """scores (N, L): of all tokens. lengths (S,): of the sequences that the docs consist of.
+    backprop: takes d_scores (N, L)."""
 
     scores: AnyFloats
     lengths: Lengths
@@ -56,8 +58,8 @@ class FlatScores(NamedTuple):
 
 
 class TrainingTexts(Protocol):
-    """What layers are shown before their weights are set to zero. labels: of the component, by id. gold: label ids of
-    each sequence, -1 where not known."""
+    """What layers are shown before their weights are set to zero. labels: of the component, by id.
+    gold: label ids of each sequence, -1 where not known."""
 
     labels: Sequence[str]
     gold: Sequence[Labels]
@@ -66,16 +68,19 @@ class TrainingTexts(Protocol):
         """The words of the texts, batch by batch."""
 
     def annotated(self) -> List[Iterator[List[Doc]]]:
-        """The same twice: with the gold annotation, and as the components before this one annotate it."""
+        """The same twice: with the gold annotation, and as the components before this one annotate
+        it."""
 
     def heard(self, source: Model[List[Doc], Any]) -> Iterator[Tuple[List[Doc], Any]]:
-        """Docs with labels of an earlier component. source: the layer that hears them, or finds them itself."""
+        """Docs with labels of an earlier component. source: the layer that hears them, or finds
+        them itself."""
 
 
 class Scorer:
     """Scores of labels by one layer. model: the layer.
 
-    is_of_parts (bool): whether the columns of the layers below are parts of labels, which labels have in common.
+    is_of_parts (bool): whether the columns of the layers below are parts of labels, which labels
+        have in common.
     """
 
     is_of_parts = False
@@ -88,14 +93,16 @@ class Scorer:
         raise NotImplementedError
 
     def features_at(self, docs: List[Doc], words: Sequence[int]) -> Iterator[Feature]:
-        """The features that fire at some words, counted over all docs, and have a weight. Their weights add up to the
-        scores; scores that are made of no features are one feature each, "network"."""
+        """The features that fire at some words, counted over all docs, and have a weight. Their
+        weights add up to the scores; scores that are made of no features are one feature each,
+        "network"."""
         scores = self.scores(docs, is_train=False).scores
         for word in words:
             yield Feature(NETWORK, word, (word,), scores[word].astype(np.float64))
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        """What features are called that fire in some docs. keys: those that are asked for. RETURNS names by key."""
+        """What features are called that fire in some docs. keys: those that are asked for. RETURNS
+        names by key."""
         return {}
 
     def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
@@ -113,8 +120,8 @@ class Scorer:
         return [label]
 
     def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
-        """Weights of pairs of labels, with what the layer knows of pairs. trans (L, L). RETURNS (L, L): of finished
-        weights the same array as long as they are the same."""
+        """Weights of pairs of labels, with what the layer knows of pairs. trans (L, L). RETURNS (L,
+        L): of finished weights the same array as long as they are the same."""
         return trans
 
     def transitions_gradient(self, d_trans: AnyFloats) -> None:
@@ -146,7 +153,8 @@ class Scorer:
             self.model.set_dim("nO", Y[0].shape[1])
 
     def prepare(self) -> None:
-        """Make what prediction needs of weights just loaded, so that the first text takes no longer than others."""
+        """Make what prediction needs of weights just loaded, so that the first text takes no longer
+        than others."""
 
     def forget_words(self) -> None:
         """Drop what is remembered of words (at the end of a memory zone)."""
@@ -191,7 +199,8 @@ def scoring_layer(
     attrs: Optional[Dict[str, Any]] = None,
     shims: Sequence[Any] = (),
 ) -> Emissions:
-    """A layer of scores with a scorer. attrs: settings, which thinc saves, and what else the scorer needs."""
+    """A layer of scores with a scorer. attrs: settings, which thinc saves, and what else the scorer
+    needs."""
     own = {"scorer": scorer, **(attrs or {})}
     return Model(
         name, forward, init=initialize, layers=layers, dims={"nO": nO}, attrs=own, shims=list(shims)
@@ -224,7 +233,8 @@ def flat_scores(
     n_columns: Optional[int] = None,
     name: str = "emissions",
 ) -> FlatScores:
-    """Scores of any layer. n_columns (int): L, if it is known. RAISES ValueError [HS053]: another width."""
+    """Scores of any layer. n_columns (int): L, if it is known. RAISES ValueError [HS053]: another
+    width."""
     flat: FlatScores = scorer_of(layer).scores(docs, is_train=is_train)
     if n_columns is None:
         return flat

@@ -1,4 +1,5 @@
-"""The structured head: emission scores + transitions + label patterns = the potentials of a batch."""
+"""The structured head: emission scores + transitions + label patterns = the potentials of a
+batch."""
 
 from functools import partial
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
@@ -48,21 +49,25 @@ def HigherOrderTagger(
     label_pairs: bool = True,
     parts: Optional[PartsOf] = None,
 ) -> TaggerModel:
-    """Potentials of higher-order sequence labelling. What computes the emissions, and from what, is not its concern.
+    """Potentials of higher-order sequence labelling. What computes the emissions, and from what, is
+    not its concern.
 
     emissions: one score per label and token: sparse linear, neural, a sum of both, your own.
     patterns: where higher-order features come from; None = first order.
-    nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the nodes of their trie;
-        False = any sign, decoded by longest matches at the cost of U L a token.
-    max_states (int): limit on the states of a token that configurations (label sets, gaps) may need.
-    transitions: what the text says of pairs of labels, one score per pair and token (L * L columns, the earlier label
-        first), on top of those that are the same everywhere; None = nothing. Not together with patterns.
-    label_pairs (bool): one weight for each pair of neighbouring labels; False = none, so that without patterns and
-        transitions every token is labelled on its own.
-    parts: what labels are made of (`label_parts.py`): emissions are of these, and so are weights for pairs, beside
-        those of `label_pairs`; None = each label stands for itself.
-    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1; [HS099]: both patterns
-        and transitions.
+    nonnegative (bool): keep weights of patterns >= 0, which makes exact decoding linear in the
+        nodes of their trie; False = any sign, decoded by longest matches at the cost of U L a
+        token.
+    max_states (int): limit on the states of a token that configurations (label sets, gaps) may
+        need.
+    transitions: what the text says of pairs of labels, one score per pair and token (L * L columns,
+        the earlier label first), on top of those that are the same everywhere; None = nothing. Not
+        together with patterns.
+    label_pairs (bool): one weight for each pair of neighbouring labels; False = none, so that
+        without patterns and transitions every token is labelled on its own.
+    parts: what labels are made of (`label_parts.py`): emissions are of these, and so are weights
+        for pairs, beside those of `label_pairs`; None = each label stands for itself.
+    RAISES ValueError [HS035]: `patterns` is no pattern source; [HS056]: `max_states` below 1;
+        [HS099]: both patterns and transitions.
     """
     if patterns is not None and transitions is not None:
         raise ValueError(Errors.HS099.format(decoder="label patterns"))
@@ -126,7 +131,8 @@ class HeadScorer(Scorer):
         return self.emissions.columns_of(label)
 
     def define(self, texts: TrainingTexts) -> None:
-        """Ask the source for its patterns, if there is one; else nothing is read. RAISES as `check_features`."""
+        """Ask the source for its patterns, if there is one; else nothing is read. RAISES as
+        `check_features`."""
         shim = weights_of(self.model)
         shim.extra = {}
         source = self.source
@@ -141,7 +147,8 @@ class HeadScorer(Scorer):
         shim.extra = {"patterns": features.to_arrays(), "n_rules": source.n_rules}
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
-        """Zero weights for the emissions, the transitions and the patterns found by `define` before."""
+        """Zero weights for the emissions, the transitions and the patterns found by `define`
+        before."""
         self.model.layers[0].initialize(X, Y)
         if Y is None:
             return
@@ -222,16 +229,17 @@ def forward(
 
 
 def transitions_of(model: TaggerModel, *, is_train: bool) -> AnyFloats:
-    """Weights of label pairs, and of pairs of their parts. RETURNS (L, L): if finished, the same array as long as
-    they are the same; else one of its own, since listeners read potentials after the weights have changed."""
+    """Weights of label pairs, and of pairs of their parts. RETURNS (L, L): if finished, the same
+    array as long as they are the same; else one of its own, since listeners read potentials after
+    the weights have changed."""
     own = weights_of(model).values("trans", is_train=is_train)
     trans: AnyFloats = scorer_of(model.layers[0]).transitions(own, is_train=is_train)
     return trans.copy() if is_train and trans is own else trans
 
 
 def _problem(source: Optional[PatternSource], shim: WeightsShim) -> str:
-    """What is wrong with loaded weights: patterns must name labels of the transition table, weights that exist, and
-    rules of the config's source."""
+    """What is wrong with loaded weights: patterns must name labels of the transition table, weights
+    that exist, and rules of the config's source."""
     shape = shim.parameters["trans"].shape if "trans" in shim.parameters else (0, 0)
     if len(shape) != 2 or shape[0] != shape[1]:
         return f"transitions must be a square table, got {shape}"

@@ -8,16 +8,20 @@ from ..arrays import Rows
 
 
 class TextRows:
-    """Rows of texts that were asked for before, as long as there is room: those of others are made each time. most
-    (int): bytes."""
+    """Rows of texts that were asked for before, as long as there is room: those of others are made
+    each time. most (int): bytes."""
 
     def __init__(self, most: int) -> None:
         self._rows: Dict[bytes, Tuple[Rows, ...]] = {}
         self._room = most
 
-    def of(self, names: Sequence[bytes], sizes: Sequence[int], make: Callable[[List[int]], List[Rows]]) -> List[Rows]:
-        """The rows of a batch, end to end, copies. names: of the texts; all that rows depend on. sizes: tokens of each.
-        make: arrays of rows (K, n), ... of some texts, by number, end to end. RETURNS arrays (K, N), ..."""
+    def of(
+        self, names: Sequence[bytes], sizes: Sequence[int], make: Callable[[List[int]], List[Rows]]
+    ) -> List[Rows]:
+        """The rows of a batch, end to end, copies. names: of the texts; all that rows depend on.
+        sizes: tokens of each.
+        make: arrays of rows (K, n), ... of some texts, by number, end to end. RETURNS arrays (K,
+            N), ..."""
         number_of: Dict[bytes, int] = {}
         for number, name in enumerate(names):
             if name not in self._rows:

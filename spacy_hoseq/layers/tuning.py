@@ -6,7 +6,8 @@ from ..learning.parameter import MANY_COLUMNS
 
 
 class Tuning(NamedTuple):
-    """Sizes that decide how fast layers are, and how much memory they take; none changes what comes out.
+    """Sizes that decide how fast layers are, and how much memory they take; none changes what comes
+    out.
 
     many_columns: of a table of features, from which on it is learnt cell by cell.
     part_tokens: whose scores of parts are added up together to those of labels.
@@ -17,15 +18,15 @@ class Tuning(NamedTuple):
     few_cells: of weights that are gathered at once to be added up, instead of row by row.
     product_tokens: whose rows are gathered together to be multiplied by their values.
     added_rows: gathered together to be added one by one.
-    cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and those of local
-        classifiers, which are more.
+    cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and
+        those of local classifiers, which are more.
     score_bytes: scores of word types that are kept from batch to batch.
     pair_bytes: rows of words with labels that are kept from batch to batch.
     word_types: of which attributes are remembered.
     scored_types: of which local classifiers remember features.
     label_strings: that there could be, up to which a table is made for them.
-    short_tokens: of a text whose strings of labels are written down one by one, and `short_strings`: whose rows are
-        remembered (`listening/short_text.py`).
+    short_tokens: of a text whose strings of labels are written down one by one, and
+        `short_strings`: whose rows are remembered (`listening/short_text.py`).
     """
 
     many_columns: int = MANY_COLUMNS

@@ -1,9 +1,11 @@
-"""How linear sequence models learn. Objectives say what the gradient is, update rules what to do with it; any objective
-goes with any rule. NumPy only. Gradients are of a loss to be made small: dX = d loss / d X.
+"""How linear sequence models learn. Objectives say what the gradient is, update rules what to do
+with it; any objective goes with any rule. NumPy only. Gradients are of a loss to be made small: dX
+= d loss / d X.
 
-`perceptron`, `max_margin` and `log_likelihood` are objectives (`Objective`: potentials and gold labels -> `Loss`);
-`AdaGrad` and `Additive` update rules (`UpdateRule`); a `Parameter` is an array of weights that learns, averaged.
-`InequalityWeights` learn by constraints on the expectations of features (local classifiers).
+`perceptron`, `max_margin` and `log_likelihood` are objectives (`Objective`: potentials and gold
+labels -> `Loss`); `AdaGrad` and `Additive` update rules (`UpdateRule`); a `Parameter` is an array
+of weights that learns, averaged. `InequalityWeights` learn by constraints on the expectations of
+features (local classifiers).
 """
 
 from .adagrad import AdaGrad

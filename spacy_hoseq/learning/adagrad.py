@@ -11,9 +11,9 @@ from ..errors import Errors
 class AdaGrad:
     """w <- shrink(w - rate * (dw + l2 w) / sqrt(G)),  G <- G + (dw + l2 w)^2, elementwise.
 
-    shrink(w) = sign(w) max(0, |w| - rate * l1 / sqrt(G)): the proximal step of an L1 penalty, which makes weights
-    exactly zero. A weight pays both penalties whenever its feature occurs in an update, so none is due between
-    updates.
+    shrink(w) = sign(w) max(0, |w| - rate * l1 / sqrt(G)): the proximal step of an L1 penalty, which
+    makes weights exactly zero. A weight pays both penalties whenever its feature occurs in an
+    update, so none is due between updates.
 
     learn_rate (float): > 0, in weight units of the first step. l1, l2 (float): >= 0.
     RAISES ValueError [HS040].
@@ -44,8 +44,8 @@ class AdaGrad:
     def start(
         self, shape: Tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
     ) -> AnyFloats:
-        """The rule's memory for a weight array of this shape: G - EPSILON, since memory full of zeros is none until it
-        is written on. resumed (bool): its weights were learnt before."""
+        """The rule's memory for a weight array of this shape: G - EPSILON, since memory full of
+        zeros is none until it is written on. resumed (bool): its weights were learnt before."""
         return (
             np.full(shape, self.RESUMED - self.EPSILON, dtype)
             if resumed

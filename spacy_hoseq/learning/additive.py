@@ -9,9 +9,11 @@ from ..errors import Errors
 
 
 class Additive:
-    """w <- w - rate * dw. With the perceptron objective and averaging: the averaged structured perceptron.
+    """w <- w - rate * dw. With the perceptron objective and averaging: the averaged structured
+    perceptron.
 
-    learn_rate (float): > 0; for the plain perceptron it only scales all weights. RAISES ValueError [HS040].
+    learn_rate (float): > 0; for the plain perceptron it only scales all weights. RAISES ValueError
+        [HS040].
     """
 
     def __init__(self, learn_rate: float = 1.0) -> None:

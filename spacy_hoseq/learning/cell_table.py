@@ -1,9 +1,11 @@
-"""A weight array (R, C) of many columns, cell by cell: a feature learns of a few labels out of a thousand.
+"""A weight array (R, C) of many columns, cell by cell: a feature learns of a few labels out of a
+thousand.
 
-The cells of row r stand side by side in arrays that all rows share, at the places first[r] : first[r] + counts[r], in
-ascending order of their columns. A row that has no room for a new cell moves to where there is twice as much, and what
-it leaves is taken by rows that are smaller; a row of which a quarter is used has all C columns, and is added up as the
-row of an array is. So memory grows with the cells that were touched, and so do the sums of rows.
+The cells of row r stand side by side in arrays that all rows share, at the places first[r] :
+first[r] + counts[r], in ascending order of their columns. A row that has no room for a new cell
+moves to where there is twice as much, and what it leaves is taken by rows that are smaller; a row
+of which a quarter is used has all C columns, and is added up as the row of an array is. So memory
+grows with the cells that were touched, and so do the sums of rows.
 
 Checked against arrays in tests/learning/test_cell_table.py.
 """
@@ -26,7 +28,8 @@ Numbers = TypeVar("Numbers", bound=np.generic)
 
 
 class CellTable:
-    """shape: (R, C). starts (F,): what the numbers of a new cell are; the first number is its weight.
+    """shape: (R, C). starts (F,): what the numbers of a new cell are; the first number is its
+    weight.
 
     columns (places,), fields: F arrays (places,), of which those of the rows are part.
     """
@@ -77,7 +80,8 @@ class CellTable:
         return self.shape[0]
 
     def add_to(self, sums: AnyFloats, rows: AnyInts) -> None:
-        """sums[n] += row rows[k, n] for k = 0, 1, ...; as with an array, to the last bit. rows (K, n), sums (n, C)."""
+        """sums[n] += row rows[k, n] for k = 0, 1, ...; as with an array, to the last bit. rows (K,
+        n), sums (n, C)."""
         n_columns = self.shape[1]
         values = self.fields[0]
         block_tokens = max(1, SUM_CELLS // n_columns)
@@ -103,7 +107,8 @@ class CellTable:
                 flat[cells] += values.take(places)
 
     def touch(self, cells: Ints) -> Ints:
-        """Places of cells, which get one if they have none. cells (n,): of the flat array, distinct, ascending.
+        """Places of cells, which get one if they have none. cells (n,): of the flat array,
+        distinct, ascending.
         RETURNS (n,)."""
         rows, columns = np.divmod(cells, self.shape[1])
         places, is_there = self._search(rows, columns)
@@ -114,7 +119,8 @@ class CellTable:
         return places
 
     def cells(self) -> Iterator[Tuple[Ints, Ints]]:
-        """All cells, ascending, some rows at a time. YIELDS cells (n,) of the flat array, places (n,)."""
+        """All cells, ascending, some rows at a time. YIELDS cells (n,) of the flat array, places
+        (n,)."""
         used = np.flatnonzero(self.counts)
         cuts = (
             np.flatnonzero(np.diff(np.cumsum(self.counts.take(used), dtype=np.intp) // BLOCK_CELLS))

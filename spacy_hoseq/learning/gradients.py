@@ -1,7 +1,9 @@
-"""Gradients of a weight array (R, C) or (R,), of which most rows are 0, and in these rows often most cells.
+"""Gradients of a weight array (R, C) or (R,), of which most rows are 0, and in these rows often
+most cells.
 
-Rows say more than cells: a rule with penalties changes all weights of a row that the gradient touches. Cells, numbered
-r C + c in the flat array, are fewer: an update of a margin changes two labels of forty-four.
+Rows say more than cells: a rule with penalties changes all weights of a row that the gradient
+touches. Cells, numbered r C + c in the flat array, are fewer: an update of a margin changes two
+labels of forty-four.
 """
 
 from typing import NamedTuple, Sequence, Tuple, Union
@@ -16,8 +18,8 @@ FEW_CELLS = (
 
 
 class CellGradient(NamedTuple):
-    """cells (n,): distinct, of the flat array. gradient (n,): of these cells; that of all others is 0. Rows that are
-    touched have a cell, perhaps one with gradient 0."""
+    """cells (n,): distinct, of the flat array. gradient (n,): of these cells; that of all others is
+    0. Rows that are touched have a cell, perhaps one with gradient 0."""
 
     cells: Ints
     gradient: AnyFloats
@@ -43,7 +45,8 @@ def added_cells(cells: Ints, gradient: AnyFloats) -> CellGradient:
 
 
 def merge_gradients(gradients: Sequence[RowGradient], values: AnyFloats) -> RowGradient:
-    """The sum of gradients of some rows each. RETURNS distinct rows, their gradient; none are of the type of values."""
+    """The sum of gradients of some rows each. RETURNS distinct rows, their gradient; none are of
+    the type of values."""
     if not gradients:
         return np.zeros(0, np.intp), np.zeros((0, *values.shape[1:]), values.dtype)
     if len(gradients) == 1:
@@ -57,8 +60,8 @@ def merge_gradients(gradients: Sequence[RowGradient], values: AnyFloats) -> RowG
 
 
 def summed(gradients: Sequence[Gradient], values: AnyFloats, *, by_cells: bool) -> Gradient:
-    """The sum of gradients. values (R, C) or (R,): the weights. by_cells (bool): whether cells will do where they are
-    few; else rows."""
+    """The sum of gradients. values (R, C) or (R,): the weights. by_cells (bool): whether cells will
+    do where they are few; else rows."""
     if by_cells and len(gradients) == 1 and isinstance(gradients[0], CellGradient):
         return gradients[0]
     whole = merge_gradients([_rows_of(gradient, values) for gradient in gradients], values)

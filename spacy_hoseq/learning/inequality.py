@@ -1,7 +1,8 @@
-"""Maximum entropy with inequality constraints: weights that are learned online, and most of them exactly zero.
+"""Maximum entropy with inequality constraints: weights that are learned online, and most of them
+exactly zero.
 
-The model of largest entropy whose expected count of every feature differs from the observed one by at most a width
-(Kazama & Tsujii 2003),
+The model of largest entropy whose expected count of every feature differs from the observed one by
+at most a width (Kazama & Tsujii 2003),
 
     | sum_n f(x_n) I(y_n = y) - sum_n f(x_n) p(y | x_n) |  <=  width        for every feature f and label y,
 
@@ -9,19 +10,21 @@ is p(y | x) = exp(sum_f w[f, y] f(x)) / Z(x) with the weights that maximise
 
     sum_n log p(y_n | x_n) - width * sum |w| .
 
-A weight is zero unless its constraint holds with equality. Learning is by AdaGrad with proximal steps (Duchi, Hazan &
-Singer 2011): with the gradient g of the negative log-likelihood of a batch, and the share s of all tokens in it,
+A weight is zero unless its constraint holds with equality. Learning is by AdaGrad with proximal
+steps (Duchi, Hazan & Singer 2011): with the gradient g of the negative log-likelihood of a batch,
+and the share s of all tokens in it,
 
     G <- G + g^2        w <- shrink(w - rate * g / sqrt(G),  s * width * rate / sqrt(G))
 
-shrink(w, c) = sign(w) max(0, |w| - c). For a feature that does not occur in a batch, g = 0 and G stays; so it can pay
-the penalties of several batches at once: when it occurs again, when all weights pay, some times in an epoch, or when
-the weights are asked for. This is the same as paying at every step, as the cumulative penalty of Tsuruoka, Tsujii &
-Ananiadou (2009) is for plain SGD. Gradients may be taken at `values`, which owe a tenth of an epoch at most.
+shrink(w, c) = sign(w) max(0, |w| - c). For a feature that does not occur in a batch, g = 0 and G
+stays; so it can pay the penalties of several batches at once: when it occurs again, when all
+weights pay, some times in an epoch, or when the weights are asked for. This is the same as paying
+at every step, as the cumulative penalty of Tsuruoka, Tsujii & Ananiadou (2009) is for plain SGD.
+Gradients may be taken at `values`, which owe a tenth of an epoch at most.
 
-G starts at START and not near 0, from where the first step of a weight would have the size of `rate` however small its
-gradient is: such weights are far from where they will be, and penalties bring them back slowly. Weights that were
-learned before would be lost at the first penalty.
+G starts at START and not near 0, from where the first step of a weight would have the size of
+`rate` however small its gradient is: such weights are far from where they will be, and penalties
+bring them back slowly. Weights that were learned before would be lost at the first penalty.
 """
 
 from typing import Any, Iterator, List, Optional, Tuple, Union
@@ -42,10 +45,12 @@ PAID_ROWS = 1024  # whose payments are made together
 class InequalityWeights:
     """The weights of a classifier in training, or of several that learn at the same time.
 
-    n_rows, n_labels (int): features and labels. learn_rate (float): > 0, the size of the first step.
+    n_rows, n_labels (int): features and labels. learn_rate (float): > 0, the size of the first
+        step.
     width (float): >= 0, in counts of the training data; 0 is maximum likelihood.
-    n_tokens (int): tokens that an epoch has. start (float): > 0, of G. block_rows (int): rows that are worked on
-    together. models (R,): which of several classifiers, 0, 1, ..., each row belongs to; None = all to one.
+    n_tokens (int): tokens that an epoch has. start (float): > 0, of G. block_rows (int): rows that
+    are worked on together. models (R,): which of several classifiers, 0, 1, ..., each row belongs
+    to; None = all to one.
     values (R, L): the weights, but for penalties that are due.
     RAISES ValueError [HS040].
     """
@@ -84,8 +89,8 @@ class InequalityWeights:
         self._used[rows] = True
 
     def step(self, rows: NDArray[Any], gradient: Floats32, n_tokens: Union[int, Ints]) -> None:
-        """Learn from a batch of `n_tokens`, of each model. rows (n,) distinct; gradient (n, L): of the negative
-        log-likelihood.
+        """Learn from a batch of `n_tokens`, of each model. rows (n,) distinct; gradient (n, L): of
+        the negative log-likelihood.
 
         RAISES ValueError [HS041]: NaN or infinite gradient.
         """
@@ -147,8 +152,8 @@ class InequalityWeights:
         np.copyto(self._paid, self._due.take(self._models), where=late.take(self._models))
 
     def _all_weights(self, rows: Ints) -> Iterator[Tuple[Ints, Ints, Floats32]]:
-        """Weights of some rows that are not zero, and what is left of them once everything is paid. YIELDS rows,
-        cells (n,) of the flat array, ascending, values (n,)."""
+        """Weights of some rows that are not zero, and what is left of them once everything is paid.
+        YIELDS rows, cells (n,) of the flat array, ascending, values (n,)."""
         n_columns = self.values.shape[1]
         for start in range(0, len(rows), PAID_ROWS):
             some = rows[start : start + PAID_ROWS]

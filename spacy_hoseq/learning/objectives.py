@@ -1,15 +1,16 @@
 """Losses of a batch and their gradients.
 
-Gold annotation is a mask: `gold[n, y]` says that label y is right at token n. One label: annotated. All labels:
-nothing is known. Some: partly known ("not a verb"). With y* = the best labelling that the mask permits, g* = the best
-of all:
+Gold annotation is a mask: `gold[n, y]` says that label y is right at token n. One label: annotated.
+All labels: nothing is known. Some: partly known ("not a verb"). With y* = the best labelling that
+the mask permits, g* = the best of all:
 
     perceptron      score(g*) - score(y*)                                       Collins (2002)
     max_margin      max_y [score(y) + costs of wrong labels of y] - score(y*)   Taskar et al. (2003)
     log_likelihood  log Z - log Z(labellings that the mask permits)             Lafferty et al. (2001)
 
-Each is zero for a sequence without annotation. Where the mask leaves a choice, the first two are latent-variable
-versions (the best permitted labelling stands for the gold one), the third sums over all permitted ones.
+Each is zero for a sequence without annotation. Where the mask leaves a choice, the first two are
+latent-variable versions (the best permitted labelling stands for the gold one), the third sums over
+all permitted ones.
 """
 
 from functools import partial
@@ -29,15 +30,18 @@ MARGIN = 1.0
 
 
 class Loss(NamedTuple):
-    """value: sum over the batch's sequences, in score units (nats for the log-likelihood). gradient: of `value`."""
+    """value: sum over the batch's sequences, in score units (nats for the log-likelihood).
+    gradient: of `value`."""
 
     value: float
     gradient: PotentialsGradient
 
 
 class Objective(Protocol):
-    """gold (N, L) bool: labels that the annotation permits, among those that the potentials allow. costs (L, L)
-    float32, [right, wrong]: by how much wrong labels have to lose with a margin; None = MARGIN. RAISES ValueError
+    """gold (N, L) bool: labels that the annotation permits, among those that the potentials allow.
+    costs (L, L)
+    float32, [right, wrong]: by how much wrong labels have to lose with a margin; None = MARGIN.
+        RAISES ValueError
     [HS023]: no gold labelling is possible, since the potentials forbid a transition."""
 
     def __call__(
@@ -65,8 +69,9 @@ def max_margin(
     decode: Decoder = decode_exact,
     costs: Optional[AnyFloats] = None,
 ) -> Loss:
-    """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong labels + their cost,
-    which is MARGIN without `costs`, and where the annotation leaves a choice."""
+    """The structured hinge loss with Hamming cost, by loss-augmented decoding: emissions of wrong
+    labels + their cost, which is MARGIN without `costs`, and where the annotation leaves a
+    choice."""
     margins = np.float32(MARGIN) * ~gold  # (N, L)
     if costs is not None:
         decided = np.flatnonzero(gold.sum(axis=1) == 1)
@@ -82,7 +87,8 @@ def log_likelihood(
     decode: Decoder = decode_exact,
     costs: Optional[AnyFloats] = None,
 ) -> Loss:
-    """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et al. (2009).
+    """Negative log-likelihood of a CRF; with label patterns, the sparse higher-order CRF of Qian et
+    al. (2009).
 
     Sums over all labellings, exactly: `decode` is not used.
     """
@@ -111,10 +117,11 @@ OBJECTIVES: Dict[str, Objective] = {
 
 
 def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: Potentials) -> Loss:
-    """max_y [score(y) + cost(y)] - score(best permitted y), with its subgradient. augmented: with the costs.
+    """max_y [score(y) + cost(y)] - score(best permitted y), with its subgradient. augmented: with
+    the costs.
 
-    A decoder that is not exact may find a guess below the reference; such a sequence teaches nothing and is left out
-    (Huang, Fayong & Guo 2012: updates must be violations).
+    A decoder that is not exact may find a guess below the reference; such a sequence teaches
+    nothing and is left out (Huang, Fayong & Guo 2012: updates must be violations).
     """
     reference = gold_labels(potentials, gold)
     if decode is decode_exact:
@@ -174,7 +181,8 @@ def _sum_product(counts: AnyFloats, weights: AnyFloats) -> float:
 
 
 def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
-    """The gold labelling, or where the mask leaves a choice the best one that it permits. RETURNS (N,) int32."""
+    """The gold labelling, or where the mask leaves a choice the best one that it permits. RETURNS
+    (N,) int32."""
     only = only_labels(gold)
     if only is None:
         return answers_of(potentials._replace(allowed=gold)).best
@@ -183,7 +191,8 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
 
 
 def only_labels(gold: Mask) -> Optional[Labels]:
-    """The labelling that is left if the mask permits one label everywhere, else None. RETURNS (N,) int32."""
+    """The labelling that is left if the mask permits one label everywhere, else None. RETURNS (N,)
+    int32."""
     if np.count_nonzero(gold) != len(gold):
         return None
     first = gold.argmax(axis=1)
@@ -203,8 +212,8 @@ def check_possible(potentials: Potentials, labels: Labels) -> None:
 
 
 def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradient]:
-    """Feature counts of labellings of the batch: the gradients of their scores. All of them in one search for patterns,
-    whose cost for a small batch is mostly that of the calls."""
+    """Feature counts of labellings of the batch: the gradients of their scores. All of them in one
+    search for patterns, whose cost for a small batch is mostly that of the calls."""
     n_tokens, n_labels = potentials.scores.shape
     sequence = np.repeat(np.arange(len(potentials.lengths)), potentials.lengths)
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1

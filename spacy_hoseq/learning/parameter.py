@@ -18,11 +18,13 @@ BLOCK = 1 << 22  # weights that are updated together
 
 @runtime_checkable
 class UpdateRule(Protocol):
-    """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared gradients, ...),
-    row by row: `start` makes it for some rows (shape[0] of them) when an update touches them first.
+    """What to do with a gradient. `memory` is what the rule keeps for each weight (nothing, squared
+    gradients, ...), row by row: `start` makes it for some rows (shape[0] of them) when an update
+    touches them first.
 
-    A rule may say `is_sparse` (bool): where the gradient is 0, `step` changes neither weight nor memory, of which there
-    is a number for each weight. Then an update looks at the other weights only.
+    A rule may say `is_sparse` (bool): where the gradient is 0, `step` changes neither weight nor
+    memory, of which there is a number for each weight. Then an update looks at the other weights
+    only.
     """
 
     def start(
@@ -37,22 +39,27 @@ class UpdateRule(Protocol):
 class Parameter:
     """Weights w (R, C), changed row by row, with the mean of all their values over time.
 
-    Let update i weigh c_i, and C_i = c_1 + ... + c_i. After updates 1..T the average is (1/C_T) sum_i c_i w_i, w_i =
-    the weights after update i. A change d made by update i is part of w_i, ..., w_T, which weigh C_T - C_{i-1}; so with
-    the sums u <- u + C_{i-1} d the average is w - u / C_T: no update touches a row that has not changed (Daume 2006,
-    section 2.2.1; Collins 2002). The change put into the sums is the one APPLIED, after projection: with the change
-    before projection, w - u / C_T would be larger than the mean of the iterates.
+    Let update i weigh c_i, and C_i = c_1 + ... + c_i. After updates 1..T the average is (1/C_T)
+    sum_i c_i w_i, w_i = the weights after update i. A change d made by update i is part of w_i,
+    ..., w_T, which weigh C_T - C_{i-1}; so with the sums u <- u + C_{i-1} d the average is w - u /
+    C_T: no update touches a row that has not changed (Daume 2006, section 2.2.1; Collins 2002). The
+    change put into the sums is the one APPLIED, after projection: with the change before
+    projection, w - u / C_T would be larger than the mean of the iterates.
 
-    Plain means have c_i = 1. "Late" ones have c_i = i (i + 1) (i + 2), so that C_i = i (i + 1) (i + 2) (i + 3) / 4 and
-    m_i = (1 - 4 / (i + 3)) m_{i-1} + 4 / (i + 3) w_i: the polynomial-decay averaging (eta = 3) of Shamir & Zhang (2013,
-    section 4), in which the first iterates are soon forgotten.
+    Plain means have c_i = 1. "Late" ones have c_i = i (i + 1) (i + 2), so that C_i = i (i + 1) (i +
+    2) (i + 3) / 4 and m_i = (1 - 4 / (i + 3)) m_{i-1} + 4 / (i + 3) w_i: the polynomial-decay
+    averaging (eta = 3) of Shamir & Zhang (2013, section 4), in which the first iterates are soon
+    forgotten.
 
-    name (str): for messages. values (R, C) or (R,): starting weights, those that were loaded as the rows or cells in
-    use: an array of all is made when something asks for it, as learning does and prediction with sparse features does
-    not. A layer that learns by `summands` needs no such array for many columns.
+    name (str): for messages. values (R, C) or (R,): starting weights, those that were loaded as the
+        rows or cells in
+    use: an array of all is made when something asks for it, as learning does and prediction with
+    sparse features does not. A layer that learns by `summands` needs no such array for many
+    columns.
     nonnegative (bool): project onto w >= 0 after every step (Qian & Liu, "Experiments").
-    resumed (bool): the weights were learnt before, and the rule's memory is gone. block_rows (int): rows that are
-    averaged and rounded together. many_columns (int): from which on `summands` are cells.
+    resumed (bool): the weights were learnt before, and the rule's memory is gone. block_rows (int):
+    rows that are averaged and rounded together. many_columns (int): from which on `summands` are
+    cells.
     """
 
     def __init__(
@@ -116,7 +123,8 @@ class Parameter:
     ) -> None:
         """One update. gradients: add up. late (bool): how much it weighs in the average.
 
-        An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or infinite gradient.
+        An update without gradients still counts for the average. RAISES ValueError [HS041]: NaN or
+        infinite gradient.
         """
         if self._table is not None and all(
             isinstance(gradient, CellGradient) for gradient in gradients
@@ -131,8 +139,8 @@ class Parameter:
         self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
     def summands(self, rule: Optional[UpdateRule]) -> "Union[AnyFloats, CellTable]":
-        """The weights as they are now, for layers that add up rows and whose gradients are of cells: those of many
-        columns cell by cell, if the rule permits it."""
+        """The weights as they are now, for layers that add up rows and whose gradients are of
+        cells: those of many columns cell by cell, if the rule permits it."""
         begins = self._table is None and self._touched is None and len(self.shape) == 2
         if (
             begins
@@ -251,7 +259,8 @@ class Parameter:
         return touched
 
     def as_loaded(self) -> Optional[UsedCells]:
-        """The weights that are not zero, if they were loaded and nothing was learnt since; else None."""
+        """The weights that are not zero, if they were loaded and nothing was learnt since; else
+        None."""
         learns = self.n_updates or self._touched is not None or self._table is not None
         if learns or not self.resumed:
             return None
@@ -303,10 +312,11 @@ class Parameter:
         return np.maximum(mean, 0) if self.nonnegative else mean  # rounding may leave -1e-9
 
     def finished(self, *, averaged: bool) -> AnyFloats:
-        """What predicts and is saved: the average or the last weights, rounded to what half precision can hold; loaded
-        weights as they were read.
+        """What predicts and is saved: the average or the last weights, rounded to what half
+        precision can hold; loaded weights as they were read.
 
-        Read-only, and the same array until the next update, so that things may be made from it and kept beside it.
+        Read-only, and the same array until the next update, so that things may be made from it and
+        kept beside it.
         """
         if averaged not in self._finished:
             as_read = self.resumed and not self.n_updates
@@ -346,7 +356,8 @@ class Parameter:
         return self._finished_cells[averaged]
 
     def finished_summands(self, *, averaged: bool) -> Used:
-        """The same as cells if it was learnt or loaded as such, else as rows: the same object until the next update."""
+        """The same as cells if it was learnt or loaded as such, else as rows: the same object until
+        the next update."""
         by_cells = self._table is not None or isinstance(self._loaded, UsedCells)
         return (
             self.finished_cells(averaged=averaged)

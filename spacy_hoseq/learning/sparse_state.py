@@ -1,5 +1,5 @@
-"""What learning keeps of a weight array beside the weights: of rows and cells that updates have touched. By a margin
-these are a part of the features, and few labels of each."""
+"""What learning keeps of a weight array beside the weights: of rows and cells that updates have
+touched. By a margin these are a part of the features, and few labels of each."""
 
 from typing import Protocol, Tuple
 
@@ -17,8 +17,8 @@ class Start(Protocol):
 
 
 class TouchedRows:
-    """Sums for the average and the rule's memory, in the order in which rows were touched first: these arrays are as
-    large as that of the weights, but what is never written on takes no memory.
+    """Sums for the average and the rule's memory, in the order in which rows were touched first:
+    these arrays are as large as that of the weights, but what is never written on takes no memory.
 
     shape, dtype: of the weights. sums (R, ...), memory (R, ...): by place.
     """
@@ -73,7 +73,8 @@ class TouchedRows:
 
 
 class TouchedCells:
-    """Cells of an array that may not be 0: those that were not at the beginning, and all that updates have changed.
+    """Cells of an array that may not be 0: those that were not at the beginning, and all that
+    updates have changed.
 
     begun (n,): cells, distinct, ascending.
     """
@@ -97,7 +98,8 @@ class TouchedCells:
 
 
 def distinct(numbers: AnyInts) -> AnyInts:
-    """numbers (n,), >= 0. RETURNS them ascending, each once (in a tenth of the time of `np.unique`)."""
+    """numbers (n,), >= 0. RETURNS them ascending, each once (in a tenth of the time of
+    `np.unique`)."""
     ascending: AnyInts = np.sort(numbers)
     once: AnyInts = ascending[np.diff(ascending, prepend=-1) != 0]
     return once

@@ -1,4 +1,5 @@
-"""The rows or cells of an array of weights that are not zero: what is loaded, finished and saved."""
+"""The rows or cells of an array of weights that are not zero: what is loaded, finished and
+saved."""
 
 from typing import Any, NamedTuple, Optional, Tuple, Union
 
@@ -9,8 +10,9 @@ from ..arrays import AnyFloats, Ints
 
 
 class UsedRows(NamedTuple):
-    """An array (R, C) or (R,) of which most rows are zero. shape: of all. rows (U,): ascending; all others are zero.
-    values (U, C) or (U,). room (U + 1, ...): the array of which they are the first rows, if its last one is zero."""
+    """An array (R, C) or (R,) of which most rows are zero. shape: of all. rows (U,): ascending; all
+    others are zero. values (U, C) or (U,). room (U + 1, ...): the array of which they are the first
+    rows, if its last one is zero."""
 
     shape: Tuple[int, ...]
     rows: Ints
@@ -41,8 +43,8 @@ class UsedRows(NamedTuple):
 
 
 class UsedCells(NamedTuple):
-    """An array (R, C) or (R,), shape, of which most cells are zero. cells (n,): of the flat array, ascending; all
-    others are zero. values (n,): not zero."""
+    """An array (R, C) or (R,), shape, of which most cells are zero. cells (n,): of the flat array,
+    ascending; all others are zero. values (n,): not zero."""
 
     shape: Tuple[int, ...]
     cells: Ints
@@ -76,6 +78,7 @@ Used = Union[UsedRows, UsedCells]
 
 
 def to_storage(weights: AnyFloats) -> NDArray[Any]:
-    """Half precision (11 bits) where the weights fit, else single. Idempotent, so saving again changes nothing."""
+    """Half precision (11 bits) where the weights fit, else single. Idempotent, so saving again
+    changes nothing."""
     fits = np.abs(weights).max(initial=0) < np.finfo(np.float16).max
     return weights.astype(np.float16 if fits else np.float32)

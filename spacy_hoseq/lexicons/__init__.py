@@ -1,4 +1,5 @@
-"""What is known of words beforehand: clusters made from raw text, lists of words with their tags."""
+"""What is known of words beforehand: clusters made from raw text, lists of words with their
+tags."""
 
 from ..lazy_names import lazy_names
 

@@ -15,8 +15,8 @@ BOUNDARY = 0  # no word has this key
 
 
 def bigrams_of(docs: Iterable[Doc], min_count: int) -> Bigrams:
-    """Pairs of neighbours, those at the ends of sentences with what is beyond; white space is left out. Words that
-    occur less often, or contain white space, count as one.
+    """Pairs of neighbours, those at the ends of sentences with what is beyond; white space is left
+    out. Words that occur less often, or contain white space, count as one.
 
     Memory: some 40 bytes a token.
     """

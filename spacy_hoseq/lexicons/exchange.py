@@ -1,17 +1,18 @@
-"""Word clusters by the exchange algorithm with a bigram class objective (Kneser & Ney 1993; Martin, Liermann & Ney
-1998, section 3).
+"""Word clusters by the exchange algorithm with a bigram class objective (Kneser & Ney 1993; Martin,
+Liermann & Ney 1998, section 3).
 
 Each word w has a class c(w), and a text is taken to be made by
 
     p(w_i | w_{i-1}) = p(c(w_i) | c(w_{i-1})) p(w_i | c(w_i))
 
-With N(a, b): how often class b follows class a, N(a): how often a word of class a stands in the text, and
-g(n) = n log n, the log likelihood is, but for what no class changes,
+With N(a, b): how often class b follows class a, N(a): how often a word of class a stands in the
+text, and g(n) = n log n, the log likelihood is, but for what no class changes,
 
     F = sum_{a, b} g(N(a, b)) - 2 sum_a g(N(a))
 
-Word by word, the most frequent first, each goes to the class that makes F largest, until none moves. F never falls,
-and ends where no exchange of one word makes it larger. Checked against counting in tests/lexicons/test_exchange.py.
+Word by word, the most frequent first, each goes to the class that makes F largest, until none
+moves. F never falls, and ends where no exchange of one word makes it larger. Checked against
+counting in tests/lexicons/test_exchange.py.
 """
 
 from typing import Callable, Iterable, List, NamedTuple
@@ -27,9 +28,10 @@ Progress = Callable[
 
 
 class Bigrams(NamedTuple):
-    """How often words follow each other. words: those that are to have a class, the most frequent first; their numbers
-    are their places. Two more numbers, len(words) and the next: what is beyond the ends of a sentence, and all other
-    words; these two have classes of their own. first, second (P,) intp: pairs, in order. counts (P,) intp."""
+    """How often words follow each other. words: those that are to have a class, the most frequent
+    first; their numbers are their places. Two more numbers, len(words) and the next: what is beyond
+    the ends of a sentence, and all other words; these two have classes of their own. first, second
+    (P,) intp: pairs, in order. counts (P,) intp."""
 
     words: List[str]
     first: Ints
@@ -38,8 +40,8 @@ class Bigrams(NamedTuple):
 
 
 class _Neighbours(NamedTuple):
-    """Of a word, other than itself: classes before it (A,) and after it (B,), and how often each stands there; the word
-    itself before itself; how often it stands in the text."""
+    """Of a word, other than itself: classes before it (A,) and after it (B,), and how often each
+    stands there; the word itself before itself; how often it stands in the text."""
 
     before: Ints
     n_before: Ints
@@ -52,8 +54,8 @@ class _Neighbours(NamedTuple):
 class ClassBigrams:
     """Counts of pairs of classes, kept as words change theirs.
 
-    classes (V,): of each word, 0 <= c < n_classes. Memory: 24 bytes for each pair of classes, 8 for each pair in the
-    text, 16 for each pair of words.
+    classes (V,): of each word, 0 <= c < n_classes. Memory: 24 bytes for each pair of classes, 8 for
+    each pair in the text, 16 for each pair of words.
     """
 
     def __init__(self, bigrams: Bigrams, classes: Ints, n_classes: int) -> None:
@@ -97,7 +99,8 @@ class ClassBigrams:
         return gains - gains[self._all[word]]
 
     def exchange(self, word: int) -> bool:
-        """Move a word to its best class: the lowest of several, its own if none is better. RETURNS whether it moved.
+        """Move a word to its best class: the lowest of several, its own if none is better. RETURNS
+        whether it moved.
         Time: number of classes x classes among its neighbours."""
         neighbours = self._neighbours(word)
         current = self._all[word]
@@ -177,10 +180,11 @@ def _grouped(
 def exchange_words(
     bigrams: Bigrams, n_classes: int, max_sweeps: int, progress: Progress = lambda words, _: words
 ) -> Ints:
-    """Classes of words with F as large as exchanges make it, from words dealt out to the classes by their frequency.
+    """Classes of words with F as large as exchanges make it, from words dealt out to the classes by
+    their frequency.
 
-    n_classes (int), max_sweeps (int): from 1; it stops when no word moves. RETURNS (V,) intp. The same bigrams give the
-    same classes.
+    n_classes (int), max_sweeps (int): from 1; it stops when no word moves. RETURNS (V,) intp. The
+    same bigrams give the same classes.
     """
     classes = np.arange(len(bigrams.words)) % n_classes
     state = ClassBigrams(bigrams, classes, n_classes)

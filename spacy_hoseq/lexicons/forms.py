@@ -23,8 +23,9 @@ def tag_lexicon(
 ) -> Dict[str, List[str]]:
     """Registered as `spacy_hoseq.tag_lexicon.v1`: the tags that each form in a file can have.
 
-    train: a .spacy file. Forms have the tags that they have there, too, and only tags that it has are kept; a form of
-    which none is left can have any. "NOUN|Case=Nom", with the features in spaCy's order, is a tag beside the others.
+    train: a .spacy file. Forms have the tags that they have there, too, and only tags that it has
+    are kept; a form of which none is left can have any. "NOUN|Case=Nom", with the features in
+    spaCy's order, is a tag beside the others.
     RAISES ValueError [E913]: no path; [HS004]: a line of another kind.
     """
     if path is None:
@@ -45,8 +46,8 @@ def tag_lexicon(
 
 
 def lemma_lexicon(path: Optional[Union[str, Path]]) -> Dict[str, List[str]]:
-    """Registered as `spacy_hoseq.lemma_lexicon.v1`: the lemmas of each form in a file, sorted. Each line has a form and
-    a lemma, separated by a tab; further columns are not read.
+    """Registered as `spacy_hoseq.lemma_lexicon.v1`: the lemmas of each form in a file, sorted. Each
+    line has a form and a lemma, separated by a tab; further columns are not read.
 
     RAISES ValueError [E913]: no path; [HS004]: a line without a form and a lemma.
     """

@@ -18,11 +18,12 @@ from ..pipelines import found_at
 
 
 def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
-    """Registered as `spacy_hoseq.word_classes_of.v1`: the table of `spacy_hoseq.word_classes.v1` in a pipeline.
+    """Registered as `spacy_hoseq.word_classes_of.v1`: the table of `spacy_hoseq.word_classes.v1` in
+    a pipeline.
 
-    pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and the tags of words in
-        a lexicon (its card names the sources). A component that learns with the table names them in the meta of its
-        pipeline.
+    pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and
+        the tags of words in a lexicon (its card names the sources). A component that learns with
+        the table names them in the meta of its pipeline.
     RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words.
     """
     folder = Path(found_at(str(pipeline)))

@@ -1,4 +1,5 @@
-"""Words of Chinese organisation names, for `chunk_words.py`: what names end with, begin with and stand beside."""
+"""Words of Chinese organisation names, for `chunk_words.py`: what names end with, begin with and
+stand beside."""
 
 import json
 from pathlib import Path
@@ -8,7 +9,8 @@ FILE = Path(__file__).with_name("chinese_organisation_rules.json")
 
 
 def chinese_organisation_rules() -> List[Dict[str, Any]]:
-    """Classes of words. Each has a name, where its words stand (a chunk "begins" or "ends" with them, or has them
-    "before" or "after" it), the words, and some an "example" (made up) or a "note"."""
+    """Classes of words. Each has a name, where its words stand (a chunk "begins" or "ends" with
+    them, or has them "before" or "after" it), the words, and some an "example" (made up) or a
+    "note"."""
     rules: List[Dict[str, Any]] = json.loads(FILE.read_text(encoding="utf8"))
     return rules

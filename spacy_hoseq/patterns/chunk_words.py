@@ -1,10 +1,12 @@
-"""Whole chunks as label patterns: how long they are, and which words they begin with, end with and stand beside.
+"""Whole chunks as label patterns: how long they are, and which words they begin with, end with and
+stand beside.
 
-A chunk of n tokens is the label pattern B I .. I L; one of a single token is U after any label that can stand before
-it. Where a chunk would end with a listed word, a company's say, what else is seen of it fires features of the whole
+A chunk of n tokens is the label pattern B I .. I L; one of a single token is U after any label that
+can stand before it. Where a chunk would end with a listed word, a company's say, what else is seen
+of it fires features of the whole
 chunk: "begins with a place, ends with *company*", "a company of five tokens". The trie
-holds them for every length, and inference stays linear. Checked against a search through all spans in
-tests/patterns/test_chunk_words.py.
+holds them for every length, and inference stays linear. Checked against a search through all spans
+in tests/patterns/test_chunk_words.py.
 """
 
 from itertools import pairwise
@@ -41,13 +43,15 @@ class WordClass(NamedTuple):
 
 
 class ChunkWords:
-    """Features of chunks that end with a listed word. A chunk of one token at the beginning of a sequence has none.
+    """Features of chunks that end with a listed word. A chunk of one token at the beginning of a
+    sequence has none.
 
     label (str): the type of the chunks. The tags must be of "bilou" or "start_end".
-    classes: dictionaries with "name", "where" ("begins", "ends", "before", "after") and "words", and anything else
-        ("note", "example") for the reader. A word may be part of a token, or several tokens.
-    tests: conjunctions of "begins", "ends", "before", "after", "inner", "size", joined by "+": one weight for each
-        combination of classes ("other" where no word is listed) and sizes.
+    classes: dictionaries with "name", "where" ("begins", "ends", "before", "after") and "words",
+        and anything else ("note", "example") for the reader. A word may be part of a token, or
+        several tokens.
+    tests: conjunctions of "begins", "ends", "before", "after", "inner", "size", joined by "+": one
+        weight for each combination of classes ("other" where no word is listed) and sizes.
     max_size (int): tokens of the longest chunks, from 2. Time grows with it.
     RAISES ValueError [HS034]: settings that cannot work.
     """
@@ -163,8 +167,8 @@ class ChunkWords:
         return np.concatenate(tokens), np.concatenate(rules)
 
     def _seen(self, words: List[str]) -> Tuple[Ints, Ints, Ints, Ints, Ints]:
-        """Classes of the longest listed words: that begin with each token, end with it, end before it, begin after it;
-        and the first token of the one that ends with it. All (n,)."""
+        """Classes of the longest listed words: that begin with each token, end with it, end before
+        it, begin after it; and the first token of the one that ends with it. All (n,)."""
         text = "".join(words)
         bounds = np.cumsum([0, *map(len, words)])
         begins, after = (self._beginning(text, where)[bounds[:-1]] for where in ("begins", "after"))
@@ -220,8 +224,8 @@ def _word_class(entry: Dict[str, Any]) -> WordClass:
 
 
 def _first_letters(classes: List[WordClass], where: str) -> Dict[str, List[Tuple[str, int]]]:
-    """First letter -> words and the number of their class, from 1, shortest first. RAISES ValueError [HS034]: a word
-    of two classes."""
+    """First letter -> words and the number of their class, from 1, shortest first. RAISES
+    ValueError [HS034]: a word of two classes."""
     number_of: Dict[str, int] = {}
     for number, some in enumerate((c for c in classes if c.where == where), start=1):
         for word in some.words:

@@ -1,4 +1,5 @@
-"""Transitions that are frequent in the training data, as patterns that fire everywhere (Qian & Liu, "Experiments")."""
+"""Transitions that are frequent in the training data, as patterns that fire everywhere (Qian & Liu,
+"Experiments")."""
 
 from typing import List, Sequence
 
@@ -13,7 +14,8 @@ MAX_ORDER = 20
 
 
 class FrequentTransitions:
-    """Every label sequence of order 2 to `max_order` seen at least `min_count` times; one weight each.
+    """Every label sequence of order 2 to `max_order` seen at least `min_count` times; one weight
+    each.
 
     (Order 1 is what the transition matrix holds, with weights of any sign.)
 

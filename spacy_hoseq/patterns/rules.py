@@ -1,10 +1,11 @@
-"""Rule patterns: spaCy `Matcher` patterns over the Doc, with the labels that the matched tokens are likely to have.
+"""Rule patterns: spaCy `Matcher` patterns over the Doc, with the labels that the matched tokens are
+likely to have.
 
     {"name": "from-to", "tokens": [{"LOWER": "from"}, {}, {"LOWER": "to"}, {}], "labels": ["IN", "?y", "TO", "?y"],
     "tied": true}
 
-Where the token pattern matches, labelling the matched tokens so earns the rule's weight. One label description for
-each token description:
+Where the token pattern matches, labelling the matched tokens so earns the rule's weight. One label
+description for each token description:
 
     "NN"                  this label
     ["B-PER", "I-PER"]    any of these labels
@@ -12,13 +13,14 @@ each token description:
     "?name"               a variable: any label, the same one wherever it is repeated; "tied" rules have one weight for
                           all values of their variables, others one weight for each (Qian & Liu, Figure 9)
 
-A token description with "OP" may match several tokens or none; all tokens that it matches have its label description,
-so that a rule can span a gap ("professor" ... "said"). Of several matches of such a rule that overlap, the longest
-counts. Rules without "OP" and "*" that stand for few label sequences become label patterns in the trie, all others
-configurations. Rules without "OP" that look at words alone are matched for whole batches (`word_rules.py`).
+A token description with "OP" may match several tokens or none; all tokens that it matches have its
+label description, so that a rule can span a gap ("professor" ... "said"). Of several matches of
+such a rule that overlap, the longest counts. Rules without "OP" and "*" that stand for few label
+sequences become label patterns in the trie, all others configurations. Rules without "OP" that look
+at words alone are matched for whole batches (`word_rules.py`).
 
-A rule may say more: "note", "example", "count" are for its readers, and an "optional" rule is left out where the
-component lacks one of its labels.
+A rule may say more: "note", "example", "count" are for its readers, and an "optional" rule is left
+out where the component lacks one of its labels.
 """
 
 import itertools
@@ -53,8 +55,8 @@ LabelSet = FrozenSet[int]
 class RulePatterns:
     """Patterns that fire where rules match.
 
-    rules: dictionaries with "name", "tokens", "labels" and, if wanted, "tied" (default true), "optional" (default
-        false), "note", "example", "count". From a file:
+    rules: dictionaries with "name", "tokens", "labels" and, if wanted, "tied" (default true),
+        "optional" (default false), "note", "example", "count". From a file:
         `rules = {"@readers": "srsly.read_json.v1", "path": "rules.json"}`.
     RAISES ValueError [HS034]: a rule that cannot work, by name.
     """
@@ -145,7 +147,8 @@ class RulePatterns:
         return FiredRules(*(np.array(column, np.intp) for column in (tokens, rules, sizes, slots)))
 
     def _matches(self, doc: Doc, starts: Ints) -> List[Tuple[int, int, int, List[int]]]:
-        """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's sequences."""
+        """Rule, first token, end and slots of all matches. starts (S,): first tokens of the Doc's
+        sequences."""
         if not self._others or not len(doc):
             return []
         make = partial(_matcher, self.rules, self._others, doc.vocab)

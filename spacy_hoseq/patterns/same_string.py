@@ -1,6 +1,8 @@
-"""Skip-chain features of strings of tokens: what is a chunk at one of its mentions is likely to be one at the next.
+"""Skip-chain features of strings of tokens: what is a chunk at one of its mentions is likely to be
+one at the next.
 
-Where tokens are characters, a name that is mentioned twice is a string, of which a single token says little. The
+Where tokens are characters, a name that is mentioned twice is a string, of which a single token
+says little. The
 configurations are B I .. I L  x  any*  x  B I .. I L (Qian et al. 2009, section 2; Sutton & McCallum 2004 for words).
 """
 
@@ -28,12 +30,14 @@ class Pair(NamedTuple):
 
 
 class SameStringPairs:
-    """For two neighbouring mentions of a string of tokens: one weight for each type of chunks that both are.
+    """For two neighbouring mentions of a string of tokens: one weight for each type of chunks that
+    both are.
 
     types: such as ["ORG"]; the tags must be of "bilou" or "start_end".
-    min_size, max_size (int): tokens of a string, from 2. Strings that both mentions have a longer one of do not count.
-    max_distance (int): most tokens between two mentions, from 0. Every pair that is open at a token can
-        double its states.
+    min_size, max_size (int): tokens of a string, from 2. Strings that both mentions have a longer
+        one of do not count.
+    max_distance (int): most tokens between two mentions, from 0. Every pair that is open at a token
+        can double its states.
     RAISES ValueError [HS034]: settings that cannot work.
     """
 
@@ -92,8 +96,8 @@ class SameStringPairs:
         )
 
     def _pairs(self, words: List[int]) -> List[Pair]:
-        """All pairs of neighbouring mentions of a sentence, by their places: strings that cannot both begin earlier or
-        end later, and that do not overlap."""
+        """All pairs of neighbouring mentions of a sentence, by their places: strings that cannot
+        both begin earlier or end later, and that do not overlap."""
         pairs = []
         places: Dict[Tuple[int, ...], int] = {}  # string of min_size -> its last mention
         for second in range(len(words) - self.min_size + 1):

@@ -1,4 +1,5 @@
-"""Skip-chain features: two mentions of one word are likely to have similar labels (Sutton & McCallum 2004)."""
+"""Skip-chain features: two mentions of one word are likely to have similar labels (Sutton &
+McCallum 2004)."""
 
 from typing import Any, Dict, List, Sequence, Set
 
@@ -15,15 +16,17 @@ from .sources import ConfigurationFeatures, FiredRules, PatternFeatures
 
 
 class SameWordPairs:
-    """For two neighbouring mentions of a word: one weight for each set of labels that both mentions have one of.
+    """For two neighbouring mentions of a word: one weight for each set of labels that both mentions
+    have one of.
 
-    The configurations are Z x any* x Z (Qian et al. 2009, section 2). Pairs lie within one sequence: use Docs without
-    sentence boundaries, or one Doc for a paragraph, to reach further.
+    The configurations are Z x any* x Z (Qian et al. 2009, section 2). Pairs lie within one
+    sequence: use Docs without sentence boundaries, or one Doc for a paragraph, to reach further.
 
     label_sets: for example [["B-PER", "I-PER"], ["B-ORG", "I-ORG"]].
-    token: spaCy `Matcher` description of the words that count, for example {"IS_TITLE": true}; {} = every word.
-    max_distance (int): most tokens from one mention to the next, >= 1. Every pair that is open at a token can double
-        its states, with several sets more.
+    token: spaCy `Matcher` description of the words that count, for example {"IS_TITLE": true}; {} =
+        every word.
+    max_distance (int): most tokens from one mention to the next, >= 1. Every pair that is open at a
+        token can double its states, with several sets more.
     RAISES ValueError [HS034]: settings that cannot work.
     """
 

@@ -1,8 +1,9 @@
 """What a source of higher-order features provides, and several sources as one.
 
-A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu, "Problem Definition").
-The test is either "everywhere" or a numbered rule that fires at tokens of a Doc; features may share a weight
-("tied"). Features with label sets and gaps are configurations (Qian et al. 2009, section 2).
+A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu,
+"Problem Definition"). The test is either "everywhere" or a numbered rule that fires at tokens of a
+Doc; features may share a weight ("tied"). Features with label sets and gaps are configurations
+(Qian et al. 2009, section 2).
 """
 
 from typing import (
@@ -31,9 +32,11 @@ EVERYWHERE = -1  # rule number of features without an observation test
 class FiredRules(NamedTuple):
     """Where rules fire.
 
-    tokens (M,): flat index (over all docs) of the LAST token of each match. rules (M,): the rule's number.
-    sizes (M,): tokens of each match, 0 for a rule whose match has one token for each of its labels. slots: for each
-    token of a match, all matches end to end, which slot of the rule's configurations it belongs to.
+    tokens (M,): flat index (over all docs) of the LAST token of each match. rules (M,): the rule's
+        number.
+    sizes (M,): tokens of each match, 0 for a rule whose match has one token for each of its labels.
+    slots: for each token of a match, all matches end to end, which slot of the rule's
+    configurations it belongs to.
     """
 
     tokens: Ints
@@ -48,10 +51,11 @@ def fired_rules(tokens: Ints, rules: Ints) -> FiredRules:
 
 
 class ConfigurationFeatures(NamedTuple):
-    """Features with label sets and gaps: feature c gives weight `weight_of[c]` where rule `rule_of[c]` fires and the
-    label of every token of the match lies in the set of its slot.
+    """Features with label sets and gaps: feature c gives weight `weight_of[c]` where rule
+    `rule_of[c]` fires and the label of every token of the match lies in the set of its slot.
 
-    sets (Z, L) bool: sets of labels. slots: row of `sets` for each slot, all features end to end. n_slots (C,).
+    sets (Z, L) bool: sets of labels. slots: row of `sets` for each slot, all features end to end.
+    n_slots (C,).
     """
 
     sets: Mask
@@ -61,7 +65,8 @@ class ConfigurationFeatures(NamedTuple):
     rule_of: Ints
 
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints, Ints, Ints]:
-        """RETURNS features (M,), first tokens (M,), sizes (M,), and rows of `sets`, all spans end to end.
+        """RETURNS features (M,), first tokens (M,), sizes (M,), and rows of `sets`, all spans end
+        to end.
 
         RAISES ValueError [HS058]: a rule has more slots than the features were defined with.
         """
@@ -85,11 +90,13 @@ def no_configurations(n_labels: int) -> ConfigurationFeatures:
 
 
 class PatternFeatures(NamedTuple):
-    """Definitions of features: feature f gives weight `weight_of[f]` to `patterns[f]` where rule `rule_of[f]` fires.
+    """Definitions of features: feature f gives weight `weight_of[f]` to `patterns[f]` where rule
+    `rule_of[f]` fires.
 
-    patterns: label ids, oldest first. weight_of (P,), rule_of (P,) intp: EVERYWHERE or the number of a rule.
-    configurations: features that are no sequences of single labels; None if there are none. Their weights are numbered
-    together with those of the patterns.
+    patterns: label ids, oldest first. weight_of (P,), rule_of (P,) intp: EVERYWHERE or the number
+        of a rule.
+    configurations: features that are no sequences of single labels; None if there are none. Their
+    weights are numbered together with those of the patterns.
     """
 
     patterns: List[Pattern]
@@ -115,7 +122,8 @@ class PatternFeatures(NamedTuple):
         return max(int(self.rule_of.max(initial=-1)), spanning) + 1
 
     def expand(self, fired: FiredRules) -> Tuple[Ints, Ints]:
-        """From fired rules to fired label patterns. RETURNS features (M,), their last tokens (M,)."""
+        """From fired rules to fired label patterns. RETURNS features (M,), their last tokens
+        (M,)."""
         order = np.argsort(self.rule_of, kind="stable")
         rules = np.append(self.rule_of[order], np.iinfo(np.intp).max)  # (no rule has this number)
         sizes = np.searchsorted(rules, rules, side="right") - np.arange(len(rules))
@@ -125,7 +133,8 @@ class PatternFeatures(NamedTuple):
         return order[ranges(first, counts)], np.repeat(fired.tokens, counts)
 
     def without(self, weights: Mask) -> "PatternFeatures":
-        """Without the label patterns of the marked weights; weights and rules keep their numbers. weights (W,) bool."""
+        """Without the label patterns of the marked weights; weights and rules keep their numbers.
+        weights (W,) bool."""
         kept = np.flatnonzero(~weights[self.weight_of])
         patterns = [self.patterns[i] for i in kept.tolist()]
         return PatternFeatures(
@@ -176,23 +185,27 @@ _CONFIGURATION_ARRAYS = ("slots", "n_slots", "configuration_weight_of", "configu
 class PatternSource(Protocol):
     """Write your own: register a function that returns such an object in `spacy.registry.misc`.
 
-    n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere. A source that remembers words has
-    a method `forget_words()`, too, called at the end of a memory zone; one that counts words of the training corpus a
-    method `see(docs)`, called for its docs in order, before `define`.
+    n_rules (int): how many rules `fire` can name; 0 if all patterns fire everywhere. A source that
+    remembers words has a method `forget_words()`, too, called at the end of a memory zone; one that
+    counts words of the training corpus a method `see(docs)`, called for its docs in order, before
+    `define`.
     """
 
     @property
     def n_rules(self) -> int: ...
 
     def define(self, labels: Sequence[str], sequences: List[NDArray[np.int32]]) -> PatternFeatures:
-        """The features, found once in initialization. sequences: gold label ids, -1 where unknown."""
+        """The features, found once in initialization. sequences: gold label ids, -1 where
+        unknown."""
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        """Where rules fire; `fired_rules` makes the result for rules with one token for each label."""
+        """Where rules fire; `fired_rules` makes the result for rules with one token for each
+        label."""
 
 
 class PatternSources:
-    """Several sources as one. Weights and rules of each are numbered after those of the sources before it."""
+    """Several sources as one. Weights and rules of each are numbered after those of the sources
+    before it."""
 
     def __init__(self, *sources: PatternSource) -> None:
         for source in sources:
@@ -263,8 +276,9 @@ def check_features(
 ) -> None:
     """What a source has defined, before weights are made for it.
 
-    RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label; [HS037]: a pattern given
-        twice for one rule, or longer than every training sequence, so that it could never be learnt.
+    RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label;
+        [HS037]: a pattern given twice for one rule, or longer than every training sequence, so that
+        it could never be learnt.
     """
     longest = max(map(len, sequences), default=0)
     seen = set()

@@ -1,14 +1,15 @@
 """Rules that look at words alone, matched for whole batches.
 
-Such a rule is a string of word tests r_1 ... r_n, and matches where word t - n + j passes test r_j for all j. Whether a
-word passes a test is found once per word type, by spaCy's own `Matcher` on a text of that one word, and kept as bits:
-bit r of `accepts[w, j]` says that w can be the j-th last word of a match of rule r, or that the rule has fewer words.
-Then rule r matches at t if bit r is set in
+Such a rule is a string of word tests r_1 ... r_n, and matches where word t - n + j passes test r_j
+for all j. Whether a word passes a test is found once per word type, by spaCy's own `Matcher` on a
+text of that one word, and kept as bits: bit r of `accepts[w, j]` says that w can be the j-th last
+word of a match of rule r, or that the rule has fewer words. Then rule r matches at t if bit r is
+set in
 
     accepts[w_t, 0] & accepts[w_{t-1}, 1] & ... & accepts[w_{t-m+1}, m - 1],    m = words of the longest rule,
 
-64 rules to a machine word (Baeza-Yates & Gonnet 1992, "A new approach to text searching", for many short strings).
-Checked against the `Matcher` on whole texts in tests/patterns/test_word_rules.py.
+64 rules to a machine word (Baeza-Yates & Gonnet 1992, "A new approach to text searching", for many
+short strings). Checked against the `Matcher` on whole texts in tests/patterns/test_word_rules.py.
 """
 
 from typing import Any, Dict, List, Sequence, Tuple
@@ -38,7 +39,8 @@ def looks_at_words(tokens: List[Description]) -> bool:
 
 
 class WordRules:
-    """tokens: descriptions of each rule's words, oldest first; at least one rule, of at least one word.
+    """tokens: descriptions of each rule's words, oldest first; at least one rule, of at least one
+    word.
     most_types (int): word types that are remembered."""
 
     def __init__(self, tokens: List[List[Description]], most_types: int = MAX_WORD_TYPES) -> None:
@@ -67,7 +69,8 @@ class WordRules:
         return self._tests[-1][1]
 
     def fire(self, docs: Sequence[Doc]) -> Tuple[Ints, Ints]:
-        """RETURNS last tokens (M,), counted over all docs, and rules (M,), in the order of tokens, then rules."""
+        """RETURNS last tokens (M,), counted over all docs, and rules (M,), in the order of tokens,
+        then rules."""
         orths, lengths = words_and_lengths(docs)
         if not len(orths):
             return np.zeros(0, np.intp), np.zeros(0, np.intp)

@@ -1,4 +1,5 @@
-"""Label patterns tied to words: "at this word, these labels around it", counted from the training text."""
+"""Label patterns tied to words: "at this word, these labels around it", counted from the training
+text."""
 
 from typing import Dict, List, Sequence, Tuple
 
@@ -17,13 +18,15 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class WordPatterns:
-    """A rule is a word and its place in a window of n tokens, min_order < n <= max_order + 1; its patterns are strings
-    y_1 ... y_n of labels of the window, one weight each. Of those that the training text has at least `min_count` times
-    with the rule, the `most` of largest gain > 0 are taken:
+    """A rule is a word and its place in a window of n tokens, min_order < n <= max_order + 1; its
+    patterns are strings y_1 ... y_n of labels of the window, one weight each. Of those that the
+    training text has at least `min_count` times with the rule, the `most` of largest gain > 0 are
+    taken:
 
         gain = N(y_1 ... y_n) log [ N(y_1 ... y_n) N(y_2 ... y_{n-1}) / (N(y_1 ... y_{n-1}) N(y_2 ... y_n)) ]
 
-    with counts N of strings in windows of the rule: what the whole string says at this word beyond its parts.
+    with counts N of strings in windows of the rule: what the whole string says at this word beyond
+    its parts.
 
     The number of a rule is a hash of word and place, so that nothing but the features is saved.
 
@@ -85,7 +88,8 @@ class WordPatterns:
 
 
 def _counted(rows: Ints) -> Tuple[Ints, Ints, Floats]:
-    """rows (M, 1 + n): rule and labels. RETURNS distinct rows, how often each is there, and its gain."""
+    """rows (M, 1 + n): rule and labels. RETURNS distinct rows, how often each is there, and its
+    gain."""
     distinct, first, n = np.unique(rows, axis=0, return_index=True, return_counts=True)
     rule = rows[:, :1]
     labels = rows[:, 1:]

@@ -19,7 +19,8 @@ def embedded_names() -> List[str]:
 def embedded_path(name: str) -> Path:
     """The folder of a pipeline. name (str): "en_hoseq_sm", or its language, "en".
 
-    RAISES ValueError [HS130]: no pipeline of that name; [HS131]: the package was installed without its data.
+    RAISES ValueError [HS130]: no pipeline of that name; [HS131]: the package was installed without
+    its data.
     """
     known = embedded_names()
     if not known:
@@ -32,8 +33,8 @@ def embedded_path(name: str) -> Path:
 
 
 def found_at(name: str) -> Union[str, Path]:
-    """What `spacy.load` is to be given for a name: the folder of the embedded pipeline, unless the name is that of a
-    folder or of an installed package."""
+    """What `spacy.load` is to be given for a name: the folder of the embedded pipeline, unless the
+    name is that of a folder or of an installed package."""
     if Path(name).exists() or is_package(name):
         return name
     known = embedded_names()

@@ -24,13 +24,15 @@ def load(name: Union[str, Path], **settings: Any) -> Language:
         nlp = spacy_hoseq.load("en")
         [(token.text, token.tag_) for token in nlp("It just works.")]
 
-    It is `spacy.load`, and checks what that does not: whether the files are those that were saved, if the pipeline has
-    a list of them (`digests.json`); and every error names the file that cannot be read.
+    It is `spacy.load`, and checks what that does not: whether the files are those that were saved,
+    if the pipeline has a list of them (`digests.json`); and every error names the file that cannot
+    be read.
 
-    name (str): "en" or "zh" (docs/pipelines.md), the path of a folder, or the name of a package. settings: those of
-        `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
-    RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without its data; [HS133]:
-    a file is damaged or missing, or needs code that is not there; [HS064, HS122]: the same of a component, a tokenizer.
+    name (str): "en" or "zh" (docs/pipelines.md), the path of a folder, or the name of a package.
+        settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
+    RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without
+    its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064,
+    HS122]: the same of a component, a tokenizer.
     """
     known = embedded_names()
     if not known or name in known or f"{name}_hoseq_sm" in known:
@@ -39,7 +41,8 @@ def load(name: Union[str, Path], **settings: Any) -> Language:
 
 
 def load_found(name: Union[str, Path], **settings: Any) -> Language:
-    """As the command line does: a folder comes before a pipeline of the package of the same name."""
+    """As the command line does: a folder comes before a pipeline of the package of the same
+    name."""
     return load_from(found_at(str(name)), **settings)
 
 
@@ -75,7 +78,8 @@ def folder_of(place: Union[str, Path]) -> Path:
 
 
 def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseException]:
-    """The first file or folder of a pipeline that cannot be read, and why. error: of the whole, if all can be."""
+    """The first file or folder of a pipeline that cannot be read, and why. error: of the whole, if
+    all can be."""
     readers: Dict[str, Callable[[Path], Any]] = {
         "meta.json": lambda path: json.loads(path.read_text(encoding="utf8")),
         "config.cfg": lambda path: load_model_from_config(load_config(path), auto_fill=True),

@@ -1,8 +1,9 @@
-"""Training data whose predicted docs have gold tokens and sentences, and more gold annotation where it is known: tags.
+"""Training data whose predicted docs have gold tokens and sentences, and more gold annotation where
+it is known: tags.
 
-`spacy.Corpus.v1` gives predicted docs without annotation, so that a text is one long sequence, or with `gold_preproc`
-single sentences without the span groups of the reference. This reader gives Docs as they are in the file, and reads the
-files once (`corpus_cache.py`).
+`spacy.Corpus.v1` gives predicted docs without annotation, so that a text is one long sequence, or
+with `gold_preproc` single sentences without the span groups of the reference. This reader gives
+Docs as they are in the file, and reads the files once (`corpus_cache.py`).
 """
 
 import warnings
@@ -32,7 +33,8 @@ def annotated_corpus(
 ) -> Callable[[Language], Iterator[Example]]:
     """Examples with the tokens and sentence starts of the reference.
 
-    path: a .spacy file or a folder of them. attributes: token attributes that the predicted docs have, too ("tag").
+    path: a .spacy file or a folder of them. attributes: token attributes that the predicted docs
+        have, too ("tag").
     limit (int): read so many docs only; 0 = all.
     RAISES ValueError [E913]: no path; [HS072]: an attribute that cannot be copied.
     """
@@ -42,14 +44,17 @@ def annotated_corpus(
 
     def read(nlp: Language) -> Iterator[Example]:
         files = spacy_files(path)
-        for reference in cached(nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))):
+        for reference in cached(
+            nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))
+        ):
             yield Example(annotated_with(reference, attributes), reference)
 
     return read
 
 
 def spacy_files(path: Union[str, Path]) -> List[Path]:
-    """The file, or the .spacy files below the folder. RAISES ValueError [HS074]: there is neither."""
+    """The file, or the .spacy files below the folder. RAISES ValueError [HS074]: there is
+    neither."""
     if not Path(path).exists():
         problem = "there is neither a file nor a folder"
         raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=FILE_TYPE))
@@ -93,7 +98,8 @@ def without_crossing(doc: Doc) -> Doc:
 
 
 def annotated_with(reference: Doc, attributes: List[str]) -> Doc:
-    """The words and sentence starts of a reference, with these attributes of its tokens and nothing else."""
+    """The words and sentence starts of a reference, with these attributes of its tokens and nothing
+    else."""
     words, spaces = (reference.to_array([name]).tolist() for name in ("ORTH", "SPACY"))
     names = ["SENT_START", *(name.upper() for name in attributes)]
     doc = Doc(reference.vocab, words=words, spaces=spaces)

@@ -1,8 +1,10 @@
-"""Batches that follow the size of the corpus: every epoch has the same number of updates, or a multiple of it.
+"""Batches that follow the size of the corpus: every epoch has the same number of updates, or a
+multiple of it.
 
-How many updates a training needs depends little on the size of its corpus, and `spacy train` counts in updates: it
-evaluates after updates 1, f + 1, 2 f + 1, ... (f = `eval_frequency`). With batches of so many words, a small corpus is
-through before the second evaluation, and the last updates are seen by none.
+How many updates a training needs depends little on the size of its corpus, and `spacy train` counts
+in updates: it evaluates after updates 1, f + 1, 2 f + 1, ... (f = `eval_frequency`). With batches
+of so many words, a small corpus is through before the second evaluation, and the last updates are
+seen by none.
 """
 
 from typing import Callable, Iterable, Iterator, List
@@ -13,13 +15,17 @@ from spacy.training import Example
 from ..errors import Errors
 
 
-def batch_by_share(n_batches: int = 100, max_words: int = 2000) -> Callable[[Iterable[Example]], Iterator]:
-    """A batcher that cuts each epoch into n_batches batches of about the same number of words, in the order of the
-    examples. With eval_frequency = n_batches, the end of every epoch is evaluated: the first epoch has one batch more.
+def batch_by_share(
+    n_batches: int = 100, max_words: int = 2000
+) -> Callable[[Iterable[Example]], Iterator]:
+    """A batcher that cuts each epoch into n_batches batches of about the same number of words, in
+    the order of the examples. With eval_frequency = n_batches, the end of every epoch is evaluated:
+    the first epoch has one batch more.
 
     n_batches (int): in an epoch. Fewer examples than that are gone through several times.
-    max_words (int): words in a batch, about: an epoch of more than n_batches * max_words words has a multiple of
-    n_batches batches, and as many evaluations. Twice as many words lie in memory of a corpus that streams.
+    max_words (int): words in a batch, about: an epoch of more than n_batches * max_words words has
+    a multiple of n_batches batches, and as many evaluations. Twice as many words lie in memory of a
+    corpus that streams.
     RAISES ValueError [HS118].
     """
     if n_batches < 1 or max_words < 1:
@@ -34,8 +40,8 @@ def batch_by_share(n_batches: int = 100, max_words: int = 2000) -> Callable[[Ite
 
 
 def windows(examples: Iterable[Example], max_words: int) -> Iterator[List[Example]]:
-    """Examples in order, in parts of at most max_words words, about, and of at least half of that if there are
-    several."""
+    """Examples in order, in parts of at most max_words words, about, and of at least half of that
+    if there are several."""
     window: List[Example] = []
     n_words = 0
     for example in examples:
@@ -50,8 +56,8 @@ def windows(examples: Iterable[Example], max_words: int) -> Iterator[List[Exampl
 
 
 def shares(examples: List[Example], n: int) -> List[List[Example]]:
-    """Examples in order, in n parts of about the same number of words, none of them empty. Fewer examples than parts
-    are repeated."""
+    """Examples in order, in n parts of about the same number of words, none of them empty. Fewer
+    examples than parts are repeated."""
     examples = examples * -(-n // len(examples))
     words = np.asarray([len(example) for example in examples])
     middles = np.cumsum(words) - words / 2

@@ -1,7 +1,8 @@
-"""Registered readers of treebanks, tagged text and columns: examples sentence by sentence, with the corpus's tokens.
+"""Registered readers of treebanks, tagged text and columns: examples sentence by sentence, with the
+corpus's tokens.
 
-The words that are predicted have no annotation but the `attributes` asked for (as in annotated.py). The first thing
-that cannot be read is an error, with its file and line.
+The words that are predicted have no annotation but the `attributes` asked for (as in annotated.py).
+The first thing that cannot be read is an error, with its file and line.
 """
 
 from pathlib import Path
@@ -38,15 +39,27 @@ def tree_corpus(
 ) -> Reader:
     """Bracketed trees: a file, or a folder of files: tags, and chunks in `doc.spans[spans_key]`.
 
-    split, part: the files of a named division (splits.py). chunks: by the rules of CoNLL-2000; None = unless
-    the pipeline is Chinese. unescape: "(" for -LRB- and "/" for \\/. encoding: "" = UTF-8, or GB18030 in Chinese
-    pipelines. attributes: what the predicted words have, too. limit (int): so many sentences; 0 = all.
-    RAISES ValueError: spaCy's E913 no path, [HS072] attributes, [HS076] no such split, [HS077] no such encoding; when
-    it reads: [HS073] what cannot be read, [HS074] no files, [HS079] no files in the part.
+    split, part: the files of a named division (splits.py). chunks: by the rules of CoNLL-2000; None
+    = unless the pipeline is Chinese. unescape: "(" for -LRB- and "/" for \\/. encoding: "" = UTF-8,
+    or GB18030 in Chinese pipelines. attributes: what the predicted words have, too. limit (int): so
+    many sentences; 0 = all.
+    RAISES ValueError: spaCy's E913 no path, [HS072] attributes, [HS076] no such split, [HS077] no
+    such encoding; when it reads: [HS073] what cannot be read, [HS074] no files, [HS079] no files in
+    the part.
     """
     form = tree_format(chunks is not False, unescape)
     unspaced = tree_format(bool(chunks), unescape)
-    return _reader(path, form, encoding, attributes, limit, split, part, chunks_key=spans_key, unspaced_form=unspaced)
+    return _reader(
+        path,
+        form,
+        encoding,
+        attributes,
+        limit,
+        split,
+        part,
+        chunks_key=spans_key,
+        unspaced_form=unspaced,
+    )
 
 
 def tagged_corpus(
@@ -58,7 +71,8 @@ def tagged_corpus(
     attributes: Optional[List[str]] = None,
     limit: int = 0,
 ) -> Reader:
-    """Words with tags, `word/TAG`, a sentence a line. Settings as of `tree_corpus`. RAISES [HS078]: no separator."""
+    """Words with tags, `word/TAG`, a sentence a line. Settings as of `tree_corpus`. RAISES [HS078]:
+    no separator."""
     return _reader(path, tagged_format(separator), encoding, attributes, limit, split, part)
 
 
@@ -73,8 +87,8 @@ def peoples_daily_corpus(
 ) -> Reader:
     """The People's Daily corpus: tags, and entities of bracketed groups and tags.
 
-    entities: names of entities by tags; None = {"nt": "ORG"}. split_sentences: paragraphs at 。！？. spans_key: where
-    entities go; "" = `doc.ents`. Other settings and errors as of `tree_corpus`.
+    entities: names of entities by tags; None = {"nt": "ORG"}. split_sentences: paragraphs at 。！？.
+    spans_key: where entities go; "" = `doc.ents`. Other settings and errors as of `tree_corpus`.
     """
     names = ENTITIES if entities is None else entities
     form = peoples_daily_format(names, split_sentences)
@@ -95,12 +109,15 @@ def column_corpus(
 ) -> Reader:
     """A token a line in columns, which count from 1 (0 = there is none, -1 = the last).
 
-    separator: "" = a tab, or spaces. representation: of the tags in the entity column; "auto" = by their letters.
-    spans_key: entities go to these spans; "" = `doc.ents`. Other settings and errors as of `tree_corpus`; [HS075]:
-    columns that cannot be; [HS081]: no such representation.
+    separator: "" = a tab, or spaces. representation: of the tags in the entity column; "auto" = by
+        their letters.
+    spans_key: entities go to these spans; "" = `doc.ents`. Other settings and errors as of
+    `tree_corpus`; [HS075]: columns that cannot be; [HS081]: no such representation.
     """
     columns = Columns(word_column, tag_column, entity_column, separator, representation)
-    return _reader(path, column_format(columns), encoding, attributes, limit, entities_key=spans_key)
+    return _reader(
+        path, column_format(columns), encoding, attributes, limit, entities_key=spans_key
+    )
 
 
 def character_corpus(
@@ -111,7 +128,8 @@ def character_corpus(
     attributes: Optional[List[str]] = None,
     limit: int = 0,
 ) -> Reader:
-    """A character a line with the tag of an entity, without spaces between them. Settings as of `column_corpus`."""
+    """A character a line with the tag of an entity, without spaces between them. Settings as of
+    `column_corpus`."""
     form = column_format(Columns(1, 0, -1, "", representation))
     return _reader(path, form, encoding, attributes, limit, entities_key=spans_key, lang="zh")
 
@@ -130,8 +148,8 @@ def _reader(
     lang: str = "",
     unspaced_form: Optional[Format] = None,
 ) -> Reader:
-    """chunks_key, entities_key: as of docs.py. lang: "" = that of the pipeline. unspaced_form: for languages without
-    spaces, if it is another one."""
+    """chunks_key, entities_key: as of docs.py. lang: "" = that of the pipeline. unspaced_form: for
+    languages without spaces, if it is another one."""
     if path is None:
         raise ValueError(SpacyErrors.E913)
     check_attributes(attributes or [])

@@ -1,9 +1,10 @@
 """Gold docs that are read from their files once for each pipeline.
 
-`spacy train` asks a reader for the training corpus when components are initialized and again when training begins, and
-for the dev corpus at every evaluation; and making Docs of a file costs more than most of what is then done with them.
-So the gold docs stay in memory beside the pipeline that they were read for, as long as it lives and the files do not
-change. Predicted docs are made anew at each reading: components may write on those.
+`spacy train` asks a reader for the training corpus when components are initialized and again when
+training begins, and for the dev corpus at every evaluation; and making Docs of a file costs more
+than most of what is then done with them. So the gold docs stay in memory beside the pipeline that
+they were read for, as long as it lives and the files do not change. Predicted docs are made anew at
+each reading: components may write on those.
 """
 
 from pathlib import Path
@@ -32,12 +33,16 @@ _CACHES: "WeakKeyDictionary[Language, Dict[Hashable, CachedCorpus]]" = WeakKeyDi
 
 
 def cached(
-    nlp: Language, source: Hashable, files: Sequence[Path], read: Iterable[Doc], max_tokens: int = MAX_TOKENS
+    nlp: Language,
+    source: Hashable,
+    files: Sequence[Path],
+    read: Iterable[Doc],
+    max_tokens: int = MAX_TOKENS,
 ) -> Iterator[Doc]:
     """The docs that `read` would give for `nlp`, from memory where they were all read before.
 
-    source: what the docs depend on beside the files and the pipeline. max_tokens: of all corpora of a pipeline. In a
-    memory zone nothing is cached: it would end with it.
+    source: what the docs depend on beside the files and the pipeline. max_tokens: of all corpora of
+    a pipeline. In a memory zone nothing is cached: it would end with it.
     """
     name = (source, *files)
     stamps = [stamp(file) for file in files]

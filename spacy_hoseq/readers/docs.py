@@ -12,15 +12,23 @@ UNSPACED = ("zh", "ja")  # languages without spaces between words
 
 
 def sentences_to_doc(
-    vocab: Vocab, sentences: Sequence[Sentence], lang: str, chunks_key: str = "chunks", entities_key: str = ""
+    vocab: Vocab,
+    sentences: Sequence[Sentence],
+    lang: str,
+    chunks_key: str = "chunks",
+    entities_key: str = "",
 ) -> Doc:
     """A Doc of sentences that have the same annotation; their beginnings are marked.
 
-    lang: words of Chinese and Japanese are not separated; of others it is not known (spaCy's `has_unknown_spaces`).
-    chunks_key: chunks go to `doc.spans[chunks_key]`. entities_key: entities go to these spans; "" = `doc.ents`.
+    lang: words of Chinese and Japanese are not separated; of others it is not known (spaCy's
+        `has_unknown_spaces`).
+    chunks_key: chunks go to `doc.spans[chunks_key]`. entities_key: entities go to these spans; "" =
+        `doc.ents`.
     """
     words = [word for sentence in sentences for word in sentence.words]
-    starts: List[Union[bool, int, None]] = [i == 0 for sentence in sentences for i in range(len(sentence.words))]
+    starts: List[Union[bool, int, None]] = [
+        i == 0 for sentence in sentences for i in range(len(sentence.words))
+    ]
     doc = Doc(vocab, words=words, spaces=_spaces(sentences, lang), sent_starts=starts)
     _set_tokens(doc, sentences)
     chunks = _spans(doc, [(len(sentence.words), sentence.chunks) for sentence in sentences])
@@ -42,7 +50,8 @@ def _spaces(sentences: Sequence[Sentence], lang: str) -> Optional[List[bool]]:
 
 
 def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
-    """Tags, parts of speech, features, lemmas, heads and relations, as far as the sentences have them."""
+    """Tags, parts of speech, features, lemmas, heads and relations, as far as the sentences have
+    them."""
     strings = doc.vocab.strings
     first = 0
     for sentence in sentences:
@@ -59,21 +68,31 @@ def _set_tokens(doc: Doc, sentences: Sequence[Sentence]) -> None:
     if any(sentence.heads is None for sentence in sentences):
         return
     starts = np.cumsum([0, *(len(sentence.words) for sentence in sentences)])
-    heads = [int(start) + head for start, s in zip(starts, sentences, strict=False) for head in s.heads or ()]
+    heads = [
+        int(start) + head
+        for start, s in zip(starts, sentences, strict=False)
+        for head in s.heads or ()
+    ]
     relations = [strings.add(dep) for sentence in sentences for dep in sentence.deps or ()]
     offsets = np.array(heads, np.int64) - np.arange(len(doc))
     values: Any = np.stack([offsets.astype(np.uint64), np.array(relations, np.uint64)], axis=1)
     doc.from_array(["HEAD", "DEP"], values)
 
 
-def _spans(doc: Doc, labelled: Iterable[Tuple[int, Optional[List[LabelledSpan]]]]) -> Optional[List[Span]]:
-    """The chunks or entities of sentences of these lengths; None if no sentence has any annotation of the kind."""
+def _spans(
+    doc: Doc, labelled: Iterable[Tuple[int, Optional[List[LabelledSpan]]]]
+) -> Optional[List[Span]]:
+    """The chunks or entities of sentences of these lengths; None if no sentence has any annotation
+    of the kind."""
     spans: List[Span] = []
     start = 0
     known = False
     for length, spans_of_sentence in labelled:
         known = known or spans_of_sentence is not None
-        spans += [Span(doc, start + first, start + end, name) for first, end, name in spans_of_sentence or ()]
+        spans += [
+            Span(doc, start + first, start + end, name)
+            for first, end, name in spans_of_sentence or ()
+        ]
         start += length
     return spans if known else None
 

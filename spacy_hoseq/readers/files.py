@@ -5,7 +5,20 @@ import gzip
 import re
 import zlib
 from pathlib import Path
-from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    IO,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import srsly
 from spacy.errors import Errors as SpacyErrors
@@ -26,9 +39,11 @@ class Line(NamedTuple):
 
 
 def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Path]:
-    """The file, or all files below the folder with one of these suffixes (or one and .gz), in natural order.
+    """The file, or all files below the folder with one of these suffixes (or one and .gz), in
+    natural order.
 
-    RAISES ValueError: spaCy's E913: no path; [HS074]: there is no such file or folder, or no such file in it.
+    RAISES ValueError: spaCy's E913: no path; [HS074]: there is no such file or folder, or no such
+    file in it.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
@@ -37,29 +52,43 @@ def find_files(path: Union[str, Path, None], suffixes: Sequence[str]) -> List[Pa
         return [path]
     files = [file for file in path.rglob("*") if file.is_file() and _matches(file, path, suffixes)]
     if not files:
-        problem = "the folder has no such file" if path.is_dir() else "there is neither a file nor a folder"
-        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes)))
+        problem = (
+            "the folder has no such file"
+            if path.is_dir()
+            else "there is neither a file nor a folder"
+        )
+        raise ValueError(
+            Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes))
+        )
     return sorted(files, key=lambda file: natural_order(file.relative_to(path)))
 
 
 def _matches(file: Path, folder: Path, suffixes: Sequence[str]) -> bool:
     if any(part.startswith(".") for part in file.relative_to(folder).parts):
         return False
-    return file.name.lower().removesuffix(".gz").endswith(tuple(suffix.lower() for suffix in suffixes))
+    return (
+        file.name.lower().removesuffix(".gz").endswith(tuple(suffix.lower() for suffix in suffixes))
+    )
 
 
 def natural_order(path: Path) -> List[List[Tuple[int, int, str]]]:
     """A key for sorting: numbers within names by value, so that wsj_9 is before wsj_10."""
     return [
-        [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in re.split(r"(\d+)", part) if piece]
+        [
+            (0, int(piece), "") if piece.isdecimal() else (1, 0, piece)
+            for piece in re.split(r"(\d+)", part)
+            if piece
+        ]
         for part in path.parts
     ]
 
 
 def encodings_for(encoding: str, lang: str) -> List[str]:
-    """The encodings to try. encoding: "" = UTF-8, and for Chinese ("zh") then GB18030, which includes GBK and GB 2312.
+    """The encodings to try. encoding: "" = UTF-8, and for Chinese ("zh") then GB18030, which
+    includes GBK and GB 2312.
 
-    RAISES ValueError [HS077]: an encoding that Python does not know, or whose lines do not end with the byte 10.
+    RAISES ValueError [HS077]: an encoding that Python does not know, or whose lines do not end with
+    the byte 10.
     """
     if not encoding:
         return ["utf-8", "gb18030"] if lang == "zh" else ["utf-8"]
@@ -77,8 +106,8 @@ def read_lines(
 ) -> Iterator[Union[Line, Problem]]:
     """The lines of a file, plain or gzipped, and a Problem for each that is not text.
 
-    Several encodings: the first in which most of the first lines beyond ASCII can be read. opened (Callable): what
-    opens the file instead, if there is one encoding.
+    Several encodings: the first in which most of the first lines beyond ASCII can be read. opened
+    (Callable): what opens the file instead, if there is one encoding.
     """
     encoding = encodings[0] if len(encodings) == 1 else _told_by_its_lines(path, encodings)
     expected = f"text in {' or '.join(encodings)}"
@@ -133,9 +162,14 @@ def _told_by_its_lines(path: Path, encodings: Sequence[str]) -> str:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Lines without their ends: line feeds with the carriage returns before them, and carriage returns alone."""
+    """Lines without their ends: line feeds with the carriage returns before them, and carriage
+    returns alone."""
     for data in file:
-        yield from data.rstrip(b"\r\n").split(b"\r") if data.endswith(b"\n") else data.removesuffix(b"\r").split(b"\r")
+        yield from (
+            data.rstrip(b"\r\n").split(b"\r")
+            if data.endswith(b"\n")
+            else data.removesuffix(b"\r").split(b"\r")
+        )
 
 
 def _is_text(data: bytes, encoding: str) -> bool:
@@ -151,14 +185,17 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 class Entry(NamedTuple):
-    """An object in a line of JSON that has the text that was asked for. number (int): of the line."""
+    """An object in a line of JSON that has the text that was asked for. number (int): of the
+    line."""
 
     number: int
     text: str
     fields: Dict[str, Any]
 
 
-def json_entries(path: Path, lines: Iterable[Union[Line, Problem]], key: str) -> Iterator[Union[Entry, Problem]]:
+def json_entries(
+    path: Path, lines: Iterable[Union[Line, Problem]], key: str
+) -> Iterator[Union[Entry, Problem]]:
     """The objects in lines of JSON, empty lines left out. key (str): of the text."""
     expected = f'an object with a string "{key}"'
     for line in lines:

@@ -1,4 +1,5 @@
-"""What the readers of all formats give: sentences with their labels, and problems where there is none."""
+"""What the readers of all formats give: sentences with their labels, and problems where there is
+none."""
 
 from pathlib import Path
 from typing import Iterator, List, NamedTuple, Optional, Union
@@ -13,11 +14,13 @@ class LabelledSpan(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """words (T,). tags (T,), chunks, entities: None where the format has none. n_traces (int): empty elements that were
-    dropped; n_mended (int): entity tags that are not those of a well-formed sequence. T may be 0: only traces.
+    """words (T,). tags (T,), chunks, entities: None where the format has none. n_traces (int):
+    empty elements that were dropped; n_mended (int): entity tags that are not those of a
+    well-formed sequence. T may be 0: only traces.
 
-    pos, morphs, lemmas, deps (T,): "" where a word has none. heads (T,): numbers of words in the sentence, that of the
-    root is its own. spaces (T,): whether a space follows. All of these are None where the format has none.
+    pos, morphs, lemmas, deps (T,): "" where a word has none. heads (T,): numbers of words in the
+    sentence, that of the root is its own. spaces (T,): whether a space follows. All of these are
+    None where the format has none.
     """
 
     words: List[str]
@@ -35,7 +38,8 @@ class Sentence(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What cannot be read: the file, the number of the line (from 1), what is there, and what was expected."""
+    """What cannot be read: the file, the number of the line (from 1), what is there, and what was
+    expected."""
 
     path: Path
     line: int

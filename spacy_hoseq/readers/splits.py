@@ -1,4 +1,5 @@
-"""Divisions of treebanks into training, development and test parts, by section or by number of file.
+"""Divisions of treebanks into training, development and test parts, by section or by number of
+file.
 
     name          part    numbers
     wsj-tagging   train   sections 0-18
@@ -9,14 +10,15 @@
                   test    20
     ctb5, ctb6, sighan2008: files, see SPLITS.
 
-A section is the first two digits of `wsj_SSNN`, or the name of the folder ("00" to "24"); a file of the Chinese
-Treebank has its number in its name (`chtb_0301.fid`).
+A section is the first two digits of `wsj_SSNN`, or the name of the folder ("00" to "24"); a file of
+the Chinese Treebank has its number in its name (`chtb_0301.fid`).
 
-Sources. wsj-tagging: Collins (2002), Toutanova et al. (2003). wsj-chunking: Tjong Kim Sang & Buchholz (2000); they have
-no dev part, section 21 is the one after their test section. ctb5: Kruengkrai et al. (2009). ctb6: the manual of CTB 6,
-as in Yang & Xue (2012). sighan2008: Jin & Chen (2008); the training and test parts of the bakeoff are the train and dev
-lists of ctb6; it had no dev part, and here the test list of ctb6 stands for one, so that train and test keep their
-sizes. A model chosen on that dev part must not be measured on the test part of ctb6.
+Sources. wsj-tagging: Collins (2002), Toutanova et al. (2003). wsj-chunking: Tjong Kim Sang &
+Buchholz (2000); they have no dev part, section 21 is the one after their test section. ctb5:
+Kruengkrai et al. (2009). ctb6: the manual of CTB 6, as in Yang & Xue (2012). sighan2008: Jin & Chen
+(2008); the training and test parts of the bakeoff are the train and dev lists of ctb6; it had no
+dev part, and here the test list of ctb6 stands for one, so that train and test keep their sizes. A
+model chosen on that dev part must not be measured on the test part of ctb6.
 """
 
 import re
@@ -29,8 +31,8 @@ PARTS = ("train", "dev", "test")
 
 
 class Split(NamedTuple):
-    """number_of(path): what is divided, None for files that have no number. name: of what is divided. parts: numbers as
-    they are written in papers."""
+    """number_of(path): what is divided, None for files that have no number. name: of what is
+    divided. parts: numbers as they are written in papers."""
 
     number_of: Callable[[Path], Optional[int]]
     name: str
@@ -39,7 +41,9 @@ class Split(NamedTuple):
 
 def section_of(path: Path) -> Optional[int]:
     """The section of the Wall Street Journal, by the name of the file or else of its folder."""
-    match = re.match(r"wsj_(\d\d)\d\d", path.name, re.IGNORECASE) or re.fullmatch(r"(\d\d)", path.parent.name)
+    match = re.match(r"wsj_(\d\d)\d\d", path.name, re.IGNORECASE) or re.fullmatch(
+        r"(\d\d)", path.parent.name
+    )
     return int(match.group(1)) if match else None
 
 
@@ -63,16 +67,29 @@ _CTB6_TEST = (
 SPLITS: Dict[str, Split] = {
     "wsj-tagging": Split(section_of, "section", {"train": "0-18", "dev": "19-21", "test": "22-24"}),
     "wsj-chunking": Split(section_of, "section", {"train": "15-18", "dev": "21", "test": "20"}),
-    "ctb5": Split(ctb_number_of, "file", {"train": "1-270, 400-931, 1001-1151", "dev": "301-325", "test": "271-300"}),
-    "ctb6": Split(ctb_number_of, "file", {"train": _CTB6_TRAIN, "dev": _CTB6_DEV, "test": _CTB6_TEST}),
-    "sighan2008": Split(ctb_number_of, "file", {"train": _CTB6_TRAIN, "dev": _CTB6_TEST, "test": _CTB6_DEV}),
+    "ctb5": Split(
+        ctb_number_of,
+        "file",
+        {"train": "1-270, 400-931, 1001-1151", "dev": "301-325", "test": "271-300"},
+    ),
+    "ctb6": Split(
+        ctb_number_of, "file", {"train": _CTB6_TRAIN, "dev": _CTB6_DEV, "test": _CTB6_TEST}
+    ),
+    "sighan2008": Split(
+        ctb_number_of, "file", {"train": _CTB6_TRAIN, "dev": _CTB6_TEST, "test": _CTB6_DEV}
+    ),
 }
 
 
 def check_split(split: str, part: str) -> None:
-    """RAISES ValueError [HS076]: a split or a part that is not known, or one of the two without the other."""
+    """RAISES ValueError [HS076]: a split or a part that is not known, or one of the two without the
+    other."""
     if (split or part) and (split not in SPLITS or part not in PARTS):
-        raise ValueError(Errors.HS076.format(split=split, part=part, splits=", ".join(SPLITS), parts=", ".join(PARTS)))
+        raise ValueError(
+            Errors.HS076.format(
+                split=split, part=part, splits=", ".join(SPLITS), parts=", ".join(PARTS)
+            )
+        )
 
 
 def in_part(files: List[Path], split: str, part: str) -> List[Path]:
@@ -86,12 +103,19 @@ def in_part(files: List[Path], split: str, part: str) -> List[Path]:
     number_of, name, parts = SPLITS[split]
     ranges = ranges_of(parts[part])
     numbers = {file: number_of(file) for file in files}
-    chosen = [file for file, number in numbers.items() if number is not None and _within(number, ranges)]
+    chosen = [
+        file for file, number in numbers.items() if number is not None and _within(number, ranges)
+    ]
     if not chosen:
         n_numbered = sum(number is not None for number in numbers.values())
         raise ValueError(
             Errors.HS079.format(
-                part=part, split=split, name=name, numbers=parts[part], n_files=len(files), n_numbered=n_numbered
+                part=part,
+                split=split,
+                name=name,
+                numbers=parts[part],
+                n_files=len(files),
+                n_numbered=n_numbered,
             )
         )
     return chosen

@@ -1,4 +1,5 @@
-"""Texts that a pipeline is to annotate, in shares: what one process takes at a time and writes to one file."""
+"""Texts that a pipeline is to annotate, in shares: what one process takes at a time and writes to
+one file."""
 
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Union
@@ -19,7 +20,8 @@ class Text(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Some texts, or if these are None, the Docs of the file `docs`. problems: what was left out on the way to it."""
+    """Some texts, or if these are None, the Docs of the file `docs`. problems: what was left out on
+    the way to it."""
 
     texts: Optional[List[Text]]
     docs: Optional[Path]
@@ -27,9 +29,10 @@ class Share(NamedTuple):
 
 
 def shares(files: Iterable[Path], size: int, text_key: str) -> Iterator[Share]:
-    """Shares of `size` texts, in the order of the files, the last one and those before a .spacy file smaller; every
-    .spacy file is a share of its own. text_key (str): of the text in a line of .jsonl; all other fields become `meta`.
-    Files with any other ending are one text each. All may be gzipped but .spacy files."""
+    """Shares of `size` texts, in the order of the files, the last one and those before a .spacy
+    file smaller; every .spacy file is a share of its own. text_key (str): of the text in a line of
+    .jsonl; all other fields become `meta`. Files with any other ending are one text each. All may
+    be gzipped but .spacy files."""
     texts: List[Text] = []
     problems: List[Problem] = []
     for file in files:

@@ -1,7 +1,8 @@
 """Configs to begin with, by name: `python -m spacy hoseq init NAME`.
 
-A recipe is a stack of the .cfg files beside this one, over `frame.cfg`; each file holds what it changes. The language
-sets `nlp.lang`, for Chinese the templates and the tokenizer, for English tags and chunks the classes of words.
+A recipe is a stack of the .cfg files beside this one, over `frame.cfg`; each file holds what it
+changes. The language sets `nlp.lang`, for Chinese the templates and the tokenizer, for English tags
+and chunks the classes of words.
 """
 
 from pathlib import Path
@@ -14,7 +15,8 @@ from .sections import Layer, composed, read_layer, text_of
 
 
 class Recipe(NamedTuple):
-    """what: what it trains. files: its layers, without the frame. lang: its language if none is given."""
+    """what: what it trains. files: its layers, without the frame. lang: its language if none is
+    given."""
 
     what: str
     files: Tuple[str, ...]
@@ -23,19 +25,31 @@ class Recipe(NamedTuple):
 
 RECIPES: Dict[str, Recipe] = {
     "tagger": Recipe("tags, first order", ("tagger",)),
-    "higher-order": Recipe("tags, with frequent label sequences as patterns", ("tagger", "higher-order")),
-    "accurate": Recipe("tags, with more features, and what training knows of words", ("tagger", "accurate")),
+    "higher-order": Recipe(
+        "tags, with frequent label sequences as patterns", ("tagger", "higher-order")
+    ),
+    "accurate": Recipe(
+        "tags, with more features, and what training knows of words", ("tagger", "accurate")
+    ),
     "crf": Recipe("tags with probabilities that mean what they say", ("tagger", "crf")),
     "bidirectional": Recipe("tags, the easiest word first", ("bidirectional",)),
     "chunker": Recipe("chunks from words and given tags", ("chunker",)),
-    "pipeline": Recipe("tags, and chunks from their probabilities", ("tagger", "crf", "chunker", "pipeline")),
+    "pipeline": Recipe(
+        "tags, and chunks from their probabilities", ("tagger", "crf", "chunker", "pipeline")
+    ),
     "entities": Recipe("entities from words", ("chunker", "entities")),
     "chinese": Recipe("tags of Chinese words, with rules as patterns", ("tagger", "chinese"), "zh"),
-    "morphologizer": Recipe("parts of speech and features, for any number of labels", ("morphologizer",)),
+    "morphologizer": Recipe(
+        "parts of speech and features, for any number of labels", ("morphologizer",)
+    ),
     "sentences": Recipe("where sentences begin in raw text", ("sentences",)),
-    "treebank": Recipe("tags, parts of speech, features and lemmas, from a treebank", ("morphologizer", "treebank")),
+    "treebank": Recipe(
+        "tags, parts of speech, features and lemmas, from a treebank", ("morphologizer", "treebank")
+    ),
     "neural": Recipe("tags, from sparse features and a network together", ("tagger", "neural")),
-    "neural-chunker": Recipe("chunks, from both together, and given tags", ("chunker", "neural-chunker")),
+    "neural-chunker": Recipe(
+        "chunks, from both together, and given tags", ("chunker", "neural-chunker")
+    ),
     "neural-entities": Recipe(
         "entities, from both together", ("chunker", "entities", "neural-chunker", "neural-entities")
     ),
@@ -62,7 +76,8 @@ TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --p
 def recipe(name: str, lang: Optional[str] = None) -> str:
     """A complete config as text, with comments, for `spacy train`.
 
-    name (str): one of RECIPES or ALIASES. lang (str): a language of spaCy's; None: that of the recipe.
+    name (str): one of RECIPES or ALIASES. lang (str): a language of spaCy's; None: that of the
+        recipe.
     RAISES ValueError [HS116]: there is no such recipe; [HS117]: no such language.
     """
     name = ALIASES.get(name, name)
@@ -77,7 +92,9 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     layer = composed([*layers, read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
     text = text_of(Layer([*layer.heading, TRAINED_BY], layer.sections))
     for general, special in sets.items():
-        text = text.replace(f'"spacy_hoseq.{general}"', f'"spacy_hoseq.{special}"{SETTINGS.get(lang, "")}')
+        text = text.replace(
+            f'"spacy_hoseq.{general}"', f'"spacy_hoseq.{special}"{SETTINGS.get(lang, "")}'
+        )
     return text
 
 

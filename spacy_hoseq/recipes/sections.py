@@ -1,6 +1,8 @@
-"""A config as text, with its comments, made of layers: each says only what differs from those below it.
+"""A config as text, with its comments, made of layers: each says only what differs from those below
+it.
 
-thinc's `Config` reads and merges values, and loses comments; a config that a person goes on with needs them.
+thinc's `Config` reads and merges values, and loses comments; a config that a person goes on with
+needs them.
 """
 
 import re
@@ -10,8 +12,8 @@ SECTION = re.compile(r"\[(.+)\]")
 
 
 class Section(NamedTuple):
-    """A part of a config. comment: lines above its header. settings: name -> lines, the comment above it and its
-    `name = value`. A setting is one line."""
+    """A part of a config. comment: lines above its header. settings: name -> lines, the comment
+    above it and its `name = value`. A setting is one line."""
 
     comment: List[str]
     settings: Dict[str, List[str]]
@@ -26,7 +28,8 @@ Sections = Dict[str, Section]
 
 
 class Layer(NamedTuple):
-    """heading: the comment on top, which a blank line parts from the rest. sections: by name, in order."""
+    """heading: the comment on top, which a blank line parts from the rest. sections: by name, in
+    order."""
 
     heading: List[str]
     sections: Sections
@@ -57,8 +60,9 @@ def read_layer(text: str) -> Layer:
 def composed(layers: Iterable[Layer]) -> Layer:
     """One config of all layers.
 
-    A setting of a later layer replaces that of an earlier one. A section that a registered function makes replaces the
-    whole section, with those in it; so does a section what was a single setting, and the other way round.
+    A setting of a later layer replaces that of an earlier one. A section that a registered function
+    makes replaces the whole section, with those in it; so does a section what was a single setting,
+    and the other way round.
     """
     result = Layer([], {})
     for heading, sections in layers:
@@ -97,7 +101,9 @@ def _insert(sections: Sections, name: str, section: Section) -> None:
     while above and not any(f"{other}.".startswith(f"{above}.") for other in sections):
         above = above.rpartition(".")[0]
     names = list(sections)
-    relatives = [i for i, other in enumerate(names) if not above or f"{other}.".startswith(f"{above}.")]
+    relatives = [
+        i for i, other in enumerate(names) if not above or f"{other}.".startswith(f"{above}.")
+    ]
     at = relatives[-1] + 1 if relatives else len(names)
     later = {other: sections.pop(other) for other in names[at:]}
     sections[name] = section

@@ -1,4 +1,5 @@
-"""Pictures of results. Nothing in the library imports this package. `render` shows texts in a notebook."""
+"""Pictures of results. Nothing in the library imports this package. `render` shows texts in a
+notebook."""
 
 from ..lazy_names import lazy_names
 

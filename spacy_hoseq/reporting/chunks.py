@@ -26,9 +26,13 @@ def chunks_page(docs: Iterable[Doc], *, spans_key: str = "chunks", title: str = 
     """
     shown = [chunks_of(doc, spans_key) for doc in docs]
     options = {"colors": COLOURS}
-    page = displacy.render(shown, style="ent", manual=True, page=True, jupyter=False, options=options)
+    page = displacy.render(
+        shown, style="ent", manual=True, page=True, jupyter=False, options=options
+    )
     # no links
-    page = re.sub(r'<a [^>]*href="#">([^<]*)</a>', r'<span style="font-weight: normal">\1</span>', page)
+    page = re.sub(
+        r'<a [^>]*href="#">([^<]*)</a>', r'<span style="font-weight: normal">\1</span>', page
+    )
     page = page.replace(FIGURE.format(6), FIGURE.format(2))
     return page.replace("<title>displaCy</title>", f"<title>{escape(title)}</title>", 1)
 
@@ -40,6 +44,14 @@ def chunks_of(doc: Doc, spans_key: str) -> Dict[str, Any]:
     chunks = []
     for i, span in enumerate(group):
         probability = "" if scores is None else f"{scores[i]:.2f}"
-        place = {"start": span.start_char, "end": span.end_char, "label": escape(shown(span.label_))}
+        place = {
+            "start": span.start_char,
+            "end": span.end_char,
+            "label": escape(shown(span.label_)),
+        }
         chunks.append({**place, "kb_id": probability, "kb_url": "#"} if probability else place)
-    return {"text": doc.text, "ents": sorted(chunks, key=lambda chunk: chunk["start"]), "title": None}
+    return {
+        "text": doc.text,
+        "ents": sorted(chunks, key=lambda chunk: chunk["start"]),
+        "title": None,
+    }

@@ -30,14 +30,17 @@ STYLE = (
 
 
 def decisions_text(span: Span, labels: Sequence[str], order: Sequence[int]) -> str:
-    """The words of one sentence as "word/LABEL/order word/LABEL/order ...", as Tsuruoka & Tsujii (2005, section 4.1)
-    print it."""
+    """The words of one sentence as "word/LABEL/order word/LABEL/order ...", as Tsuruoka & Tsujii
+    (2005, section 4.1) print it."""
     told = zip(span, labels, order, strict=True)
-    return " ".join(f"{shown(token.text)}/{shown(label)}/{turn}" for token, label, turn in told if turn)
+    return " ".join(
+        f"{shown(token.text)}/{shown(label)}/{turn}" for token, label, turn in told if turn
+    )
 
 
 def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") -> str:
-    """RETURNS (str): a page of HTML, without scripts. Each sentence stands on a staircase: the lower, the earlier.
+    """RETURNS (str): a page of HTML, without scripts. Each sentence stands on a staircase: the
+    lower, the earlier.
 
     docs: annotated with `save_decisions`. name (str): of the component.
     RAISES KeyError: a Doc without decisions of this component.
@@ -54,8 +57,11 @@ def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") 
 
 
 def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int], List[float]]]":
-    """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this component."""
-    found: Dict[str, Any] = ((Doc.has_extension("hoseq_decisions") and doc._.get("hoseq_decisions")) or {})[name]
+    """Span, labels, order and probabilities of each sentence. RAISES KeyError: no decisions of this
+    component."""
+    found: Dict[str, Any] = (
+        (Doc.has_extension("hoseq_decisions") and doc._.get("hoseq_decisions")) or {}
+    )[name]
     sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
     result = []
     for span in sentences:
@@ -66,8 +72,11 @@ def sentences_of(doc: Doc, name: str) -> "List[tuple[Span, List[str], List[int],
     return result
 
 
-def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]) -> str:
-    """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when decided, 0 to 1."""
+def draw_decisions(
+    span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]
+) -> str:
+    """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when
+    decided, 0 to 1."""
     height = MARGIN + STEP * max(order, default=0)
     x = float(MARGIN)
     points = []
@@ -100,7 +109,9 @@ def draw_decisions(span: Span, labels: Sequence[str], order: Sequence[int], prob
     )
 
 
-def _figure(span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]) -> str:
+def _figure(
+    span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]
+) -> str:
     caption = escape(decisions_text(span, labels, order))
     return f"<figure>{draw_decisions(span, labels, order, probabilities)}<figcaption>{caption}</figcaption></figure>"
 
@@ -110,4 +121,6 @@ def _colour(probability: float) -> str:
     if probability < 0.5:
         return "#c0392b"
     share = (probability - 0.5) / 0.5
-    return "#" + "".join(f"{round(p + share * (c - p)):02x}" for p, c in zip(PALE, CERTAIN, strict=True))
+    return "#" + "".join(
+        f"{round(p + share * (c - p)):02x}" for p, c in zip(PALE, CERTAIN, strict=True)
+    )

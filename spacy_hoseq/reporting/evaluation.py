@@ -1,8 +1,9 @@
-"""How a pipeline did on annotated text: one object, from which the pages and the JSON of `hoseq report` are made.
+"""How a pipeline did on annotated text: one object, from which the pages and the JSON of `hoseq
+report` are made.
 
-A layer is what one component writes: labels of tokens, or spans. What counts is what the pipeline writes on the Doc;
-probabilities are those of the component, exact, of the same texts. Intervals and differences are by bootstrap over
-sentences, of tokens also by McNemar's test.
+A layer is what one component writes: labels of tokens, or spans. What counts is what the pipeline
+writes on the Doc; probabilities are those of the component, exact, of the same texts. Intervals and
+differences are by bootstrap over sentences, of tokens also by McNemar's test.
 """
 
 import warnings
@@ -43,9 +44,10 @@ MORPH = "morph"  # the place of labels that have features
 
 
 class Calibration(NamedTuple):
-    """Are probabilities right? As `inspection.measures` has them, of tokens whose gold label is known to the
-    component, and of the spans that it has found; brier and log_loss of tokens only. expected, observed, counts: of
-    bins of equal mass. curve: (share of the surest predictions, share of errors among them)."""
+    """Are probabilities right? As `inspection.measures` has them, of tokens whose gold label is
+    known to the component, and of the spans that it has found; brier and log_loss of tokens only.
+    expected, observed, counts: of bins of equal mass. curve: (share of the surest predictions,
+    share of errors among them)."""
 
     ece: float
     ece_equal_mass: float
@@ -59,7 +61,8 @@ class Calibration(NamedTuple):
 
 
 class Uncertain(NamedTuple):
-    """A sentence. entropy: H(y | x) in nats. p: of its best labelling. right: whether that is annotated."""
+    """A sentence. entropy: H(y | x) in nats. p: of its best labelling. right: whether that is
+    annotated."""
 
     doc: int
     words: List[str]
@@ -69,7 +72,8 @@ class Uncertain(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """With another pipeline, less this one. difference: of accuracy or F; tokens: McNemar's test, of tokens only.
+    """With another pipeline, less this one. difference: of accuracy or F; tokens: McNemar's test,
+    of tokens only.
     gained, lost: places that only the other one has right, and only this one."""
 
     score: Share
@@ -82,11 +86,12 @@ class Comparison(NamedTuple):
 class Layer(NamedTuple):
     """What a component writes.
 
-    calibrated: whether its probabilities are (`is_calibrated`). scores: "accuracy", or "precision", "recall" and "f";
-    "sentences" without any error; "known words" and "unknown words". features: of labels of morphology, how well each
-    feature is found, the part of speech as "POS". calibration: None, and no uncertain sentences and likely errors, of a
-    bidirectional tagger, which has no p(y | x). errors: likely errors of the annotation. right: "1" or "0" of each gold
-    item, in order; counts: right, found and gold items of each sentence: what other tests of significance need.
+    calibrated: whether its probabilities are (`is_calibrated`). scores: "accuracy", or "precision",
+    "recall" and "f"; "sentences" without any error; "known words" and "unknown words". features: of
+    labels of morphology, how well each feature is found, the part of speech as "POS". calibration:
+    None, and no uncertain sentences and likely errors, of a bidirectional tagger, which has no p(y
+    | x). errors: likely errors of the annotation. right: "1" or "0" of each gold item, in order;
+    counts: right, found and gold items of each sentence: what other tests of significance need.
     """
 
     component: str
@@ -105,12 +110,17 @@ class Layer(NamedTuple):
 
 
 def evaluated(
-    nlp: Language, examples: Sequence[Example], known: Optional[Set[str]] = None, other: Optional[Sequence[Doc]] = None
+    nlp: Language,
+    examples: Sequence[Example],
+    known: Optional[Set[str]] = None,
+    other: Optional[Sequence[Doc]] = None,
 ) -> List[Layer]:
-    """All layers that components of this package write and that are annotated; sentences only if there is nothing else.
+    """All layers that components of this package write and that are annotated; sentences only if
+    there is nothing else.
 
-    examples: predicted docs have the tokens of the references, and what the pipeline is given. known: words of the
-    training corpus. other: the same Docs, annotated by another pipeline. RAISES ValueError [HS152].
+    examples: predicted docs have the tokens of the references, and what the pipeline is given.
+    known: words of the training corpus. other: the same Docs, annotated by another pipeline. RAISES
+    ValueError [HS152].
     """
     # labels that the pipeline does not know are wrong, as all others
     with warnings.catch_warnings():
@@ -119,7 +129,10 @@ def evaluated(
 
 
 def _layers(
-    nlp: Language, examples: Sequence[Example], known: Optional[Set[str]], other: Optional[Sequence[Doc]]
+    nlp: Language,
+    examples: Sequence[Example],
+    known: Optional[Set[str]],
+    other: Optional[Sequence[Doc]],
 ) -> List[Layer]:
     docs = [eg.predicted.copy() for eg in examples]
     gold_docs = [eg.reference for eg in examples]
@@ -128,7 +141,10 @@ def _layers(
     for name, pipe in nlp.pipeline:
         judgement = None
         if name in wanted and knows_sums(pipe):
-            judgement = judge(wanted[name], [Example(doc, gold) for doc, gold in zip(docs, gold_docs, strict=True)])
+            judgement = judge(
+                wanted[name],
+                [Example(doc, gold) for doc, gold in zip(docs, gold_docs, strict=True)],
+            )
         docs = list(pipe.pipe(docs))  # type: ignore[attr-defined]
         place = wanted[name].target.place if name in wanted else ""
         if place and any(label for gold in gold_docs for _, _, label in items_of(gold, place)):
@@ -168,7 +184,9 @@ def _layer(
         calibration=calibration,
         uncertain=[] if judgement is None else _uncertain(judgement),
         errors=[shown_finding(gold_docs[one.doc], one) for one in findings],
-        comparison=None if other_docs is None else _comparison(gold_docs, gold, guess, other_docs, attribute),
+        comparison=None
+        if other_docs is None
+        else _comparison(gold_docs, gold, guess, other_docs, attribute),
         right="".join(map(_hits, gold, guess)),
         counts=of_sentence.astype(int).tolist(),
     )
@@ -210,7 +228,9 @@ def _of_spans(judgement: Judgement, docs: Sequence[Doc], gold: Sequence[Items]) 
         scores = getattr(group, "attrs", {}).get("scores")
         if scores is not None:
             p.append(np.asarray(scores, float))
-            right.append(np.array([(span.start, span.end, span.label_) in there for span in group], bool))
+            right.append(
+                np.array([(span.start, span.end, span.label_) in there for span in group], bool)
+            )
     probabilities = np.concatenate(p)
     hits = np.concatenate(right)
     bins = reliability(probabilities, hits, equal_mass=True)
@@ -241,12 +261,18 @@ def _uncertain(judgement: Judgement) -> List[Uncertain]:
         start = int(reading.ends[s] - reading.lengths[s])
         words = [reading.text(i) for i in range(start, end)]
         right = bool((reading.best[start:end] == judgement.gold[start:end]).all())
-        rows.append(Uncertain(reading.token(start)[0], words, float(entropies[s]), float(p[s]), right))
+        rows.append(
+            Uncertain(reading.token(start)[0], words, float(entropies[s]), float(p[s]), right)
+        )
     return rows
 
 
 def _comparison(
-    docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items], other_docs: Sequence[Doc], attribute: str
+    docs: Sequence[Doc],
+    gold: Sequence[Items],
+    guess: Sequence[Items],
+    other_docs: Sequence[Doc],
+    attribute: str,
 ) -> Optional[Comparison]:
     """None if the other pipeline writes nothing of the kind."""
     other = [items_of(doc, attribute) for doc in other_docs]

@@ -1,4 +1,5 @@
-"""Why a text was labelled as it was: as text, and as a page on which each word opens its alternatives and reasons."""
+"""Why a text was labelled as it was: as text, and as a page on which each word opens its
+alternatives and reasons."""
 
 from typing import Any, Dict, Iterable, List, Optional, Sequence
 
@@ -15,27 +16,44 @@ WITHOUT = 6
 
 
 def account_text(account: Account, component: str, doc: Doc) -> str:
-    """RETURNS (str): what was decided, how probable the alternatives are, and what the decision is made of."""
+    """RETURNS (str): what was decided, how probable the alternatives are, and what the decision is
+    made of."""
     said = " ".join(shown(token.text) for token in doc[account.first : account.end])
     alternatives = ", ".join(f"{label} {p:.3f}" for label, p in account.alternatives)
     turn = f" (turn {account.turn})" if account.turn else ""
-    places = f"{account.first}-{account.end - 1}" if account.end - account.first > 1 else f"{account.first}"
+    places = (
+        f"{account.first}-{account.end - 1}"
+        if account.end - account.first > 1
+        else f"{account.first}"
+    )
     lines = [f"{component}, {places}: {said}{turn}", f"  {alternatives}"]
     why = account.why
     if why is None:
         return "\n".join([*lines, "  no other label is permitted here"])
-    lines.append(f"  {why.label}, not {why.against}: ahead by {why.difference:.3f}, which is the sum of")
-    rows = [(f"{term.value:+.3f}", term.kind, term.name, shown(doc[term.token].text)) for term in why.terms[:REASONS]]
+    lines.append(
+        f"  {why.label}, not {why.against}: ahead by {why.difference:.3f}, which is the sum of"
+    )
+    rows = [
+        (f"{term.value:+.3f}", term.kind, term.name, shown(doc[term.token].text))
+        for term in why.terms[:REASONS]
+    ]
     rest = why.terms[REASONS:]
     if rest:
         rows.append((f"{sum(term.value for term in rest):+.3f}", f"{len(rest)} more", "", ""))
-    lines.append(_indented(table(rows, header=("value", "", "what", "at"), aligns=("r", "l", "l", "l"))))
+    lines.append(
+        _indented(table(rows, header=("value", "", "what", "at"), aligns=("r", "l", "l", "l")))
+    )
     lines.append(f"  log-odds {why.log_odds:.3f}; they would be")
-    without = [(f"{change.log_odds:.3f}", "without", change.kind, change.name) for change in why.changes[:WITHOUT]]
+    without = [
+        (f"{change.log_odds:.3f}", "without", change.kind, change.name)
+        for change in why.changes[:WITHOUT]
+    ]
     lines.append(_indented(table(without, aligns=("r", "l", "l", "l"))))
     if why.fewest:
         names = "; ".join(why.fewest)
-        lines.append(f"  it would be {why.instead} without {len(why.fewest)} of its features: {names}")
+        lines.append(
+            f"  it would be {why.instead} without {len(why.fewest)} of its features: {names}"
+        )
     lines += [
         f"  it would be {turn.instead} if {shown(turn.text)} were {turn.label}, which has probability {turn.p:.3f}"
         for turn in why.turns[:2]
@@ -43,21 +61,34 @@ def account_text(account: Account, component: str, doc: Doc) -> str:
     return "\n".join(lines)
 
 
-def explanation_page(nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None, *, title: str) -> str:
-    """RETURNS (str): a page of HTML of its own. docs: annotated by the pipeline. names: of components, None = all."""
+def explanation_page(
+    nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None, *, title: str
+) -> str:
+    """RETURNS (str): a page of HTML of its own. docs: annotated by the pipeline. names: of
+    components, None = all."""
     notes = uncalibrated(nlp, explained(nlp, names))
-    return rendered("explanation.html.jinja", title=title, notes=notes, **explanation_data(nlp, docs, names))
+    return rendered(
+        "explanation.html.jinja", title=title, notes=notes, **explanation_data(nlp, docs, names)
+    )
 
 
 def explanation_data(
-    nlp: Language, docs: Iterable[Doc], names: Optional[Sequence[str]] = None, *, reasons: bool = True
+    nlp: Language,
+    docs: Iterable[Doc],
+    names: Optional[Sequence[str]] = None,
+    *,
+    reasons: bool = True,
 ) -> Dict[str, Any]:
-    """RETURNS "sentences": each with "words" and "rows", a row of each component; "reasons": all of them, by number.
+    """RETURNS "sentences": each with "words" and "rows", a row of each component; "reasons": all of
+    them, by number.
     reasons (bool): False = alternatives only, which takes a small part of the time."""
     sentences: List[Dict[str, Any]] = []
     every: List[Dict[str, Any]] = []
     for doc in docs:
-        of_doc = [(name, accounts(nlp.get_pipe(name), doc, reasons=reasons)) for name in explained(nlp, names)]
+        of_doc = [
+            (name, accounts(nlp.get_pipe(name), doc, reasons=reasons))
+            for name in explained(nlp, names)
+        ]
         for sent in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
             words = [token.i for token in sent if not token.is_space]
             if not words:
@@ -69,10 +100,16 @@ def explanation_data(
                 for account in some:
                     inside = [column[i] for i in range(account.first, account.end) if i in column]
                     if inside:
-                        data = {**as_data(account), "component": name, "text": doc[account.first : account.end].text}
+                        data = {
+                            **as_data(account),
+                            "component": name,
+                            "text": doc[account.first : account.end].text,
+                        }
                         data["token"] = account.first
                         data["at"] = {i: shown(doc[i].text) for i in range(sent.start, sent.end)}
-                        cells.append({**data, "first": inside[0], "n": len(inside), "number": len(every)})
+                        cells.append(
+                            {**data, "first": inside[0], "n": len(inside), "number": len(every)}
+                        )
                         every.append(data)
                 if cells:
                     rows.append({"component": name, "cells": cells})

@@ -18,7 +18,9 @@ def as_data(components: Sequence[Component]) -> List[Dict[str, Any]]:
     data = []
     for one in components:
         rows = one._asdict()
-        rows["strongest"] = {label: [s._asdict() for s in strong] for label, strong in one.strongest.items()}
+        rows["strongest"] = {
+            label: [s._asdict() for s in strong] for label, strong in one.strongest.items()
+        }
         rows["patterns"] = [pattern._asdict() for pattern in one.patterns]
         data.append(rows)
     return data
@@ -34,19 +36,39 @@ def inspection_text(one: Component) -> str:
     by_count = sorted(one.labels, key=lambda label: -one.counts.get(label, 0))
     rows = []
     for label in by_count[:LABELS]:
-        best = [f"{shown_name(s.name) or s.key} {s.weight:+.2f}" for s in one.strongest.get(label, []) if s.weight > 0]
-        rows.append((label, f"{one.counts[label]:,}" if one.counts[label] else "", "; ".join(best[:3])))
+        best = [
+            f"{shown_name(s.name) or s.key} {s.weight:+.2f}"
+            for s in one.strongest.get(label, [])
+            if s.weight > 0
+        ]
+        rows.append(
+            (label, f"{one.counts[label]:,}" if one.counts[label] else "", "; ".join(best[:3]))
+        )
     if any(one.strongest.values()):
-        lines.append(table(rows, header=("label", "in corpus", "strongest features"), aligns=("l", "r", "l")))
+        lines.append(
+            table(rows, header=("label", "in corpus", "strongest features"), aligns=("l", "r", "l"))
+        )
     if one.transitions is not None:
         names = one.labels
         pairs = sorted(
-            ((x, f"{names[a]} {names[b]}") for a, row in enumerate(one.transitions) for b, x in enumerate(row) if x),
+            (
+                (x, f"{names[a]} {names[b]}")
+                for a, row in enumerate(one.transitions)
+                for b, x in enumerate(row)
+                if x
+            ),
             key=lambda pair: -abs(pair[0]),
         )
-        lines.append(table([(f"{x:+.2f}", pair) for x, pair in pairs[:PAIRS]], header=("weight", "transition")))
+        lines.append(
+            table(
+                [(f"{x:+.2f}", pair) for x, pair in pairs[:PAIRS]], header=("weight", "transition")
+            )
+        )
     if one.patterns:
-        of_patterns = [(f"{p.weight:+.2f}", " ".join(p.labels), rule(p.rule), p.example) for p in one.patterns[:PAIRS]]
+        of_patterns = [
+            (f"{p.weight:+.2f}", " ".join(p.labels), rule(p.rule), p.example)
+            for p in one.patterns[:PAIRS]
+        ]
         lines.append(table(of_patterns, header=("weight", "pattern", "", "as in")))
     return "\n".join(lines)
 

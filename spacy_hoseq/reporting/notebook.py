@@ -35,11 +35,16 @@ def render(
     title: str = "Text",
     height: int = HEIGHT,
 ) -> Any:
-    """Words with their labels, how probable these are, and chunks as frames. nlp: the pipeline that has annotated the
-    docs; with it each word opens its alternatives and reasons, of all components or of those of these names.
+    """Words with their labels, how probable these are, and chunks as frames. nlp: the pipeline that
+    has annotated the docs; with it each word opens its alternatives and reasons, of all components
+    or of those of these names.
 
     RETURNS (Page): a notebook shows it as the last value of a cell; elsewhere, `html` is the page.
     """
     some = [docs] if isinstance(docs, Doc) else list(docs)
-    html = text_page(some, title=title) if nlp is None else explanation_page(nlp, some, names, title=title)
+    html = (
+        text_page(some, title=title)
+        if nlp is None
+        else explanation_page(nlp, some, names, title=title)
+    )
     return Page(html, height)

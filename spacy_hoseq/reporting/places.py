@@ -10,7 +10,8 @@ from .sentence import shown
 
 
 class Place(NamedTuple):
-    """doc (int): its number. before, words, after: of the sentence; the words are those that it is about."""
+    """doc (int): its number. before, words, after: of the sentence; the words are those that it is
+    about."""
 
     doc: int
     first: int

@@ -17,13 +17,16 @@ GREY = "#51606f"
 
 
 def draw_reliability(found: Reliability, *, title: str) -> str:
-    """RETURNS (str): SVG. A bar in each bin is as high as the share that is right, a dot shows what was expected there;
-    on the diagonal both are the same. Below, how many predictions each bin has."""
+    """RETURNS (str): SVG. A bar in each bin is as high as the share that is right, a dot shows what
+    was expected there; on the diagonal both are the same. Below, how many predictions each bin
+    has."""
     n = len(found.counts)
     width = SIDE / len(found.counts)
     largest = max(1, int(found.counts.max(initial=0)))
     shapes: List[str] = []
-    for i, (count, expected, observed) in enumerate(zip(found.counts, found.expected, found.observed, strict=True)):
+    for i, (count, expected, observed) in enumerate(
+        zip(found.counts, found.expected, found.observed, strict=True)
+    ):
         if not count:
             continue
         x = MARGIN + i * width
@@ -39,7 +42,9 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         x = MARGIN + SIDE * tick
         y = TOP + SIDE * (1 - tick)
-        shapes.append(f'<text x="{x:.0f}" y="{TOP + SIDE + 16}" text-anchor="middle">{tick:g}</text>')
+        shapes.append(
+            f'<text x="{x:.0f}" y="{TOP + SIDE + 16}" text-anchor="middle">{tick:g}</text>'
+        )
         shapes.append(f'<text x="{MARGIN - 6}" y="{y + 4:.0f}" text-anchor="end">{tick:g}</text>')
     box = f'x="{MARGIN}" y="{TOP}" width="{SIDE}" height="{SIDE}"'
     height = TOP + SIDE + 86
@@ -56,16 +61,26 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
 
 
 def draw_calibration(before: Quality, after: Quality, *, title: str) -> str:
-    """RETURNS (str): SVG. Left, a dot for each bin: how probable its predictions are, and the share of them that is
-    right; on the diagonal both are the same. Right, the share of errors among the surest predictions."""
+    """RETURNS (str): SVG. Left, a dot for each bin: how probable its predictions are, and the share
+    of them that is right; on the diagonal both are the same. Right, the share of errors among the
+    surest predictions."""
     lines: List[Dict[str, Any]] = []
     for name, colour, quality in (("before", "#c0392b", before), ("after", BLUE, after)):
         of = quality.reliability
         filled = of.counts > 0
         points = zip(
-            of.expected[filled].tolist(), of.observed[filled].tolist(), of.counts[filled].tolist(), strict=True
+            of.expected[filled].tolist(),
+            of.observed[filled].tolist(),
+            of.counts[filled].tolist(),
+            strict=True,
         )
-        known = {"name": name, "colour": colour, "error": of.error, "area": quality.area, "curve": quality.curve}
+        known = {
+            "name": name,
+            "colour": colour,
+            "error": of.error,
+            "area": quality.area,
+            "curve": quality.curve,
+        }
         lines.append({**known, "points": list(points)})
     top = max([risk for line in lines for _, risk in line["curve"]], default=0.0) or 1.0
     return rendered("calibration.svg.jinja", title=title, lines=lines, top=top) + "\n"

@@ -32,8 +32,9 @@ class Point(NamedTuple):
 
 
 class Report(NamedTuple):
-    """model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second: by `nlp.pipe`, from ready
-    Docs to annotated ones. bytes: of the files of the pipeline, 0 if it has none. curve: if it was asked for."""
+    """model, data, against: names. tokens, sentences, docs: of the data. tokens_per_second: by
+    `nlp.pipe`, from ready Docs to annotated ones. bytes: of the files of the pipeline, 0 if it has
+    none. curve: if it was asked for."""
 
     title: str
     model: str
@@ -59,15 +60,18 @@ def report(
     train: Optional[Sequence[Doc]] = None,
     curve: Optional[Path] = None,
 ) -> Report:
-    """examples: of the data; predicted docs with what the pipeline is given. against: the name of another pipeline, and
-    that. train: the training corpus. curve: a folder for trainings of the pipeline's config on shares of it."""
+    """examples: of the data; predicted docs with what the pipeline is given. against: the name of
+    another pipeline, and that. train: the training corpus. curve: a folder for trainings of the
+    pipeline's config on shares of it."""
     other = None
     if against is not None:
         other = list(against[1].pipe(eg.predicted.copy() for eg in _read_by(against[1], examples)))
     known = None if train is None else {token.text for doc in train for token in doc}
     layers = evaluated(nlp, examples, known, other)
     references = [eg.reference for eg in examples]
-    n_sentences = sum(len(list(doc.sents)) if doc.has_annotation("SENT_START") else 1 for doc in references)
+    n_sentences = sum(
+        len(list(doc.sents)) if doc.has_annotation("SENT_START") else 1 for doc in references
+    )
     return Report(
         title=f"{model} on {data}",
         model=model,
@@ -76,8 +80,11 @@ def report(
         docs=len(references),
         sentences=n_sentences,
         tokens=sum(map(len, references)),
-        tokens_per_second=sum(map(len, references)) / seconds(nlp, [eg.predicted for eg in examples]),
-        bytes=sum(path.stat().st_size for path in nlp.path.rglob("*") if path.is_file()) if nlp.path else 0,
+        tokens_per_second=sum(map(len, references))
+        / seconds(nlp, [eg.predicted for eg in examples]),
+        bytes=sum(path.stat().st_size for path in nlp.path.rglob("*") if path.is_file())
+        if nlp.path
+        else 0,
         versions={
             "Python": platform.python_version(),
             "spaCy": spacy.__version__,
@@ -100,20 +107,28 @@ def seconds(nlp: Language, docs: Sequence[Doc]) -> float:
     return statistics.median(passes)
 
 
-def learning_curve(config: Config, train: Sequence[Doc], test: Sequence[Doc], folder: Path) -> List[Point]:
-    """Trainings of a config on shares of the training corpus, drawn at random, each in those after it."""
+def learning_curve(
+    config: Config, train: Sequence[Doc], test: Sequence[Doc], folder: Path
+) -> List[Point]:
+    """Trainings of a config on shares of the training corpus, drawn at random, each in those after
+    it."""
     order = np.random.default_rng(0).permutation(len(train)).tolist()
     points = []
     for part in SHARES:
         docs = [train[i] for i in order[: max(2, round(part * len(train)))]]
         nlp = trained(config, docs, folder / f"{len(docs)}")
         layers = evaluated(nlp, examples_of(nlp, test, folder))
-        points.append(Point(len(docs), {layer.component: next(iter(layer.scores.values())) for layer in layers}))
+        points.append(
+            Point(
+                len(docs), {layer.component: next(iter(layer.scores.values())) for layer in layers}
+            )
+        )
     return points
 
 
 def examples_in(nlp: Language, path: Path) -> List[Example]:
-    """As the pipeline's config reads its development corpus, if that keeps the tokens; else words and sentences."""
+    """As the pipeline's config reads its development corpus, if that keeps the tokens; else words
+    and sentences."""
     try:
         examples = dev_examples(nlp, path)
     except (ValueError, KeyError):

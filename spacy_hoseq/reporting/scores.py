@@ -48,28 +48,36 @@ class Confusion(NamedTuple):
 
 
 def items_of(doc: Doc, place: str) -> Items:
-    """The labels of a Doc: tokens or spans, each with its first token and end; "" = a token without a label."""
+    """The labels of a Doc: tokens or spans, each with its first token and end; "" = a token without
+    a label."""
     return target_at(place).items(doc)
 
 
 def counts(docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]) -> Floats:
-    """Of each sentence (S, 3): items that are right, found, and gold. Tokens that are not annotated are none."""
+    """Of each sentence (S, 3): items that are right, found, and gold. Tokens that are not annotated
+    are none."""
     rows = [np.zeros((0, 3))]
     for doc, of_gold, of_guess in zip(docs, gold, guess, strict=True):
         annotated, found = _asked(of_gold, of_guess)
         number = np.cumsum(sentence_starts(doc)) - 1
         columns = [
-            np.bincount(number[[item[0] for item in items]], minlength=number[-1] + 1 if len(doc) else 0)
+            np.bincount(
+                number[[item[0] for item in items]], minlength=number[-1] + 1 if len(doc) else 0
+            )
             for items in (annotated & found, found, annotated)
         ]
         rows.append(np.stack(columns, axis=1).astype(float))
     return np.concatenate(rows)
 
 
-def _asked(of_gold: Items, of_guess: Items) -> "Tuple[Set[Tuple[int, int, str]], Set[Tuple[int, int, str]]]":
+def _asked(
+    of_gold: Items, of_guess: Items
+) -> "Tuple[Set[Tuple[int, int, str]], Set[Tuple[int, int, str]]]":
     """What is annotated, and what was found there: not where the annotation says nothing."""
     open_places = {item[:2] for item in of_gold if not item[2]}
-    return {item for item in of_gold if item[2]}, {item for item in of_guess if item[:2] not in open_places}
+    return {item for item in of_gold if item[2]}, {
+        item for item in of_guess if item[:2] not in open_places
+    }
 
 
 def accuracy(sums: Floats) -> Floats:
@@ -100,10 +108,14 @@ def share(of_sentence: Floats, score: Callable[[Floats], Floats], n: int) -> Sha
 def by_knowledge(
     docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items], known: Set[str]
 ) -> Dict[str, Share]:
+    """Accuracy of tokens whose word training has seen, and of the others."""
     shares = {}
     for name, is_known in (("known words", True), ("unknown words", False)):
         some = [
-            [item if (doc[item[0]].text in known) == is_known else (*item[:2], "") for item in items]
+            [
+                item if (doc[item[0]].text in known) == is_known else (*item[:2], "")
+                for item in items
+            ]
             for doc, items in zip(docs, gold, strict=True)
         ]
         of_sentence = counts(docs, some, guess)
@@ -123,12 +135,15 @@ def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelSco
         found = n_found[label]
         there = n_gold[label]
         f = 2 * right / max(1, found + there)
-        rows.append(LabelScore(label, right / max(1, found), right / max(1, there), f, there, found))
+        rows.append(
+            LabelScore(label, right / max(1, found), right / max(1, there), f, there, found)
+        )
     return rows
 
 
 def feature_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelScore]:
-    """Of each feature in labels of morphology, the part of speech as "POS": it is right if it has the same value."""
+    """Of each feature in labels of morphology, the part of speech as "POS": it is right if it has
+    the same value."""
     parts = [[_features_of(items) for items in side] for side in (gold, guess)]
     values = label_scores(*parts)
     rows = []
@@ -138,7 +153,11 @@ def feature_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelS
         n_found = sum(score.found for score in of_name)
         n_right = round(sum(score.recall * score.gold for score in of_name))
         f = 2 * n_right / max(1, n_gold + n_found)
-        rows.append(LabelScore(name, n_right / max(1, n_found), n_right / max(1, n_gold), f, n_gold, n_found))
+        rows.append(
+            LabelScore(
+                name, n_right / max(1, n_found), n_right / max(1, n_gold), f, n_gold, n_found
+            )
+        )
     return rows
 
 
@@ -151,8 +170,11 @@ def _features_of(items: Items) -> Items:
     ]
 
 
-def confusions_of(docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]) -> List[Confusion]:
-    """Items of the same tokens with another label; a span that is missing, or too much, is confused with none."""
+def confusions_of(
+    docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]
+) -> List[Confusion]:
+    """Items of the same tokens with another label; a span that is missing, or too much, is confused
+    with none."""
     places: Dict[Tuple[str, str], List[Tuple[int, int, int]]] = {}
     for number, (of_gold, of_guess) in enumerate(zip(gold, guess, strict=True)):
         labels, others = ({item[:2]: item[2] for item in items} for items in (of_gold, of_guess))
@@ -162,6 +184,10 @@ def confusions_of(docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[It
                 places.setdefault(pair, []).append((number, *at))
     ordered = sorted(places.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     return [
-        Confusion(*pair, len(where), [place_of(docs[i], i, first, end, *pair) for i, first, end in where[:3]])
+        Confusion(
+            *pair,
+            len(where),
+            [place_of(docs[i], i, first, end, *pair) for i, first, end in where[:3]],
+        )
         for pair, where in ordered[:MOST]
     ]

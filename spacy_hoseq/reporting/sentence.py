@@ -1,4 +1,5 @@
-"""A tagged sentence as a picture: each word above its label, with a bar as long as the label's probability."""
+"""A tagged sentence as a picture: each word above its label, with a bar as long as the label's
+probability."""
 
 from html import escape
 from typing import Collection, List, Sequence
@@ -18,8 +19,8 @@ def draw_sentence(
     width: int = 900,
     starts: Collection[int] = (),
 ) -> str:
-    """RETURNS (str): SVG. probabilities: of each label, 0 to 1; the bar is red below one half, else blue. starts: words
-    that begin a sentence, which begins a line."""
+    """RETURNS (str): SVG. probabilities: of each label, 0 to 1; the bar is red below one half, else
+    blue. starts: words that begin a sentence, which begins a line."""
     boxes: List[str] = []
     x = float(MARGIN)
     y = float(MARGIN)
@@ -47,5 +48,6 @@ def draw_sentence(
 
 
 def shown(text: str) -> str:
-    """A word or a label for one line of a picture: white space and control characters become an open box."""
+    """A word or a label for one line of a picture: white space and control characters become an
+    open box."""
     return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in text)

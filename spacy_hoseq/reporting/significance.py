@@ -1,4 +1,5 @@
-"""Is one system better than another, or was it luck with the test sentences? Bootstrap and McNemar's test."""
+"""Is one system better than another, or was it luck with the test sentences? Bootstrap and
+McNemar's test."""
 
 import math
 from typing import Callable, Iterator, NamedTuple, Tuple
@@ -12,18 +13,23 @@ SEED = 0
 
 
 class Difference(NamedTuple):
-    """gain: score of the second system less that of the first. p: how often it is not above 0 when sentences are drawn
-    anew."""
+    """gain: score of the second system less that of the first. p: how often it is not above 0 when
+    sentences are drawn anew."""
 
     gain: float
     p: float
 
 
 def paired_bootstrap(
-    a: Floats, b: Floats, score: Callable[[Floats], Floats], resamples: int = RESAMPLES, seed: int = SEED
+    a: Floats,
+    b: Floats,
+    score: Callable[[Floats], Floats],
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
 ) -> Difference:
-    """a, b (S, m): counts of each sentence under both systems, such as chunks that are right. score: from sums of
-    counts (n, m) to what is compared (n,). resamples (int): a multiple of 100."""
+    """a, b (S, m): counts of each sentence under both systems, such as chunks that are right.
+    score: from sums of counts (n, m) to what is compared (n,). resamples (int): a multiple of
+    100."""
     not_better = 0
     for weights in _drawn_anew(len(a), resamples, seed):
         not_better += int((score(weights @ b) <= score(weights @ a)).sum())
@@ -32,10 +38,16 @@ def paired_bootstrap(
 
 
 def interval(
-    counts: Floats, score: Callable[[Floats], Floats], level: float = 0.95, resamples: int = 1000, seed: int = SEED
+    counts: Floats,
+    score: Callable[[Floats], Floats],
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = SEED,
 ) -> Tuple[float, float]:
-    """Where the score lies when sentences are drawn anew: its percentiles (Efron 1979). counts (S, m), score: as above.
-    level (float): share of the resamples between both ends. RETURNS the score twice if there are no sentences."""
+    """Where the score lies when sentences are drawn anew: its percentiles (Efron 1979). counts (S,
+    m), score: as above.
+    level (float): share of the resamples between both ends. RETURNS the score twice if there are no
+        sentences."""
     drawn = [score(weights @ counts) for weights in _drawn_anew(len(counts), resamples, seed)]
     values = np.concatenate(drawn) if drawn else score(np.zeros((1, counts.shape[1])))
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
@@ -50,13 +62,14 @@ def _drawn_anew(n: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def f_score(counts: Floats) -> Floats:
-    """counts (n, m): chunks that are right, chunks found, gold chunks, and anything else. RETURNS (n,)."""
+    """counts (n, m): chunks that are right, chunks found, gold chunks, and anything else. RETURNS
+    (n,)."""
     return np.asarray(2 * counts[:, 0] / np.maximum(1, counts[:, 1] + counts[:, 2]))
 
 
 class Discordance(NamedTuple):
-    """gained, lost: tokens that only the second system has right, and only the first. p: two-sided, of at least such a
-    difference if both were equally good."""
+    """gained, lost: tokens that only the second system has right, and only the first. p: two-sided,
+    of at least such a difference if both were equally good."""
 
     gained: int
     lost: int
@@ -64,7 +77,8 @@ class Discordance(NamedTuple):
 
 
 def mcnemar(a: Mask, b: Mask) -> Discordance:
-    """McNemar's test, exact: among tokens on which the systems differ, each is right in half of them.
+    """McNemar's test, exact: among tokens on which the systems differ, each is right in half of
+    them.
 
         p = min(1, 2 P(X <= min(gained, lost))),   X ~ Binomial(gained + lost, 1/2)
 
@@ -74,5 +88,8 @@ def mcnemar(a: Mask, b: Mask) -> Discordance:
     lost = int((a & ~b).sum())
     n = gained + lost
     k = min(gained, lost)
-    logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) - n * math.log(2) for i in range(k + 1)]
+    logs = [
+        math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) - n * math.log(2)
+        for i in range(k + 1)
+    ]
     return Discordance(gained, lost, min(1.0, 2 * math.fsum(map(math.exp, logs))))

@@ -1,7 +1,8 @@
 """An annotated text as rows: words with their labels and how probable these are, spans above them.
 
-`sentences_of` is what the page, the notebook and the command line show. Everything on a Doc is a layer: labels of
-tokens (tags, parts of speech, features, extensions), and spans (each group of `doc.spans`, `doc.ents`).
+`sentences_of` is what the page, the notebook and the command line show. Everything on a Doc is a
+layer: labels of tokens (tags, parts of speech, features, extensions), and spans (each group of
+`doc.spans`, `doc.ents`).
 """
 
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
@@ -19,7 +20,8 @@ MADE = {NAMES[place]: place for place in ("morph", "lemma")}  # what is shown is
 
 
 class Labels(NamedTuple):
-    """A layer of labels of tokens. labels (n,): "" = none. p (n,): how probable each is, None = not known."""
+    """A layer of labels of tokens. labels (n,): "" = none. p (n,): how probable each is, None = not
+    known."""
 
     name: str
     labels: List[str]
@@ -43,8 +45,8 @@ class Spans(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a layer of spans has at a word. begins, ends: whether it is the first and the last word of its span. label:
-    "" = there is no span."""
+    """What a layer of spans has at a word. begins, ends: whether it is the first and the last word
+    of its span. label: "" = there is no span."""
 
     label: str = ""
     p: Optional[float] = None
@@ -61,7 +63,8 @@ class Word(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """labels, spans: names of the layers that the words have, without those that are empty in this sentence."""
+    """labels, spans: names of the layers that the words have, without those that are empty in this
+    sentence."""
 
     labels: List[str]
     spans: List[str]
@@ -69,8 +72,9 @@ class Sentence(NamedTuple):
 
 
 def text_page(docs: Iterable[Doc], *, title: str = "Text", notes: Sequence[str] = ()) -> str:
-    """RETURNS (str): a page without scripts that needs no network. Words with their labels; a bar is as long as the
-    probability of the label, if it was kept (`save_marginals`). notes: what to say of the probabilities."""
+    """RETURNS (str): a page without scripts that needs no network. Words with their labels; a bar
+    is as long as the probability of the label, if it was kept (`save_marginals`). notes: what to
+    say of the probabilities."""
     sentences = [sentence for doc in docs for sentence in sentences_of(doc)]
     return rendered("text.html.jinja", title=title, sentences=sentences, notes=list(notes))
 
@@ -88,18 +92,28 @@ def sentences_of(doc: Doc) -> List[Sentence]:
 
 
 def label_layers(doc: Doc) -> List[Labels]:
-    """Labels of tokens, layer by layer, each with the probabilities that some component has kept of it."""
-    layers = [(name, [_text(token, attribute) for token in doc]) for attribute, name in NAMES.items()]
+    """Labels of tokens, layer by layer, each with the probabilities that some component has kept of
+    it."""
+    layers = [
+        (name, [_text(token, attribute) for token in doc]) for attribute, name in NAMES.items()
+    ]
     layers += [(name, [token._.get(name) or "" for token in doc]) for name in _extensions(doc)]
     kept = _kept(doc)
-    return [Labels(name, labels, _probabilities(doc, name, labels, kept)) for name, labels in layers if any(labels)]
+    return [
+        Labels(name, labels, _probabilities(doc, name, labels, kept))
+        for name, labels in layers
+        if any(labels)
+    ]
 
 
 def span_layers(doc: Doc) -> List[Spans]:
-    """Entities and span groups. Of entities that are a group, too, the group is not repeated: it has probabilities."""
+    """Entities and span groups. Of entities that are a group, too, the group is not repeated: it
+    has probabilities."""
     groups = {key: _of_group(group) for key, group in doc.spans.items()}
     entities = sorted(Stretch(span.start, span.end, span.label_, None) for span in doc.ents)
-    same = [key for key, spans in groups.items() if entities and _bounds(entities) <= _bounds(spans)]
+    same = [
+        key for key, spans in groups.items() if entities and _bounds(entities) <= _bounds(spans)
+    ]
     if same:
         known = {stretch[:3]: stretch.p for stretch in groups.pop(same[0])}
         entities = [stretch._replace(p=known[stretch[:3]]) for stretch in entities]
@@ -109,10 +123,18 @@ def span_layers(doc: Doc) -> List[Spans]:
 
 def _sentence(doc: Doc, tokens: List[int], labels: List[Labels], spans: List[Spans]) -> Sentence:
     here = [layer for layer in labels if any(layer.labels[i] for i in tokens)]
-    above = [layer for layer in spans if any(span.first <= tokens[-1] and span.end > tokens[0] for span in layer.spans)]
+    above = [
+        layer
+        for layer in spans
+        if any(span.first <= tokens[-1] and span.end > tokens[0] for span in layer.spans)
+    ]
     rows = [_cells(layer, tokens) for layer in above]
     words = [
-        Word(shown(doc[i].text), [(layer.labels[i], layer.p[i]) for layer in here], [row[at] for row in rows])
+        Word(
+            shown(doc[i].text),
+            [(layer.labels[i], layer.p[i]) for layer in here],
+            [row[at] for row in rows],
+        )
         for at, i in enumerate(tokens)
     ]
     return Sentence([layer.name for layer in here], [layer.name for layer in above], words)
@@ -133,12 +155,22 @@ def _text(token: Token, attribute: str) -> str:
 
 def _extensions(doc: Doc) -> List[str]:
     """Extensions of tokens that hold strings on this Doc."""
-    names = {key[1] for key, value in doc.user_data.items() if _is_of_token(key) and isinstance(value, str)}
+    names = {
+        key[1]
+        for key, value in doc.user_data.items()
+        if _is_of_token(key) and isinstance(value, str)
+    }
     return sorted(name for name in names if Token.has_extension(name))
 
 
 def _is_of_token(key: Any) -> bool:
-    return isinstance(key, tuple) and len(key) == 4 and key[0] == "._." and key[2] is not None and key[3] is None
+    return (
+        isinstance(key, tuple)
+        and len(key) == 4
+        and key[0] == "._."
+        and key[2] is not None
+        and key[3] is None
+    )
 
 
 def _kept(doc: Doc) -> List[Dict[str, Any]]:
@@ -147,17 +179,23 @@ def _kept(doc: Doc) -> List[Dict[str, Any]]:
     return [kept for name in extensions for kept in (doc._.get(name) or {}).values()]
 
 
-def _probabilities(doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]) -> List[Optional[float]]:
+def _probabilities(
+    doc: Doc, name: str, labels: List[str], kept: List[Dict[str, Any]]
+) -> List[Optional[float]]:
     """Of the labels of a layer, by the first component that knows all of them."""
     if name in MADE:
         labels = [""] * len(doc)
         for i, _, label in target_at(MADE[name]).items(doc):
             labels[i] = label
-    there = {label for label, token in zip(labels, doc, strict=True) if label and not token.is_space}
+    there = {
+        label for label, token in zip(labels, doc, strict=True) if label and not token.is_space
+    }
     for one in kept:
         names = one["labels"]
         if there <= set(names):
-            return _of_decisions(one) if one["probabilities"].ndim == 1 else _of_marginals(one, labels)
+            return (
+                _of_decisions(one) if one["probabilities"].ndim == 1 else _of_marginals(one, labels)
+            )
     return [None] * len(doc)
 
 
@@ -169,7 +207,9 @@ def _of_decisions(kept: Dict[str, Any]) -> List[Optional[float]]:
 def _of_marginals(kept: Dict[str, Any], labels: List[str]) -> List[Optional[float]]:
     column = {label: i for i, label in enumerate(kept["labels"])}
     rows = zip(labels, kept["probabilities"], strict=True)
-    return [float(row[column[label]]) if label in column and row.any() else None for label, row in rows]
+    return [
+        float(row[column[label]]) if label in column and row.any() else None for label, row in rows
+    ]
 
 
 def _of_group(group: Any) -> List[Stretch]:
@@ -177,7 +217,9 @@ def _of_group(group: Any) -> List[Stretch]:
     known: Sequence[Optional[float]] = [None] * len(group)
     if scores is not None and len(scores) == len(group):
         known = [float(score) for score in scores]
-    return sorted(Stretch(span.start, span.end, span.label_, p) for span, p in zip(group, known, strict=True))
+    return sorted(
+        Stretch(span.start, span.end, span.label_, p) for span, p in zip(group, known, strict=True)
+    )
 
 
 def _bounds(spans: Iterable[Stretch]) -> "set[Tuple[int, int, str]]":

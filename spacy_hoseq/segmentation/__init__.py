@@ -1,7 +1,10 @@
-"""Words of texts that are written without spaces: an exact tagger over characters, as a tokenizer of spaCy."""
+"""Words of texts that are written without spaces: an exact tagger over characters, as a tokenizer
+of spaCy."""
 
 from ..lazy_names import lazy_names
 
 __all__ = ["CharacterTokenizer", "segmented_corpus"]
 
-__getattr__ = lazy_names(__name__, {"CharacterTokenizer": "tokenizer", "segmented_corpus": "corpus"})
+__getattr__ = lazy_names(
+    __name__, {"CharacterTokenizer": "tokenizer", "segmented_corpus": "corpus"}
+)

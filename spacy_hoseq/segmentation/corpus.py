@@ -1,4 +1,5 @@
-"""`spacy_hoseq.segmented_corpus.v1`: annotated words -> units with labels, on which a segmenter is trained."""
+"""`spacy_hoseq.segmented_corpus.v1`: annotated words -> units with labels, on which a segmenter is
+trained."""
 
 from collections import Counter
 from pathlib import Path
@@ -22,13 +23,14 @@ KINDS = ("", "tag", "pos")
 def segmented_corpus(
     path: Optional[Union[str, Path]], kinds: str = "", own_words: bool = False, limit: int = 0
 ) -> Callable[[Language], Iterator[Example]]:
-    """Examples whose tokens are the units of texts, and whose tags say of what word they are a part: "B-NN", "E-NN".
+    """Examples whose tokens are the units of texts, and whose tags say of what word they are a
+    part: "B-NN", "E-NN".
 
-    path: a .spacy file or a folder of them, with words. They are written without spaces, whatever the file says, but
-        for one between two of letters or digits. kinds: the attribute of words, "tag" or "pos", that labels tell
-        apart: what a word is says much of where it ends. "" = none. own_words (bool): the table of
-        known words is made of these texts, too, so that the own words of each do not count in it. limit (int): read so
-        many Docs only; 0 = all.
+    path: a .spacy file or a folder of them, with words. They are written without spaces, whatever
+        the file says, but for one between two of letters or digits. kinds: the attribute of words,
+        "tag" or "pos", that labels tell apart: what a word is says much of where it ends. "" =
+        none. own_words (bool): the table of known words is made of these texts, too, so that the
+        own words of each do not count in it. limit (int): read so many Docs only; 0 = all.
     RAISES ValueError [E913]: no path; [HS123]: other kinds.
     """
     if path is None:
@@ -49,8 +51,8 @@ def segmented_corpus(
 
 
 def labelled_units(words: Doc, kinds: str = "") -> Doc:
-    """The units of the words of a Doc, written without spaces, with a label each as tag. A unit in which a word ends
-    belongs to the word in which it begins. White-space tokens are left out."""
+    """The units of the words of a Doc, written without spaces, with a label each as tag. A unit in
+    which a word ends belongs to the word in which it begins. White-space tokens are left out."""
     tokens = [token for token in words if not token.is_space]
     text = ""
     of_character = []  # the word of each character

@@ -1,12 +1,13 @@
 """The best words of texts: their units are labelled exactly, by labellings that stand for words.
 
-A label is that of a unit's place in its word, with the kind of the word (chunks.py): B, I, E for the first, inner and
-last unit of a longer word, S for a word of one unit. With the potentials psi of the tagger,
+A label is that of a unit's place in its word, with the kind of the word (chunks.py): B, I, E for
+the first, inner and last unit of a longer word, S for a word of one unit. With the potentials psi
+of the tagger,
 
     y* = argmax_y  sum of psi(x, y),   y made of  S  and  B I* E  alone, and no word across white space.
 
-What cannot be is taken from the potentials (pairs of labels, labels at the ends), so that every decoder is exact as it
-is. Checked against enumeration in tests/segmentation/test_decoding.py.
+What cannot be is taken from the potentials (pairs of labels, labels at the ends), so that every
+decoder is exact as it is. Checked against enumeration in tests/segmentation/test_decoding.py.
 """
 
 from typing import Any, List, NamedTuple, Sequence
@@ -26,7 +27,8 @@ ONE_KIND = "W"  # of words whose kind is not known
 
 
 class Words(NamedTuple):
-    """Words of one text. first, end (W,): units first <= u < end of each. labels (W,): ids of those they begin with."""
+    """Words of one text. first, end (W,): units first <= u < end of each. labels (W,): ids of those
+    they begin with."""
 
     first: Ints
     end: Ints
@@ -35,20 +37,27 @@ class Words(NamedTuple):
 
 def unit_doc(vocab: Vocab, text: str, units: Units) -> Doc:
     """The units of a text as tokens; white space of any length is one space."""
-    words = [text[start:end] for start, end in zip(units.starts.tolist(), units.ends.tolist(), strict=True)]
+    words = [
+        text[start:end]
+        for start, end in zip(units.starts.tolist(), units.ends.tolist(), strict=True)
+    ]
     spaces = [*units.after_space[1:].tolist(), False] if words else []
-    return Doc(vocab, words=words, spaces=spaces, sent_starts=units.sentence.tolist() if words else None)
+    return Doc(
+        vocab, words=words, spaces=spaces, sent_starts=units.sentence.tolist() if words else None
+    )
 
 
 class WordLabels:
-    """What labels say of words. labels: all of them, by id. RAISES ValueError [HS080]: one of no known form."""
+    """What labels say of words. labels: all of them, by id. RAISES ValueError [HS080]: one of no
+    known form."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.grammar: Grammar = grammar(labels, REPRESENTATION)
         self.begins: Mask = np.array([label[:1] in ("B", "S") for label in labels], bool)
 
     def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[Words]:
-        """The words of each text. docs: `unit_doc` of each. model: gives potentials over these labels."""
+        """The words of each text. docs: `unit_doc` of each. model: gives potentials over these
+        labels."""
         if not any(map(len, docs)):
             nothing = np.zeros(0, np.intp)
             return [Words(nothing, nothing, np.zeros(0, np.int32)) for _ in docs]
@@ -65,8 +74,8 @@ class WordLabels:
         return words
 
     def possible(self, potentials: Potentials, after_space: Mask) -> Potentials:
-        """Without labellings that stand for no words, or for words across white space. after_space (N,): of the units
-        of all texts; at the first of each text it is set."""
+        """Without labellings that stand for no words, or for words across white space. after_space
+        (N,): of the units of all texts; at the first of each text it is set."""
         starts = np.cumsum(potentials.lengths) - potentials.lengths
         begins = after_space.copy()
         begins[starts] = True

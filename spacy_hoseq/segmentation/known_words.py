@@ -1,6 +1,7 @@
 """Words of a corpus as a table of the vocabulary, for templates that ask where known words lie.
 
-The table is made in initialization and saved with the vocabulary of the segmenter (features/contextual reads it):
+The table is made in initialization and saved with the vocabulary of the segmenter
+(features/contextual reads it):
 
     [initialize.lookups]
     @misc = "spacy_hoseq.known_words.v1"
@@ -28,10 +29,11 @@ OFTEN = 1000  # more than any text has a word
 
 
 def known_words(path: Optional[Union[str, Path]], more: Optional[List[str]] = None) -> Lookups:
-    """Registered as `spacy_hoseq.known_words.v1`: how often each word of more than one unit is in a corpus.
+    """Registered as `spacy_hoseq.known_words.v1`: how often each word of more than one unit is in a
+    corpus.
 
-    path: a .spacy file or a folder of them, with words. more: words that are known whatever the corpus has, each as if
-    it had been seen a thousand times. RAISES ValueError [E913]: no path.
+    path: a .spacy file or a folder of them, with words. more: words that are known whatever the
+    corpus has, each as if it had been seen a thousand times. RAISES ValueError [E913]: no path.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
@@ -45,7 +47,8 @@ def known_words(path: Optional[Union[str, Path]], more: Optional[List[str]] = No
 
 
 def counts_by_key(counts: "Counter[str]") -> Dict[int, int]:
-    """The same with words as the keys by which they are found among units, those of one unit left out."""
+    """The same with words as the keys by which they are found among units, those of one unit left
+    out."""
     words = list(counts)
     orths, sizes = _units_of_words(words)
     keys = word_keys(orths, sizes)
@@ -61,6 +64,9 @@ def _units_of_words(words: Iterable[str]) -> Tuple[Keys, Ints]:
     sizes: List[int] = []
     for word in words:
         units = units_of(word)
-        orths += [get_string_id(word[a:b]) for a, b in zip(units.starts.tolist(), units.ends.tolist(), strict=True)]
+        orths += [
+            get_string_id(word[a:b])
+            for a, b in zip(units.starts.tolist(), units.ends.tolist(), strict=True)
+        ]
         sizes.append(len(units.starts))
     return np.array(orths, np.uint64), np.array(sizes, np.intp)

@@ -1,4 +1,5 @@
-"""`spacy_hoseq.CharacterTokenizer.v1`: words of texts without spaces, by a trained tagger of their characters."""
+"""`spacy_hoseq.CharacterTokenizer.v1`: words of texts without spaces, by a trained tagger of their
+characters."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,8 @@ def make_character_tokenizer(sentences: bool = True) -> Callable[[Language], "Ch
 
 
 class CharacterTokenizer:
-    """Cuts texts into words: the best labelling of their units (units.py) by a trained `hoseq_tagger`.
+    """Cuts texts into words: the best labelling of their units (units.py) by a trained
+    `hoseq_tagger`.
 
     vocab (Vocab): the shared vocabulary. sentences (bool): mark the first word of each sentence.
 
@@ -60,8 +62,9 @@ class CharacterTokenizer:
     ) -> None:
         """Take the tagger of a trained pipeline: [initialize.tokenizer] of the config.
 
-        segmenter: the pipeline, a folder or an installed package; None = the one that is there. get_examples, nlp: not
-        used; spaCy passes them. pkuseg_model, pkuseg_user_dict: not used; every Chinese config of spaCy has them.
+        segmenter: the pipeline, a folder or an installed package; None = the one that is there.
+        get_examples, nlp: not used; spaCy passes them. pkuseg_model, pkuseg_user_dict: not used;
+        every Chinese config of spaCy has them.
         RAISES ValueError [HS120]: there is none; [HS121]: it has no tagger of units.
         """
         if segmenter is not None:
@@ -70,7 +73,8 @@ class CharacterTokenizer:
             raise ValueError(Errors.HS120)
 
     def use(self, segmenter: Language) -> None:
-        """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of units."""
+        """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of
+        units."""
         taggers = [pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger)]
         problem = "" if len(taggers) == 1 else f"{len(taggers)} components `hoseq_tagger` in it"
         try:
@@ -88,7 +92,8 @@ class CharacterTokenizer:
         return self._docs([text])[0]
 
     def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:
-        """Docs of texts, in order; `batch_size` of them, or about 20,000 characters, are cut together."""
+        """Docs of texts, in order; `batch_size` of them, or about 20,000 characters, are cut
+        together."""
         batch: List[str] = []
         size = 0
         for text in texts:
@@ -104,12 +109,16 @@ class CharacterTokenizer:
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
         units = list(map(units_of, texts))
-        docs = [unit_doc(self.segmenter.vocab, text, of_text) for text, of_text in zip(texts, units, strict=True)]
+        docs = [
+            unit_doc(self.segmenter.vocab, text, of_text)
+            for text, of_text in zip(texts, units, strict=True)
+        ]
         words = self._labels.best(self._tagger.model, docs, units)
         return [self._doc(*parts) for parts in zip(texts, units, words, strict=True)]
 
     def _doc(self, text: str, units: Units, words: Words) -> Doc:
-        """White space as spaCy has it: one space belongs to the word before it, any other is a token of its own."""
+        """White space as spaCy has it: one space belongs to the word before it, any other is a
+        token of its own."""
         starts = units.starts[words.first].tolist()
         ends = units.ends[words.end - 1].tolist()
         tokens: List[str] = []
@@ -140,7 +149,8 @@ class CharacterTokenizer:
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
-        """Called by spaCy: at the end of a zone, the segmenter forgets what it remembered of characters."""
+        """Called by spaCy: at the end of a zone, the segmenter forgets what it remembered of
+        characters."""
         if self.segmenter is None:
             yield mem
             return
@@ -175,7 +185,9 @@ class CharacterTokenizer:
         if self.segmenter is not None:
             self.segmenter.to_disk(folder / FOLDER)
 
-    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
+    def from_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
+    ) -> "CharacterTokenizer":
         """RAISES ValueError [HS122]: the folder cannot be read."""
         folder = Path(path) / FOLDER
 

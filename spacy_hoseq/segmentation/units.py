@@ -1,8 +1,9 @@
 """Text -> the smallest pieces that a word is made of, and which of them begin a sentence.
 
-A unit is one character of a script without spaces (Han, kana), a run of letters of any other script, a run of digits,
-or one sign; with the marks and joiners that belong to it. White space is no unit: it parts units. Words of Chinese text
-are runs of units, so that "iPhone" and "2008" stay whole.
+A unit is one character of a script without spaces (Han, kana), a run of letters of any other
+script, a run of digits, or one sign; with the marks and joiners that belong to it. White space is
+no unit: it parts units. Words of Chinese text are runs of units, so that "iPhone" and "2008" stay
+whole.
 """
 
 import sys
@@ -17,7 +18,16 @@ from ..arrays import Ints, Mask
 UNKNOWN, SPACE, SIGN, LETTER, DIGIT, MARK = range(6)
 _KINDS = np.zeros(sys.maxunicode + 1, np.uint8)  # of every code point, when it is first seen
 # scripts in which a letter is a unit, by the names of their characters
-ONE_BY_ONE = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO", "IDEOGRAPHIC", "YI SYLLABLE", "TANGUT")
+ONE_BY_ONE = (
+    "CJK",
+    "HIRAGANA",
+    "KATAKANA",
+    "HALFWIDTH KATAKANA",
+    "BOPOMOFO",
+    "IDEOGRAPHIC",
+    "YI SYLLABLE",
+    "TANGUT",
+)
 JOINER = 0x200D  # what follows it belongs to the same sign, too
 
 # ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
@@ -30,8 +40,9 @@ _SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
 
 
 class Units(NamedTuple):
-    """starts, ends (U,): first character, and the one after the last. after_space (U,) bool: white space, or the
-    beginning of the text, stands before it. sentence (U,) bool: it begins a sentence."""
+    """starts, ends (U,): first character, and the one after the last. after_space (U,) bool: white
+    space, or the beginning of the text, stands before it. sentence (U,) bool: it begins a
+    sentence."""
 
     starts: Ints
     ends: Ints
@@ -54,7 +65,9 @@ def units_of(text: str) -> Units:
     same = kinds[1:] == kinds[:-1]
     begins[1:-1] = ~(same & (kinds[1:] != SIGN))
     if is_mark.any():
-        begins[1:-1] &= ~(is_mark[1:] & (kinds[:-1] != SPACE)) & ~((codes[:-1] == JOINER) & (kinds[1:] != SPACE))
+        begins[1:-1] &= ~(is_mark[1:] & (kinds[:-1] != SPACE)) & ~(
+            (codes[:-1] == JOINER) & (kinds[1:] != SPACE)
+        )
     pieces = np.flatnonzero(begins)
     is_unit = kinds[pieces[:-1]] != SPACE
     at = np.flatnonzero(is_unit)
@@ -62,11 +75,14 @@ def units_of(text: str) -> Units:
     ends = pieces[at + 1]
     after_space = np.ones(len(at), bool)
     after_space[1:] = at[1:] > at[:-1] + 1
-    return Units(starts, ends, after_space, _sentence_starts(codes, kinds, starts, ends, after_space))
+    return Units(
+        starts, ends, after_space, _sentence_starts(codes, kinds, starts, ends, after_space)
+    )
 
 
 def are_parted(before: str, after: str) -> bool:
-    """Whether two words need a space between them, by the last character of one and the first of the other."""
+    """Whether two words need a space between them, by the last character of one and the first of
+    the other."""
     kinds = _kinds(np.array([ord(before), ord(after)], np.uint32))
     return int(kinds[0]) in (LETTER, DIGIT, MARK) and int(kinds[1]) in (LETTER, DIGIT)
 
@@ -103,9 +119,14 @@ def _with_marks(kinds: "NDArray[np.uint8]", is_mark: Mask) -> "NDArray[np.uint8]
 
 
 def _sentence_starts(
-    codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", starts: Ints, ends: Ints, after_space: Mask
+    codes: "NDArray[np.uint32]",
+    kinds: "NDArray[np.uint8]",
+    starts: Ints,
+    ends: Ints,
+    after_space: Mask,
 ) -> Mask:
-    """A sentence ends after 。！？ and the quotes and brackets that close there, and at a line break. RETURNS (U,)."""
+    """A sentence ends after 。！？ and the quotes and brackets that close there, and at a line break.
+    RETURNS (U,)."""
     begins = np.zeros(len(starts) + 1, bool)
     begins[0] = True
     first = codes[starts]
@@ -120,7 +141,9 @@ def _sentence_starts(
         is_end[stops[~goes_on]] = True
     closes = is_end | ((signs == CLOSES) & ~after_space)
     place = np.arange(len(starts))
-    last_end, last_other = (np.maximum.accumulate(np.where(mask, place, -1)) for mask in (is_end, ~closes))
+    last_end, last_other = (
+        np.maximum.accumulate(np.where(mask, place, -1)) for mask in (is_end, ~closes)
+    )
     begins[1:] = closes & (last_end > last_other)
     begins[1:-1] &= ~closes[1:]
     for line_break in np.flatnonzero((codes == ord("\n")) | (codes == 0x2029)).tolist():

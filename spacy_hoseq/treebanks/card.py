@@ -1,4 +1,5 @@
-"""The card of a pipeline: what it was made of, and how good it is on text that was used for nothing else."""
+"""The card of a pipeline: what it was made of, and how good it is on text that was used for nothing
+else."""
 
 from typing import Any, Dict, List, Tuple
 
@@ -15,7 +16,9 @@ FIGURES = {  # score of spaCy -> what it is called
     "lemma_acc": "lemmas",
 }
 GIVEN = ("token_f", "sents_f")  # with gold words
-DIVISION = "of every ten groups of ten sentences the ninth is for the test, the tenth for development."
+DIVISION = (
+    "of every ten groups of ten sentences the ninth is for the test, the tenth for development."
+)
 UNKNOWN = "unknown: the folder of the treebank does not say"
 
 CARD = """# {name}
@@ -52,7 +55,9 @@ Trained by `python -m spacy hoseq treebank`. A multi-word token of the treebank 
 """
 
 
-def meta_of(treebank: Treebank, name: str, scores: Dict[str, Any], lexicons: Lexicons) -> Dict[str, Any]:
+def meta_of(
+    treebank: Treebank, name: str, scores: Dict[str, Any], lexicons: Lexicons
+) -> Dict[str, Any]:
     """What the pipeline says of itself."""
     sources = [
         {
@@ -64,8 +69,19 @@ def meta_of(treebank: Treebank, name: str, scores: Dict[str, Any], lexicons: Lex
     ]
     for kind, path in lexicons._asdict().items():
         if path is not None:
-            sources.append({"name": f"{kind}: {path.name}", "url": "", "license": "as its maker says", "author": ""})
-    gold = {score: scores["gold"][score] for score in FIGURES if score not in GIVEN and _has(scores["gold"], score)}
+            sources.append(
+                {
+                    "name": f"{kind}: {path.name}",
+                    "url": "",
+                    "license": "as its maker says",
+                    "author": "",
+                }
+            )
+    gold = {
+        score: scores["gold"][score]
+        for score in FIGURES
+        if score not in GIVEN and _has(scores["gold"], score)
+    }
     raw = {score: scores["raw"][score] for score in GIVEN if _has(scores["raw"], score)}
     return {
         "name": name,
@@ -77,7 +93,11 @@ def meta_of(treebank: Treebank, name: str, scores: Dict[str, Any], lexicons: Lex
 
 
 def card_of(
-    treebank: Treebank, folder: str, meta: Dict[str, Any], scores: Dict[str, Any], contents: Dict[str, Contents]
+    treebank: Treebank,
+    folder: str,
+    meta: Dict[str, Any],
+    scores: Dict[str, Any],
+    contents: Dict[str, Contents],
 ) -> str:
     """The card as Markdown."""
     source = f"Treebank: {treebank.name}. Licence: {treebank.licence or UNKNOWN}."
@@ -94,7 +114,9 @@ def card_of(
         folder=folder,
         words=contents["test"].words,
         test=" (its test part)" if not contents["test"].made else "",
-        table="\n".join(["| | gold words | raw text |", "| --- | ---: | ---: |", *map(_row, figures(scores))]),
+        table="\n".join(
+            ["| | gold words | raw text |", "| --- | ---: | ---: |", *map(_row, figures(scores))]
+        ),
         train=contents["train"].words,
         dev=contents["dev"].words,
         source=source,

@@ -1,8 +1,8 @@
 """Training, development and test Docs of a treebank.
 
-A part that the treebank has is taken as it is. A part that it does not have is made of the training files (of all
-files, if there are none of training), in groups of ten sentences: of every ten groups the ninth is for the test, the
-tenth for development. Training never sees either.
+A part that the treebank has is taken as it is. A part that it does not have is made of the training
+files (of all files, if there are none of training), in groups of ten sentences: of every ten groups
+the ninth is for the test, the tenth for development. Training never sees either.
 """
 
 from pathlib import Path
@@ -22,7 +22,8 @@ DIVIDED = {"test": 8, "dev": 9}  # of ten groups, from 0
 
 
 class Contents(NamedTuple):
-    """words (int): in a part. layers: what is annotated there. made: whether it was made of the training files."""
+    """words (int): in a part. layers: what is annotated there. made: whether it was made of the
+    training files."""
 
     words: int
     layers: List[str]
@@ -33,8 +34,8 @@ Progress = Callable[[Iterable[Doc]], Iterable[Doc]]
 
 
 def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> Dict[str, Contents]:
-    """One .spacy file for each part. RETURNS what is in them. RAISES ValueError [HS191]: a line cannot be read, or
-    there are too few sentences."""
+    """One .spacy file for each part. RETURNS what is in them. RAISES ValueError [HS191]: a line
+    cannot be read, or there are too few sentences."""
     docs = {part: list(progress(docs_of(treebank, part))) for part in (*PARTS, "")}
     pool = [*docs.pop("")]
     given = {part for part in PARTS if docs[part]}
@@ -55,14 +56,19 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     for part in PARTS:
         DocBin(attrs=[*attributes, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
     made = {part: part in missing.values() for part in PARTS}
-    return {part: Contents(sum(map(len, docs[part])), layers_of(docs[part]), made[part]) for part in PARTS}
+    return {
+        part: Contents(sum(map(len, docs[part])), layers_of(docs[part]), made[part])
+        for part in PARTS
+    }
 
 
 def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
     """The sentences of a part, ten in each Doc."""
     vocab = Vocab()
     for file in treebank.files.get(part, ()):
-        for group in grouped(_sentences(treebank.name, conllu_format().read(file, ["utf-8"])), SENTENCES):
+        for group in grouped(
+            _sentences(treebank.name, conllu_format().read(file, ["utf-8"])), SENTENCES
+        ):
             yield sentences_to_doc(vocab, group, treebank.lang)
 
 
@@ -75,6 +81,8 @@ def layers_of(docs: List[Doc]) -> List[str]:
 def _sentences(name: str, items: Iterable[Any]) -> Iterator[Sentence]:
     for item in items:
         if isinstance(item, Problem):
-            problem = f"{item.path}, line {item.line}: expected {item.expected}, found {item.actual}"
+            problem = (
+                f"{item.path}, line {item.line}: expected {item.expected}, found {item.actual}"
+            )
             raise ValueError(Errors.HS191.format(name=name, problem=problem))
         yield item

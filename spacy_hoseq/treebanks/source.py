@@ -21,7 +21,8 @@ SECONDS = 60  # without an answer
 
 
 class Treebank(NamedTuple):
-    """name: of its folder. files: of each part, "train", "dev" or "test"; those of no part by "". licence,
+    """name: of its folder. files: of each part, "train", "dev" or "test"; those of no part by "".
+    licence,
     contributors: as its README has them, "" = it does not say."""
 
     name: str
@@ -32,15 +33,17 @@ class Treebank(NamedTuple):
 
 
 def treebank_in(folder: Path, lang: str = "") -> Treebank:
-    """The treebank in a folder. lang (str): "" = as its files say, "af_afribooms-ud-train.conllu", if spaCy has that
-    language; else "xx". RAISES ValueError [HS074]: no .conllu file."""
+    """The treebank in a folder. lang (str): "" = as its files say, "af_afribooms-ud-train.conllu",
+    if spaCy has that language; else "xx". RAISES ValueError [HS074]: no .conllu file."""
     files = find_files(folder, [".conllu"])
     by_part: Dict[str, List[Path]] = {}
     for file in files:
         by_part.setdefault(part_of(file), []).append(file)
     fields = dict(_FIELD.findall(_readme(folder)))
     licence, contributors = (fields.get(field, "") for field in ("License", "Contributors"))
-    return Treebank(folder.resolve().name, lang or language_of(files[0]), by_part, licence, contributors)
+    return Treebank(
+        folder.resolve().name, lang or language_of(files[0]), by_part, licence, contributors
+    )
 
 
 def part_of(file: Path) -> str:
@@ -66,7 +69,8 @@ def _readme(folder: Path) -> str:
 
 
 def download(name: str, folder: Path, address: str = ADDRESS) -> Path:
-    """Fetch a treebank by its name, "UD_Afrikaans-AfriBooms", into a folder below this one. RETURNS that folder.
+    """Fetch a treebank by its name, "UD_Afrikaans-AfriBooms", into a folder below this one. RETURNS
+    that folder.
     RAISES ValueError [HS190]: it cannot be fetched, or has no .conllu file."""
     url = address.format(name=name)
     try:
@@ -74,9 +78,16 @@ def download(name: str, folder: Path, address: str = ADDRESS) -> Path:
             archive = zipfile.ZipFile(io.BytesIO(answer.read()))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(Errors.HS190.format(name=name, url=url, problem=error)) from error
-    members = {match[1]: member for member in archive.namelist() for match in [_WANTED.fullmatch(member)] if match}
+    members = {
+        match[1]: member
+        for member in archive.namelist()
+        for match in [_WANTED.fullmatch(member)]
+        if match
+    }
     if not any(".conllu" in file for file in members):
-        raise ValueError(Errors.HS190.format(name=name, url=url, problem="the archive has no .conllu file"))
+        raise ValueError(
+            Errors.HS190.format(name=name, url=url, problem="the archive has no .conllu file")
+        )
     target = folder / name
     target.mkdir(parents=True, exist_ok=True)
     for file, member in members.items():

@@ -1,4 +1,5 @@
-"""The steps from a treebank to a pipeline. Each writes its result at its end, and is left out if that is there.
+"""The steps from a treebank to a pipeline. Each writes its result at its end, and is left out if
+that is there.
 
 corpus/train.spacy, dev.spacy, test.spacy      the parts
 clusters.tsv                                   of raw text, if there is any
@@ -37,7 +38,8 @@ TOLERANCE = 0.0005  # of each accuracy, for a smaller model
 
 
 class Lexicons(NamedTuple):
-    """What is known beforehand. clusters: words with their clusters. forms: with tags. lemmas: with lemmas."""
+    """What is known beforehand. clusters: words with their clusters. forms: with tags. lemmas: with
+    lemmas."""
 
     clusters: Optional[Path] = None
     forms: Optional[Path] = None
@@ -76,7 +78,9 @@ def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Pat
     done = folder / "done"
     if not done.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        paths = {f"paths.{part}": str(work / "corpus" / f"{part}.spacy") for part in ("train", "dev")}
+        paths = {
+            f"paths.{part}": str(work / "corpus" / f"{part}.spacy") for part in ("train", "dev")
+        }
         config = load_config(work / "configs" / f"{name}.cfg", overrides=paths)
         stream = output or sys.stdout
         train(init_nlp(config), folder, stdout=stream, stderr=stream)
@@ -85,7 +89,8 @@ def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Pat
 
 
 def join(work: Path) -> Language:
-    """The trained pipelines as one, with the sentences first; smaller, and with probabilities that fit."""
+    """The trained pipelines as one, with the sentences first; smaller, and with probabilities that
+    fit."""
     nlp = spacy.load(work / "training" / "treebank" / "model-best")
     examples = some_of(dev_examples(nlp, work / "corpus" / "dev.spacy"))
     if MORPHOLOGIZER in nlp.pipe_names:  # the others are small: they learn from few mistakes

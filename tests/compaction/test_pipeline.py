@@ -20,7 +20,16 @@ from spacy_hoseq.compaction.weights import counts_of
 
 from ..components import bidirectional_helpers as bidirectional
 from ..components import chunker_helpers as chunks
-from ..components.helpers import CORPUS, FREQUENT, blank, examples_of, gold, predicted, tagger_of, trained
+from ..components.helpers import (
+    CORPUS,
+    FREQUENT,
+    blank,
+    examples_of,
+    gold,
+    predicted,
+    tagger_of,
+    trained,
+)
 
 NAME = "hoseq_tagger"
 

@@ -5,7 +5,17 @@ import srsly
 from spacy.training import Example
 from thinc.api import ConfigValidationError
 
-from .bidirectional_helpers import NAME, blank, chunker, of, predicted, tagger_of, tags_of, train, trained
+from .bidirectional_helpers import (
+    NAME,
+    blank,
+    chunker,
+    of,
+    predicted,
+    tagger_of,
+    tags_of,
+    train,
+    trained,
+)
 from .helpers import CORPUS, LABELS, doc_of, examples_of, gold
 
 

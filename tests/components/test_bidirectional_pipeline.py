@@ -11,7 +11,18 @@ from thinc.api import ConfigValidationError
 
 from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger
 
-from .bidirectional_helpers import NAME, blank, chunker, local, predicted, ready, tagger_of, tags_of, train, trained
+from .bidirectional_helpers import (
+    NAME,
+    blank,
+    chunker,
+    local,
+    predicted,
+    ready,
+    tagger_of,
+    tags_of,
+    train,
+    trained,
+)
 from .helpers import CORPUS, LABELS, doc_of, examples_of, gold, reloaded
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")

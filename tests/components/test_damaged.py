@@ -8,7 +8,17 @@ import spacy
 import srsly
 
 from ..stored import message_of, reseal
-from .helpers import LABELS, blank, examples_of, gold, predicted, ready, tagger_model, tagger_of, trained
+from .helpers import (
+    LABELS,
+    blank,
+    examples_of,
+    gold,
+    predicted,
+    ready,
+    tagger_model,
+    tagger_of,
+    trained,
+)
 
 PARTS = ("cfg", "model")
 

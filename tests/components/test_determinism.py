@@ -6,7 +6,17 @@ from spacy.util import fix_random_seed
 
 from spacy_hoseq.layers.tuning import Tuning
 
-from .helpers import CORPUS, VARIANTS, blank, examples_of, random_docs, ready, tagger_of, train, trained
+from .helpers import (
+    CORPUS,
+    VARIANTS,
+    blank,
+    examples_of,
+    random_docs,
+    ready,
+    tagger_of,
+    train,
+    trained,
+)
 
 
 def model_bytes(nlp):

@@ -9,7 +9,17 @@ from spacy.training import Example
 from spacy_hoseq.components.targets.target import LabelTable, permitted_labels
 from spacy_hoseq.components.targets.token_labels import TokenLabels
 
-from .helpers import LABELS, VARIANTS, blank, doc_of, examples_of, tagger_of, tags_of, train, trained
+from .helpers import (
+    LABELS,
+    VARIANTS,
+    blank,
+    doc_of,
+    examples_of,
+    tagger_of,
+    tags_of,
+    train,
+    trained,
+)
 
 NLP = blank()
 TABLE = LabelTable(["A", "B", "C"], NLP.vocab.strings, "!")

@@ -7,7 +7,19 @@ import srsly
 from spacy.training import Example
 from thinc.api import ConfigValidationError
 
-from .helpers import CORPUS, LABELS, VARIANTS, blank, doc_of, examples_of, gold, predicted, tagger_of, tags_of, train
+from .helpers import (
+    CORPUS,
+    LABELS,
+    VARIANTS,
+    blank,
+    doc_of,
+    examples_of,
+    gold,
+    predicted,
+    tagger_of,
+    tags_of,
+    train,
+)
 
 
 @pytest.mark.long

@@ -13,7 +13,17 @@ from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.parameter import Parameter
 
 from .decoding import SPANS
-from .helpers import ALL_PATTERNS, LABELS, blank, doc_of, examples_of, tagger_model, tagger_of, train, trained
+from .helpers import (
+    ALL_PATTERNS,
+    LABELS,
+    blank,
+    doc_of,
+    examples_of,
+    tagger_model,
+    tagger_of,
+    train,
+    trained,
+)
 
 L = len(LABELS)
 PATTERNS = {"chain": None, "patterns": ALL_PATTERNS, "spans": SPANS}

@@ -7,7 +7,18 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 
-from .helpers import CORPUS, LABELS, blank, doc_of, examples_of, gold, reloaded, sparse, tagger_model, tagger_of
+from .helpers import (
+    CORPUS,
+    LABELS,
+    blank,
+    doc_of,
+    examples_of,
+    gold,
+    reloaded,
+    sparse,
+    tagger_model,
+    tagger_of,
+)
 
 CONFIG = """
 [nlp]

@@ -22,7 +22,10 @@ from spacy.language import Language
 from spacy.util import registry
 from thinc.api import Config, Model, fix_random_seed
 
-from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger, make_hoseq_bidirectional_tagger
+from spacy_hoseq.components.bidirectional_tagger import (
+    HoseqBidirectionalTagger,
+    make_hoseq_bidirectional_tagger,
+)
 from spacy_hoseq.components.tagger import HoseqTagger, make_hoseq_tagger
 from spacy_hoseq.layers.emissions.neural import Tok2VecLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger

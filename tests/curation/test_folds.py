@@ -8,7 +8,13 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from spacy_hoseq.curation import folds
-from spacy_hoseq.curation.folds import calibrate_margins, divided, trained_without, with_labels, with_paths
+from spacy_hoseq.curation.folds import (
+    calibrate_margins,
+    divided,
+    trained_without,
+    with_labels,
+    with_paths,
+)
 from spacy_hoseq.inspection import Reading
 from spacy_hoseq.recipes import recipe
 

@@ -22,7 +22,18 @@ from spacy_hoseq.features.attributes import ATTRIBUTES
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.patterns.frequent import FrequentTransitions
 
-from .pages import PAGES, ROOT, TUTORIALS, all_blocks, anchor, blocks, headings, matches, table, tables
+from .pages import (
+    PAGES,
+    ROOT,
+    TUTORIALS,
+    all_blocks,
+    anchor,
+    blocks,
+    headings,
+    matches,
+    table,
+    tables,
+)
 
 REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers")
 OBJECTS = {  # defaults that tables name by a word

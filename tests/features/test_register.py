@@ -9,7 +9,12 @@ from spacy.strings import hash_string
 from spacy.tokens import Doc
 
 from spacy_hoseq.features import FeatureExtractor, parse_templates, register_attribute
-from spacy_hoseq.features.attributes import ATTRIBUTES, lexical_attribute, numbered_names, numbers_of
+from spacy_hoseq.features.attributes import (
+    ATTRIBUTES,
+    lexical_attribute,
+    numbered_names,
+    numbers_of,
+)
 
 from .values import value_of
 

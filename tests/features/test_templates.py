@@ -14,7 +14,13 @@ from spacy_hoseq.features.template_sets import (
     multilayer_templates,
     upstream_chunk_templates,
 )
-from spacy_hoseq.features.templates import MAX_OFFSET, Part, Template, parse_template, parse_templates
+from spacy_hoseq.features.templates import (
+    MAX_OFFSET,
+    Part,
+    Template,
+    parse_template,
+    parse_templates,
+)
 from spacy_hoseq.features.upstream_templates import split_upstream
 
 CONSTRUCTS = {

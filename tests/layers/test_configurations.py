@@ -20,7 +20,17 @@ from spacy_hoseq.patterns.sources import PatternSources
 
 from ..decoders.answers.posteriors import posterior_of
 from ..patterns.plain import all_matches, longest_matches
-from .helpers import VOCAB, Doc, applied_gradients, define, doc_of, index_features, randomize, raw, zeros
+from .helpers import (
+    VOCAB,
+    Doc,
+    applied_gradients,
+    define,
+    doc_of,
+    index_features,
+    randomize,
+    raw,
+    zeros,
+)
 from .taggers import GOLD, LABELS, L
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]"]

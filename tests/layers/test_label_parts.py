@@ -15,7 +15,16 @@ from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.objectives import objective_named
 
-from .helpers import applied_gradients, define, doc_of, in_threads, index_features, randomize, raw, zeros
+from .helpers import (
+    applied_gradients,
+    define,
+    doc_of,
+    in_threads,
+    index_features,
+    randomize,
+    raw,
+    zeros,
+)
 from .taggers import TEMPLATES
 
 LABELS = ["Case=Gen|Number=Sing|POS=NOUN", "Case=Gen|POS=ADJ", "Case=Nom|Number=Sing|POS=NOUN", "POS=ADJ", "_"]

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import max_marginal_decoder
 from spacy_hoseq.decoders.problem.results import NoPath
-from spacy_hoseq.learning.objectives import OBJECTIVES, log_likelihood, max_margin, objective_named, perceptron
+from spacy_hoseq.learning.objectives import (
+    OBJECTIVES,
+    log_likelihood,
+    max_margin,
+    objective_named,
+    perceptron,
+)
 
 from .. import oracle
 from ..cases import Case

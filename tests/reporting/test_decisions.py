@@ -11,7 +11,12 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_hoseq.components.extensions import write_decisions
-from spacy_hoseq.reporting.decisions import decisions_page, decisions_text, draw_decisions, sentences_of
+from spacy_hoseq.reporting.decisions import (
+    decisions_page,
+    decisions_text,
+    draw_decisions,
+    sentences_of,
+)
 from spacy_hoseq.reporting.sentence import draw_sentence
 
 from ..components.bidirectional_helpers import NAME, chunked_doc, chunker, tagger_of, trained

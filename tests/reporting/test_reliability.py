@@ -5,7 +5,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from spacy_hoseq.reporting.reliability import BLUE, GREY, MARGIN, SIDE, TOP, draw_reliability, reliability
+from spacy_hoseq.reporting.reliability import (
+    BLUE,
+    GREY,
+    MARGIN,
+    SIDE,
+    TOP,
+    draw_reliability,
+    reliability,
+)
 
 
 def plain(probabilities, right, n_bins):

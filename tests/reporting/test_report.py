@@ -13,7 +13,14 @@ from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.reporting.evaluation import evaluated
-from spacy_hoseq.reporting.report import as_json, as_markdown, as_page, examples_in, learning_curve, report
+from spacy_hoseq.reporting.report import (
+    as_json,
+    as_markdown,
+    as_page,
+    examples_in,
+    learning_curve,
+    report,
+)
 from spacy_hoseq.reporting.significance import f_score, interval
 
 from ..chunk_corpus import QUICK, doc_of, sentences

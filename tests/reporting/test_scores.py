@@ -7,7 +7,14 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_hoseq.reporting.scores import by_knowledge, confusions_of, counts, items_of, label_scores, scores_of
+from spacy_hoseq.reporting.scores import (
+    by_knowledge,
+    confusions_of,
+    counts,
+    items_of,
+    label_scores,
+    scores_of,
+)
 
 VOCAB = spacy.blank("xx").vocab
 WORDS = "the old dog runs a b c".split()

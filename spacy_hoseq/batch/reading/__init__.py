@@ -1,4 +1,5 @@
-"""Formats of texts, one in each file of this room: its `FORMAT` says which endings it is for, and how to read it.
+"""Formats of texts, one in each file of this room: its `FORMAT` says which endings it is for, and
+how to read it.
 
 A new file is a new format: nothing else names it.
 """

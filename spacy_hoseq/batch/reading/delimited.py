@@ -1,7 +1,9 @@
-"""Tables of text, separated by commas or tabs: the first line names the columns; cells in quotes may have many lines.
+"""Tables of text, separated by commas or tabs: the first line names the columns; cells in quotes
+may have many lines.
 
-A row is whole or a problem. A quote that is not closed within so many lines, or that is followed by something else than
-the end of its cell, is a problem of the line where it begins; the lines behind are read as if it had not been.
+A row is whole or a problem. A quote that is not closed within so many lines, or that is followed by
+something else than the end of its cell, is a problem of the line where it begins; the lines behind
+are read as if it had not been.
 """
 
 import csv
@@ -27,7 +29,8 @@ class Cells(NamedTuple):
 
 
 class Rows:
-    """The rows of some lines, and problems. delimiter (str): between cells. limit (int): lines of a row at most."""
+    """The rows of some lines, and problems. delimiter (str): between cells. limit (int): lines of a
+    row at most."""
 
     def __init__(self, source: Source, delimiter: str, limit: int) -> None:
         self._source = source
@@ -54,7 +57,8 @@ class Rows:
         return self._again.popleft() if self._again else next(self._lines, None)
 
     def _quoted(self, first: Line) -> Union[Cells, Problem]:
-        """The row that begins at this line, or what is wrong with it; then the others are read again."""
+        """The row that begins at this line, or what is wrong with it; then the others are read
+        again."""
         lines = [first]
         reader = csv.reader(self._taken(lines), delimiter=self._delimiter, strict=True)
         try:
@@ -81,9 +85,15 @@ class Rows:
 
     def _strange(self, lines: Sequence[Line]) -> Problem:
         """The first character that is no text."""
-        line, match = next((line, match) for line in lines for match in [_STRANGE.search(line.text)] if match)
+        line, match = next(
+            (line, match) for line in lines for match in [_STRANGE.search(line.text)] if match
+        )
         code = ord(match.group())
-        actual = f"the byte 0x{code - 0xDC00:02X}" if 0xDC80 <= code <= 0xDCFF else "the character U+0000"
+        actual = (
+            f"the byte 0x{code - 0xDC00:02X}"
+            if 0xDC80 <= code <= 0xDCFF
+            else "the character U+0000"
+        )
         actual = f"the character U+{code:04X}" if match.group() == MARK else actual
         return Problem(self._source.path, line.number, actual, "text in utf-8")
 
@@ -106,7 +116,9 @@ def _read(source: Source, reading: Reading, delimiter: str) -> Items:
         elif names is None:
             names = item.cells
             if names.count(reading.text) != 1:
-                yield Problem(source.path, 1, f"columns {', '.join(names)}", f'a column "{reading.text}"')
+                yield Problem(
+                    source.path, 1, f"columns {', '.join(names)}", f'a column "{reading.text}"'
+                )
                 return
         elif len(item.cells) != len(names):
             expected = f"{len(names)}, as in the first line"

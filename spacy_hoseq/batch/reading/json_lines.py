@@ -44,7 +44,11 @@ def _written(value: Any) -> str:
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_written(key)}: {_written(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_written(key)}: {_written(item)}" for key, item in value.items())
+            + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_written, value)) + "]"
     if value is None or isinstance(value, (str, bool, int, float)):

@@ -21,10 +21,16 @@ def read_parquet(source: Source, reading: Reading) -> Items:
             if problem:
                 yield Problem(source.path, 1, problem, f'a column "{reading.text}" of strings')
                 return
-            columns = [name for name in (reading.text, reading.id) if name in file.schema_arrow.names]
+            columns = [
+                name for name in (reading.text, reading.id) if name in file.schema_arrow.names
+            ]
             for batch in file.iter_batches(ROWS, columns=columns):
                 texts = batch.column(reading.text).cast(pa.string()).to_pylist()
-                ids = batch.column(reading.id).to_pylist() if reading.id in columns else [None] * len(batch)
+                ids = (
+                    batch.column(reading.id).to_pylist()
+                    if reading.id in columns
+                    else [None] * len(batch)
+                )
                 for text, own in zip(texts, ids, strict=True):
                     number += 1
                     yield source.row(number, text, id_of(own))
@@ -38,7 +44,9 @@ def _problem_of(schema: Any, reading: Reading) -> str:
         return f"columns {', '.join(schema.names)}"
     kind = schema.field(reading.text).type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return "" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else f"a column of {kind}"
+    return (
+        "" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else f"a column of {kind}"
+    )
 
 
 FORMAT = InputFormat([".parquet"], read_parquet)

@@ -1,4 +1,5 @@
-"""Plain text: a text in each line that is not blank, or in each file. Any file of another ending is read like this."""
+"""Plain text: a text in each line that is not blank, or in each file. Any file of another ending is
+read like this."""
 
 from ...readers.files import whole_text
 from ...readers.sentences import Problem

@@ -1,7 +1,8 @@
-"""Formats of parts, one in each file of this room: the name of the file is the name of the format and the ending of its
-files, and its `FORMAT` says how to write them.
+"""Formats of parts, one in each file of this room: the name of the file is the name of the format
+and the ending of its files, and its `FORMAT` says how to write them.
 
-A new file is a new format: nothing else names it. Names are known without loading the formats, which need pyarrow.
+A new file is a new format: nothing else names it. Names are known without loading the formats,
+which need pyarrow.
 """
 
 import pkgutil

@@ -9,7 +9,8 @@ from ..output import LinesFile, OutputFormat, sentences_of
 
 
 def conll_lines(name: str, doc: Doc) -> List[str]:
-    """Word, tag and chunk (or entity) in each line, a blank line behind each sentence, as CoNLL-2000 and 2003 are."""
+    """Word, tag and chunk (or entity) in each line, a blank line behind each sentence, as
+    CoNLL-2000 and 2003 are."""
     lines = ["-DOCSTART- -X- O", ""]
     spans = next((group for _, group in sorted(doc.spans.items())), doc.ents)
     marks = ["O"] * len(doc)

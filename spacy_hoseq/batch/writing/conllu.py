@@ -17,10 +17,18 @@ def conllu_lines(name: str, doc: Doc) -> List[str]:
         lines.append(f"# text = {' '.join(text.split())}")
         places = {token.i: place for place, token in enumerate(sentence, 1)}
         for token in sentence:
-            head = "_" if not token.dep else str(0 if token.head.i == token.i else places.get(token.head.i, 0))
+            head = (
+                "_"
+                if not token.dep
+                else str(0 if token.head.i == token.i else places.get(token.head.i, 0))
+            )
             cells = (token.lemma_, token.pos_, token.tag_, str(token.morph))
             rest = (head, token.dep_ or "_", "_", "_" if token.whitespace_ else "SpaceAfter=No")
-            lines.append("\t".join((str(places[token.i]), token.text, *(cell or "_" for cell in cells), *rest)))
+            lines.append(
+                "\t".join(
+                    (str(places[token.i]), token.text, *(cell or "_" for cell in cells), *rest)
+                )
+            )
         lines.append("")
     return lines
 

@@ -11,8 +11,8 @@ from ..output import OutputFormat
 
 
 def json_lines_bytes(table: pa.Table) -> bytes:
-    """An object in each line, with the columns as they are in Parquet. Made column by column: no object of Python for a
-    token."""
+    """An object in each line, with the columns as they are in Parquet. Made column by column: no
+    object of Python for a token."""
     if not len(table):
         return b""
     table = table.combine_chunks()
@@ -25,8 +25,13 @@ def _object(names: Sequence[str], values: Sequence[pa.Array]) -> pa.Array:
     """Objects, from the JSON of their values."""
     pieces: List[Any] = []
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
-        pieces += [pa.scalar(f"{'{' if not i else ', '}{json.dumps(name)}: ", pa.large_string()), value]
-    return pc.binary_join_element_wise(*pieces, pa.scalar("}", pa.large_string()), pa.scalar("", pa.large_string()))
+        pieces += [
+            pa.scalar(f"{'{' if not i else ', '}{json.dumps(name)}: ", pa.large_string()),
+            value,
+        ]
+    return pc.binary_join_element_wise(
+        *pieces, pa.scalar("}", pa.large_string()), pa.scalar("", pa.large_string())
+    )
 
 
 def _json(values: pa.Array) -> pa.Array:
@@ -41,7 +46,9 @@ def _json(values: pa.Array) -> pa.Array:
         )
     elif pa.types.is_struct(kind):
         fields = values.flatten()
-        text = _object([kind.field(i).name for i in range(kind.num_fields)], [_json(field) for field in fields])
+        text = _object(
+            [kind.field(i).name for i in range(kind.num_fields)], [_json(field) for field in fields]
+        )
     elif pa.types.is_string(kind):
         encoded = values.dictionary_encode()
         names = [json.dumps(name, ensure_ascii=False) for name in encoded.dictionary.to_pylist()]

@@ -11,7 +11,9 @@ from ..output import OutputFormat
 def parquet_bytes(table: pa.Table) -> bytes:
     """One row group, compressed with zstd."""
     data = io.BytesIO()
-    pq.write_table(table.combine_chunks(), data, compression="zstd", row_group_size=max(1, len(table)))
+    pq.write_table(
+        table.combine_chunks(), data, compression="zstd", row_group_size=max(1, len(table))
+    )
     return data.getvalue()
 
 

@@ -1,4 +1,5 @@
-"""`python -m spacy hoseq find-errors` and `correct`: likely annotation errors of a corpus, and what became of them."""
+"""`python -m spacy hoseq find-errors` and `correct`: likely annotation errors of a corpus, and what
+became of them."""
 
 from pathlib import Path
 from typing import Optional
@@ -21,22 +22,35 @@ from ...reporting.findings import annotation_tasks, findings_page, marked
 from ..app import hoseq_cli
 
 
-@hoseq_cli.command("find-errors", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@hoseq_cli.command(
+    "find-errors", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
 def find_errors_cli(
     # fmt: off
     context: typer.Context,
-    corpus: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
-    config: str = typer.Argument(..., help="Config of the training, or a recipe of `hoseq init`; settings may follow"),
+    corpus: Path = typer.Argument(
+        ..., help="Annotated .spacy file, or folder of them", exists=True
+    ),
+    config: str = typer.Argument(
+        ..., help="Config of the training, or a recipe of `hoseq init`; settings may follow"
+    ),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False),
-    folds: int = typer.Option(5, "--folds", "-k", help="Trainings, each without a part of the corpus"),
+    folds: int = typer.Option(
+        5, "--folds", "-k", help="Trainings, each without a part of the corpus"
+    ),
     n: int = typer.Option(200, "--number", "-n", min=1, help="Findings at most"),
-    alternatives: int = typer.Option(3, "--alternatives", "-a", min=1, help="Alternatives of each, at most"),
+    alternatives: int = typer.Option(
+        3, "--alternatives", "-a", min=1, help="Alternatives of each, at most"
+    ),
     lang: Optional[str] = typer.Option(None, "--lang", "-l", help="Language of a recipe"),
     seed: int = typer.Option(0, "--seed", "-s", help="Of the division into parts"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the config needs"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the config needs"
+    ),
     # fmt: on
 ) -> None:
-    """Find likely annotation errors: where models that have not seen a text disagree most with its annotation.
+    """Find likely annotation errors: where models that have not seen a text disagree most with its
+    annotation.
 
     DOCS: docs/tasks/errors.md
     """
@@ -46,7 +60,9 @@ def find_errors_cli(
         if config.endswith(".cfg"):
             settings = load_config(config, overrides=overrides, interpolate=False)
         else:
-            settings = Config().from_str(recipe(config, lang), overrides=overrides, interpolate=False)
+            settings = Config().from_str(
+                recipe(config, lang), overrides=overrides, interpolate=False
+            )
         vocab = spacy.blank(settings["nlp"]["lang"]).vocab
         docs = list(read_docs(walk_corpus(corpus, FILE_TYPE), vocab, 0))
         msg.info(f"{len(docs):,} docs, {folds} trainings")
@@ -57,20 +73,25 @@ def find_errors_cli(
         DocBin(docs=marked(docs, findings), store_user_data=True).to_disk(output / "findings.spacy")
     except (OSError, ValueError) as error:
         msg.fail("Nothing found", str(error), exits=1)
-    msg.good(f"{len(findings):,} findings: {output / 'findings.html'}, findings.jsonl, findings.spacy")
+    msg.good(
+        f"{len(findings):,} findings: {output / 'findings.html'}, findings.jsonl, findings.spacy"
+    )
 
 
 @hoseq_cli.command("correct")
 def correct_cli(
     # fmt: off
-    corpus: Path = typer.Argument(..., help="The .spacy file, or folder, that the findings are of", exists=True),
+    corpus: Path = typer.Argument(
+        ..., help="The .spacy file, or folder, that the findings are of", exists=True
+    ),
     answers: Path = typer.Argument(
         ..., help='findings.jsonl with answers: "accept": ["1"]', exists=True, dir_okay=False
     ),
     output: Path = typer.Option(..., "--output", "-o", help=".spacy file to write", dir_okay=False),
     # fmt: on
 ) -> None:
-    """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its first alternative.
+    """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its
+    first alternative.
 
     DOCS: docs/tasks/errors.md
     """

@@ -27,20 +27,37 @@ META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside
 @hoseq_cli.command("select")
 def select_cli(
     # fmt: off
-    pool: Path = typer.Argument(..., help="Texts (.jsonl), Docs (.spacy), one text (others), or folder", exists=True),
+    pool: Path = typer.Argument(
+        ..., help="Texts (.jsonl), Docs (.spacy), one text (others), or folder", exists=True
+    ),
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
-    output: Path = typer.Option(..., "--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False
+    ),
     n: int = typer.Option(200, "--number", "-n", min=1, help="Texts to select"),
-    by: str = typer.Option("entropy", "--by", "-b", help="Measure of doubt: entropy, margin or confidence"),
-    diverse: bool = typer.Option(True, "--diverse/--no-diverse", help="Not many texts with the same doubtful words"),
-    per_word: bool = typer.Option(False, "--per-word", "-w", help="Annotation is paid by the word, not by the text"),
-    doubtful: float = typer.Option(0.05, "--doubtful", "-d", help="A word is doubtful above: 1 - p(label)"),
-    component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all taggers and chunkers"),
+    by: str = typer.Option(
+        "entropy", "--by", "-b", help="Measure of doubt: entropy, margin or confidence"
+    ),
+    diverse: bool = typer.Option(
+        True, "--diverse/--no-diverse", help="Not many texts with the same doubtful words"
+    ),
+    per_word: bool = typer.Option(
+        False, "--per-word", "-w", help="Annotation is paid by the word, not by the text"
+    ),
+    doubtful: float = typer.Option(
+        0.05, "--doubtful", "-d", help="A word is doubtful above: 1 - p(label)"
+    ),
+    component: Optional[List[str]] = typer.Option(
+        None, "--component", help="Default: all taggers and chunkers"
+    ),
     text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     # fmt: on
 ) -> None:
-    """Select the texts of which a trained pipeline is least sure, the best first, and the doubtful words in them.
+    """Select the texts of which a trained pipeline is least sure, the best first, and the doubtful
+    words in them.
 
     DOCS: docs/tasks/select.md
     """
@@ -58,13 +75,17 @@ def select_cli(
         msg.fail("Nothing selected", str(error), exits=1)
     words = sum(len(doubts[i].words) for i in chosen)
     asked = sum(len(doubtful_tokens(doubts[i], doubtful)) for i in chosen)
-    msg.good(f"{len(chosen):,} of {len(docs):,} texts: {output}. {words:,} words, of which {asked:,} are doubtful")
+    msg.good(
+        f"{len(chosen):,} of {len(docs):,} texts: {output}. {words:,} words, of which {asked:,} are doubtful"
+    )
     if problems:
         show_problems(msg, problems)
         msg.warn("Without what is listed above", exits=1)
 
 
-def docs_of(nlp: Language, files: List[Path], text_key: str, problems: List[Problem]) -> Iterator[Doc]:
+def docs_of(
+    nlp: Language, files: List[Path], text_key: str, problems: List[Problem]
+) -> Iterator[Doc]:
     """Not annotated but for what a .spacy file has."""
     for share in shares(files, SIZE, text_key):
         problems += share.problems
@@ -78,10 +99,13 @@ def docs_of(nlp: Language, files: List[Path], text_key: str, problems: List[Prob
 
 
 def write(path: Path, docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: float) -> None:
-    """Tasks for annotation tools, or Docs with the doubtful words as `doc.spans["doubtful"]`, scores: of doubt."""
+    """Tasks for annotation tools, or Docs with the doubtful words as `doc.spans["doubtful"]`,
+    scores: of doubt."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".jsonl":
-        srsly.write_jsonl(path, [task(doc, one, threshold) for doc, one in zip(docs, doubts, strict=True)])
+        srsly.write_jsonl(
+            path, [task(doc, one, threshold) for doc, one in zip(docs, doubts, strict=True)]
+        )
         return
     for doc, one in zip(docs, doubts, strict=True):
         asked = doubtful_tokens(one, threshold).tolist()
@@ -92,9 +116,17 @@ def write(path: Path, docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: 
 
 
 def task(doc: Doc, doubts: Doubts, threshold: float) -> Dict[str, Any]:
-    """A line of JSONL: text, tokens, what was beside the text, how doubtful it is, and its doubtful tokens."""
+    """A line of JSONL: text, tokens, what was beside the text, how doubtful it is, and its doubtful
+    tokens."""
     tokens = [
-        {"text": t.text, "start": t.idx, "end": t.idx + len(t), "id": t.i, "ws": bool(t.whitespace_)} for t in doc
+        {
+            "text": t.text,
+            "start": t.idx,
+            "end": t.idx + len(t),
+            "id": t.i,
+            "ws": bool(t.whitespace_),
+        }
+        for t in doc
     ]
     asked = doubtful_tokens(doubts, threshold).tolist()
     words = [{"id": i, "doubt": round(float(doubts.doubtful[i]), 4)} for i in asked]

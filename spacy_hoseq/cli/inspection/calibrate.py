@@ -27,18 +27,30 @@ ROWS = {
 def calibrate_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
-    dev: Path = typer.Argument(..., help="Corpus (.spacy) of other text than in training", exists=True),
+    dev: Path = typer.Argument(
+        ..., help="Corpus (.spacy) of other text than in training", exists=True
+    ),
     output: Path = typer.Option(..., "--output", "-o", help="Directory to write"),
-    component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all to whom none listens"),
-    picture: Optional[Path] = typer.Option(None, "--picture", "-p", help="Folder for a picture of each"),
-    limit: int = typer.Option(0, "--limit", "-l", help="Use so many texts of the corpus only; 0 = all"),
-    overwrite: bool = typer.Option(False, "--overwrite", "-F", help="Replace the pipeline in the output directory"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    component: Optional[List[str]] = typer.Option(
+        None, "--component", help="Default: all to whom none listens"
+    ),
+    picture: Optional[Path] = typer.Option(
+        None, "--picture", "-p", help="Folder for a picture of each"
+    ),
+    limit: int = typer.Option(
+        0, "--limit", "-l", help="Use so many texts of the corpus only; 0 = all"
+    ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", "-F", help="Replace the pipeline in the output directory"
+    ),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     # fmt: on
 ) -> None:
-    """Divide all weights of each tagger and chunker by one temperature, at which its probabilities fit the corpus.
-    Labels and the order of alternatives stay. Figures "after" are of temperatures found without the text that they are
-    measured on.
+    """Divide all weights of each tagger and chunker by one temperature, at which its probabilities
+    fit the corpus. Labels and the order of alternatives stay. Figures "after" are of temperatures
+    found without the text that they are measured on.
 
     DOCS: docs/tasks/how-sure.md
     """
@@ -57,7 +69,11 @@ def calibrate_cli(
                 (picture / f"{name}.svg").write_text(svg, encoding="utf8")
     except (OSError, ValueError) as error:
         msg.fail("Nothing written", str(error), exits=1)
-    print(table(table_rows(found), header=("", "before", "after"), divider=True, aligns=("l", "r", "r")))
+    print(
+        table(
+            table_rows(found), header=("", "before", "after"), divider=True, aligns=("l", "r", "r")
+        )
+    )
     msg.good(f"Written to {output}")
 
 
@@ -66,6 +82,8 @@ def table_rows(found: Dict[str, Calibration]) -> List[Tuple[str, str, str]]:
     for name, one in found.items():
         rows.append((f"{name}: temperature", "1", f"{one.temperature:.4g}"))
         for field, title in ROWS.items():
-            rows.append((title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}"))
+            rows.append(
+                (title, f"{getattr(one.before, field):.4f}", f"{getattr(one.after, field):.4f}")
+            )
         rows.append((f"labels that changed, of {one.after.n:,}", "", f"{one.n_changed:,}"))
     return rows

@@ -22,18 +22,27 @@ def explain_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
-    token: Optional[List[int]] = typer.Option(None, "--token", "-t", help="Number of a token; default: the least sure"),
+    token: Optional[List[int]] = typer.Option(
+        None, "--token", "-t", help="Number of a token; default: the least sure"
+    ),
     against: Optional[str] = typer.Option(
         None, "--against", "-a", help="Why not this label? (not the one that comes next)"
     ),
-    component: Optional[List[str]] = typer.Option(None, "--component", help="Default: all taggers and chunkers"),
-    html: Optional[Path] = typer.Option(None, "--html", help="Write a page on which each word opens its reasons"),
+    component: Optional[List[str]] = typer.Option(
+        None, "--component", help="Default: all taggers and chunkers"
+    ),
+    html: Optional[Path] = typer.Option(
+        None, "--html", help="Write a page on which each word opens its reasons"
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     # fmt: on
 ) -> None:
-    """Say why a token has its label, or a chunk is there, and not what comes next: the features, transitions and label
-    patterns that the difference of the best labellings is the sum of; what the decision would be without them.
+    """Say why a token has its label, or a chunk is there, and not what comes next: the features,
+    transitions and label patterns that the difference of the best labellings is the sum of; what
+    the decision would be without them.
 
     DOCS: docs/tasks/why.md
     """
@@ -45,20 +54,35 @@ def explain_cli(
             names = having(nlp, names, against)
         docs = [nlp(part) for part in texts_of(text)]
         if not any(words_among(doc) for doc in docs):
-            raise ValueError(Errors.HS159.format(what="word", source="the text", expected="one with words"))
+            raise ValueError(
+                Errors.HS159.format(what="word", source="the text", expected="one with words")
+            )
         if html:
             html.parent.mkdir(parents=True, exist_ok=True)
-            page = explanation_page(nlp, docs, names, title=f"{nlp.meta['lang']}_{nlp.meta['name']}")
+            page = explanation_page(
+                nlp, docs, names, title=f"{nlp.meta['lang']}_{nlp.meta['name']}"
+            )
             html.write_text(page, encoding="utf8")
             msg.good(str(html))
             return
-        every = [(name, doc, one) for doc in docs for name in names for one in chosen(nlp, name, doc, token, against)]
+        every = [
+            (name, doc, one)
+            for doc in docs
+            for name in names
+            for one in chosen(nlp, name, doc, token, against)
+        ]
         if not every:
             source = f"what {', '.join(names)} found"
-            raise ValueError(Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk"))
+            raise ValueError(
+                Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk")
+            )
         for name, doc, account in every:
             data = {"component": name, **as_data(account)}
-            print(json.dumps(data, ensure_ascii=False) if as_json else account_text(account, name, doc))
+            print(
+                json.dumps(data, ensure_ascii=False)
+                if as_json
+                else account_text(account, name, doc)
+            )
     except (OSError, ValueError) as error:
         msg.fail("Nothing explained", str(error), exits=1)
 

@@ -22,17 +22,23 @@ from ..tag import pipeline_of
 def inspect_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
-    corpus: Optional[Path] = typer.Argument(None, help="Texts (.spacy) that give names, counts, examples", exists=True),
+    corpus: Optional[Path] = typer.Argument(
+        None, help="Texts (.spacy) that give names, counts, examples", exists=True
+    ),
     top: int = typer.Option(5, "--top", "-n", min=1, help="Features of each label, at both ends"),
     limit: int = typer.Option(1000, "--limit", "-l", min=1, help="Use so many texts of the corpus"),
     html: Optional[Path] = typer.Option(None, "--html", help="Write a page"),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
-    keep_names: bool = typer.Option(False, "--keep-names", help="Keep the names of features beside the model"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    keep_names: bool = typer.Option(
+        False, "--keep-names", help="Keep the names of features beside the model"
+    ),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     # fmt: on
 ) -> None:
-    """Show what a pipeline has learnt: labels with their strongest features, transitions, label patterns, sizes.
-    Features are hashes in a model; a corpus in which they fire gives them names.
+    """Show what a pipeline has learnt: labels with their strongest features, transitions, label
+    patterns, sizes. Features are hashes in a model; a corpus in which they fire gives them names.
 
     DOCS: docs/tasks/why.md
     """
@@ -48,7 +54,9 @@ def inspect_cli(
         merged: Table = {}
         if keep_names:
             known = names_in(components)
-            merged = {one.name: {**names.get(one.name, {}), **known[one.name]} for one in components}
+            merged = {
+                one.name: {**names.get(one.name, {}), **known[one.name]} for one in components
+            }
             srsly.write_json(Path(found_at(model)) / NAMES, merged)
         if html:
             html.parent.mkdir(parents=True, exist_ok=True)
@@ -61,8 +69,15 @@ def inspect_cli(
         msg.good(str(html))
     else:
         print("\n".join(map(inspection_text, components)))
-        if any(not strong.name for one in components for rows in one.strongest.values() for strong in rows):
-            msg.text("Features in hexadecimals have no name here: give a corpus in which they fire.")
+        if any(
+            not strong.name
+            for one in components
+            for rows in one.strongest.values()
+            for strong in rows
+        ):
+            msg.text(
+                "Features in hexadecimals have no name here: give a corpus in which they fire."
+            )
     if keep_names and not as_json:
         msg.good(f"{sum(map(len, merged.values())):,} names: {Path(found_at(model)) / NAMES}")
 
@@ -77,6 +92,8 @@ def names_beside(model: str) -> Table:
 def bare(doc: Doc) -> Doc:
     """The words of a text, with its sentences where they are known."""
     known = doc.has_annotation("SENT_START")
-    starts: Optional[List[Union[bool, int, None]]] = [token.is_sent_start for token in doc] if known else None
+    starts: Optional[List[Union[bool, int, None]]] = (
+        [token.is_sent_start for token in doc] if known else None
+    )
     spaces = [bool(token.whitespace_) for token in doc]
     return Doc(doc.vocab, words=[token.text for token in doc], spaces=spaces, sent_starts=starts)

@@ -23,16 +23,23 @@ def report_cli(
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     data: Path = typer.Argument(..., help="Annotated .spacy file, or folder of them", exists=True),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False),
-    against: Optional[str] = typer.Option(None, "--against", "-a", help="Another pipeline to compare with"),
+    against: Optional[str] = typer.Option(
+        None, "--against", "-a", help="Another pipeline to compare with"
+    ),
     train: Optional[Path] = typer.Option(
         None, "--train", "-t", help="Training corpus: which words are known", exists=True
     ),
-    curve: bool = typer.Option(False, "--curve", help="Train on shares of --train, for a learning curve"),
-    code: Optional[Path] = typer.Option(None, "--code", "-c", help="Python file that the pipelines need"),
+    curve: bool = typer.Option(
+        False, "--curve", help="Train on shares of --train, for a learning curve"
+    ),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipelines need"
+    ),
     # fmt: on
 ) -> None:
-    """Write report.html, report.md and report.json: accuracy with intervals, labels, confusions, probabilities, the
-    least certain sentences, likely annotation errors, and what another pipeline does otherwise.
+    """Write report.html, report.md and report.json: accuracy with intervals, labels, confusions,
+    probabilities, the least certain sentences, likely annotation errors, and what another pipeline
+    does otherwise.
 
     DOCS: docs/tasks/report.md
     """
@@ -43,8 +50,14 @@ def report_cli(
         nlp = load_found(model)
         examples = examples_in(nlp, data)
         if not any(len(eg.reference) for eg in examples):
-            raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected="a .spacy file of some"))
-        docs = None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
+            raise ValueError(
+                Errors.HS159.format(
+                    what="annotated text", source=data, expected="a .spacy file of some"
+                )
+            )
+        docs = (
+            None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
+        )
         with tempfile.TemporaryDirectory() as folder:
             found = report(
                 nlp,
@@ -62,14 +75,19 @@ def report_cli(
     except (OSError, ValueError) as error:
         msg.fail("No report", str(error), exits=1)
     for layer in found.layers:
-        scores = ", ".join(f"{name} {100 * share.value:.2f}" for name, share in layer.scores.items())
+        scores = ", ".join(
+            f"{name} {100 * share.value:.2f}" for name, share in layer.scores.items()
+        )
         msg.text(f"{layer.component}: {scores}")
     msg.good(f"{output / 'report.html'}, report.md, report.json")
 
 
 def name_of(model: str) -> str:
-    """Of a directory that training has written: with the directory above, which tells them apart."""
+    """Of a directory that training has written: with the directory above, which tells them
+    apart."""
     path = Path(model)
     return (
-        f"{path.resolve().parent.name}/{path.name}" if path.is_dir() and path.name.startswith("model-") else path.name
+        f"{path.resolve().parent.name}/{path.name}"
+        if path.is_dir() and path.name.startswith("model-")
+        else path.name
     )

@@ -63,5 +63,9 @@ class Candidates:
             ids += self._of_whole.get((case, base), ())
             for start in range(len(base) + 1):
                 some = self._by_suffix.get((case, base[start:]), ())
-                ids += [label_id for label_id in some if self.scripts[label_id].applied(form) is not None]
+                ids += [
+                    label_id
+                    for label_id in some
+                    if self.scripts[label_id].applied(form) is not None
+                ]
         return ids

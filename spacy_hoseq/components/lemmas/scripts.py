@@ -1,20 +1,22 @@
 """Edit scripts: how a lemma is made of a word form.
 
-A script says which case the form is put into, what is taken away at both ends, and what is put there instead:
+A script says which case the form is put into, what is taken away at both ends, and what is put
+there instead:
 
     "lower *ies>*y"       Ponies -> pony
     "lower ge*t>*en"      gesagt -> sagen
     "keep *s>*"           Berlins -> Berlin
     "lower went>go"       went -> go: without "*", the whole form is replaced, and no other form fits
 
-"*" stands for the longest string that form and lemma share, at least one character. Of the four cases the one is taken
-with which least is replaced; of several, the first of `CASES`. If no more than a third of the longer one is shared, the
-script replaces the whole form.
+"*" stands for the longest string that form and lemma share, at least one character. Of the four
+cases the one is taken with which least is replaced; of several, the first of `CASES`. If no more
+than a third of the longer one is shared, the script replaces the whole form.
 
-Sources: edit scripts of the longest common substring, Chrupala (2006), "Simple data-driven context-sensitive
-lemmatization", and Chrupala, Dinu & van Genabith (2008), "Learning morphology with Morfette"; case apart from affixes,
-Straka (2018), "UDPipe 2.0 prototype at CoNLL 2018 UD shared task", section 3.3; a log-linear choice among scripts,
-Mueller, Cotterell, Fraser & Schuetze (2015), "Joint lemmatization and morphological tagging with Lemming".
+Sources: edit scripts of the longest common substring, Chrupala (2006), "Simple data-driven
+context-sensitive lemmatization", and Chrupala, Dinu & van Genabith (2008), "Learning morphology
+with Morfette"; case apart from affixes, Straka (2018), "UDPipe 2.0 prototype at CoNLL 2018 UD
+shared task", section 3.3; a log-linear choice among scripts, Mueller, Cotterell, Fraser & Schuetze
+(2015), "Joint lemmatization and morphological tagging with Lemming".
 """
 
 from functools import lru_cache
@@ -33,12 +35,17 @@ def _title(form: str) -> str:
     return form[:1].upper() + form[1:].lower()
 
 
-CASES: Dict[str, Callable[[str], str]] = {"lower": str.lower, "keep": str, "title": _title, "upper": str.upper}
+CASES: Dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "keep": str,
+    "title": _title,
+    "upper": str.upper,
+}
 
 
 class Script(NamedTuple):
-    """case: of CASES. prefix_cut, suffix_cut: what is taken away. prefix, suffix: what is put there. is_whole (bool):
-    the form is exactly `prefix_cut`, and the lemma `prefix`."""
+    """case: of CASES. prefix_cut, suffix_cut: what is taken away. prefix, suffix: what is put
+    there. is_whole (bool): the form is exactly `prefix_cut`, and the lemma `prefix`."""
 
     case: str
     prefix_cut: str
@@ -63,7 +70,11 @@ class Script(NamedTuple):
         if self.is_whole:
             return self.prefix if base == self.prefix_cut else None
         end = len(base) - len(self.suffix_cut)
-        if end <= len(self.prefix_cut) or not base.startswith(self.prefix_cut) or not base.endswith(self.suffix_cut):
+        if (
+            end <= len(self.prefix_cut)
+            or not base.startswith(self.prefix_cut)
+            or not base.endswith(self.suffix_cut)
+        ):
             return None
         return self.prefix + base[len(self.prefix_cut) : end] + self.suffix
 
@@ -103,7 +114,8 @@ def _between(case: str, base: str, lemma: str) -> Tuple[Script, int]:
 
 
 def longest_common(first: str, second: str) -> Tuple[int, int, int]:
-    """The longest string in both, the leftmost of several: its length, and where it begins in each."""
+    """The longest string in both, the leftmost of several: its length, and where it begins in
+    each."""
     longest = 0, 0, 0
     row = [0] * (len(second) + 1)  # length of the common string that ends at each place
     for i, sign in enumerate(first, start=1):
@@ -128,7 +140,12 @@ def script_named(label: str) -> Script:
     prefix_cut, _, suffix_cut = before.partition(SHARED)
     prefix, _, suffix = after.partition(SHARED)
     return Script(
-        case, unquote(prefix_cut), unquote(prefix), unquote(suffix_cut), unquote(suffix), is_whole=stars == (0, 0)
+        case,
+        unquote(prefix_cut),
+        unquote(prefix),
+        unquote(suffix_cut),
+        unquote(suffix),
+        is_whole=stars == (0, 0),
     )
 
 

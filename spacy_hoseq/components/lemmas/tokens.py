@@ -1,8 +1,8 @@
 """Tokens that were seen before, with their labels.
 
-If no feature looks beyond a word and its analysis, and no label at its neighbours, the label of a token follows from
-its form and analysis. Texts repeat these, so each is decoded once. Checked against decoding of whole texts in
-tests/components/test_lemmatizer.py.
+If no feature looks beyond a word and its analysis, and no label at its neighbours, the label of a
+token follows from its form and analysis. Texts repeat these, so each is decoded once. Checked
+against decoding of whole texts in tests/components/test_lemmatizer.py.
 """
 
 from typing import Any, Callable, Dict, List, Tuple
@@ -31,7 +31,11 @@ class KnownTokens:
     @staticmethod
     def serve(model: Model) -> bool:
         """Whether the labels of a model follow from form and analysis."""
-        if len(model.layers) != 1 or model.attrs["source"] is not None or model.attrs["structure"].label_pairs:
+        if (
+            len(model.layers) != 1
+            or model.attrs["source"] is not None
+            or model.attrs["structure"].label_pairs
+        ):
             return False
         if model.layers[0].name != "sparse_linear":
             return False

@@ -3,8 +3,8 @@
     cost(y, z) = (1 + min(d(y, z), 3)) / 2    if y and z differ, else 0
     d(y, z)    = (features of y that z has not + features of z that y has not) / 2
 
-The part of speech is a feature. A wrong case costs 1, as a wrong label without features does in `max_margin`; a verb
-that is taken for a noun has other features throughout, and costs 2.
+The part of speech is a feature. A wrong case costs 1, as a wrong label without features does in
+`max_margin`; a verb that is taken for a noun has other features throughout, and costs 2.
 """
 
 from typing import Sequence

@@ -1,4 +1,5 @@
-"""Labels of morphology as strings: what spaCy's Morphologizer makes of a part of speech and features.
+"""Labels of morphology as strings: what spaCy's Morphologizer makes of a part of speech and
+features.
 
 "Case=Gen|Number=Sing|POS=NOUN"     sorted; the part of speech is one feature among the others
 "POS=PUNCT"                         no features
@@ -18,7 +19,9 @@ from ...errors import Errors
 POS = "POS"
 TAG = "TAG"
 SIGNS = {"%": "%25", "|": "%7C", "=": "%3D", ",": "%2C"}
-KINDS = "Feature=Value|...|POS=NOUN, where POS is one of " + ", ".join(filter(None, PARTS_OF_SPEECH))
+KINDS = "Feature=Value|...|POS=NOUN, where POS is one of " + ", ".join(
+    filter(None, PARTS_OF_SPEECH)
+)
 
 
 class Analysis(NamedTuple):
@@ -41,7 +44,8 @@ def label_of(pos: str, morph: str, tag: str = "") -> str:
 
 
 def features_of(label: str) -> Dict[str, str]:
-    """All features of a label, part of speech and tag among them. RAISES ValueError [HS065]: it is no such label."""
+    """All features of a label, part of speech and tag among them. RAISES ValueError [HS065]: it is
+    no such label."""
     try:
         return dict(Morphology.feats_to_dict(label))
     except ValueError:

@@ -18,8 +18,8 @@ from .token_labels import names_of
 
 
 class FoundChunks(NamedTuple):
-    """Chunks of one Doc. first, end, types (C of them): tokens first <= i < end. probabilities (C,) float32: that each
-    is there; None: nothing is known of that."""
+    """Chunks of one Doc. first, end, types (C of them): tokens first <= i < end. probabilities (C,)
+    float32: that each is there; None: nothing is known of that."""
 
     first: List[int]
     end: List[int]
@@ -36,8 +36,8 @@ class FoundChunks(NamedTuple):
 class ChunkTags(Target):
     """Reads and writes `doc.spans[spans_key]` as tags of a representation (chunks.py).
 
-    with_entities (bool): where a Doc has no such span group, its entities are the chunks; found chunks are entities,
-        too.
+    with_entities (bool): where a Doc has no such span group, its entities are the chunks; found
+        chunks are entities, too.
     RAISES ValueError [HS081]: no such representation.
     """
 
@@ -71,13 +71,21 @@ class ChunkTags(Target):
         """Span groups and entities, with how many spans they have."""
         counts: Counter[str] = Counter()
         for example in examples:
-            counts.update({f'doc.spans["{key}"]': len(group) for key, group in example.reference.spans.items()})
-            counts.update({"doc.ents": len(example.reference.ents)} if example.reference.ents else {})
+            counts.update(
+                {
+                    f'doc.spans["{key}"]': len(group)
+                    for key, group in example.reference.spans.items()
+                }
+            )
+            counts.update(
+                {"doc.ents": len(example.reference.ents)} if example.reference.ents else {}
+            )
         return [f"{place} ({n} spans)" for place, n in sorted(counts.items())]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """Gold tags of all predicted tokens (N,) as string-store ids; 0 where nothing is known: everywhere if there is
-        no such span group, and at tokens of chunks that do not begin and end with a token.
+        """Gold tags of all predicted tokens (N,) as string-store ids; 0 where nothing is known:
+        everywhere if there is no such span group, and at tokens of chunks that do not begin and end
+        with a token.
 
         RAISES ValueError [HS083]: gold spans that are no chunks.
         """
@@ -89,7 +97,8 @@ class ChunkTags(Target):
         return rules.pairs & ~rules.first
 
     def read(self, doc: Doc) -> Keys:
-        """Tags of the chunks on a Doc as string-store ids, all 0 without the span group. RAISES ValueError [HS083]."""
+        """Tags of the chunks on a Doc as string-store ids, all 0 without the span group. RAISES
+        ValueError [HS083]."""
         if self.spans_key not in doc.spans:
             return np.zeros(len(doc), np.uint64)
         spans = list(doc.spans[self.spans_key])
@@ -101,33 +110,45 @@ class ChunkTags(Target):
         return [(span.start, span.end, span.label_) for span in self._spans(doc)]
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
-        """Put other chunks in the place of those that reach into first <= i < end: into the span group; as entities, if
-        there is no group, or there are entities, too."""
+        """Put other chunks in the place of those that reach into first <= i < end: into the span
+        group; as entities, if there is no group, or there are entities, too."""
         spans = [Span(doc, *item) for item in items]
         in_group = self.spans_key in doc.spans
         if in_group or not self.with_entities:
-            kept = [span for span in doc.spans[self.spans_key] if span.end <= first or span.start >= end]
+            kept = [
+                span for span in doc.spans[self.spans_key] if span.end <= first or span.start >= end
+            ]
             together = sorted([*kept, *spans], key=lambda span: span.start)
             doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=together)
         if self.with_entities and (doc.ents or not in_group):
             put_entities(doc, first, end, spans)
 
-    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
-        """Set the spans that the labels of each Doc stand for: ids in the table, -1 at white space. No chunk crosses
-        the end of a sentence. A span group that is set already stays, unless `overwrite`."""
+    def write(
+        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+    ) -> None:
+        """Set the spans that the labels of each Doc stand for: ids in the table, -1 at white space.
+        No chunk crosses the end of a sentence. A span group that is set already stays, unless
+        `overwrite`."""
         self.write_chunks(docs, self._chunks(docs, labels, table), overwrite=overwrite)
 
-    def write_chunks(self, docs: Sequence[Doc], chunks: Iterable[FoundChunks], *, overwrite: bool) -> None:
-        """Set spans, with their probabilities as scores. What is set already stays, unless `overwrite`."""
+    def write_chunks(
+        self, docs: Sequence[Doc], chunks: Iterable[FoundChunks], *, overwrite: bool
+    ) -> None:
+        """Set spans, with their probabilities as scores. What is set already stays, unless
+        `overwrite`."""
         for doc, found in zip(docs, chunks, strict=True):
             spans = found.spans(doc)
             if overwrite or self.spans_key not in doc.spans:
                 scores = {} if found.probabilities is None else {"scores": found.probabilities}
-                doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=spans, attrs=scores)
+                doc.spans[self.spans_key] = SpanGroup(
+                    doc, name=self.spans_key, spans=spans, attrs=scores
+                )
             if self.with_entities:
                 write_entities(doc, spans, overwrite=overwrite)
 
-    def _chunks(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable) -> Iterable[FoundChunks]:
+    def _chunks(
+        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable
+    ) -> Iterable[FoundChunks]:
         """labels: as `write` has them."""
         for doc, ids in zip(docs, labels, strict=True):
             words = without(doc, ids < 0) if (ids < 0).any() else doc
@@ -171,7 +192,9 @@ class ChunkTags(Target):
                 problem = "crosses the end of a sentence"
             if problem:
                 where = f"{span.text!r} ({span.label_}, tokens {span.start} to {span.end})"
-                raise ValueError(Errors.HS083.format(key=self.spans_key, span=where, problem=problem))
+                raise ValueError(
+                    Errors.HS083.format(key=self.spans_key, span=where, problem=problem)
+                )
             before = span.end
 
     def _values(self, doc: Doc, spans: Sequence[Span]) -> Keys:

@@ -15,18 +15,26 @@ BILUO = "UBIL"
 
 
 def gold_entity_values(example: Example, representation: str) -> Keys:
-    """Tags of the gold entities for the predicted tokens as string-store ids, 0 where nothing is known."""
+    """Tags of the gold entities for the predicted tokens as string-store ids, 0 where nothing is
+    known."""
     strings = example.reference.vocab.strings
-    tags = _read(example, representation) if _needs_no_alignment(example) else _aligned(example, representation)
+    tags = (
+        _read(example, representation)
+        if _needs_no_alignment(example)
+        else _aligned(example, representation)
+    )
     ids = {tag: strings.add(tag) if tag else 0 for tag in set(tags)}
     return np.array([ids[tag] for tag in tags], np.uint64)
 
 
 def _needs_no_alignment(example: Example) -> bool:
-    """Whether predicted and reference have the same tokens, and all of these are annotated, none of them blocked."""
+    """Whether predicted and reference have the same tokens, and all of these are annotated, none of
+    them blocked."""
     predicted = example.predicted
     reference = example.reference
-    if not len(reference) or not np.array_equal(predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])):
+    if not len(reference) or not np.array_equal(
+        predicted.to_array(["ORTH"]), reference.to_array(["ORTH"])
+    ):
         return False
     kinds, types = reference.to_array(["ENT_IOB", "ENT_TYPE"]).T
     return bool(((kinds > 0) & ((kinds != 3) | (types > 0))).all())
@@ -45,9 +53,12 @@ def _aligned(example: Example, representation: str) -> List[str]:
     return [_translated(tag, letters) for tag in example.get_aligned_ner()]
 
 
-def preset_mask(docs: Sequence[Doc], tags: Sequence[str], representation: str, first: Mask) -> "Mask | None":
-    """Tags permitted beside what is set already: entities themselves, and what can follow them; no chunk over blocked
-    tokens, nor over an entity of an unknown type or across sentences. first (L,): tags that can begin a sequence.
+def preset_mask(
+    docs: Sequence[Doc], tags: Sequence[str], representation: str, first: Mask
+) -> "Mask | None":
+    """Tags permitted beside what is set already: entities themselves, and what can follow them; no
+    chunk over blocked tokens, nor over an entity of an unknown type or across sentences. first
+    (L,): tags that can begin a sequence.
     RETURNS (N, L) bool, or None if nothing is set."""
     if not any(doc.ents or blocked_spans(doc) for doc in docs):
         return None
@@ -63,7 +74,11 @@ def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: Mask) -> Ma
     for span in [*blocked_spans(doc), *doc.ents]:
         letters = only if len(span) == 1 else start + middle * (len(span) - 2) + last
         names = [f"{letter}-{span.label_}" for letter in letters]
-        usable = span.label_ and all(name in ids for name in names) and not begins[span.start + 1 : span.end].any()
+        usable = (
+            span.label_
+            and all(name in ids for name in names)
+            and not begins[span.start + 1 : span.end].any()
+        )
         mask[span.start : span.end] = False
         for token, name in zip(range(span.start, span.end), names, strict=True):
             mask[token, ids[name] if usable else outside] = True
@@ -75,11 +90,14 @@ def _mask(doc: Doc, ids: Dict[str, int], representation: str, first: Mask) -> Ma
 def blocked_spans(doc: Doc) -> List[Span]:
     """Tokens over which spaCy permits no entity (`doc.set_ents(blocked=...)`)."""
     marks = doc.to_array(["ENT_IOB", "ENT_TYPE"]).reshape(len(doc), 2)
-    return [doc[i : i + 1] for i in np.flatnonzero((marks[:, 0] == 3) & (marks[:, 1] == 0)).tolist()]
+    return [
+        doc[i : i + 1] for i in np.flatnonzero((marks[:, 0] == 3) & (marks[:, 1] == 0)).tolist()
+    ]
 
 
 def write_entities(doc: Doc, spans: List[Span], *, overwrite: bool) -> None:
-    """Set the spans as entities. Entities and blocked tokens that are set already stay, unless `overwrite`."""
+    """Set the spans as entities. Entities and blocked tokens that are set already stay, unless
+    `overwrite`."""
     kept = [] if overwrite else list(doc.ents)
     blocked = [] if overwrite else blocked_spans(doc)
     taken: Set[int] = {token for span in [*kept, *blocked] for token in range(span.start, span.end)}
@@ -94,9 +112,12 @@ def _translated(tag: "str | None", letters: Dict[str, str]) -> str:
 
 
 def put_entities(doc: Doc, first: int, end: int, spans: List[Span]) -> None:
-    """Set the spans as entities in the place of those that reach into first <= i < end. All else stays as it is."""
+    """Set the spans as entities in the place of those that reach into first <= i < end. All else
+    stays as it is."""
     gone = [entity for entity in doc.ents if entity.end > first and entity.start < end]
     covered = {token for span in spans for token in range(span.start, span.end)}
-    reached = {token for span in gone for token in range(span.start, span.end)}.union(range(first, end))
+    reached = {token for span in gone for token in range(span.start, span.end)}.union(
+        range(first, end)
+    )
     outside = [doc[i : i + 1] for i in sorted(reached - covered)]
     doc.set_ents(spans, outside=outside, default="unmodified")

@@ -30,11 +30,13 @@ class LemmaLabels(TokenLabels):
         script_named(label)
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """As `TokenLabels` has them. A predicted token that is not a word of the reference has none."""
+        """As `TokenLabels` has them. A predicted token that is not a word of the reference has
+        none."""
         return np.concatenate([self._aligned(eg) for eg in examples])
 
     def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:
-        """As `Target` has it. New text has lemmas that no known script makes: nothing is warned of."""
+        """As `Target` has it. New text has lemmas that no known script makes: nothing is warned
+        of."""
         masks, _ = table.masks(self.gold_values(examples))
         return masks
 
@@ -48,11 +50,17 @@ class LemmaLabels(TokenLabels):
         rows, row_of = np.unique(pairs, axis=0, return_inverse=True)
         strings = doc.vocab.strings
         values = [self._script(strings, orth, lemma) for orth, lemma in rows.tolist()]
-        return np.array(values, np.uint64)[row_of.reshape(-1)] if len(pairs) else np.zeros(0, np.uint64)
+        return (
+            np.array(values, np.uint64)[row_of.reshape(-1)]
+            if len(pairs)
+            else np.zeros(0, np.uint64)
+        )
 
-    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
-        """Set the lemmas that the scripts make. A lemma that is set already stays, unless `overwrite`; white space is
-        its own lemma, and so is a word that the script does not fit."""
+    def write(
+        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+    ) -> None:
+        """Set the lemmas that the scripts make. A lemma that is set already stays, unless
+        `overwrite`; white space is its own lemma, and so is a word that the script does not fit."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
         lemmas: Dict[Tuple[int, int], int] = {}
         for doc, label_ids in zip(docs, by_doc(flat, docs), strict=True):

@@ -1,4 +1,5 @@
-"""Where labels of morphology stand: `token.pos`, `token.morph`, and `token.tag` if it is a part of them."""
+"""Where labels of morphology stand: `token.pos`, `token.morph`, and `token.tag` if it is a part of
+them."""
 
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, cast
 
@@ -22,7 +23,8 @@ POS, MORPH, TAG = range(3)  # columns of what is read and written
 
 
 class Written(NamedTuple):
-    """What labels are on a token, by id; the last is that of white space. values (L + 1, 3): POS, MORPH, TAG."""
+    """What labels are on a token, by id; the last is that of white space. values (L + 1, 3): POS,
+    MORPH, TAG."""
 
     table: LabelTable
     strings: StringStore
@@ -50,15 +52,20 @@ class MorphologyLabels(TokenLabels):
         return {**self.__dict__, "_written": None}
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS065]: it does not consist of features, or spaCy has no such part of speech."""
+        """RAISES ValueError [HS065]: it does not consist of features, or spaCy has no such part of
+        speech."""
         analysis_of(label)
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
         """As `TokenLabels` has them."""
         names = [attrs.ORTH, *self._columns]
         if all(len(eg.predicted) == len(eg.reference) for eg in examples):
-            gold = np.concatenate([eg.reference.to_array(names).reshape(-1, len(names)) for eg in examples])
-            orths = np.concatenate([eg.predicted.to_array([attrs.ORTH]).reshape(-1) for eg in examples])
+            gold = np.concatenate(
+                [eg.reference.to_array(names).reshape(-1, len(names)) for eg in examples]
+            )
+            orths = np.concatenate(
+                [eg.predicted.to_array([attrs.ORTH]).reshape(-1) for eg in examples]
+            )
             if np.array_equal(gold[:, 0], orths):
                 return _values(gold[:, 1:], examples[0].reference.vocab.strings)
         return np.concatenate([self._aligned(eg) for eg in examples])
@@ -73,29 +80,43 @@ class MorphologyLabels(TokenLabels):
         return _values(columns, doc.vocab.strings)
 
     def preset(self, docs: Sequence[Doc], labels: Sequence[str], *, extend: bool) -> Optional[Mask]:
-        """Labels that fit what is set on the tokens: the same part of speech; the same features, or if they will be
-        extended none of another value. Where none fits, nothing is constrained. RETURNS (N, L), or None."""
+        """Labels that fit what is set on the tokens: the same part of speech; the same features, or
+        if they will be extended none of another value. Where none fits, nothing is constrained.
+        RETURNS (N, L), or None."""
         if not any(map(self.is_set, docs)):
             return None
-        columns = np.concatenate([doc.to_array(self._columns).reshape(-1, len(self._columns)) for doc in docs])
+        columns = np.concatenate(
+            [doc.to_array(self._columns).reshape(-1, len(self._columns)) for doc in docs]
+        )
         rows, row_of = np.unique(columns, axis=0, return_inverse=True)
         features = [features_of(label) for label in labels]
         masks = np.array(
-            [[_fits(of_label, row, docs[0].vocab.strings, extend) for of_label in features] for row in rows]
+            [
+                [_fits(of_label, row, docs[0].vocab.strings, extend) for of_label in features]
+                for row in rows
+            ]
         )
         masks[~masks.any(axis=1)] = True
         return cast(Mask, masks[row_of.reshape(-1)])
 
-    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
+    def write(
+        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+    ) -> None:
         """As `write_all`, without extending features."""
         self.write_all(docs, labels, table, overwrite=overwrite, extend=False)
 
     def write_all(
-        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool, extend: bool
+        self,
+        docs: Sequence[Doc],
+        labels: Sequence[Labels],
+        table: LabelTable,
+        *,
+        overwrite: bool,
+        extend: bool,
     ) -> None:
-        """Set part of speech and features (and tag). overwrite (bool): what is set already is replaced. extend (bool):
-        features that are set already stay, those of the label are added; those of another value are replaced if
-        `overwrite`."""
+        """Set part of speech and features (and tag). overwrite (bool): what is set already is
+        replaced. extend (bool): features that are set already stay, those of the label are added;
+        those of another value are replaced if `overwrite`."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
         values = np.zeros((0, 3), np.uint64)
         for doc, ids in zip(docs, by_doc(flat, docs), strict=True):
@@ -126,7 +147,13 @@ class MorphologyLabels(TokenLabels):
         if written is None or written.table is not table or written.strings is not strings:
             rows = []
             for pos, morph, tag in map(analysis_of, table.names):
-                rows.append([PARTS_OF_SPEECH[pos], doc.vocab.morphology.add(morph), strings.add(tag) if tag else 0])
+                rows.append(
+                    [
+                        PARTS_OF_SPEECH[pos],
+                        doc.vocab.morphology.add(morph),
+                        strings.add(tag) if tag else 0,
+                    ]
+                )
             self._written = written = Written(table, strings, np.array(rows, np.uint64))
         return written.values
 
@@ -139,7 +166,8 @@ def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
 
 
 def _values(columns: NDArray[np.uint64], strings: StringStore) -> Keys:
-    """Labels of rows of POS, MORPH (and TAG) as string-store ids; 0 where all of them are. columns (n, 2 or 3)."""
+    """Labels of rows of POS, MORPH (and TAG) as string-store ids; 0 where all of them are. columns
+    (n, 2 or 3)."""
     rows, row_of = np.unique(columns, axis=0, return_inverse=True)
     names = [label_of(*_texts(row, strings)) if row.any() else "" for row in rows]
     ids = np.array([strings.add(name) if name else 0 for name in names], np.uint64)
@@ -150,7 +178,9 @@ def _texts(row: NDArray[np.uint64], strings: StringStore) -> Tuple[str, ...]:
     return tuple(strings[key] if key else "" for key in row.tolist())
 
 
-def _fits(features: Dict[str, str], row: NDArray[np.uint64], strings: StringStore, extend: bool) -> bool:
+def _fits(
+    features: Dict[str, str], row: NDArray[np.uint64], strings: StringStore, extend: bool
+) -> bool:
     """Whether a label of these features can be at a token with POS, MORPH (and TAG) of this row."""
     pos, morph, *_ = _texts(row, strings)
     if pos and features.get("POS") != pos:

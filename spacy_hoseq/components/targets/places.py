@@ -8,9 +8,11 @@ from .token_labels import TokenLabels
 
 
 def target_at(place: str) -> Target:
-    """What is at a place, whatever component writes it: "tag", "morph", "_.name", "spans.chunks", "ents".
+    """What is at a place, whatever component writes it: "tag", "morph", "_.name", "spans.chunks",
+    "ents".
 
-    A Doc without these spans has its entities there. RAISES ValueError [HS062]: there are no labels.
+    A Doc without these spans has its entities there. RAISES ValueError [HS062]: there are no
+    labels.
     """
     if place == ENTS or place.startswith(SPANS):
         return ChunkTags(place[len(SPANS) :] if place != ENTS else "", "iob2", with_entities=True)

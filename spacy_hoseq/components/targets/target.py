@@ -1,4 +1,5 @@
-"""The contract of a target: where the labels of a component stand on a Doc, and how they are read and written."""
+"""The contract of a target: where the labels of a component stand on a Doc, and how they are read
+and written."""
 
 import warnings
 from functools import cached_property
@@ -22,11 +23,14 @@ ENTS = "ents"
 class LabelTable:
     """From string-store ids to labels and to masks of permitted labels.
 
-    labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such
-    prefix. space (str): what is written at white-space tokens, which have the id -1.
+    labels: all labels, by id. neg_prefix (str): "!NN" in the gold annotation means "any label but
+    NN"; "" = no such prefix. space (str): what is written at white-space tokens, which have the id
+    -1.
     """
 
-    def __init__(self, labels: Sequence[str], strings: StringStore, neg_prefix: str, space: str = "") -> None:
+    def __init__(
+        self, labels: Sequence[str], strings: StringStore, neg_prefix: str, space: str = ""
+    ) -> None:
         n = len(labels)
         self.labels = list(labels)
         self.names = [*labels, space]  # the last one: of white space
@@ -49,17 +53,19 @@ class LabelTable:
         return TagTable(self.labels)
 
     def masks(self, values: Keys) -> Tuple[Mask, Mask]:
-        """RETURNS permitted labels (N, L) bool, and where an annotation names no known label (N,) bool."""
+        """RETURNS permitted labels (N, L) bool, and where an annotation names no known label (N,)
+        bool."""
         at = np.minimum(np.searchsorted(self._names, values), len(self._names) - 1)
         known = self._names[at] == values
         return self._masks[np.where(known, at, len(self._names))], ~known & (values != 0)
 
 
 class Target(Protocol):
-    """Where labels stand on a Doc: in attributes of each token, or in spans that tags of tokens stand for.
+    """Where labels stand on a Doc: in attributes of each token, or in spans that tags of tokens
+    stand for.
 
-    places (Tuple[str, ...]): all that is written: "tag", "pos", "morph", "lemma", "sent_start", "_.name"; "spans.NAME",
-        "ents".
+    places (Tuple[str, ...]): all that is written: "tag", "pos", "morph", "lemma", "sent_start",
+        "_.name"; "spans.NAME", "ents".
         The first one names the target.
     representation (str): how tags stand for spans (chunks.py); None = labels are those of tokens.
     neg_prefix (str): "!NN" in the gold annotation means "any label but NN"; "" = no such prefix.
@@ -104,17 +110,20 @@ class Target(Protocol):
         ...
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is known."""
+        """Gold labels of all predicted tokens (N,) as string-store ids; 0 where nothing is
+        known."""
         ...
 
     def gold(self, examples: Sequence[Example], table: LabelTable) -> Mask:
-        """What the annotation permits at the predicted tokens (N, L): everything where nothing is known. WARNS
+        """What the annotation permits at the predicted tokens (N, L): everything where nothing is
+        known. WARNS
         [HW001]: labels that are not in the table."""
         return permitted_labels(self.gold_values(examples), examples, table)
 
     def continues(self, tags: Sequence[str]) -> Optional[Mask]:
-        """Pairs of tags of one span (L, L): a tag that cannot be first goes on with the span of the one before. None:
-        labels are those of tokens. RAISES ValueError [HS084]: tags do not say where spans begin."""
+        """Pairs of tags of one span (L, L): a tag that cannot be first goes on with the span of the
+        one before. None: labels are those of tokens. RAISES ValueError [HS084]: tags do not say
+        where spans begin."""
         return None
 
     def items(self, doc: Doc) -> Items:
@@ -122,12 +131,15 @@ class Target(Protocol):
         ...
 
     def put(self, doc: Doc, first: int, end: int, items: Items) -> None:
-        """Put other labels into the tokens first <= i < end of an annotated Doc. Spans that reach into them go."""
+        """Put other labels into the tokens first <= i < end of an annotated Doc. Spans that reach
+        into them go."""
         ...
 
-    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
-        """Set the labels of each Doc (len(doc),): ids in the table, -1 at white space. What is set already stays,
-        unless `overwrite`."""
+    def write(
+        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+    ) -> None:
+        """Set the labels of each Doc (len(doc),): ids in the table, -1 at white space. What is set
+        already stays, unless `overwrite`."""
         ...
 
 
@@ -138,12 +150,15 @@ def _in_words(place: str) -> str:
 
 
 def permitted_labels(values: Keys, examples: Sequence[Example], table: LabelTable) -> Mask:
-    """The labels that gold values permit, as `gold_mask` has them. values (N,): of these examples. RETURNS (N, L) bool.
+    """The labels that gold values permit, as `gold_mask` has them. values (N,): of these examples.
+    RETURNS (N, L) bool.
     WARNS [HW001]."""
     masks, unknown = table.masks(values)
     if unknown.any():
         names = sorted({_name_of(value, examples) for value in set(values[unknown].tolist())})
-        warnings.warn(Warnings.HW001.format(labels=", ".join(names), n=int(unknown.sum())), stacklevel=2)
+        warnings.warn(
+            Warnings.HW001.format(labels=", ".join(names), n=int(unknown.sum())), stacklevel=2
+        )
     return masks
 
 
@@ -154,13 +169,17 @@ def _name_of(value: int, examples: Sequence[Example]) -> str:
 
 
 def word_examples(examples: Sequence[Example]) -> Tuple[List[Example], WordDocs]:
-    """The examples without white-space tokens, each itself if it has none. RETURNS them, and their predicted docs."""
+    """The examples without white-space tokens, each itself if it has none. RETURNS them, and their
+    predicted docs."""
     predicted = words_of([eg.predicted for eg in examples])
     references = words_of([eg.reference for eg in examples])
     parts = zip(examples, predicted, references, strict=True)
-    return [eg if x is eg.predicted and y is eg.reference else Example(x, y) for eg, x, y in parts], predicted
+    return [
+        eg if x is eg.predicted and y is eg.reference else Example(x, y) for eg, x, y in parts
+    ], predicted
 
 
 def known_labels(masks: Mask) -> Ints:
-    """Label ids where the gold annotation permits one label only, -1 elsewhere. masks (N, L). RETURNS (N,)."""
+    """Label ids where the gold annotation permits one label only, -1 elsewhere. masks (N, L).
+    RETURNS (N,)."""
     return np.where(masks.sum(axis=1) == 1, masks.argmax(axis=1), -1)

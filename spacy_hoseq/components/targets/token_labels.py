@@ -25,14 +25,17 @@ SPACE = {"tag": "_SP", "pos": "SPACE"}  # what spaCy sets at white space
 class TokenLabels(Target):
     """Labels in an attribute of each token.
 
-    attribute (str): "tag", "pos", "sent_start" or an extension, "_.name". neg_prefix (str): as `Target` has it.
+    attribute (str): "tag", "pos", "sent_start" or an extension, "_.name". neg_prefix (str): as
+        `Target` has it.
     RAISES ValueError [HS062]: an attribute that cannot be labelled.
     """
 
     representation: Optional[str] = None
 
     def __init__(self, attribute: str, neg_prefix: str = "") -> None:
-        if attribute not in ATTRIBUTES and not (attribute.startswith("_.") and attribute[2:].isidentifier()):
+        if attribute not in ATTRIBUTES and not (
+            attribute.startswith("_.") and attribute[2:].isidentifier()
+        ):
             raise ValueError(Errors.HS062.format(attribute=attribute))
         self.attribute = attribute
         self.places: Tuple[str, ...] = (attribute,)
@@ -41,45 +44,67 @@ class TokenLabels(Target):
         self._register()
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
-        """Extensions belong to the process, not to the component: one that was unpickled registers its own."""
+        """Extensions belong to the process, not to the component: one that was unpickled registers
+        its own."""
         self.__dict__.update(state)
         self._register()
 
     def check_label(self, label: str) -> None:
-        """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list, and so are starts of sentences."""
-        known = {"pos": [*PARTS_OF_SPEECH], "sent_start": [STARTS, GOES_ON]}.get(self.attribute, [label])
+        """RAISES ValueError [HS065]: spaCy's parts of speech are a closed list, and so are starts
+        of sentences."""
+        known = {"pos": [*PARTS_OF_SPEECH], "sent_start": [STARTS, GOES_ON]}.get(
+            self.attribute, [label]
+        )
         if label not in known:
             names = ", ".join(filter(None, known))
-            raise ValueError(Errors.HS065.format(label=label, attribute=self.attribute, known=names))
+            raise ValueError(
+                Errors.HS065.format(label=label, attribute=self.attribute, known=names)
+            )
 
     def labels_in(self, examples: Sequence[Example]) -> List[str]:
         """All labels in the gold annotation, sorted."""
         values = [self.read(eg.reference) for eg in examples]
-        return names_of([(np.unique(np.concatenate(values)), examples[0].reference)] if values else [], self.neg_prefix)
+        return names_of(
+            [(np.unique(np.concatenate(values)), examples[0].reference)] if values else [],
+            self.neg_prefix,
+        )
 
     def others_in(self, examples: Sequence[Example]) -> List[str]:
         """Attributes of tokens that are annotated."""
         return [
-            f"token.{name}" for name in ATTRIBUTES if any(TokenLabels(name).is_set(eg.reference) for eg in examples)
+            f"token.{name}"
+            for name in ATTRIBUTES
+            if any(TokenLabels(name).is_set(eg.reference) for eg in examples)
         ]
 
     def gold_values(self, examples: Sequence[Example]) -> Keys:
-        """Gold labels of all predicted tokens (N,); 0 where missing, or where a token does not align to one label."""
-        if self.attribute in ATTRIBUTES and all(len(eg.predicted) == len(eg.reference) for eg in examples):
+        """Gold labels of all predicted tokens (N,); 0 where missing, or where a token does not
+        align to one label."""
+        if self.attribute in ATTRIBUTES and all(
+            len(eg.predicted) == len(eg.reference) for eg in examples
+        ):
             names = [ORTH, *ATTRIBUTES[self.attribute]]
             gold = np.concatenate([eg.reference.to_array(names) for eg in examples])
             orths = np.concatenate([eg.predicted.to_array(ORTH) for eg in examples])
             if np.array_equal(gold[:, 0], orths):  # the same tokens everywhere
                 values: Keys = np.ascontiguousarray(gold[:, 1])
-                return self._names(values, examples[0].reference) if self.attribute == "sent_start" else values
+                return (
+                    self._names(values, examples[0].reference)
+                    if self.attribute == "sent_start"
+                    else values
+                )
         return np.concatenate([self._aligned(eg) for eg in examples])
 
     def is_set(self, doc: Doc) -> bool:
-        """Whether any token may have a label: a look at the Doc that costs less than reading its labels."""
-        return self.attribute not in ATTRIBUTES or bool(doc.has_annotation(ATTRIBUTES[self.attribute][0]))
+        """Whether any token may have a label: a look at the Doc that costs less than reading its
+        labels."""
+        return self.attribute not in ATTRIBUTES or bool(
+            doc.has_annotation(ATTRIBUTES[self.attribute][0])
+        )
 
     def read(self, doc: Doc) -> Keys:
-        """The labels of a Doc (len(doc),). RAISES ValueError [HS066]: an extension holds something else."""
+        """The labels of a Doc (len(doc),). RAISES ValueError [HS066]: an extension holds something
+        else."""
         if self.attribute == "sent_start":
             return self._names(np.asarray(doc.to_array(SENT_START), np.uint64), doc)
         if self.attribute in ATTRIBUTES:
@@ -88,7 +113,9 @@ class TokenLabels(Target):
         for text in texts:
             if not isinstance(text, str):
                 kind = type(text).__name__
-                raise ValueError(Errors.HS066.format(attribute=self.attribute, value=repr(text), type=kind))
+                raise ValueError(
+                    Errors.HS066.format(attribute=self.attribute, value=repr(text), type=kind)
+                )
         return np.array([doc.vocab.strings.add(text) if text else 0 for text in texts], np.uint64)
 
     def items(self, doc: Doc) -> Items:
@@ -103,8 +130,11 @@ class TokenLabels(Target):
         for i, _, label in items:
             self._put(doc[i], label)
 
-    def write(self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool) -> None:
-        """Set the labels of each Doc, ids in the table; those that are set already stay, unless `overwrite`."""
+    def write(
+        self, docs: Sequence[Doc], labels: Sequence[Labels], table: LabelTable, *, overwrite: bool
+    ) -> None:
+        """Set the labels of each Doc, ids in the table; those that are set already stay, unless
+        `overwrite`."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
         if self.space and (flat < 0).any():
             for doc in docs:
@@ -151,7 +181,9 @@ class TokenLabels(Target):
             aligned = [starts[start] for start in example.get_aligned_sent_starts()]
             return self._names(np.array(aligned, np.uint64), reference)
         gold = self.read(reference)
-        if len(predicted) == len(reference) and np.array_equal(predicted.to_array("ORTH"), reference.to_array("ORTH")):
+        if len(predicted) == len(reference) and np.array_equal(
+            predicted.to_array("ORTH"), reference.to_array("ORTH")
+        ):
             return gold
         alignment = example.alignment.x2y
         values = np.zeros(len(predicted), np.uint64)
@@ -172,17 +204,22 @@ def names_of(annotated: Iterable[Tuple[Keys, Doc]], neg_prefix: str) -> List[str
     for values, doc in annotated:
         for value in set(values.tolist()):
             name = doc.vocab.strings[value] if value else ""
-            names.add(name[len(neg_prefix) :] if neg_prefix and name.startswith(neg_prefix) else name)
+            names.add(
+                name[len(neg_prefix) :] if neg_prefix and name.startswith(neg_prefix) else name
+            )
     return sorted(names - {""})
 
 
 def negative_in(examples: Iterable[Example], target: Any) -> List[str]:
-    """Gold annotation that says which label is wrong ("!NN"), sorted. target: with the prefix of such annotation."""
+    """Gold annotation that says which label is wrong ("!NN"), sorted. target: with the prefix of
+    such annotation."""
     prefix = target.neg_prefix
     if not prefix:
         return []
     names: Set[str] = set()
     for example in examples:
         strings = example.reference.vocab.strings
-        names.update(strings[value] for value in set(target.read(example.reference).tolist()) if value)
+        names.update(
+            strings[value] for value in set(target.read(example.reference).tolist()) if value
+        )
     return sorted(name for name in names if name.startswith(prefix))

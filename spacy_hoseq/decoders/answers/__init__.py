@@ -1,4 +1,5 @@
-"""What is asked of p(y | x): best labels, log Z, marginals, segments, entropies, label n-grams and gradients."""
+"""What is asked of p(y | x): best labels, log Z, marginals, segments, entropies, label n-grams and
+gradients."""
 
 from ..problem import Answers, Asked, LabelPairs, ProbableLabels, certain_labels, check_threshold
 from .answers_of import answers_of

@@ -1,4 +1,5 @@
-"""The front door to p(y | x): one function, one kind of answers, whatever algorithm finds them (`kernels.py`)."""
+"""The front door to p(y | x): one function, one kind of answers, whatever algorithm finds them
+(`kernels.py`)."""
 
 from functools import cached_property
 from typing import List, Optional
@@ -28,14 +29,17 @@ from .kernels import LABELS, SUMS, TOGETHER, Request, first_result
 BEST_LABELS = Asked()  # nothing else
 
 
-def answers_of(potentials: Potentials, asked: Asked = BEST_LABELS, *, tuning: Tuning = TUNING) -> Answers:
-    """Labels, log Z, marginals, expected counts, segments, entropies and gradients of p(y | x) = exp(score(x, y)) /
-    Z(x), for a batch; each when it is asked for.
+def answers_of(
+    potentials: Potentials, asked: Asked = BEST_LABELS, *, tuning: Tuning = TUNING
+) -> Answers:
+    """Labels, log Z, marginals, expected counts, segments, entropies and gradients of p(y | x) =
+    exp(score(x, y)) / Z(x), for a batch; each when it is asked for.
 
     asked: what will be wanted beside the best labels, so that it is found together with them.
-    RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]; [HS027]: the threshold. When labels or sums are asked
-    for: [HS023]: a sequence has no path; [HS038]: as configurations; [HS097]: scores so large that float64 does not
-    tell labellings apart.
+    RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]; [HS027]: the threshold. When labels
+    or sums are asked
+    for: [HS023]: a sequence has no path; [HS038]: as configurations; [HS097]: scores so large that
+    float64 does not tell labellings apart.
     """
     potentials.check()
     if asked.probable is not None:
@@ -86,7 +90,11 @@ class _Answers(Answers):
         return self._posterior.pairs(arcs)
 
     def segments(
-        self, first: AnyInts, sizes: AnyInts, labels: Optional[AnyInts] = None, continues: Optional[Mask] = None
+        self,
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: Optional[AnyInts] = None,
+        continues: Optional[Mask] = None,
     ) -> Floats:
         if labels is not None:
             return self._posterior.segments(first, sizes, labels, continues)
@@ -94,7 +102,9 @@ class _Answers(Answers):
         if continues is not None and self._together is not None:
             factors = self._together.factors(continues)
         if factors is None:
-            return self._posterior.segments(first, sizes, self.best[ranges(first, sizes)], continues)
+            return self._posterior.segments(
+                first, sizes, self.best[ranges(first, sizes)], continues
+            )
         check_segments(first, sizes, self.lengths)
         return factors.of_segments(first, sizes).product(sizes)
 
@@ -110,14 +120,17 @@ class _Answers(Answers):
         return self._posterior.sequence_entropies()
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
+        self,
+        d_nodes: AnyFloats,
+        arcs: Optional[LabelPairs] = None,
+        d_arcs: Optional[AnyFloats] = None,
     ) -> PotentialsGradient:
         return self._posterior.backprop(d_nodes, arcs, d_arcs)
 
 
 def best_labels(request: Request) -> Labels:
-    """y* = argmax_y score(x, y) (N,): of each sequence by its own features and their signs, so that ties do not depend
-    on others. RAISES ValueError [HS023, HS038]."""
+    """y* = argmax_y score(x, y) (N,): of each sequence by its own features and their signs, so that
+    ties do not depend on others. RAISES ValueError [HS023, HS038]."""
     potentials = request.potentials
     groups = _groups(potentials)
     if len(groups) == 1 and potentials.configurations is None:
@@ -127,7 +140,9 @@ def best_labels(request: Request) -> Labels:
         part = potentials.select(sequences)
         with part.numbered() as some:
             paying = _without_zeros(some)
-            labels[part.tokens] = _labels(request._replace(potentials=paying, profile=Profile.of(paying)))
+            labels[part.tokens] = _labels(
+                request._replace(potentials=paying, profile=Profile.of(paying))
+            )
     return labels
 
 
@@ -147,7 +162,8 @@ def checked_posterior(request: Request) -> Posterior:
 
 
 def _groups(potentials: Potentials) -> List[Ints]:
-    """Sequences in which nothing negative fires, something does, configurations do; those that there are."""
+    """Sequences in which nothing negative fires, something does, configurations do; those that
+    there are."""
     fired = potentials.fired
     configurations = potentials.configurations
     everywhere = potentials.weights.some_are_negative

@@ -17,8 +17,8 @@ from .pattern_posterior import lattices_of
 
 
 def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
-    """The score of the best labelling that has this label at this token: its max-marginal. RETURNS (N, L), -inf where
-    there is none; the largest of each token is the score of the best labelling.
+    """The score of the best labelling that has this label at this token: its max-marginal. RETURNS
+    (N, L), -inf where there is none; the largest of each token is the score of the best labelling.
 
     RAISES ValueError [HS020-HS025, HS036-HS038]. Time O(U L) a token, for U nodes of the trie.
     """
@@ -31,11 +31,15 @@ def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
     return best
 
 
-def event_probabilities(potentials: Potentials, log_z: Floats, sequences: Ints, permitted: Mask) -> Floats:
-    """p(y_t in A_t for all t of a sequence | x), for several events at once: log Z is found once more for each.
+def event_probabilities(
+    potentials: Potentials, log_z: Floats, sequences: Ints, permitted: Mask
+) -> Floats:
+    """p(y_t in A_t for all t of a sequence | x), for several events at once: log Z is found once
+    more for each.
 
-    log_z (S,): of these potentials. sequences (E,): of each event. permitted: A of all tokens of these sequences,
-    end to end (sum of their lengths, L). RETURNS (E,), 0 where no labelling is permitted.
+    log_z (S,): of these potentials. sequences (E,): of each event. permitted: A of all tokens of
+    these sequences, end to end (sum of their lengths, L). RETURNS (E,), 0 where no labelling is
+    permitted.
     """
     p = np.zeros(len(sequences))
     sizes = potentials.lengths[sequences].astype(np.intp)
@@ -74,6 +78,8 @@ def _log_z(potentials: Potentials) -> Floats:
         try:
             log_z[possible] = answers_of(potentials.select(possible).potentials).log_z
             break
-        except NoPath as no_path:  # of what is permitted at each token, nothing can follow each other
+        except (
+            NoPath
+        ) as no_path:  # of what is permitted at each token, nothing can follow each other
             possible = np.delete(possible, no_path.sequence)
     return log_z

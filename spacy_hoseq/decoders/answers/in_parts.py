@@ -1,7 +1,8 @@
-"""The best labels, and with them either all labels that are probable, or the probabilities of segments.
+"""The best labels, and with them either all labels that are probable, or the probabilities of
+segments.
 
-Both need marginals. Those of a chain are read part by part (`pieces.py`) and forgotten; of a segment of the best
-labelling it is enough to know
+Both need marginals. Those of a chain are read part by part (`pieces.py`) and forgotten; of a
+segment of the best labelling it is enough to know
 
     p(y_s..y_t, and then no y_{t+1} with continues[y_t, y_{t+1}] | x)
         = p(y_s) * prod over s < i <= t of p(y_i | y_{i-1}) * p(no such y_{t+1} | y_t)
@@ -33,8 +34,10 @@ from ..pruning import least_likely, likely_labels, pruned_checked
 
 
 class PartSums:
-    """Of a chain. What is known of labels depends on the labelling, so that both are made at once. known: of labels.
-    factors (N,): of sequences in pieces, whose labels are `long_labels`. nodes: None = not asked for."""
+    """Of a chain. What is known of labels depends on the labelling, so that both are made at once.
+    known: of labels.
+    factors (N,): of sequences in pieces, whose labels are `long_labels`. nodes: None = not asked
+        for."""
 
     def __init__(
         self,
@@ -75,7 +78,11 @@ class PartSums:
             chain = self._potentials.select(rest)
             some = Factors(*(np.empty(len(chain.tokens)) for _ in factors))
             of_chain = labels[chain.tokens]
-            read_parts(chain.potentials, lambda part: _write_factors(part, of_chain, continues, some), tuning=tuning)
+            read_parts(
+                chain.potentials,
+                lambda part: _write_factors(part, of_chain, continues, some),
+                tuning=tuning,
+            )
             for every, values in zip(factors, some, strict=True):
                 every[chain.tokens] = values
         return factors
@@ -90,13 +97,20 @@ class PartSums:
         weights = self._known.weights
         tokens, labels, p, alpha, message = cells.chosen(np.flatnonzero(reach(cells.p, least)))
         earlier, later = neighbours(tokens, self._potentials.lengths)
-        pairs = alpha.take(earlier) * weights[labels.take(earlier), labels.take(later)] * message.take(later)
+        pairs = (
+            alpha.take(earlier)
+            * weights[labels.take(earlier), labels.take(later)]
+            * message.take(later)
+        )
         kept = np.flatnonzero(reach(pairs, least))
-        return ProbableLabels(tokens, labels, p, earlier.take(kept), later.take(kept), pairs.take(kept))
+        return ProbableLabels(
+            tokens, labels, p, earlier.take(kept), later.take(kept), pairs.take(kept)
+        )
 
 
 def part_sums(potentials: Potentials, asked: Asked, tuning: Tuning) -> Optional[PartSums]:
-    """Of a chain. RETURNS None if scaled probabilities would lose digits, or if a sequence has no path."""
+    """Of a chain. RETURNS None if scaled probabilities would lose digits, or if a sequence has no
+    path."""
     n_tokens, n_labels = potentials.scores.shape
     continues = asked.continues
     # at the tokens s, i and t
@@ -122,8 +136,9 @@ def part_sums(potentials: Potentials, asked: Asked, tuning: Tuning) -> Optional[
 
 
 class ChainCells(NamedTuple):
-    """What is known of the labels of a chain that are not improbable. cells (C of them). stop (C,): as
-    `ChainPosterior.stops`, if asked for. weights (L, L): of the posterior. log_z (S,): NaN of sequences in pieces."""
+    """What is known of the labels of a chain that are not improbable. cells (C of them). stop (C,):
+    as `ChainPosterior.stops`, if asked for. weights (L, L): of the posterior. log_z (S,): NaN of
+    sequences in pieces."""
 
     cells: LikelyCells
     stop: Floats
@@ -132,7 +147,8 @@ class ChainCells(NamedTuple):
 
 
 def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning: Tuning) -> Labels:
-    """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS (N,)."""
+    """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS
+    (N,)."""
     if not len(sequences):
         return labels
     part = potentials.select(sequences)
@@ -144,13 +160,17 @@ def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning:
 
 def _write_factors(part: ChainPart, labels: Labels, continues: Mask, factors: Factors) -> None:
     """Write the factors of a part (n,) into those of the batch (N,)."""
-    for every, values in zip(factors, part.posterior.along(labels[part.tokens], continues), strict=True):
+    for every, values in zip(
+        factors, part.posterior.along(labels[part.tokens], continues), strict=True
+    ):
         every[part.answered] = part.inner_of(values)
 
 
-def _factors_of_cells(known: ChainCells, labels: Labels, lengths: AnyInts, factors: Factors) -> None:
-    """Write the factors at the tokens of whole sequences. What is written where a label is no cell, and at first tokens
-    as that to go on, counts for nothing."""
+def _factors_of_cells(
+    known: ChainCells, labels: Labels, lengths: AnyInts, factors: Factors
+) -> None:
+    """Write the factors at the tokens of whole sequences. What is written where a label is no cell,
+    and at first tokens as that to go on, counts for nothing."""
     cells = known.cells
     whole = np.repeat(~np.isnan(known.log_z), lengths)
     at = np.zeros(len(labels), np.intp)
@@ -158,7 +178,11 @@ def _factors_of_cells(known: ChainCells, labels: Labels, lengths: AnyInts, facto
     at[cells.tokens.take(on_path)] = on_path
     p = cells.p.take(at)
     before = at[:-1]
-    pairs = cells.alpha.take(before) * known.weights[labels[:-1], labels[1:]] * cells.message.take(at[1:])
+    pairs = (
+        cells.alpha.take(before)
+        * known.weights[labels[:-1], labels[1:]]
+        * cells.message.take(at[1:])
+    )
     np.copyto(factors.start, p, where=whole)
     np.copyto(factors.go_on[1:], pairs / p[:-1], where=whole[1:])
     np.copyto(factors.stop, known.stop.take(at), where=whole)
@@ -171,8 +195,9 @@ def _read(
     continues: Optional[Mask] = None,
     also: Callable[[ChainPart], None] = lambda part: None,
 ) -> Optional[ChainCells]:
-    """Labels whose probability is at least `least`. continues: for `stop`. also: is called with each part. RETURNS None
-    if scaled probabilities would lose digits, or if a sequence has no path."""
+    """Labels whose probability is at least `least`. continues: for `stop`. also: is called with
+    each part. RETURNS None if scaled probabilities would lose digits, or if a sequence has no
+    path."""
     weights = np.empty(potentials.trans.shape)
     log_z = np.full(len(potentials.lengths), np.nan)
 
@@ -182,7 +207,11 @@ def _read(
         if part.inner is None:
             log_z[part.sequences] = part.posterior.log_z
         also(part)
-        stop = np.ones(0) if continues is None else part.posterior.stops(cells.tokens, cells.labels, continues)
+        stop = (
+            np.ones(0)
+            if continues is None
+            else part.posterior.stops(cells.tokens, cells.labels, continues)
+        )
         return part.tokens.take(cells.tokens), *cells[1:], stop
 
     parts = read_parts(potentials, read, tuning=tuning)
@@ -200,28 +229,35 @@ def _read(
 
 
 def _by_token(tokens: Ints, n_tokens: int) -> Ints:
-    """What sorts cells by token, where those of each token lie together. tokens (C,), each below n_tokens."""
+    """What sorts cells by token, where those of each token lie together. tokens (C,), each below
+    n_tokens."""
     counts = np.bincount(tokens, minlength=n_tokens)
     begins = np.flatnonzero(np.diff(tokens, prepend=-1))
     order = np.empty(len(tokens), np.intp)
     shift = (np.cumsum(counts) - counts).take(tokens.take(begins)) - begins
-    order[np.arange(len(tokens)) + np.repeat(shift, np.diff(begins, append=len(tokens)))] = np.arange(len(tokens))
+    order[np.arange(len(tokens)) + np.repeat(shift, np.diff(begins, append=len(tokens)))] = (
+        np.arange(len(tokens))
+    )
     return order
 
 
-def _best_labels(potentials: Potentials, known: ChainCells, long: Labels, tuning: Tuning) -> Tuple[Labels, Ints]:
-    """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for which marginals did not
-    help, so that cells may be missing on their best labelling."""
+def _best_labels(
+    potentials: Potentials, known: ChainCells, long: Labels, tuning: Tuning
+) -> Tuple[Labels, Ints]:
+    """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for
+    which marginals did not help, so that cells may be missing on their best labelling."""
     labels, undecided = likely_labels(potentials, known.cells, known.log_z, tuning)
     labels = np.where(np.repeat(np.isnan(known.log_z), potentials.lengths), long, labels)
     return decode_some(potentials, undecided, labels, tuning), undecided
 
 
 def _long_labels(potentials: Potentials, tuning: Tuning) -> Labels:
-    """The labels of long sequences; 0 in others, which are decoded when their marginals are known. RETURNS (N,).
+    """The labels of long sequences; 0 in others, which are decoded when their marginals are known.
+    RETURNS (N,).
 
-    Exact pruning cuts a long sequence at the tokens that are decided. With forbidden transitions hardly any are, since
-    a change of one label alone is hardly ever permitted; then pieces are decoded."""
+    Exact pruning cuts a long sequence at the tokens that are decided. With forbidden transitions
+    hardly any are, since a change of one label alone is hardly ever permitted; then pieces are
+    decoded."""
     labels = np.zeros(len(potentials.scores), np.int32)
     long = np.flatnonzero(potentials.lengths >= tuning.long_tokens)
     if potentials.weights.permit_all:

@@ -1,4 +1,5 @@
-"""The one table by which algorithms are chosen, from the profile of a batch, before anything runs. Cheapest first:
+"""The one table by which algorithms are chosen, from the profile of a batch, before anything runs.
+Cheapest first:
 
     LABELS    a short text, no weight negative, nothing fires         plain Python over candidates     `short/labels.py`
               no weight negative                                      what exact pruning leaves        `pruning/`
@@ -10,9 +11,10 @@
     TOGETHER  segments or probable labels of a short chain            both ways in one walk            `short/sums.py`
               the same of other chains                                part by part, forgotten at once  `in_parts.py`
 
-The first row that accepts is taken. Only sums can tell, on the way, that digits would be lost, and only candidates how
-many there are; then a row has no result, and the next is taken. Whether a label that is worth nothing now is the only
-way on, where transitions are forbidden, no range tells: the walk of a chain sees it, and then sums are of logarithms.
+The first row that accepts is taken. Only sums can tell, on the way, that digits would be lost, and
+only candidates how many there are; then a row has no result, and the next is taken. Whether a label
+that is worth nothing now is the only way on, where transitions are forbidden, no range tells: the
+walk of a chain sees it, and then sums are of logarithms.
 """
 
 from typing import Callable, Generic, NamedTuple, Optional, Tuple, TypeVar
@@ -39,10 +41,12 @@ class Request(NamedTuple):
 
 
 class Kernel(Generic[Result]):
-    """One row. accepts: whether it is for such a request. run: what it finds, or None if digits, or candidates, do not
-    let it."""
+    """One row. accepts: whether it is for such a request. run: what it finds, or None if digits, or
+    candidates, do not let it."""
 
-    def __init__(self, accepts: Callable[[Request], bool], run: Callable[[Request], Optional[Result]]) -> None:
+    def __init__(
+        self, accepts: Callable[[Request], bool], run: Callable[[Request], Optional[Result]]
+    ) -> None:
         self.accepts = accepts
         self.run = run
 
@@ -64,7 +68,9 @@ def _reads_chain(request: Request) -> bool:
 
 
 LABELS: "Tuple[Kernel[Labels], ...]" = (
-    Kernel(lambda r: is_short_text(r.profile, r.tuning), lambda r: short_labels(r.potentials, r.tuning)),
+    Kernel(
+        lambda r: is_short_text(r.profile, r.tuning), lambda r: short_labels(r.potentials, r.tuning)
+    ),
     Kernel(lambda r: r.profile.is_plain, lambda r: pruned_checked(r.potentials, r.tuning)),
     Kernel(lambda r: r.profile.is_chain, lambda r: edge_viterbi(r.potentials).labels),
     Kernel(
@@ -74,7 +80,9 @@ LABELS: "Tuple[Kernel[Labels], ...]" = (
     Kernel(lambda r: True, lambda r: labels_with_configurations(r.potentials)),
 )
 SUMS: "Tuple[Kernel[Posterior], ...]" = (
-    Kernel(lambda r: r.profile.is_chain, lambda r: chain_posterior(r.potentials, r.potentials.lengths)),
+    Kernel(
+        lambda r: r.profile.is_chain, lambda r: chain_posterior(r.potentials, r.potentials.lengths)
+    ),
     Kernel(lambda r: True, lambda r: PatternPosterior(r.potentials, tuning=r.tuning)),
 )
 TOGETHER: "Tuple[Kernel[Together], ...]" = (

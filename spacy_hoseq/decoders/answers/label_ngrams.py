@@ -1,12 +1,14 @@
-"""Probabilities of label n-grams at given places around each token, made of marginals of labels and pairs of labels.
+"""Probabilities of label n-grams at given places around each token, made of marginals of labels and
+pairs of labels.
 
 For labels at neighbouring tokens s..t
 
     q(y_s, ..., y_t) = prod of p(y_{i-1}, y_i)  /  prod of p(y_i) for s < i < t
 
-which is p(y_s, ..., y_t | x) in a first-order chain; where the lower layer has label patterns it is what pairs say of
-it. Places apart from each other multiply: q(y_{t-1}) q(y_{t+1}). All of it is smooth in the marginals, so a loss goes
-back through it (Azuma & Matsumoto 2011, section 2: features of the upper layer may multiply marginals).
+which is p(y_s, ..., y_t | x) in a first-order chain; where the lower layer has label patterns it is
+what pairs say of it. Places apart from each other multiply: q(y_{t-1}) q(y_{t+1}). All of it is
+smooth in the marginals, so a loss goes back through it (Azuma & Matsumoto 2011, section 2: features
+of the upper layer may multiply marginals).
 
 Places before and after a sequence hold a label of their own, with probability 1.
 """
@@ -24,9 +26,9 @@ AFTER = -1
 
 
 class NGrams(NamedTuple):
-    """places (M,): of the first label, in order, counted as in `LabelLattice.places`. cells: for each label (M,), what
-    is there. values (M,): q. links: for each label but the first (M,), the link from the one before, or none if the two
-    are apart."""
+    """places (M,): of the first label, in order, counted as in `LabelLattice.places`. cells: for
+    each label (M,), what is there. values (M,): q. links: for each label but the first (M,), the
+    link from the one before, or none if the two are apart."""
 
     places: Ints
     cells: List[Ints]
@@ -42,11 +44,11 @@ class ProbabilityGradient(NamedTuple):
 
 
 class LabelLattice:
-    """Cells: the entries of probable labels, and one for each of `margin` places on both sides of a sequence; links:
-    their pairs, and those that the cells outside have.
+    """Cells: the entries of probable labels, and one for each of `margin` places on both sides of a
+    sequence; links: their pairs, and those that the cells outside have.
 
-    labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with those outside,
-    sequence after sequence. n_places (int): of all.
+    labels (C,): of the cells, BEFORE and AFTER outside. places (N,): of each token, counted with
+    those outside, sequence after sequence. n_places (int): of all.
     """
 
     def __init__(self, probable: ProbableLabels, lengths: AnyInts, margin: int) -> None:
@@ -80,8 +82,9 @@ class LabelLattice:
         self._link(probable, np.concatenate([before, after]))
 
     def _link(self, probable: ProbableLabels, outside: Ints) -> None:
-        """Links in order of their earlier cell. A link of a cell outside is as probable as the cell within. (Links from
-        one sequence to the next are there, too; no n-gram around a token reaches that far.)"""
+        """Links in order of their earlier cell. A link of a cell outside is as probable as the cell
+        within. (Links from one sequence to the next are there, too; no n-gram around a token
+        reaches that far.)"""
         earlier = self._cell_of[probable.earlier]
         later = self._cell_of[probable.later]
         source = np.arange(len(earlier))
@@ -111,8 +114,8 @@ class LabelLattice:
         self._link_first = np.cumsum(self._link_count) - self._link_count
 
     def between(self, start: int, stop: int) -> "LabelLattice":
-        """The same lattice around the tokens start <= n < stop: only their places and n-grams, with places counted from
-        the first of them."""
+        """The same lattice around the tokens start <= n < stop: only their places and n-grams, with
+        places counted from the first of them."""
         part = copy(self)
         margin = self._margin
         part._origin = int(self.places[start]) - margin if start < stop else 0
@@ -141,7 +144,8 @@ class LabelLattice:
         return self._token_at.take(places + self._margin)
 
     def _extended(self, ngrams: NGrams, offset: int, follows: bool, threshold: float) -> NGrams:
-        """With one more place; follows (bool): it is the one after the last, so there are links to it."""
+        """With one more place; follows (bool): it is the one after the last, so there are links to
+        it."""
         places, cells, values, links = ngrams
         if follows:
             first = self._link_first.take(cells[-1])
@@ -172,7 +176,8 @@ class LabelLattice:
         return NGrams(places.take(which), cells, values, links)
 
     def backprop(self, ngrams: "Sequence[Tuple[NGrams, Floats]]") -> ProbabilityGradient:
-        """The gradient of a loss, given its gradient with respect to the values of some n-grams (M,)."""
+        """The gradient of a loss, given its gradient with respect to the values of some n-grams
+        (M,)."""
         cells = np.zeros(len(self._p))
         links = np.zeros(len(self._link_p))
         for found, d_values in ngrams:
@@ -187,5 +192,7 @@ class LabelLattice:
         of_pair = self._link_source >= 0
         pairs: Floats = np.zeros(self._n_pairs)
         pairs += np.bincount(self._link_source[of_pair], links[of_pair], minlength=self._n_pairs)
-        cells += np.bincount(-1 - self._link_source[~of_pair], links[~of_pair], minlength=len(cells))
+        cells += np.bincount(
+            -1 - self._link_source[~of_pair], links[~of_pair], minlength=len(cells)
+        )
         return ProbabilityGradient(cells[self._cell_of], pairs)

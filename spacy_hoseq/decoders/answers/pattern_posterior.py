@@ -1,10 +1,13 @@
-"""p(y | x) with label patterns or configurations, and of chains whose scores are too far apart for scaled sums.
+"""p(y | x) with label patterns or configurations, and of chains whose scores are too far apart for
+scaled sums.
 
-A string of labels that ends at a token is a pattern that fires there with weight 0: added to the trie, its expected
-count is its probability. Where configurations fire, it is a configuration of weight 0 whose sets are single labels. So
-pairs of labels, and whole segments, need no algorithm of their own; and a cost of pairs is the weight of such patterns.
+A string of labels that ends at a token is a pattern that fires there with weight 0: added to the
+trie, its expected count is its probability. Where configurations fire, it is a configuration of
+weight 0 whose sets are single labels. So pairs of labels, and whole segments, need no algorithm of
+their own; and a cost of pairs is the weight of such patterns.
 
-Checked against enumeration and finite differences in tests/decoders/answers/test_pattern_posterior.py.
+Checked against enumeration and finite differences in
+tests/decoders/answers/test_pattern_posterior.py.
 """
 
 from typing import Iterator, NamedTuple, Optional, Tuple
@@ -39,7 +42,8 @@ class Walked(NamedTuple):
 
 
 class PatternPosterior(Posterior):
-    """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of their own.
+    """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of
+    their own.
 
     potentials: checked. RAISES ValueError [HS023]; as `feature_sums`.
     """
@@ -76,8 +80,11 @@ class PatternPosterior(Posterior):
         p[follows] = self._probabilities(strings)
         return p
 
-    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
-        """All of a segment in one factor, and p(stop) = 1 - sum of p(segment and one more label) / p(segment)."""
+    def factors(
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+    ) -> Factors:
+        """All of a segment in one factor, and p(stop) = 1 - sum of p(segment and one more label) /
+        p(segment)."""
         strings = LabelStrings(first.astype(np.intp), sizes.astype(np.intp), labels)
         p_stop = np.ones(len(first))
         longer, which = self._continued(strings, continues)
@@ -95,9 +102,10 @@ class PatternPosterior(Posterior):
         return entropies
 
     def sequence_entropies(self) -> Floats:
-        """From -log p(y | x) = log Z - score(x, y) and the expected counts of all features, sequence by sequence: in a
-        small part of the time of `conditional_entropies`. Of large scores too many digits cancel in this difference;
-        then those are added up. RAISES ValueError [HS038, HS097]."""
+        """From -log p(y | x) = log Z - score(x, y) and the expected counts of all features,
+        sequence by sequence: in a small part of the time of `conditional_entropies`. Of large
+        scores too many digits cancel in this difference; then those are added up. RAISES ValueError
+        [HS038, HS097]."""
         if not is_small(self._potentials):
             return sums_of_sequences(self.conditional_entropies(), self.lengths)
         entropies = np.zeros(len(self._potentials.lengths))
@@ -107,7 +115,10 @@ class PatternPosterior(Posterior):
         return np.maximum(entropies, 0.0)
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
+        self,
+        d_nodes: AnyFloats,
+        arcs: Optional[LabelPairs] = None,
+        d_arcs: Optional[AnyFloats] = None,
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._potentials.scores.shape)
         potentials = self._potentials
@@ -136,7 +147,9 @@ class PatternPosterior(Posterior):
         lengths = self._potentials.lengths
         return ~np.isin(arcs.tokens, np.cumsum(lengths) - lengths)
 
-    def _continued(self, strings: LabelStrings, continues: Optional[Mask]) -> Tuple[LabelStrings, Ints]:
+    def _continued(
+        self, strings: LabelStrings, continues: Optional[Mask]
+    ) -> Tuple[LabelStrings, Ints]:
         """LabelStrings with each label with which they go on, and which they are."""
         nothing = np.zeros(0, np.intp)
         if continues is None or not len(strings.first):
@@ -169,10 +182,14 @@ class PatternPosterior(Posterior):
             some = strings.chosen(chosen)
             some = some._replace(first=some.first + moved[sequence[chosen]])
             if has_configurations:
-                counts = feature_sums(with_configurations(part.potentials, some), None, self._tuning).counts
+                counts = feature_sums(
+                    with_configurations(part.potentials, some), None, self._tuning
+                ).counts
                 p[chosen] = counts.configuration_weights[-len(chosen) :]
             else:
-                counts = feature_sums(with_patterns(part.potentials, some)[0], None, self._tuning).counts
+                counts = feature_sums(
+                    with_patterns(part.potentials, some)[0], None, self._tuning
+                ).counts
                 p[chosen] = counts.fired_weights[-len(chosen) :]
         return p
 
@@ -199,7 +216,11 @@ def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float
     terms = [(counts.scores, potentials.scores), (counts.trans, weights.trans)]
     terms += [(counts.node_weights, weights.node_weights)] if weights.has_patterns else []
     terms += [(counts.fired_weights, fired.weights)] if fired is not None else []
-    terms += [(counts.configuration_weights, configurations.weights)] if configurations is not None else []
+    terms += (
+        [(counts.configuration_weights, configurations.weights)]
+        if configurations is not None
+        else []
+    )
     if counts.edge_scores is not None and potentials.edge_scores is not None:
         terms.append((counts.edge_scores, potentials.edge_scores))
     # not of forbidden pairs
@@ -207,7 +228,8 @@ def _expected_score(potentials: Potentials, counts: PotentialsGradient) -> float
 
 
 def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Walked]:
-    """Over exclusive states: part by part where no configurations fire, and each sequence in which some do."""
+    """Over exclusive states: part by part where no configurations fire, and each sequence in which
+    some do."""
     spanned = spanned_sequences(potentials)
     rest = np.setdiff1d(np.arange(len(potentials.lengths)), spanned, assume_unique=True)
     if len(rest):
@@ -217,7 +239,9 @@ def lattices_of(potentials: Potentials, tuning: Tuning) -> Iterator[Walked]:
         columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
         for part in whole.parts(columns, max(1, tuning.sum_cells // len(trie))):
             layout = make_layout(part.potentials.lengths, len(part.tokens))
-            yield Walked(LongestMatch(part.potentials, layout), some.tokens[part.tokens[layout.tokens]])
+            yield Walked(
+                LongestMatch(part.potentials, layout), some.tokens[part.tokens[layout.tokens]]
+            )
     for sequence in spanned.tolist():
         one = potentials.select(np.array([sequence]))
         yield Walked(ConfigurationLattice(one.potentials), one.tokens)

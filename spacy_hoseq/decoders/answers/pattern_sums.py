@@ -1,4 +1,5 @@
-"""Sums over a batch with label patterns and configurations: which walk sums which sequences, decided beforehand.
+"""Sums over a batch with label patterns and configurations: which walk sums which sequences,
+decided beforehand.
 
     label patterns, weights that keep digits        inclusive messages, scaled     O(U + L^2) a token
     label patterns of any size and sign             exclusive states, logarithms   O(U L)
@@ -6,8 +7,9 @@
     a chain of which scaled messages lose digits    the same; states are labels    O(L^2)
     sequences in which configurations fire          states made on the fly         O(S L)
 
-Ranges of transitions and weights tell which it is. Only where transitions are forbidden, shares can vanish that ranges
-say nothing of; then the walk of inclusive messages has no result, and its sequences are summed as in the second row.
+Ranges of transitions and weights tell which it is. Only where transitions are forbidden, shares can
+vanish that ranges say nothing of; then the walk of inclusive messages has no result, and its
+sequences are summed as in the second row.
 """
 
 from typing import Callable, Optional
@@ -16,15 +18,22 @@ import numpy as np
 
 from ...arrays import Ints
 from ..chain import chain_posterior
-from ..patterns import ConfigurationLattice, LongestMatch, exclusive_sums, inclusive_sums, keeps_digits
+from ..patterns import (
+    ConfigurationLattice,
+    LongestMatch,
+    exclusive_sums,
+    inclusive_sums,
+    keeps_digits,
+)
 from ..problem import Potentials, PotentialsGradient, Selection, Sums, Tuning, make_layout
 
 Walk = Callable[[Potentials, Optional[Potentials], Tuning], Sums]
 
 
 def feature_sums(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    """E[f] of all features; with costs their covariances with c(y) = score(x, y) under `costs`, which differ in scores
-    and in what fires. potentials: checked. log_z is -inf where there is no path. RAISES ValueError [HS038, HS097]."""
+    """E[f] of all features; with costs their covariances with c(y) = score(x, y) under `costs`,
+    which differ in scores and in what fires. potentials: checked. log_z is -inf where there is no
+    path. RAISES ValueError [HS038, HS097]."""
     spanned = spanned_sequences(potentials)
     if not len(spanned):
         return _contiguous(potentials, costs, tuning)
@@ -42,11 +51,16 @@ def spanned_sequences(potentials: Potentials) -> Ints:
     configurations = potentials.configurations
     if configurations is None:
         return np.zeros(0, np.intp)
-    return np.unique(np.searchsorted(np.cumsum(potentials.lengths), configurations.first, side="right"))
+    return np.unique(
+        np.searchsorted(np.cumsum(potentials.lengths), configurations.first, side="right")
+    )
 
 
-def _without_configurations(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    """The sequences in which none fire, where others have some: a chain as long as it keeps its digits."""
+def _without_configurations(
+    potentials: Potentials, costs: Optional[Potentials], tuning: Tuning
+) -> Sums:
+    """The sequences in which none fire, where others have some: a chain as long as it keeps its
+    digits."""
     chain = None
     if not potentials.weights.has_patterns:
         chain = chain_posterior(potentials, potentials.lengths)
@@ -61,7 +75,9 @@ def _contiguous(potentials: Potentials, costs: Optional[Potentials], tuning: Tun
     if needs_states or not keeps_digits(potentials):
         return exclusive(potentials, costs, tuning)
     total = _no_sums(potentials)
-    for part in potentials.parts(len(potentials.lengths), tuning.sum_cells // len(potentials.weights.trie)):
+    for part in potentials.parts(
+        len(potentials.lengths), tuning.sum_cells // len(potentials.weights.trie)
+    ):
         _add(total, part, costs, _inclusive, tuning)
     return total
 
@@ -87,10 +103,15 @@ def _longest_matches(potentials: Potentials, costs: Optional[Potentials], tuning
     return exclusive_sums(LongestMatch(potentials, layout), potentials, layout, of_costs)
 
 
-def _with_configurations(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    """Of one sequence. Costs have the same labels allowed, so that their lattice has the same states."""
+def _with_configurations(
+    potentials: Potentials, costs: Optional[Potentials], tuning: Tuning
+) -> Sums:
+    """Of one sequence. Costs have the same labels allowed, so that their lattice has the same
+    states."""
     layout = make_layout(potentials.lengths, len(potentials.scores))
-    of_costs = None if costs is None else ConfigurationLattice(costs._replace(allowed=potentials.allowed))
+    of_costs = (
+        None if costs is None else ConfigurationLattice(costs._replace(allowed=potentials.allowed))
+    )
     return exclusive_sums(ConfigurationLattice(potentials), potentials, layout, of_costs)
 
 
@@ -109,7 +130,9 @@ def _no_sums(potentials: Potentials) -> Sums:
     return Sums(np.zeros(len(potentials.lengths)), counts)
 
 
-def _add(total: Sums, part: Selection, costs: Optional[Potentials], walk: Walk, tuning: Tuning) -> None:
+def _add(
+    total: Sums, part: Selection, costs: Optional[Potentials], walk: Walk, tuning: Tuning
+) -> None:
     """Into total, what a walk over a part of the batch finds."""
     of_costs = None if costs is None else costs.select(part.sequences).potentials
     log_z, counts = walk(part.potentials, of_costs, tuning)

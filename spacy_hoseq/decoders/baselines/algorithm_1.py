@@ -1,12 +1,15 @@
-"""Algorithm 1 of Qian & Liu ("Sequence Labeling with Non-Negative Weighted Higher Order Features"), as printed.
+"""Algorithm 1 of Qian & Liu ("Sequence Labeling with Non-Negative Weighted Higher Order Features"),
+as printed.
 
-Here for comparison. It is NOT exact: a pattern that is a subsequence both of z^j and of z^j's pre-sequence z^i is
-counted twice, since step 8 adds it to both; and the partial scores that step 26 compares lack it. The test
-tests/decoders/baselines/test_algorithm_1.py has a case with a wrong score and one with wrong labels. Its time is
-quadratic in the patterns. `exact.py` has what is exact and linear.
+Here for comparison. It is NOT exact: a pattern that is a subsequence both of z^j and of z^j's
+pre-sequence z^i is counted twice, since step 8 adds it to both; and the partial scores that step 26
+compares lack it. The test tests/decoders/baselines/test_algorithm_1.py has a case with a wrong
+score and one with wrong labels. Its time is quadratic in the patterns. `exact.py` has what is exact
+and linear.
 
-Two readings of the print: step 1 compares i < j, so that of two patterns with the same end the shorter must come first
-for step 4 to find it; and the second line of step 26 means y*[z_{s_i:t-1}] + z_t, as case (i) of the text says.
+Two readings of the print: step 1 compares i < j, so that of two patterns with the same end the
+shorter must come first for step 4 to find it; and the second line of step 26 means y*[z_{s_i:t-1}]
++ z_t, as case (i) of the text says.
 """
 
 from typing import List, NamedTuple, Optional
@@ -29,8 +32,8 @@ class Partial(NamedTuple):
 def algorithm_1(potentials: Potentials) -> Paths:
     """The label sequences that Algorithm 1 finds, one sequence after the other.
 
-    Aims to maximise the objective of `decode_nonnegative`. RETURNS (Paths): true scores of the labellings found, not
-    those that the algorithm computes (`search` has them).
+    Aims to maximise the objective of `decode_nonnegative`. RETURNS (Paths): true scores of the
+    labellings found, not those that the algorithm computes (`search` has them).
     RAISES ValueError [HS020-HS025], [HS032]: a negative weight; [HS039]: general configurations.
 
     Time O(M^2 + T L^2) for a sequence with M patterns written out at their positions.
@@ -48,7 +51,8 @@ def algorithm_1(potentials: Potentials) -> Paths:
 
 
 def search(one: Potentials) -> Partial:
-    """Algorithm 1 for one sequence, checked. RETURNS the best y*[y_T] with the score that the algorithm gives it."""
+    """Algorithm 1 for one sequence, checked. RETURNS the best y*[y_T] with the score that the
+    algorithm gives it."""
     n_tokens, n_labels = one.scores.shape
     z = _Patterns(make_instances(one))
     emissions = one.scores.astype(np.float64)
@@ -87,7 +91,8 @@ def search(one: Potentials) -> Partial:
 
 
 class _Patterns:
-    """Patterns z^i_{s_i:t_i} by number, with their pre-sequences P_i and scores phi_i (steps 0-8)."""
+    """Patterns z^i_{s_i:t_i} by number, with their pre-sequences P_i and scores phi_i (steps
+    0-8)."""
 
     def __init__(self, instances: Instances) -> None:
         # by end; of the same end the shorter first

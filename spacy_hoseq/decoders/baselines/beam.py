@@ -1,7 +1,7 @@
 """Beam search: the approximate baseline. At every token only the `width` best states are kept.
 
-States are the longest matches of `longest_match.py`, and of all partial labellings in one state the best is kept, so
-with `width` >= the number of nodes the result is exact. Weights of any sign.
+States are the longest matches of `longest_match.py`, and of all partial labellings in one state the
+best is kept, so with `width` >= the number of nodes the result is exact. Weights of any sign.
 """
 
 from typing import List, Tuple
@@ -12,15 +12,26 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints
 from ...errors import Errors
 from ..exact import decode_exact
-from ..problem import Layout, Paths, PatternTrie, Potentials, expand_fired, make_layout, packed_scores
+from ..problem import (
+    Layout,
+    Paths,
+    PatternTrie,
+    Potentials,
+    expand_fired,
+    make_layout,
+    packed_scores,
+)
 
 
 class BeamSearch:
-    """A decoder. width (int): >= 1, partial labellings kept at each token. RAISES ValueError [HS027]."""
+    """A decoder. width (int): >= 1, partial labellings kept at each token. RAISES ValueError
+    [HS027]."""
 
     def __init__(self, width: int = 8) -> None:
         if width < 1:
-            message = Errors.HS027.format(name="width", decoder="beam_decoder", value=width, expected="1 or more")
+            message = Errors.HS027.format(
+                name="width", decoder="beam_decoder", value=width, expected="1 or more"
+            )
             raise ValueError(message)
         self.width = width
 
@@ -78,11 +89,13 @@ def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray
 
 
 def _keep(candidates: Floats, target: Ints, width: int) -> Tuple[Ints, Floats]:
-    """The best candidates with different targets, best first. Ties: the first. RETURNS columns, scores (n, w); -inf
-    where there are fewer."""
+    """The best candidates with different targets, best first. Ties: the first. RETURNS columns,
+    scores (n, w); -inf where there are fewer."""
     n, m = candidates.shape
     order = np.argsort(-candidates, axis=1, kind="stable")
-    keys = np.arange(n)[:, None] * (int(target.max(initial=0)) + 1) + np.take_along_axis(target, order, axis=1)
+    keys = np.arange(n)[:, None] * (int(target.max(initial=0)) + 1) + np.take_along_axis(
+        target, order, axis=1
+    )
     repeated = np.ones(n * m, bool)
     repeated[np.unique(keys, return_index=True)[1]] = False
     repeated = repeated.reshape(n, m)
@@ -104,7 +117,10 @@ def _earned(target: Ints, fired: Tuple[Ints, Ints, Floats], n_nodes: int) -> Flo
 
 
 def _trace(
-    history: List[Tuple[Ints, Ints]], finals: List[Tuple[Floats, Ints]], trie: PatternTrie, layout: Layout
+    history: List[Tuple[Ints, Ints]],
+    finals: List[Tuple[Floats, Ints]],
+    trie: PatternTrie,
+    layout: Layout,
 ) -> Tuple[NDArray[np.int32], Floats]:
     labels = np.zeros(len(layout.tokens), np.int32)
     by_rank = np.zeros(len(layout.lengths))

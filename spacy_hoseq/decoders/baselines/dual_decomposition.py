@@ -1,14 +1,17 @@
-"""Dual decomposition: the chain and every pattern solve their own problem, Lagrange multipliers make them agree.
+"""Dual decomposition: the chain and every pattern solve their own problem, Lagrange multipliers
+make them agree.
 
     max_y f(y) + sum_p phi_p [y agrees with z^p]    <=    D(u) = max_y [f(y) + sum_p u_p(y)]
                                                               + sum_p max_v [phi_p [v = z^p] - u_p(v)]
 
-for all multipliers u_p(t, label) on the tokens that pattern p covers. D is made small by the subgradient method. Where
-the chain's labels and those of all patterns agree, both sides are equal: the labels are CERTIFIED to be the best.
-(Rush, Sontag, Collins & Jaakkola 2010; Komodakis, Paragios & Tziritas 2007; used by Qian & Liu, "Experiments", with one
-slave for each pattern, one for the chain and 10 iterations.)
+for all multipliers u_p(t, label) on the tokens that pattern p covers. D is made small by the
+subgradient method. Where the chain's labels and those of all patterns agree, both sides are equal:
+the labels are CERTIFIED to be the best. (Rush, Sontag, Collins & Jaakkola 2010; Komodakis, Paragios
+& Tziritas 2007; used by Qian & Liu, "Experiments", with one slave for each pattern, one for the
+chain and 10 iterations.)
 A pattern's own problem has a closed form: either z^p, or the
-labels that minimise the multipliers one by one. The step is Polyak's: (D(u) - best score so far) / |subgradient|^2.
+labels that minimise the multipliers one by one. The step is Polyak's: (D(u) - best score so far) /
+|subgradient|^2.
 
 Checked against enumeration in tests/decoders/baselines/test_dual_decomposition.py.
 """
@@ -21,7 +24,16 @@ from numpy.typing import NDArray
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from ..exact import decode_exact
-from ..problem import TUNING, Instances, Paths, Potentials, Tuning, Weights, make_instances, path_score
+from ..problem import (
+    TUNING,
+    Instances,
+    Paths,
+    Potentials,
+    Tuning,
+    Weights,
+    make_instances,
+    path_score,
+)
 from ..pruning import pruned_checked
 
 TOLERANCE = 1e-9  # relative: a gap this small is rounding
@@ -30,8 +42,9 @@ TOLERANCE = 1e-9  # relative: a gap this small is rounding
 class Certified(NamedTuple):
     """The best labellings found, and how good they can at most be.
 
-    labels (N,) int32. scores (S,) float64: their scores. bounds (S,): smallest D(u) seen; no labelling scores more.
-    certified (S,) bool: bound = score, so the labelling is the best one. iterations (S,): subgradient steps taken.
+    labels (N,) int32. scores (S,) float64: their scores. bounds (S,): smallest D(u) seen; no
+    labelling scores more. certified (S,) bool: bound = score, so the labelling is the best one.
+    iterations (S,): subgradient steps taken.
     """
 
     labels: NDArray[np.int32]
@@ -50,11 +63,14 @@ class DualDecomposition:
     def __init__(self, max_iterations: int = 10) -> None:
         if max_iterations < 1:
             which = {"name": "max_iterations", "decoder": "dual_decomposition_decoder"}
-            raise ValueError(Errors.HS027.format(**which, value=max_iterations, expected="1 or more"))
+            raise ValueError(
+                Errors.HS027.format(**which, value=max_iterations, expected="1 or more")
+            )
         self.max_iterations = max_iterations
 
     def __call__(self, potentials: Potentials) -> Paths:
-        """The best labellings found. RETURNS (Paths): scores are true scores, of labellings that may not be the best.
+        """The best labellings found. RETURNS (Paths): scores are true scores, of labellings that
+        may not be the best.
 
         RAISES ValueError [HS020-HS025, HS036]; [HS039]: general configurations.
         """
@@ -64,7 +80,8 @@ class DualDecomposition:
     def solve(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> Certified:
         """The same, with bounds and certificates.
 
-        Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their positions.
+        Time O(iterations (N L^2 + P L)) for P = labels of all patterns, written out at their
+        positions.
         """
         potentials.refuse_configurations("dual_decomposition_decoder")
         weights = potentials.check().weights
@@ -74,8 +91,14 @@ class DualDecomposition:
             paths = decode_exact(potentials)
             return Certified(*paths, paths.scores.copy(), np.ones(n, bool), np.zeros(n, np.intp))
         labels = np.zeros(len(potentials.scores), np.int32)
-        result = Certified(labels, np.zeros(n), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.intp))
-        cells = (np.count_nonzero(weights.node_weights) + 1) * weights.trie.max_length * weights.n_labels
+        result = Certified(
+            labels, np.zeros(n), np.zeros(n), np.zeros(n, bool), np.zeros(n, np.intp)
+        )
+        cells = (
+            (np.count_nonzero(weights.node_weights) + 1)
+            * weights.trie.max_length
+            * weights.n_labels
+        )
         for sequences in _parts(lengths, max(1, tuning.multiplier_cells // cells)):
             part = potentials.select(sequences)
             with part.numbered() as some:
@@ -134,7 +157,8 @@ def _solve(potentials: Potentials, max_iterations: int) -> Certified:
 
 
 def _sum_rows(rows: Ints, values: Floats, n_rows: int) -> Floats:
-    """Sum of the rows of `values` that belong to each of n_rows. rows (P,), values (P, L). RETURNS (n_rows, L)."""
+    """Sum of the rows of `values` that belong to each of n_rows. rows (P,), values (P, L). RETURNS
+    (n_rows, L)."""
     result = np.zeros((n_rows, values.shape[1]))
     order = np.argsort(rows, kind="stable")
     present, starts = np.unique(rows[order], return_index=True)

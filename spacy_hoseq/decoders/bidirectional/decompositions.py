@@ -1,4 +1,5 @@
-"""The most probable labels under a product of local classifiers, over one decomposition or over all of them.
+"""The most probable labels under a product of local classifiers, over one decomposition or over all
+of them.
 
     max over decompositions d in D, labels y of   sum_i log p(y_i | o, the neighbours that i sees in d)
 
@@ -8,17 +9,18 @@
     full_bidirectional   D = every acyclic choice of a direction for each pair of tokens within k of each other: the one
                          at the head of the arrow sees the other (Tsuruoka & Tsujii 2005, Figures 2 and 3)
 
-One dynamic program does all four. After token i its state is the candidates at the window i-a+1..i+b, and the MODE: the
-directions of the pairs that reach beyond i (R: the right one sees the left one). With k = 2 these are (i-1, i+1),
-(i, i+1), (i, i+2). Token i adds the directions of its pairs to the right, which says what it sees, hence its
-classifier. Figure 3 carries more in its state than that (six directions, five tags); what is left out here is decided
-by then.
+One dynamic program does all four. After token i its state is the candidates at the window
+i-a+1..i+b, and the MODE: the directions of the pairs that reach beyond i (R: the right one sees the
+left one). With k = 2 these are (i-1, i+1), (i, i+1), (i, i+2). Token i adds the directions of its
+pairs to the right, which says what it sees, hence its classifier. Figure 3 carries more in its
+state than that (six directions, five tags); what is left out here is decided by then.
 
-Cycles: a direction for each pair within 2 of each other has no cycle if no three tokens i-1, i, i+1 form one, since any
-longer cycle has a chord that cuts a shorter one off (the graph is chordal). These triangles are what the test
-`d[i-1] = d[i] != d'[i]` of Figure 3 excludes. Labels beyond the edges of the sequence are known. Where directions are
-chosen, whoever is within k of an edge sees it (the figures leave the choice, at the price of a "probability" of the
-edge's label); left_to_right sees the left edge only, right_to_left the right one, dependency_network both.
+Cycles: a direction for each pair within 2 of each other has no cycle if no three tokens i-1, i, i+1
+form one, since any longer cycle has a chord that cuts a shorter one off (the graph is chordal).
+These triangles are what the test `d[i-1] = d[i] != d'[i]` of Figure 3 excludes. Labels beyond the
+edges of the sequence are known. Where directions are chosen, whoever is within k of an edge sees it
+(the figures leave the choice, at the price of a "probability" of the edge's label); left_to_right
+sees the left edge only, right_to_left the right one, dependency_network both.
 """
 
 import itertools
@@ -46,7 +48,8 @@ MAX_CELLS = 500_000  # at one token, times modes
 
 
 class Step(NamedTuple):
-    """One way to go on at a token: from the mode before to the mode after, with the classifier asked."""
+    """One way to go on at a token: from the mode before to the mode after, with the classifier
+    asked."""
 
     before: int
     after: int
@@ -54,10 +57,11 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a set of decompositions is searched. left, right: tokens i-left..i+right are in the window of token i.
+    """How a set of decompositions is searched. left, right: tokens i-left..i+right are in the
+    window of token i.
 
-    n_modes (int): mode 0 is that before the first token. chosen (bool): whether directions are chosen; then whoever
-    is within k of an edge must see it.
+    n_modes (int): mode 0 is that before the first token. chosen (bool): whether directions are
+    chosen; then whoever is within k of an edge must see it.
     """
 
     left: int
@@ -81,12 +85,15 @@ def decode_decompositions(
     """The labels that maximise the objective above.
 
     local: the classifiers. lengths (S,): tokens of each sequence. order (int): k, 1 or 2.
-    prune (float): labels with p(y_i | o) below this times the best are left out, and more of them where a token would
-        have more than `max_cells` cells; 0 = exact, L^(a+b+1) cells a token, times the modes.
+    prune (float): labels with p(y_i | o) below this times the best are left out, and more of them
+        where a token would have more than `max_cells` cells; 0 = exact, L^(a+b+1) cells a token,
+        times the modes.
     allowed (N, L) bool: labels permitted at each token, probabilities are among these; None = all.
-    RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest, compared from the
-        left (right_to_left: all labels, from the right); then, going back, the lowest label, and the lowest mode.
-    RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: too many cells without pruning.
+    RETURNS (Paths): labels, and the maximum as a log probability. Ties: the last k labels lowest,
+        compared from the left (right_to_left: all labels, from the right); then, going back, the
+        lowest label, and the lowest mode.
+    RAISES ValueError [HS020, HS022, HS024, HS025, HS090]; [HS027]: `prune`; [HS091]: too many cells
+    without pruning.
     """
     check_local(local, lengths, order, allowed)
     check_prune(prune, strategy)
@@ -95,7 +102,9 @@ def decode_decompositions(
     n_cells = _cells(candidates, order, plan)
     if (n_cells > max_cells).any() and prune == 0:
         token = int(n_cells.argmax())
-        message = Errors.HS091.format(strategy=strategy, n=f"{n_cells.max():.0f}", token=token, limit=max_cells)
+        message = Errors.HS091.format(
+            strategy=strategy, n=f"{n_cells.max():.0f}", token=token, limit=max_cells
+        )
         raise ValueError(message)
     # an uncertain passage: prune harder around it, and only there
     while (n_cells > max_cells).any():
@@ -105,7 +114,9 @@ def decode_decompositions(
     scores = np.zeros(len(lengths))
     for sequences, tokens in _parts(lengths.astype(np.intp), n_cells, tuning.search_cells):
         tables = _tables(local, candidates, order, plan, tokens, allowed, tuning)
-        search = _Search(candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens)
+        search = _Search(
+            candidates, tables, order, plan, make_layout(lengths[sequences], len(tokens)), tokens
+        )
         labels[tokens], scores[sequences] = search.best()
     return Paths(labels, scores)
 
@@ -119,7 +130,9 @@ def _cells(candidates: LocalCandidates, order: int, plan: Plan) -> Floats:
 def check_prune(prune: float, strategy: str) -> None:
     """RAISES ValueError [HS027]: not from 0 to 1."""
     if not 0 <= prune <= 1:
-        raise ValueError(Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1"))
+        raise ValueError(
+            Errors.HS027.format(name="prune", decoder=strategy, value=prune, expected="0 to 1")
+        )
 
 
 def make_plan(strategy: str, order: int) -> Plan:
@@ -138,7 +151,8 @@ def make_plan(strategy: str, order: int) -> Plan:
 
 
 def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
-    """Masks of the classifiers that a strategy may ask. RAISES ValueError [HS092]: no such strategy."""
+    """Masks of the classifiers that a strategy may ask. RAISES ValueError [HS092]: no such
+    strategy."""
     check_order(order)
     if strategy in ("easiest_first", "easiest_last", "full_bidirectional"):
         return tuple(range(1 << 2 * order))
@@ -147,15 +161,17 @@ def classifiers_of(strategy: str, order: int, prune: float) -> Tuple[int, ...]:
 
 
 def _directions(order: int) -> List[Step]:
-    """R is 0, L is 1. Modes of order 1: d, of the pair (i, i+1). Of order 2: (e0, d, e), of (i-1, i+1), (i, i+1),
-    (i, i+2)."""
+    """R is 0, L is 1. Modes of order 1: d, of the pair (i, i+1). Of order 2: (e0, d, e), of (i-1,
+    i+1), (i, i+1), (i, i+2)."""
     if order == 1:
         return [Step(before, d, (before == 0) | (d == 1) << 1) for before in (0, 1) for d in (0, 1)]
     steps = []
     for e_left, d_left, e_across, d, e in itertools.product((0, 1), repeat=5):
         if not (d_left == d and d != e_across):  # else (i-1, i, i+1) is a cycle
             visible = (e_left == 0) | (d_left == 0) << 1 | (d == 1) << 2 | (e == 1) << 3
-            steps.append(Step(e_left << 2 | d_left << 1 | e_across, e_across << 2 | d << 1 | e, visible))
+            steps.append(
+                Step(e_left << 2 | d_left << 1 | e_across, e_across << 2 | d << 1 | e, visible)
+            )
     return steps
 
 
@@ -170,13 +186,20 @@ def _tables(
 ) -> Dict[int, Table]:
     tables = {}
     for visible in sorted({step.visible for step in plan.steps}):
-        asks = (candidates.forced[tokens] & ~visible) == 0 if plan.chosen else np.ones(len(tokens), bool)
-        tables[visible] = make_table(local, candidates, order, visible, tokens[asks], allowed, tuning)
+        asks = (
+            (candidates.forced[tokens] & ~visible) == 0
+            if plan.chosen
+            else np.ones(len(tokens), bool)
+        )
+        tables[visible] = make_table(
+            local, candidates, order, visible, tokens[asks], allowed, tuning
+        )
     return tables
 
 
 def _parts(lengths: Ints, cells: Floats, max_cells: int) -> "List[Tuple[Ints, Ints]]":
-    """Sequences that are searched together, those of like length, and their tokens: at most about so many cells."""
+    """Sequences that are searched together, those of like length, and their tokens: at most about
+    so many cells."""
     starts = np.cumsum(lengths) - lengths
     if not len(lengths):
         return []
@@ -198,8 +221,8 @@ def _parts(lengths: Ints, cells: Floats, max_cells: int) -> "List[Tuple[Ints, In
 class _Search:
     """The dynamic program over one part of the batch, all of its sequences at once.
 
-    A MESSAGE after token i holds, for every mode and every cell of the window i-left+1..i+right, the best sum over
-    tokens 1..i. Messages of one step lie end to end, sequence by sequence.
+    A MESSAGE after token i holds, for every mode and every cell of the window i-left+1..i+right,
+    the best sum over tokens 1..i. Messages of one step lie end to end, sequence by sequence.
     """
 
     def __init__(
@@ -219,7 +242,9 @@ class _Search:
         self.tokens = tokens[layout.tokens]  # packed: step by step, rank by rank
         # (N, W)
         self.window = candidates.radix[self.tokens, order - plan.left : order + plan.right + 1]
-        self.into: Dict[int, List[Step]] = {m: [s for s in plan.steps if s.after == m] for m in range(plan.n_modes)}
+        self.into: Dict[int, List[Step]] = {
+            m: [s for s in plan.steps if s.after == m] for m in range(plan.n_modes)
+        }
 
     def best(self) -> Tuple[NDArray[np.int32], Floats]:
         """RETURNS labels (N',), scores (S',) of the part."""
@@ -247,8 +272,9 @@ class _Search:
         return self._walk_back(pointers, end), scores
 
     def _step(self, here: slice, message: Floats, old_first: Ints) -> Tuple[Floats, Ints, Ints]:
-        """One token of every sequence that has one. RETURNS the next message, where the sequences begin in it, and
-        back pointers (modes, cells): the mode before times the most candidates, plus the digit of token i-left."""
+        """One token of every sequence that has one. RETURNS the next message, where the sequences
+        begin in it, and back pointers (modes, cells): the mode before times the most candidates,
+        plus the digit of token i-left."""
         plan = self.plan
         tokens = self.tokens[here]
         window = self.window[here]
@@ -261,7 +287,9 @@ class _Search:
         kept = digits_of(cells // radix[0], radix[1:])
         digits = [cells % radix[0], *kept]
         old = message[:, old_first[owners] + cells_of(digits[:-1], radix[:-1])]
-        values = {visible: self._values(visible, tokens[owners], digits, radix) for visible in self.tables}
+        values = {
+            visible: self._values(visible, tokens[owners], digits, radix) for visible in self.tables
+        }
         starts = np.cumsum(np.append(0, np.repeat(leaving, sizes)))[:-1]
         most = int(self.candidates.sizes.max())
         new = []
@@ -283,7 +311,8 @@ class _Search:
         return np.stack(new), np.cumsum(sizes) - sizes, np.stack(pointer)
 
     def _values(self, visible: int, tokens: Ints, digits: List[Ints], radix: List[Ints]) -> Floats:
-        """log p of every cell of the windows under one classifier; -inf where a token may not ask it."""
+        """log p of every cell of the windows under one classifier; -inf where a token may not ask
+        it."""
         table = self.tables[visible]
         left = self.plan.left
         seen = [left + OFFSETS[self.order][slot] for slot in slots_of(visible, self.order)]
@@ -323,5 +352,7 @@ class _Search:
             state[: len(tokens)] = before * old_sizes + old_cell
         tokens = np.empty(len(self.tokens), np.intp)
         tokens[layout.tokens] = self.tokens  # of the part, end to end
-        labels: NDArray[np.int32] = candidates.labels[candidates.first[tokens] + chosen[tokens]].astype(np.int32)
+        labels: NDArray[np.int32] = candidates.labels[
+            candidates.first[tokens] + chosen[tokens]
+        ].astype(np.int32)
         return labels

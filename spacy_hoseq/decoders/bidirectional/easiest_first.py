@@ -4,16 +4,18 @@
         i = argmax over tokens i without label, max_y p(y_i | o, labels so far within k tokens of i)
         y_i = argmax_y p(y_i | ...)
 
-A decision changes the probabilities within k tokens only. So two open tokens with at least k decided tokens between
-them will never hear of each other: what happens on one side does not depend on when it happens on the other. A REGION
-is a run of open tokens without such a gap. Each round decides the easiest token of every region of every sequence, and
-only its neighbours are classified again. A token whose neighbours within k are all decided is a region of its own and
-has nobody to tell, so when it is decided makes no difference: all such tokens are classified at the end, together. The
-definition takes as many rounds as the longest sequence has tokens; this takes a few dozen for sentences, and for one
-sequence of n tokens about log n at order 1 and sqrt n at order 2 (measured on random scores; as many as tokens if each
-decision makes the next). Labels and probabilities are those of the definition; `decision_order` gives the order back,
-in which regions take turns by probability. Tests compare both with the definition, one sentence and one decision at a
-time.
+A decision changes the probabilities within k tokens only. So two open tokens with at least k
+decided tokens between them will never hear of each other: what happens on one side does not depend
+on when it happens on the other. A REGION is a run of open tokens without such a gap. Each round
+decides the easiest token of every region of every sequence, and only its neighbours are classified
+again. A token whose neighbours within k are all decided is a region of its own and has nobody to
+tell, so when it is decided makes no difference: all such tokens are classified at the end,
+together. The definition takes as many rounds as the longest sequence has tokens; this takes a few
+dozen for sentences, and for one sequence of n tokens about log n at order 1 and sqrt n at order 2
+(measured on random scores; as many as tokens if each decision makes the next). Labels and
+probabilities are those of the definition; `decision_order` gives the order back, in which regions
+take turns by probability. Tests compare both with the definition, one sentence and one decision at
+a time.
 """
 
 import heapq
@@ -31,8 +33,9 @@ from .short_text import EQUAL, decide_short
 class EasiestPath(NamedTuple):
     """Labels and how they were found, all sequences end to end.
 
-    labels (N,) int32. log_probabilities (N,) float64: log p(y_i | the labels of decided neighbours), when i was
-    decided. earlier (N,): the decision before in the region of i, a token; -1 if i was the first of its sequence.
+    labels (N,) int32. log_probabilities (N,) float64: log p(y_i | the labels of decided
+    neighbours), when i was decided. earlier (N,): the decision before in the region of i, a token;
+    -1 if i was the first of its sequence.
     """
 
     labels: NDArray[np.int32]
@@ -53,17 +56,24 @@ def decode_easiest_first(
 
     local: the classifiers. lengths (S,): tokens of each sequence. order (int): 1 or 2.
     allowed (N, L) bool: labels permitted at each token, probabilities are among these; None = all.
-    hardest (bool): always decide the least probable of the tokens' best labels ("easiest-last", for comparison).
-    RETURNS (EasiestPath). Ties: the first token, its lowest label. Two tokens tie if their log probabilities are equal
-    but for rounding (EQUAL): a sum over labels depends on their order in its last digits.
+    hardest (bool): always decide the least probable of the tokens' best labels ("easiest-last", for
+        comparison).
+    RETURNS (EasiestPath). Ties: the first token, its lowest label. Two tokens tie if their log
+    probabilities are equal but for rounding (EQUAL): a sum over labels depends on their order in
+    its last digits.
     RAISES ValueError [HS020, HS022, HS024, HS025, HS090].
 
-    Time: at most 2k + 1 classifications a token; of a short text up to 4^k in one call (`short_text.py`).
+    Time: at most 2k + 1 classifications a token; of a short text up to 4^k in one call
+        (`short_text.py`).
     """
     check_local(local, lengths, order, allowed)
     if 0 < local.n_tokens << 2 * order <= tuning.short_queries:
         short = decide_short(local, lengths, order, allowed, hardest=hardest)
-        arrays = np.array(short.labels, np.int32), np.array(short.log_probabilities), np.array(short.earlier, np.intp)
+        arrays = (
+            np.array(short.labels, np.int32),
+            np.array(short.log_probabilities),
+            np.array(short.earlier, np.intp),
+        )
         return EasiestPath(*arrays)
     sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
     # (N,) sequences lie apart: no token hears another one's
@@ -93,15 +103,17 @@ def decode_easiest_first(
         last.append(alone)
         is_open[place[alone]] = False
         open_ = open_[is_open[place[open_]]]
-    _classify(local, np.sort(np.concatenate(last)), visible, contexts, allowed, labels, best, tuning)
+    _classify(
+        local, np.sort(np.concatenate(last)), visible, contexts, allowed, labels, best, tuning
+    )
     return EasiestPath(labels, best, earlier)
 
 
 def decision_order(path: EasiestPath, *, hardest: bool = False) -> NDArray[np.int32]:
     """When each token was decided: 1 for the first of its sequence. RETURNS (N,) int32.
 
-    A region's next decision can only follow its last one, so those to choose from are a heap: taking one out puts in
-    those that it set free.
+    A region's next decision can only follow its last one, so those to choose from are a heap:
+    taking one out puts in those that it set free.
     """
     n_tokens = len(path.earlier)
     ranks = _ranks(path.log_probabilities if hardest else -path.log_probabilities)
@@ -172,8 +184,8 @@ def _tell_neighbours(
     visible: Ints,
     contexts: Ints,
 ) -> Ints:
-    """Put the labels of decided tokens into the slots of their open neighbours. RETURNS these neighbours (distinct:
-    two decisions of a round lie in different regions)."""
+    """Put the labels of decided tokens into the slots of their open neighbours. RETURNS these
+    neighbours (distinct: two decisions of a round lie in different regions)."""
     told: List[Ints] = []
     for slot, offset in enumerate(OFFSETS[order]):  # a neighbour sees the chosen token at `offset`
         here = chosen[is_open[place[chosen] - offset]]

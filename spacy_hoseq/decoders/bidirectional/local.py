@@ -1,11 +1,12 @@
 """Local classifiers: p(y_i | o, the labels of some neighbours), and which neighbours they see.
 
-Inference of order k (Tsuruoka & Tsujii 2005, section 2) looks at the labels of the neighbours at the offsets
--k..-1 and 1..k, the SLOTS. Which of them a classifier sees is a bit mask over the slots, `visible`: bit j is the slot
-OFFSETS[k][j]. There are 4 masks of order 1 and 16 of order 2, and each is a classifier of its own.
+Inference of order k (Tsuruoka & Tsujii 2005, section 2) looks at the labels of the neighbours at
+the offsets -k..-1 and 1..k, the SLOTS. Which of them a classifier sees is a bit mask over the
+slots, `visible`: bit j is the slot OFFSETS[k][j]. There are 4 masks of order 1 and 16 of order 2,
+and each is a classifier of its own.
 
-Beyond the ends of a sequence the label is known: it is `before` (id L) or `after` (id L + 1). Bidirectional strategies
-see these from the start.
+Beyond the ends of a sequence the label is known: it is `before` (id L) or `after` (id L + 1).
+Bidirectional strategies see these from the start.
 """
 
 from typing import Dict, Optional, Protocol, Tuple
@@ -28,9 +29,9 @@ class LocalScores(Protocol):
     def __call__(self, tokens: Ints, visible: Ints, owners: Ints, contexts: Ints) -> AnyFloats:
         """Scores of all labels at some tokens, each in one or more contexts.
 
-        tokens, visible (Q,): the token of each query, and the mask of the classifier asked. owners (M,): the query of
-        each context, not decreasing. contexts (M, 2k): labels in the slots, 0 <= label < L + 2; slots that the
-        classifier does not see hold anything. RETURNS (M, L).
+        tokens, visible (Q,): the token of each query, and the mask of the classifier asked. owners
+        (M,): the query of each context, not decreasing. contexts (M, 2k): labels in the slots, 0 <=
+        label < L + 2; slots that the classifier does not see hold anything. RETURNS (M, L).
         """
         ...
 
@@ -48,7 +49,9 @@ def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Optio
     if allowed is not None:
         expected = (local.n_tokens, local.n_labels)
         if allowed.shape != expected:
-            raise ValueError(Errors.HS024.format(name="allowed", got=allowed.shape, expected=expected))
+            raise ValueError(
+                Errors.HS024.format(name="allowed", got=allowed.shape, expected=expected)
+            )
         closed = np.flatnonzero(~allowed.any(axis=1))
         if len(closed):
             raise ValueError(Errors.HS022.format(token=closed[0]))
@@ -57,7 +60,8 @@ def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Optio
 def log_probabilities(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Floats:
     """log p(y | ...) among the allowed labels: score - log sum exp.
 
-    scores (M, L). tokens (M,): whose scores they are. allowed (N, L), by token. RETURNS (M, L) float64.
+    scores (M, L). tokens (M,): whose scores they are. allowed (N, L), by token. RETURNS (M, L)
+    float64.
     RAISES ValueError [HS020]: NaN or infinite scores.
     """
     _check_finite(scores, tokens)
@@ -70,10 +74,11 @@ def log_probabilities(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) 
 
 
 def best_labels(scores: AnyFloats, tokens: Ints, allowed: Optional[Mask]) -> Tuple[Ints, Floats]:
-    """The best label of each row, the lowest of equal ones, and its log probability among the allowed ones.
+    """The best label of each row, the lowest of equal ones, and its log probability among the
+    allowed ones.
 
-    This is -log(1 + sum of exp(score - best score) of the others), which keeps apart probabilities near 1.
-    Arguments and errors are those of `log_probabilities`.
+    This is -log(1 + sum of exp(score - best score) of the others), which keeps apart probabilities
+    near 1. Arguments and errors are those of `log_probabilities`.
     """
     _check_finite(scores, tokens)
     if allowed is not None:
@@ -96,7 +101,8 @@ def _check_finite(scores: AnyFloats, tokens: Ints) -> None:
 
 
 def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> Tuple[Ints, Ints]:
-    """What is known before any token has a label. RETURNS visible (N,): slots beyond the ends of the sequence;
+    """What is known before any token has a label. RETURNS visible (N,): slots beyond the ends of
+    the sequence;
     contexts (N, 2k): L or L + 1 there, -1 in the other slots."""
     sizes = lengths.astype(np.intp)
     ends = np.cumsum(sizes)
@@ -112,7 +118,8 @@ def edge_contexts(lengths: AnyInts, order: int, n_labels: int) -> Tuple[Ints, In
 
 
 def contexts_of(labels: AnyInts, lengths: AnyInts, order: int, n_labels: int) -> Ints:
-    """Labels in the slots of each token, when all tokens have one; -1 = not known. labels (N,). RETURNS (N, 2k)."""
+    """Labels in the slots of each token, when all tokens have one; -1 = not known. labels (N,).
+    RETURNS (N, 2k)."""
     _, contexts = edge_contexts(lengths, order, n_labels)
     for slot, offset in enumerate(OFFSETS[order]):
         unknown = np.flatnonzero(contexts[:, slot] < 0)

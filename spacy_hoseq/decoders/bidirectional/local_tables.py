@@ -1,9 +1,11 @@
-"""Candidate labels of each token, and log p of each candidate in every context that its neighbours' candidates make.
+"""Candidate labels of each token, and log p of each candidate in every context that its neighbours'
+candidates make.
 
-Labels whose zero-order probability p(y_i | o) is below `prune` times that of the best label are no candidates
-(Tsuruoka & Tsujii 2005, footnote 1). Tokens have few candidates then, but not equally many: all tables are ragged. A
-window of tokens has as many cells as its tokens have combinations of candidates; cells are numbered in mixed radix,
-the leftmost token slowest. Outside of a sequence there is one candidate, the known label of the edge.
+Labels whose zero-order probability p(y_i | o) is below `prune` times that of the best label are no
+candidates (Tsuruoka & Tsujii 2005, footnote 1). Tokens have few candidates then, but not equally
+many: all tables are ragged. A window of tokens has as many cells as its tokens have combinations of
+candidates; cells are numbered in mixed radix, the leftmost token slowest. Outside of a sequence
+there is one candidate, the known label of the edge.
 """
 
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
@@ -16,11 +18,14 @@ from .local import OFFSETS, Floats, Ints, LocalScores, Mask, edge_contexts, log_
 
 
 class LocalCandidates(NamedTuple):
-    """labels (C,): candidates of all tokens, ascending within a token. first, sizes (N,): where they are.
+    """labels (C,): candidates of all tokens, ascending within a token. first, sizes (N,): where
+    they are.
 
     rank (C,): 0 for the most probable candidate of a token, and so on; all 0 if nothing was pruned.
-    radix (N, 2k + 1): candidates at the offsets -k..k of each token, 1 beyond the ends of its sequence.
-    edges (N, 2k): labels known in the slots, -1 elsewhere (`edge_contexts`); forced (N,): these slots as a mask.
+    radix (N, 2k + 1): candidates at the offsets -k..k of each token, 1 beyond the ends of its
+        sequence.
+    edges (N, 2k): labels known in the slots, -1 elsewhere (`edge_contexts`); forced (N,): these
+        slots as a mask.
     """
 
     labels: Ints
@@ -33,7 +38,8 @@ class LocalCandidates(NamedTuple):
 
 
 class Table(NamedTuple):
-    """log p of one classifier. values: token by token, context by context, candidate by candidate; the first is -inf.
+    """log p of one classifier. values: token by token, context by context, candidate by candidate;
+    the first is -inf.
 
     first (N,): where the values of a token begin; 0 = the token never asks this classifier.
     """
@@ -60,18 +66,25 @@ def make_candidates(
             values = log_probabilities(scores, tokens, allowed)
             keep[tokens] &= values >= values.max(axis=1, keepdims=True) + np.log(prune)
             rank = np.empty(values.shape, np.intp)
-            np.put_along_axis(rank, np.argsort(-values, axis=1, kind="stable"), np.arange(local.n_labels)[None], axis=1)
+            np.put_along_axis(
+                rank,
+                np.argsort(-values, axis=1, kind="stable"),
+                np.arange(local.n_labels)[None],
+                axis=1,
+            )
             ranks.append(rank[keep[tokens]])
     forced, edges = edge_contexts(lengths, order, local.n_labels)
     sizes = keep.sum(axis=1).astype(np.intp)
     labels = np.nonzero(keep)[1]
     rank = np.concatenate(ranks)
-    return LocalCandidates(labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced)
+    return LocalCandidates(
+        labels, np.cumsum(sizes) - sizes, sizes, rank, _radix(sizes, edges, order), edges, forced
+    )
 
 
 def fewer_candidates(candidates: LocalCandidates, order: int, tokens: Ints) -> LocalCandidates:
-    """Leave out the least probable fifth (at least one) of the candidates of each of these tokens and of those within k
-    of them, but never the best."""
+    """Leave out the least probable fifth (at least one) of the candidates of each of these tokens
+    and of those within k of them, but never the best."""
     around = [tokens]
     for slot, offset in enumerate(OFFSETS[order]):
         around.append(tokens[candidates.edges[tokens, slot] < 0] + offset)
@@ -107,7 +120,8 @@ def make_table(
     allowed: Optional[Mask],
     tuning: Tuning = TUNING,
 ) -> Table:
-    """log p(y_i | o, labels in the slots of the mask `visible`), at some tokens, for all candidates in all slots."""
+    """log p(y_i | o, labels in the slots of the mask `visible`), at some tokens, for all candidates
+    in all slots."""
     slots = slots_of(visible, order)
     # (Q, slots)
     radix = candidates.radix[tokens][:, [order + OFFSETS[order][slot] for slot in slots]]
@@ -118,7 +132,9 @@ def make_table(
     values = [np.array([-np.inf])]
     for block in _blocks(n_contexts * local.n_labels, tuning.block_scores):
         owners = np.repeat(np.arange(len(block)), n_contexts[block])
-        digits = digits_of(ranges(np.zeros(len(block), np.intp), n_contexts[block]), radix[block][owners].T)
+        digits = digits_of(
+            ranges(np.zeros(len(block), np.intp), n_contexts[block]), radix[block][owners].T
+        )
         contexts = candidates.edges[tokens[block]][owners]  # (M, 2k)
         for slot, digit in zip(slots, digits, strict=True):
             unseen = np.flatnonzero(contexts[:, slot] < 0)

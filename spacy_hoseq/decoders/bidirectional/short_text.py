@@ -1,11 +1,14 @@
-"""Easiest-first decoding of a short text: two questions to the classifiers, and the decisions in plain Python.
+"""Easiest-first decoding of a short text: two questions to the classifiers, and the decisions in
+plain Python.
 
-In rounds (`easiest_first.py`) a sentence of 23 tokens asks the classifiers ten times, about a few tokens each time, and
-most of the time goes into calls. Here they are asked once for the labels of tokens that know no neighbour, GUESSES of
-what will be decided, and once for all sets of visible neighbours at every token, with these guesses for labels: far
-more than needed, in one call. Open neighbours of a token whose label is not the guess ask again; there are few, since
-tokens whose labels are hard to guess are decided last. Scores of a token do not depend on what else is asked, so labels
-and probabilities are those of the rounds, to the bit; tests compare both with the definition.
+In rounds (`easiest_first.py`) a sentence of 23 tokens asks the classifiers ten times, about a few
+tokens each time, and most of the time goes into calls. Here they are asked once for the labels of
+tokens that know no neighbour, GUESSES of what will be decided, and once for all sets of visible
+neighbours at every token, with these guesses for labels: far more than needed, in one call. Open
+neighbours of a token whose label is not the guess ask again; there are few, since tokens whose
+labels are hard to guess are decided last. Scores of a token do not depend on what else is asked, so
+labels and probabilities are those of the rounds, to the bit; tests compare both with the
+definition.
 """
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
@@ -20,7 +23,8 @@ EQUAL = 1e-12
 
 
 class Decisions(NamedTuple):
-    """Of each token: its label, log p of it when it was decided, and the decision before in its region, or -1."""
+    """Of each token: its label, log p of it when it was decided, and the decision before in its
+    region, or -1."""
 
     labels: List[int]
     log_probabilities: List[float]
@@ -40,7 +44,10 @@ def decide_short(
     for length in lengths.tolist():
         tokens = range(start, start + length)
         last += [token for token in tokens if text.visible[token] == everything]
-        regions += [(part, -1) for part in _parts([t for t in tokens if text.visible[t] != everything], order)]
+        regions += [
+            (part, -1)
+            for part in _parts([t for t in tokens if text.visible[t] != everything], order)
+        ]
         start += length
     text.close(last)
     while regions:
@@ -55,7 +62,10 @@ def decide_short(
         text.close(alone)
         last += alone
         text.ask([token for token in told if text.is_open[token]])
-        regions += [(part, chosen) for part in _parts([token for token in region if text.is_open[token]], order)]
+        regions += [
+            (part, chosen)
+            for part in _parts([token for token in region if text.is_open[token]], order)
+        ]
     text.ask(last)
     return Decisions(text.labels, text.best, earlier)
 
@@ -81,10 +91,13 @@ def _easiest(best: List[float], region: List[int], hardest: bool) -> int:
 
 
 class _ShortText:
-    """What is known of a text while it is labelled. labels, best: the best label of each token given the labels of its
-    visible neighbours, and its log probability. visible: slots that are known, as a mask."""
+    """What is known of a text while it is labelled. labels, best: the best label of each token
+    given the labels of its visible neighbours, and its log probability. visible: slots that are
+    known, as a mask."""
 
-    def __init__(self, local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]) -> None:
+    def __init__(
+        self, local: LocalScores, lengths: AnyInts, order: int, allowed: Optional[Mask]
+    ) -> None:
         self._local = local
         self._allowed = allowed
         self._offsets = OFFSETS[order]
@@ -97,7 +110,9 @@ class _ShortText:
             contexts[unknown, slot] = guesses[unknown + offset]
         n_masks = 1 << 2 * order
         every = np.tile(tokens, n_masks)
-        labels, best = self._answers(every, np.repeat(np.arange(n_masks), len(tokens)), contexts.take(every, axis=0))
+        labels, best = self._answers(
+            every, np.repeat(np.arange(n_masks), len(tokens)), contexts.take(every, axis=0)
+        )
         self._guessed: List[int] = guesses.tolist()
         self._labels: List[int] = labels.tolist()  # mask by mask, as guessed
         self._best: List[float] = best.tolist()
@@ -114,13 +129,18 @@ class _ShortText:
             self.is_open[token] = False
 
     def tell(self, chosen: int) -> List[int]:
-        """Put the label of a decided token into the slots of its open neighbours, which are returned."""
+        """Put the label of a decided token into the slots of its open neighbours, which are
+        returned."""
         told = []
         label = self.labels[chosen]
         as_guessed = label == self._guessed[chosen]
         for slot, offset in enumerate(self._offsets):
             token = chosen - offset  # sees the chosen one at `offset`
-            if 0 <= token < len(self.is_open) and self.is_open[token] and not self.visible[token] >> slot & 1:
+            if (
+                0 <= token < len(self.is_open)
+                and self.is_open[token]
+                and not self.visible[token] >> slot & 1
+            ):
                 self.visible[token] |= 1 << slot
                 self._contexts[token, slot] = label
                 self._as_guessed[token] &= as_guessed
@@ -140,14 +160,18 @@ class _ShortText:
                 surprised.append(token)
         if surprised:
             at = np.array(surprised)
-            labels, best = self._answers(at, np.array([self.visible[token] for token in surprised]), self._contexts[at])
+            labels, best = self._answers(
+                at, np.array([self.visible[token] for token in surprised]), self._contexts[at]
+            )
             for token, label, value in zip(surprised, labels.tolist(), best.tolist(), strict=True):
                 self.labels[token] = label
                 self.best[token] = value
 
     def _guesses(self, tokens: Ints) -> Ints:
         scores = self._local(tokens, np.zeros_like(tokens), tokens, self._contexts)
-        guesses: Ints = (scores if self._allowed is None else np.where(self._allowed, scores, -np.inf)).argmax(axis=1)
+        guesses: Ints = (
+            scores if self._allowed is None else np.where(self._allowed, scores, -np.inf)
+        ).argmax(axis=1)
         return guesses
 
     def _answers(self, tokens: Ints, visible: Ints, contexts: Ints) -> Tuple[Ints, Floats]:

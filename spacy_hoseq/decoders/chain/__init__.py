@@ -3,7 +3,16 @@
 from .arrivals import Arrivals
 from .chain_posterior import ChainPosterior, LikelyCells, chain_posterior
 from .edge_viterbi import edge_viterbi
-from .forward_backward import LEAST, MAX_RANGE, ROOM, SMALL, finite_range, reached_labels, sum_by_rank, vanished
+from .forward_backward import (
+    LEAST,
+    MAX_RANGE,
+    ROOM,
+    SMALL,
+    finite_range,
+    reached_labels,
+    sum_by_rank,
+    vanished,
+)
 from .long_viterbi import long_viterbi
 from .pieces import ChainPart, read_parts
 from .viterbi import best_path, masked, unpack_paths, viterbi

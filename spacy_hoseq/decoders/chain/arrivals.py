@@ -2,9 +2,10 @@
 
     arriving(y) = max_a (V(a) + trans[a, y])
 
-Hard constraints forbid most pairs of labels: after an inner label of a kind there is only that kind. Labels that the
-same labels may precede share a block of the table, and only what is permitted is added up: the same sums, so the same
-result to the last bit. Checked against all pairs in tests/decoders/chain/test_arrivals.py.
+Hard constraints forbid most pairs of labels: after an inner label of a kind there is only that
+kind. Labels that the same labels may precede share a block of the table, and only what is permitted
+is added up: the same sums, so the same result to the last bit. Checked against all pairs in
+tests/decoders/chain/test_arrivals.py.
 """
 
 from typing import List, NamedTuple, Optional
@@ -39,7 +40,8 @@ class Block(NamedTuple):
 
 
 class Few(NamedTuple):
-    """later (M,): labels with few before them. earlier (K, M): those, the last ones with -inf in trans (K, M, 1)."""
+    """later (M,): labels with few before them. earlier (K, M): those, the last ones with -inf in
+    trans (K, M, 1)."""
 
     later: Ints
     earlier: Ints
@@ -47,7 +49,8 @@ class Few(NamedTuple):
 
 
 class Arrivals:
-    """trans (L, L) float64, the earlier label first; -inf forbids. `tuning.step_cells` decides how it is computed."""
+    """trans (L, L) float64, the earlier label first; -inf forbids. `tuning.step_cells` decides how
+    it is computed."""
 
     def __init__(self, trans: Floats, tuning: Tuning = TUNING) -> None:
         self.table = Table.of(trans)

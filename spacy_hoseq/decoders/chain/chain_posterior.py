@@ -2,15 +2,16 @@
 
     mu_t(y) = p(y_t = y | x)        nu_t(a, b) = p(y_{t-1} = a, y_t = b | x)
 
-A loss of these has gradients d_mu and d_nu; they make up a cost of each labelling, c(y) (`problem/answers.py`).
-E[f c] is found by forward and backward passes that carry the cost of prefixes and suffixes along, in the order of time
-of forward-backward itself:
+A loss of these has gradients d_mu and d_nu; they make up a cost of each labelling, c(y)
+(`problem/answers.py`). E[f c] is found by forward and backward passes that carry the cost of
+prefixes and suffixes along, in the order of time of forward-backward itself:
 
     A_t(y)     = e_t(y) sum_a w(a, y) (A_{t-1}(a) + alpha_{t-1}(a) d_nu[t, a, y]) / scale_t + alpha_t(y) d_mu[t, y]
     B_{t-1}(a) = sum_y w(a, y) e_t(y) (B_t(y) + beta_t(y) (d_mu[t, y] + d_nu[t, a, y])) / scale_t
 
-with e = exp(scores), w = exp(trans), alpha and beta scaled as in `forward_backward`. Then E[I(y_t = y) c] is
-A_t beta_t + alpha_t B_t. Tests compare with enumeration, and the gradient with finite differences.
+with e = exp(scores), w = exp(trans), alpha and beta scaled as in `forward_backward`. Then E[I(y_t =
+y) c] is A_t beta_t + alpha_t B_t. Tests compare with enumeration, and the gradient with finite
+differences.
 """
 
 from functools import cached_property
@@ -33,13 +34,20 @@ from ..problem import (
     ranges,
     sums_of_sequences,
 )
-from .forward_backward import ScaledPrefixes, moved_on, packed_emissions, scaled_prefixes, scaled_suffixes, turned
+from .forward_backward import (
+    ScaledPrefixes,
+    moved_on,
+    packed_emissions,
+    scaled_prefixes,
+    scaled_suffixes,
+    turned,
+)
 
 
 class LikelyCells(NamedTuple):
-    """Labels of some tokens. tokens, labels (C,): those of each token together, ascending. p (C,): mu. alpha, message
-    (C,): alpha_t(y) and e_t(y) beta_t(y), which with the w between make nu. Those that fit to other marginals, too, are
-    scaled as if rows of alpha summed to 1."""
+    """Labels of some tokens. tokens, labels (C,): those of each token together, ascending. p (C,):
+    mu. alpha, message (C,): alpha_t(y) and e_t(y) beta_t(y), which with the w between make nu.
+    Those that fit to other marginals, too, are scaled as if rows of alpha summed to 1."""
 
     tokens: Ints
     labels: Ints
@@ -50,16 +58,23 @@ class LikelyCells(NamedTuple):
     def chosen(self, which: Ints) -> "LikelyCells":
         tokens, labels, p, alpha, message = self
         return LikelyCells(
-            tokens.take(which), labels.take(which), p.take(which), alpha.take(which), message.take(which)
+            tokens.take(which),
+            labels.take(which),
+            p.take(which),
+            alpha.take(which),
+            message.take(which),
         )
 
 
 def chain_posterior(
-    potentials: Potentials, lengths: AnyInts, tokens: Optional[Ints] = None, most: Optional[float] = None
+    potentials: Potentials,
+    lengths: AnyInts,
+    tokens: Optional[Ints] = None,
+    most: Optional[float] = None,
 ) -> "Optional[ChainPosterior]":
-    """Of a checked batch, or of some of its tokens (n,) with the lengths of the sequences that these make up. most
-    (float): of the batch, as in `scaled_prefixes`. RETURNS None if scaled probabilities would lose digits, or if a
-    sequence has no path."""
+    """Of a checked batch, or of some of its tokens (n,) with the lengths of the sequences that
+    these make up. most (float): of the batch, as in `scaled_prefixes`. RETURNS None if scaled
+    probabilities would lose digits, or if a sequence has no path."""
     scores = potentials.scores
     edge_scores = None
     layout = rows = make_layout(lengths, len(scores) if tokens is None else len(tokens))
@@ -69,7 +84,9 @@ def chain_posterior(
         edge_scores = packed_edge_scores(potentials.edge_scores, rows)
     emissions = packed_emissions(scores, potentials.allowed, rows)
     most = largest(scores) if most is None else most
-    prefixes = scaled_prefixes(emissions, potentials.trans.astype(np.float64), layout, most, edge_scores)
+    prefixes = scaled_prefixes(
+        emissions, potentials.trans.astype(np.float64), layout, most, edge_scores
+    )
     return None if prefixes is None else ChainPosterior(prefixes, layout)
 
 
@@ -114,8 +131,8 @@ class ChainPosterior(Posterior):
         return np.asarray(self._beta[self._place[tokens]])
 
     def likely(self, least: float, tokens: Optional[Ints] = None) -> LikelyCells:
-        """All labels whose probability is at least `least`. tokens: at some tokens only, in such a way that they fit
-        to those of other marginals."""
+        """All labels whose probability is at least `least`. tokens: at some tokens only, in such a
+        way that they fit to those of other marginals."""
         n_labels = self._e.shape[1]
         token_at = self._layout.tokens
         cells = np.flatnonzero(self._nodes >= least)
@@ -132,15 +149,23 @@ class ChainPosterior(Posterior):
             alpha /= sums.take(places)
             # (1st tokens: anything)
             message *= sums.take(self._place.take(token_at.take(places) - 1, mode="wrap"))
-        return LikelyCells(token_at.take(places), cells - places * n_labels, self._nodes.take(cells), alpha, message)
+        return LikelyCells(
+            token_at.take(places),
+            cells - places * n_labels,
+            self._nodes.take(cells),
+            alpha,
+            message,
+        )
 
     def stops(self, tokens: Ints, labels: AnyInts, continues: Mask) -> Floats:
-        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which nothing goes on.
-        tokens, labels (E,). RETURNS (E,)."""
+        """p(not continues[y_t, y_{t+1}] | y_t = y), 1 at last tokens and for labels across which
+        nothing goes on. tokens, labels (E,). RETURNS (E,)."""
         last = np.zeros(len(self._e), bool)
         stop = np.ones(len(tokens))
         last[np.cumsum(self._layout.lengths) - 1] = True
-        leaves = (self._weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0) & ~continues
+        leaves = (
+            self._weights.reshape(-1, *continues.shape).max(axis=0, initial=0.0) > 0
+        ) & ~continues
         here = np.flatnonzero(continues.any(axis=1).take(labels) & ~last.take(tokens))
         stop[here] = 0.0
         # in some representations none can stop
@@ -167,7 +192,9 @@ class ChainPosterior(Posterior):
             return PotentialsGradient(self.nodes, trans, nothing, nothing)
         packed = np.zeros(self._weights.shape)
         packed[first:] = alpha[:, :, None] * self._weights[first:] * message[:, None, :]
-        return PotentialsGradient(self.nodes, packed.sum(axis=0), nothing, nothing, nothing, self._unpacked(packed))
+        return PotentialsGradient(
+            self.nodes, packed.sum(axis=0), nothing, nothing, nothing, self._unpacked(packed)
+        )
 
     def pairs(self, arcs: LabelPairs) -> Floats:
         here, before = self._sides(arcs)
@@ -176,7 +203,9 @@ class ChainPosterior(Posterior):
         weights = self._weight(here, earlier, later)
         return np.asarray(self._alpha[before, earlier] * weights * message * (before >= 0))
 
-    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
+    def factors(
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+    ) -> Factors:
         starts = np.cumsum(sizes) - sizes
         tokens = ranges(first, sizes)
         steps = self._steps(tokens, labels)
@@ -188,7 +217,8 @@ class ChainPosterior(Posterior):
         return Factors(self._nodes[self._place[first], labels[starts]], steps, stop)
 
     def along(self, labels: AnyInts, continues: Mask) -> Factors:
-        """Of one labelling (N,), token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), `stops`."""
+        """Of one labelling (N,), token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens),
+        `stops`."""
         tokens = np.arange(len(labels))
         ends = np.cumsum(self._layout.lengths)
         steps = self._steps(tokens, labels)
@@ -219,8 +249,8 @@ class ChainPosterior(Posterior):
         return sums_of_sequences(self.conditional_entropies(), self._layout.lengths)
 
     def _steps(self, tokens: Ints, labels: AnyInts) -> Floats:
-        """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the list; 0 where that is
-        impossible. Tokens that do not follow each other have any number."""
+        """p(y_t | y_{t-1}) of tokens (M,) with their labels, each given the one before it in the
+        list; 0 where that is impossible. Tokens that do not follow each other have any number."""
         at = self._place.take(tokens)
         cells = at * self._e.shape[1] + labels
         beta = self._beta.take(cells)
@@ -231,7 +261,10 @@ class ChainPosterior(Posterior):
         return steps
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
+        self,
+        d_nodes: AnyFloats,
+        arcs: Optional[LabelPairs] = None,
+        d_arcs: Optional[AnyFloats] = None,
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._alpha.shape)
         layout = self._layout
@@ -251,10 +284,14 @@ class ChainPosterior(Posterior):
         back = turned(weights)
         for t in range(1, len(layout.size_at_t)):
             here = layout.step(t)
-            forward[here] += e[here] * (moved_on(forward[self._before(t)], weights, here) + into[here])
+            forward[here] += e[here] * (
+                moved_on(forward[self._before(t)], weights, here) + into[here]
+            )
         for t in range(len(layout.size_at_t) - 1, 0, -1):
             here = layout.step(t)
-            backward[self._before(t)] += moved_on(e[here] * backward[here] + message[here] * node[here], back, here)
+            backward[self._before(t)] += moved_on(
+                e[here] * backward[here] + message[here] * node[here], back, here
+            )
         with_cost = forward * beta + alpha * backward  # E[I(y_t = y) c]
         cost = with_cost.sum(axis=1, keepdims=True)  # E[c], the same at every token of a sequence
         after = message * (node - cost) + e * backward
@@ -273,11 +310,19 @@ class ChainPosterior(Posterior):
         if weights.ndim == 2:
             return PotentialsGradient(scores, d_weights, nothing, nothing)
         return PotentialsGradient(
-            scores, d_weights.sum(axis=0), nothing, nothing, nothing, self._unpacked(d_weights).astype(d_nodes.dtype)
+            scores,
+            d_weights.sum(axis=0),
+            nothing,
+            nothing,
+            nothing,
+            self._unpacked(d_weights).astype(d_nodes.dtype),
         )
 
-    def _arc_costs(self, arcs: LabelPairs, d_arcs: AnyFloats, message: Floats) -> Tuple[Floats, Floats, Floats]:
-        """Costs of arcs on the way forward and on the way back (N, L), and by pair of labels (as the weights)."""
+    def _arc_costs(
+        self, arcs: LabelPairs, d_arcs: AnyFloats, message: Floats
+    ) -> Tuple[Floats, Floats, Floats]:
+        """Costs of arcs on the way forward and on the way back (N, L), and by pair of labels (as
+        the weights)."""
         n_labels = self._e.shape[1]
         here, before = self._sides(arcs)
         follows = before >= 0
@@ -299,7 +344,8 @@ class ChainPosterior(Posterior):
         )
 
     def _sides(self, arcs: LabelPairs) -> "tuple[Ints, Ints]":
-        """Packed places of the later and the earlier token of each arc; -1 where there is no earlier one."""
+        """Packed places of the later and the earlier token of each arc; -1 where there is no
+        earlier one."""
         is_first = np.zeros(len(self._e), bool)
         is_first[np.cumsum(self._layout.lengths) - self._layout.lengths] = True
         before = np.where(is_first[arcs.tokens], -1, self._place[arcs.tokens - 1])
@@ -308,7 +354,9 @@ class ChainPosterior(Posterior):
     def _weight(self, places: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         """e^score of pairs of labels, the later one at these packed places."""
         weights = self._weights
-        return np.asarray(weights[earlier, later] if weights.ndim == 2 else weights[places, earlier, later])
+        return np.asarray(
+            weights[earlier, later] if weights.ndim == 2 else weights[places, earlier, later]
+        )
 
     def _before(self, t: int) -> slice:
         """The tokens before those of step t."""

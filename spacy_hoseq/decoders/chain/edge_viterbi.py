@@ -12,7 +12,8 @@ from .viterbi import unpack_paths
 
 
 def edge_viterbi(potentials: Potentials) -> Paths:
-    """As `viterbi`, with edge_scores (N, L, L) on top of trans (None = 0); those of first tokens count for nothing.
+    """As `viterbi`, with edge_scores (N, L, L) on top of trans (None = 0); those of first tokens
+    count for nothing.
     potentials: checked.
 
     RAISES ValueError [HS023]. Time O(N L^2), memory O(N L^2).

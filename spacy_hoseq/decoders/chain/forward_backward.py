@@ -1,16 +1,18 @@
-"""First-order chain: log Z and marginals (Rabiner 1989, section III; Lafferty, McCallum & Pereira 2001).
+"""First-order chain: log Z and marginals (Rabiner 1989, section III; Lafferty, McCallum & Pereira
+2001).
 
     alpha_t(y) = exp(scores[t, y]) sum_a alpha_{t-1}(a) exp(trans[a, y])
     beta_t(a)  = sum_y exp(trans[a, y] + scores[t+1, y]) beta_{t+1}(y)
     p(y_t = y) = alpha_t(y) beta_t(y) / Z
 
-The walk works with probabilities that are scaled to sum to 1 at every step: a step is one matrix product. It loses
-nothing while any two transitions differ by less than MAX_RANGE, since then a label can never be worth more than
-e^(2 MAX_RANGE) times what its share of alpha says. Where some transitions are forbidden there is no such bound, since
-what a label is worth depends on all ways to it and from it: there no label that a prefix can end with may have a share
-below LEAST, which the walk looks at. If one of both does not hold (very large weights), `scaled_prefixes` has no
-result, and whoever asks takes sums on logarithms (`patterns/lattice_sums.py`). Where no score is large, as a rule,
-scores need no shift, and scaling waits for several steps (`_way_of_small_scores`).
+The walk works with probabilities that are scaled to sum to 1 at every step: a step is one matrix
+product. It loses nothing while any two transitions differ by less than MAX_RANGE, since then a
+label can never be worth more than e^(2 MAX_RANGE) times what its share of alpha says. Where some
+transitions are forbidden there is no such bound, since what a label is worth depends on all ways to
+it and from it: there no label that a prefix can end with may have a share below LEAST, which the
+walk looks at. If one of both does not hold (very large weights), `scaled_prefixes` has no result,
+and whoever asks takes sums on logarithms (`patterns/lattice_sums.py`). Where no score is large, as
+a rule, scores need no shift, and scaling waits for several steps (`_way_of_small_scores`).
 
 Checked against enumeration in tests/decoders/chain/test_forward_backward.py.
 """
@@ -34,9 +36,9 @@ ROOM = 200.0
 
 
 class ScaledPrefixes(NamedTuple):
-    """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha. weights (L, L), or
-    (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha (N, L): last rows of sequences sum to 1,
-    others to anything. log_z (S,) by rank."""
+    """The way forward in scaled probabilities, packed. e (N, L): e^scores, scaled like alpha.
+    weights (L, L), or (N, L, L) if they differ from token to token: e^trans, the largest 1. alpha
+    (N, L): last rows of sequences sum to 1, others to anything. log_z (S,) by rank."""
 
     e: Floats
     weights: Floats
@@ -65,8 +67,8 @@ def scaled_prefixes(
     most: float,
     edge_scores: Optional[Floats] = None,
 ) -> Optional[ScaledPrefixes]:
-    """most (float): no finite emission is further from 0. edge_scores (N, L, L): packed, on top of trans. RETURNS
-    None if digits would be lost, or if a sequence has no path."""
+    """most (float): no finite emission is further from 0. edge_scores (N, L, L): packed, on top of
+    trans. RETURNS None if digits would be lost, or if a sequence has no path."""
     both = trans if edge_scores is None else trans + edge_scores
     spread = finite_range(both)
     if spread >= MAX_RANGE:
@@ -83,18 +85,22 @@ def scaled_prefixes(
             return prefixes
     precise: Floats = emissions.astype(np.float64, copy=False)
     prefixes = _way_forward(precise, weights, layout, top, opened=opened)
-    reached = None if prefixes is not None or opened else reached_labels(precise > -np.inf, trans, layout)
+    reached = (
+        None if prefixes is not None or opened else reached_labels(precise > -np.inf, trans, layout)
+    )
     if reached is not None:  # labels that no prefix can end with may have had the highest scores
-        prefixes = _way_forward(np.where(reached, precise, -np.inf), weights, layout, top, opened=False)
+        prefixes = _way_forward(
+            np.where(reached, precise, -np.inf), weights, layout, top, opened=False
+        )
     return prefixes
 
 
 def _way_of_small_scores(
     emissions: AnyFloats, weights: Floats, layout: Layout, top: float, n_steps: int, *, opened: bool
 ) -> Optional[ScaledPrefixes]:
-    """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than e^SMALL in a step,
-    unless a label that has nearly all of it cannot go on. RETURNS None if digits may be lost, or if a sequence has no
-    path; only where transitions are forbidden."""
+    """Scaled every `n_steps` steps, and where sequences end. No sum of a row changes by more than
+    e^SMALL in a step, unless a label that has nearly all of it cannot go on. RETURNS None if digits
+    may be lost, or if a sequence has no path; only where transitions are forbidden."""
     e: Floats = np.exp(emissions, dtype=np.float64)
     alpha = np.empty_like(e)
     ones = np.ones(e.shape[1])
@@ -124,8 +130,8 @@ def _way_of_small_scores(
 
 
 def _kept(alpha: Floats, e: Floats, ones: Floats) -> bool:
-    """Whether all shares have their digits. Takes labels that no prefix ends with out of e: suffixes of them could
-    overflow."""
+    """Whether all shares have their digits. Takes labels that no prefix ends with out of e:
+    suffixes of them could overflow."""
     sums = alpha @ ones
     if sums.min(initial=1.0) < np.exp(-ROOM):
         return False
@@ -143,7 +149,8 @@ def ends_of(layout: Layout) -> NDArray[np.int64]:
 
 
 def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, Floats]:
-    """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L) each, packed."""
+    """RETURNS beta, scaled in such a way that alpha times beta are probabilities, and these. (N, L)
+    each, packed."""
     e, weights, alpha = prefixes[:3]
     beta = np.empty_like(e)
     nodes = np.empty_like(e)
@@ -170,8 +177,8 @@ def scaled_suffixes(prefixes: ScaledPrefixes, layout: Layout) -> Tuple[Floats, F
 def _way_forward(
     emissions: Floats, weights: Floats, layout: Layout, top: float, *, opened: bool
 ) -> Optional[ScaledPrefixes]:
-    """opened (bool): no transition is forbidden. Else a label can be reached where its sum over the labels before is
-    above 0, as long as no share was below LEAST until then."""
+    """opened (bool): no transition is forbidden. Else a label can be reached where its sum over the
+    labels before is above 0, as long as no share was below LEAST until then."""
     shift = highest(emissions)[:, None]
     if not np.isfinite(shift).all():
         return None
@@ -202,7 +209,9 @@ def _way_forward(
     if reached is not None:
         potentials *= reached  # else suffixes of labels that no prefix ends with could overflow
     potentials *= inverse
-    log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (layout.lengths[layout.order] - 1)
+    log_z = sum_by_rank(np.log(scale) + shift[:, 0], layout) + top * (
+        layout.lengths[layout.order] - 1
+    )
     return ScaledPrefixes(potentials, weights, alpha, log_z)
 
 
@@ -214,15 +223,15 @@ def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
 
 
 def turned(weights: Floats) -> Floats:
-    """With the later label first: `moved_on` with these is a step back. Laid out anew, since products with a transposed
-    matrix take longer."""
+    """With the later label first: `moved_on` with these is a step back. Laid out anew, since
+    products with a transposed matrix take longer."""
     swapped = weights.swapaxes(-1, -2)
     return np.ascontiguousarray(swapped) if weights.ndim == 2 else swapped
 
 
 def highest(values: Floats) -> Floats:
-    """The largest value of each row, -inf of rows without any: numpy finds where it is four times as fast as what it
-    is. values (n, L), no NaN. RETURNS (n,)."""
+    """The largest value of each row, -inf of rows without any: numpy finds where it is four times
+    as fast as what it is. values (n, L), no NaN. RETURNS (n,)."""
     n, n_columns = values.shape
     if not n_columns:
         return np.full(n, -np.inf)
@@ -231,8 +240,9 @@ def highest(values: Floats) -> Floats:
 
 
 def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[Mask]:
-    """Labels with which a prefix can end, where transitions are forbidden: others, however high their scores, count for
-    nothing. allowed (N, L), packed. RETURNS (N, L), or None if nothing is forbidden: then all that are allowed."""
+    """Labels with which a prefix can end, where transitions are forbidden: others, however high
+    their scores, count for nothing. allowed (N, L), packed. RETURNS (N, L), or None if nothing is
+    forbidden: then all that are allowed."""
     opened = trans > -np.inf
     if opened.all():
         return None
@@ -247,12 +257,14 @@ def reached_labels(allowed: Mask, trans: AnyFloats, layout: Layout) -> Optional[
 
 
 def vanished(current: Floats, share: Floats, reached: Mask) -> bool:
-    """Whether digits were lost in a step, or may be in the next. current, share (n, L): before and after scaling."""
+    """Whether digits were lost in a step, or may be in the next. current, share (n, L): before and
+    after scaling."""
     return bool((current[reached] < NORMAL).any() or (share[reached] < LEAST).any())
 
 
 def _lost(alpha: Floats, scale: Floats, reached: Mask) -> bool:
-    """`vanished` for all steps at once: a share of LEAST that comes from a usual sum has its digits."""
+    """`vanished` for all steps at once: a share of LEAST that comes from a usual sum has its
+    digits."""
     if scale.min(initial=np.inf) >= NORMAL / LEAST:
         return bool((reached & (alpha < LEAST)).any())
     return vanished(alpha * scale[:, None], alpha, reached)

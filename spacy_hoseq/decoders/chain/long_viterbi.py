@@ -1,12 +1,13 @@
-"""The best labels of one long sequence, from pieces of it that are decoded together: a step then serves all of them,
-and no lattice is as long as the sequence.
+"""The best labels of one long sequence, from pieces of it that are decoded together: a step then
+serves all of them, and no lattice is as long as the sequence.
 
-As in `pieces.py`, each piece looks at some more tokens on both sides, and what it finds is compared with its
-neighbours. With V_t(y) of `viterbi.py`, and d(V, V') = max_y (V(y) - V'(y)) - min_y (V(y) - V'(y)), no step makes d
-larger (a maximum of sums is monotone, and adding a constant to V adds it to the next one). So the V of a piece differ
-from those of the sequence, but for a constant, by at most the sum of the distances that are measured where pieces
-begin. If each piece decodes the first token of the next one to the label that it has there, all labels together are one
-way back along these V: a labelling whose score is the best one but for that sum, which has to be below
+As in `pieces.py`, each piece looks at some more tokens on both sides, and what it finds is compared
+with its neighbours. With V_t(y) of `viterbi.py`, and d(V, V') = max_y (V(y) - V'(y)) - min_y (V(y)
+- V'(y)), no step makes d larger (a maximum of sums is monotone, and adding a constant to V adds it
+to the next one). So the V of a piece differ from those of the sequence, but for a constant, by at
+most the sum of the distances that are measured where pieces begin. If each piece decodes the first
+token of the next one to the label that it has there, all labels together are one way back along
+these V: a labelling whose score is the best one but for that sum, which has to be below
 `piece_tolerance`.
 
 Checked against `viterbi` and enumeration in tests/decoders/chain/test_long_viterbi.py.
@@ -24,8 +25,8 @@ from .viterbi import unpack_paths, way_back, way_forward
 
 
 def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional[Labels]:
-    """The labels of one sequence of a chain. RETURNS (T,) int32, or None if pieces do not agree. Time O(T L^2), memory
-    O(T)."""
+    """The labels of one sequence of a chain. RETURNS (T,) int32, or None if pieces do not agree.
+    Time O(T L^2), memory O(T)."""
     scores = potentials.scores
     allowed = potentials.allowed
     precise = potentials.weights.precise_trans
@@ -58,10 +59,17 @@ def long_viterbi(potentials: Potentials, *, tuning: Tuning = TUNING) -> Optional
         agreed.append(best_labels[np.minimum(last, end - 1) - left + start])
         rank = np.argsort(layout.order)
         at = np.maximum(first - 1, 0) - left, last - 1 - left
-        rows = [np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)]) for side in at]
+        rows = [
+            np.array([history[t][:, r] for t, r in zip(side.tolist(), rank, strict=True)])
+            for side in at
+        ]
         before.append(rows[0])
         behind.append(rows[1])
     result = np.concatenate(labels)
     following = np.concatenate(agreed)[:-1]
     distance = distances(np.concatenate(before)[1:], np.concatenate(behind)[:-1]).sum()
-    return result if distance <= tuning.piece_tolerance and np.array_equal(result[firsts[1:]], following) else None
+    return (
+        result
+        if distance <= tuning.piece_tolerance and np.array_equal(result[firsts[1:]], following)
+        else None
+    )

@@ -1,21 +1,24 @@
-"""Marginals of a chain part by part: in memory that does not grow with the batch, and in the processor's cache.
+"""Marginals of a chain part by part: in memory that does not grow with the batch, and in the
+processor's cache.
 
-A part is some whole sequences of like length, or a stretch of a long one. A long sequence is cut into pieces that are
-summed together as if each were a sequence of its own, with `warm_up` more tokens on both sides of those that it answers
-for. What lies further away is not looked at, and hardly matters: each step of forward-backward multiplies by a
-non-negative matrix, and these bring any two vectors of messages closer together (Birkhoff 1957), in the metric
+A part is some whole sequences of like length, or a stretch of a long one. A long sequence is cut
+into pieces that are summed together as if each were a sequence of its own, with `warm_up` more
+tokens on both sides of those that it answers for. What lies further away is not looked at, and
+hardly matters: each step of forward-backward multiplies by a non-negative matrix, and these bring
+any two vectors of messages closer together (Birkhoff 1957), in the metric
 
     d(a, b) = log max_y (a_y / b_y) - log min_y (a_y / b_y)
 
-How close is measured, not assumed. Where piece c begins to answer, it is compared with piece c - 1, whose prefixes are
-one piece longer. No step makes distances larger, so with m_c for what is measured there and e_c for the distance to the
-prefixes of the whole sequence
+How close is measured, not assumed. Where piece c begins to answer, it is compared with piece c - 1,
+whose prefixes are one piece longer. No step makes distances larger, so with m_c for what is
+measured there and e_c for the distance to the prefixes of the whole sequence
 
     e_c <= m_c + e_{c-1} <= m_1 + ... + m_c
 
-and the same for suffixes, from the other end. Probabilities then differ by at most a quarter of both sums together
-(a distance d between two distributions bounds their difference by tanh(d / 4)). If a sum exceeds `piece_tolerance`, or
-a label is possible in one piece and not in the other, the sequence is summed as a whole.
+and the same for suffixes, from the other end. Probabilities then differ by at most a quarter of
+both sums together (a distance d between two distributions bounds their difference by tanh(d / 4)).
+If a sum exceeds `piece_tolerance`, or a label is possible in one piece and not in the other, the
+sequence is summed as a whole.
 
 Checked against marginals of whole sequences in tests/decoders/chain/test_pieces.py.
 """
@@ -33,8 +36,9 @@ Result = TypeVar("Result")
 
 
 class ChainPart(NamedTuple):
-    """sequences (s,): of the batch. tokens (n,): of the batch, those that are summed, ascending. inner (m,): which of
-    these the part answers for, None = all, since its sequences are whole; those of all parts are all tokens, each once.
+    """sequences (s,): of the batch. tokens (n,): of the batch, those that are summed, ascending.
+    inner (m,): which of these the part answers for, None = all, since its sequences are whole;
+    those of all parts are all tokens, each once.
     posterior: of `tokens`, where each piece is a sequence."""
 
     sequences: Ints
@@ -48,7 +52,8 @@ class ChainPart(NamedTuple):
         return self.inner_of(self.tokens)
 
     def inner_of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What is known of `tokens` (n, ...), at those that the part answers for. RETURNS (m, ...)."""
+        """What is known of `tokens` (n, ...), at those that the part answers for. RETURNS (m,
+        ...)."""
         return values if self.inner is None else values[self.inner]
 
 
@@ -65,8 +70,8 @@ class Chain(NamedTuple):
 def read_parts(
     potentials: Potentials, read: Callable[[ChainPart], Result], *, tuning: Tuning = TUNING
 ) -> Optional[List[Result]]:
-    """What `read` makes of each part of a batch. potentials: of a chain, checked. RETURNS None if in one of the parts
-    scaled probabilities would lose digits, or a sequence has no path."""
+    """What `read` makes of each part of a batch. potentials: of a chain, checked. RETURNS None if
+    in one of the parts scaled probabilities would lose digits, or a sequence has no path."""
     chain = Chain(potentials, largest(potentials.scores))
     lengths = potentials.lengths.astype(np.intp)
     starts = np.cumsum(lengths) - lengths
@@ -117,9 +122,17 @@ def _read_pieces(
         posterior = chain.posterior(tokens, sizes)
         if posterior is None:
             return None
-        prefixes.append(posterior.prefixes(np.stack([np.maximum(first - 1, start), last - 1]) + place))
+        prefixes.append(
+            posterior.prefixes(np.stack([np.maximum(first - 1, start), last - 1]) + place)
+        )
         suffixes.append(posterior.suffixes(np.stack([first, np.minimum(last, end - 1)]) + place))
-        results.append(read(ChainPart(np.array([sequence]), tokens, ranges(first + place, last - first), posterior)))
+        results.append(
+            read(
+                ChainPart(
+                    np.array([sequence]), tokens, ranges(first + place, last - first), posterior
+                )
+            )
+        )
     for messages in (np.concatenate(prefixes, axis=1), np.concatenate(suffixes, axis=1)):
         with np.errstate(divide="ignore"):
             logs = np.log(messages)
@@ -129,7 +142,8 @@ def _read_pieces(
 
 
 def distances(a: Floats, b: Floats) -> Floats:
-    """max (a - b) - min (a - b) of each row, infinite if only one is -inf somewhere. a, b (n, L). RETURNS (n,)."""
+    """max (a - b) - min (a - b) of each row, infinite if only one is -inf somewhere. a, b (n, L).
+    RETURNS (n,)."""
     with np.errstate(invalid="ignore"):
         difference = a - b  # nan where both are -inf
         return np.asarray(np.fmax.reduce(difference, axis=1) - np.fmin.reduce(difference, axis=1))

@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Mask
-from ..problem import TUNING, Layout, NoPath, Paths, Tuning, check_scores, make_layout, packed_scores
+from ..problem import (
+    TUNING,
+    Layout,
+    NoPath,
+    Paths,
+    Tuning,
+    check_scores,
+    make_layout,
+    packed_scores,
+)
 from .arrivals import Arrivals
 
 
@@ -32,15 +41,20 @@ def viterbi(
     trans (L, L): first index is the earlier token; -inf forbids a transition.
     lengths (S,) int: tokens of each sequence, all >= 1.
     allowed (N, L) bool: labels permitted at each token; None = all.
-    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: lowest label id, decided right to left.
+    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: lowest label id, decided right to
+    left.
     RAISES ValueError [HS020, HS021, HS022, HS023, HS024, HS025].
 
-    Time O(N L^2); memory O(N L), of which the lattice takes at most `tuning.history_cells` at once (longer batches are
-    walked in blocks of steps, each computed a second time on the way back).
+    Time O(N L^2); memory O(N L), of which the lattice takes at most `tuning.history_cells` at once
+    (longer batches are walked in blocks of steps, each computed a second time on the way back).
     """
     check_scores(scores, trans, allowed)
     layout = make_layout(lengths, len(scores))
-    if len(layout.lengths) == 1 and scores.size <= tuning.history_cells and trans.size <= tuning.step_cells:
+    if (
+        len(layout.lengths) == 1
+        and scores.size <= tuning.history_cells
+        and trans.size <= tuning.step_cells
+    ):
         path = best_path(masked(scores, allowed), np.ascontiguousarray(trans.T, np.float64))
         if path is None:
             raise NoPath(0)
@@ -77,8 +91,9 @@ def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
 
 
 def best_path(emissions: Floats, turned: Floats) -> Optional[BestPath]:
-    """Of one sequence: what `viterbi` finds, to the last bit, in half a dozen calls a token. emissions (T, L), T > 0,
-    which it changes. turned (L, L): trans, the later label first. RETURNS None if there is no path."""
+    """Of one sequence: what `viterbi` finds, to the last bit, in half a dozen calls a token.
+    emissions (T, L), T > 0, which it changes. turned (L, L): trans, the later label first. RETURNS
+    None if there is no path."""
     arriving = np.empty_like(turned)
     largest = np.empty(len(turned))
     v = list(emissions)
@@ -96,7 +111,12 @@ def best_path(emissions: Floats, turned: Floats) -> Optional[BestPath]:
 
 
 def way_forward(
-    emissions: Floats, arriving: Arrivals, layout: Layout, first: int, last: int, entry: Optional[Floats]
+    emissions: Floats,
+    arriving: Arrivals,
+    layout: Layout,
+    first: int,
+    last: int,
+    entry: Optional[Floats],
 ) -> List[Floats]:
     """V_t (L, size_at_t[t]) for first <= t < last; `entry` = V at first - 1."""
     history = []
@@ -117,9 +137,9 @@ def way_back(
     labels: NDArray[np.int32],
     best: Floats,
 ) -> NDArray[np.int32]:
-    """Write the labels of the steps from `first` on, and the scores of sequences that end there. history: V of these
-    steps. following: labels at the step after them. labels (N,), packed; best (S,), by rank. RETURNS the labels at
-    `first`."""
+    """Write the labels of the steps from `first` on, and the scores of sequences that end there.
+    history: V of these steps. following: labels at the step after them. labels (N,), packed; best
+    (S,), by rank. RETURNS the labels at `first`."""
     for t in range(first + len(history) - 1, first - 1, -1):
         v = history[t - first]
         n_on = len(following)
@@ -132,7 +152,8 @@ def way_back(
 
 
 def unpack_paths(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
-    """Packed labels and scores by rank -> the given order. RAISES ValueError [HS023]: a sequence has no path."""
+    """Packed labels and scores by rank -> the given order. RAISES ValueError [HS023]: a sequence
+    has no path."""
     flat = np.empty_like(labels)
     flat[layout.tokens] = labels
     scores = np.empty_like(best)

@@ -1,4 +1,5 @@
-"""Label patterns and configurations: the best labelling and sums, by inclusive messages or exclusive states."""
+"""Label patterns and configurations: the best labelling and sums, by inclusive messages or
+exclusive states."""
 
 from .configurations import ConfigurationLattice, labels_with_configurations, lattice_of
 from .exclusive_sums import exclusive_sums, is_small

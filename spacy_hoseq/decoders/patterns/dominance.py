@@ -1,23 +1,26 @@
-"""Exact decoding with many non-negative label patterns: only the nodes that can still pay are walked.
+"""Exact decoding with many non-negative label patterns: only the nodes that can still pay are
+walked.
 
-The recurrence is that of `nonnegative.py`. In a large trie almost every node is hopeless at almost every token: its
-history is much worse than the best one for its suffix, and what it can still gain by its longer memory is little. Let
+The recurrence is that of `nonnegative.py`. In a large trie almost every node is hopeless at almost
+every token: its history is much worse than the best one for its suffix, and what it can still gain
+by its longer memory is little. Let
 
     G(u) = max(0, max over children c of u of [psi(c) - psi(fail(c)) + G(c)])
 
-be the most that patterns can pay for a history that ends with u over one that ends with fail(u): as long as a label
-leads from u to a child c, it leads from fail(u) to a node that fail(c) is a suffix of or equal to; afterwards both are
-at the same node. If now
+be the most that patterns can pay for a history that ends with u over one that ends with fail(u): as
+long as a label leads from u to a child c, it leads from fail(u) to a node that fail(c) is a suffix
+of or equal to; afterwards both are at the same node. If now
 
     V_t(u) + G(u) < V_t(fail(u))
 
-then no best labelling has u as its longest match at t: put the best labelling that ends with fail(u) in place of its
-first t labels, and it scores more. So u is dropped: its children are not looked at for its sake. They are if a longer
-node that has u as a suffix leads to a longer child: the suffixes of every node that is looked at are looked at as well,
-since what it earns is handed down to them. Before a child is looked at for its own sake, its value is compared in the
-same way with the best one for its last label; the bound is then the sum of G along its failure links. The tests are
-strict, with room for rounding, so ties are never dropped, and the values compared may themselves come from fewer nodes:
-the prefix of a best labelling is always among those that count.
+then no best labelling has u as its longest match at t: put the best labelling that ends with
+fail(u) in place of its first t labels, and it scores more. So u is dropped: its children are not
+looked at for its sake. They are if a longer node that has u as a suffix leads to a longer child:
+the suffixes of every node that is looked at are looked at as well, since what it earns is handed
+down to them. Before a child is looked at for its own sake, its value is compared in the same way
+with the best one for its last label; the bound is then the sum of G along its failure links. The
+tests are strict, with room for rounding, so ties are never dropped, and the values compared may
+themselves come from fewer nodes: the prefix of a best labelling is always among those that count.
 
 Patterns that fire at positions add, for each token, the weight of all that end within reach to G.
 
@@ -49,7 +52,8 @@ ROUNDING = 1e-9  # relative
 
 
 class Seen(NamedTuple):
-    """Nodes looked at, of one depth. node, column (A,): which, of which sequence. key (A,): column * U + node."""
+    """Nodes looked at, of one depth. node, column (A,): which, of which sequence. key (A,): column
+    * U + node."""
 
     node: Ints
     column: Ints
@@ -57,10 +61,10 @@ class Seen(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What is remembered of one token. singles (L, n): V_t of the single labels. single_source (L, n): the longest node
-    that V_t is of.
-    keys (A,): nodes of two or more labels that have children. value (A,): their V_t. source (A,): the longest node that
-    it is of. kept: which of `keys` can still pay, by depth from 2."""
+    """What is remembered of one token. singles (L, n): V_t of the single labels. single_source (L,
+    n): the longest node that V_t is of.
+    keys (A,): nodes of two or more labels that have children. value (A,): their V_t. source (A,):
+    the longest node that it is of. kept: which of `keys` can still pay, by depth from 2."""
 
     singles: Floats
     single_source: Ints
@@ -71,9 +75,11 @@ class Remembered(NamedTuple):
 
 
 def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
-    """Best label sequences of a few sequences, as `decode_nonnegative`; scores are -inf where there is none.
+    """Best label sequences of a few sequences, as `decode_nonnegative`; scores are -inf where there
+    is none.
 
-    Time and memory are linear in the nodes that are kept, at most U a token, on top of 28 U bytes a sequence.
+    Time and memory are linear in the nodes that are kept, at most U a token, on top of 28 U bytes a
+    sequence.
     """
     layout = make_layout(potentials.lengths, len(potentials.scores))
     walk = _Walk(potentials, layout, tuning)
@@ -116,8 +122,8 @@ def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
 
 
 class _Tables:
-    """What the walk needs of the weights alone. gain, all_gain, bonus (U,). children: nodes by parent, those of node u
-    from first_child[u] to first_child[u + 1]."""
+    """What the walk needs of the weights alone. gain, all_gain, bonus (U,). children: nodes by
+    parent, those of node u from first_child[u] to first_child[u + 1]."""
 
     def __init__(self, weights: Weights) -> None:
         trie = weights.trie
@@ -125,14 +131,17 @@ class _Tables:
         self.gain, self.all_gain = future_gain(trie, psi)
         self.bonus = np.zeros(len(trie))
         deep = slice(trie.n_labels, len(trie))
-        self.bonus[deep] = weights.precise_trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep]
+        self.bonus[deep] = (
+            weights.precise_trans[trie.label[trie.parent[deep]], trie.label[deep]] + psi[deep]
+        )
         self.children = np.argsort(trie.parent[deep], kind="stable") + trie.n_labels
         self.first_child = np.searchsorted(trie.parent[self.children], np.arange(len(trie) + 1))
         self.has_child = np.diff(self.first_child) > 0
 
 
 class _Walk:
-    """Values lie in flat arrays, column * U + node; only those written at the step before and at this one are read."""
+    """Values lie in flat arrays, column * U + node; only those written at the step before and at
+    this one are read."""
 
     def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
         weights = potentials.weights
@@ -151,7 +160,9 @@ class _Walk:
         self.children = tables.children
         self.first_child = tables.first_child
         self.has_child = tables.has_child
-        self.extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
+        self.extra = (
+            expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
+        )
         self.still_to_fire: Optional[Floats] = None
         if self.extra and fired is not None:
             self.still_to_fire = _still_to_fire(fired, trie, layout)
@@ -194,17 +205,29 @@ class _Walk:
             self.longest[suffix[equal]] = self.longest.take(level.key[equal])
         return self._remember(t, single_keys, levels, suffixes)
 
-    def _look_at(self, t: int, before: Remembered, singles: Floats, emissions: Floats) -> List[Seen]:
-        """Write own_t of the children of all nodes kept before that can pay, and of their suffixes. RETURNS them by
-        depth, from 2. singles (L, n): own_t of the single labels."""
+    def _look_at(
+        self, t: int, before: Remembered, singles: Floats, emissions: Floats
+    ) -> List[Seen]:
+        """Write own_t of the children of all nodes kept before that can pay, and of their suffixes.
+        RETURNS them by depth, from 2. singles (L, n): own_t of the single labels."""
         trie = self.trie
         n = emissions.shape[1]
         # they are there but for the first step of a block
         self.previous[before.keys] = before.value
-        pairs = np.arange(trie.levels[1].start, trie.levels[1].stop) if len(trie.levels) > 1 else np.zeros(0, np.intp)
+        pairs = (
+            np.arange(trie.levels[1].start, trie.levels[1].stop)
+            if len(trie.levels) > 1
+            else np.zeros(0, np.intp)
+        )
         best_before = before.singles[:, :n]
         base = best_before.take(trie.parent.take(pairs), 0).reshape(-1)
-        parts = [[self._children(t, pairs.repeat(n), np.tile(np.arange(n), len(pairs)), base, singles, emissions)]]
+        parts = [
+            [
+                self._children(
+                    t, pairs.repeat(n), np.tile(np.arange(n), len(pairs)), base, singles, emissions
+                )
+            ]
+        ]
         for kept in before.kept[: max(0, trie.max_length - 2)]:
             column, parent = np.divmod(before.keys.take(kept), len(trie))
             if before.singles.shape[1] > n:
@@ -216,7 +239,9 @@ class _Walk:
             counts = self.first_child.take(parent + 1) - first
             child = self.children.take(ranges(first, counts))
             value = before.value.take(kept).repeat(counts)
-            parts.append([self._children(t, child, column.repeat(counts), value, singles, emissions)])
+            parts.append(
+                [self._children(t, child, column.repeat(counts), value, singles, emissions)]
+            )
         for depth in range(len(parts) + 1, 2, -1):
             node, column, _ = self._joined(parts[depth - 2])
             suffix = trie.fail.take(node)
@@ -244,8 +269,11 @@ class _Walk:
                     parts[shallower - 2].append(self._write(suffix[some], column[some], own[some]))
         return [self._joined(part) for part in parts]
 
-    def _children(self, t: int, node: Ints, column: Ints, base: Floats, singles: Floats, emissions: Floats) -> Seen:
-        """Of these nodes, write those that can still pay more than the best history for their last label."""
+    def _children(
+        self, t: int, node: Ints, column: Ints, base: Floats, singles: Floats, emissions: Floats
+    ) -> Seen:
+        """Of these nodes, write those that can still pay more than the best history for their last
+        label."""
         at = self.trie.label.take(node) * emissions.shape[1] + column
         own = base + self.bonus.take(node)
         own += emissions.reshape(-1).take(at)
@@ -267,7 +295,9 @@ class _Walk:
         self.seen_at[key] = self.n_steps
         return Seen(node, column, key)
 
-    def _remember(self, t: int, single_keys: Ints, levels: List[Seen], suffixes: List[Ints]) -> Remembered:
+    def _remember(
+        self, t: int, single_keys: Ints, levels: List[Seen], suffixes: List[Ints]
+    ) -> Remembered:
         """What goes on from here: the nodes with children, and which of them can still pay."""
         keys = [np.zeros(0, np.intp)]
         values = [np.zeros(0)]
@@ -290,7 +320,9 @@ class _Walk:
         all_keys = np.concatenate(keys)
         source = self.longest.take(all_keys)
         singles = self.value[single_keys]
-        return Remembered(singles, self.longest[single_keys], all_keys, np.concatenate(values), source, kept)
+        return Remembered(
+            singles, self.longest[single_keys], all_keys, np.concatenate(values), source, kept
+        )
 
     def source(self, remembered: Remembered, nodes: Ints) -> Ints:
         """The node whose own value is V_t of `nodes`; node i belongs to column i."""
@@ -304,15 +336,19 @@ class _Walk:
         return result
 
     def before(self, remembered: Remembered, nodes: Ints) -> Ints:
-        """The node at t that own_{t+1} of `nodes` was built on: the parent, or for a single label the best label."""
+        """The node at t that own_{t+1} of `nodes` was built on: the parent, or for a single label
+        the best label."""
         result = self.trie.parent[nodes]
         single = np.flatnonzero(result < 0)
-        result[single] = (remembered.singles[:, single] + self.trans[:, nodes[single]]).argmax(axis=0)
+        result[single] = (remembered.singles[:, single] + self.trans[:, nodes[single]]).argmax(
+            axis=0
+        )
         return result
 
 
 def future_gain(trie: PatternTrie, psi: Floats) -> Tuple[Floats, Floats]:
-    """G of the module docstring, and its sum along the failure links, which bounds the same over a single label.
+    """G of the module docstring, and its sum along the failure links, which bounds the same over a
+    single label.
 
     psi (U,): as in `PatternTrie.suffix_sums`, weights >= 0. RETURNS two arrays (U,).
     """
@@ -325,7 +361,8 @@ def future_gain(trie: PatternTrie, psi: Floats) -> Tuple[Floats, Floats]:
 
 
 def _still_to_fire(fired: Fired, trie: PatternTrie, layout: Layout) -> Floats:
-    """Weight of the fired patterns that end after each token and may have begun before. RETURNS (N,), packed."""
+    """Weight of the fired patterns that end after each token and may have begun before. RETURNS
+    (N,), packed."""
     weight = np.bincount(fired.tokens, weights=fired.weights, minlength=len(layout.tokens))
     starts = np.cumsum(layout.lengths) - layout.lengths
     sequence = np.repeat(np.arange(len(layout.lengths)), layout.lengths)

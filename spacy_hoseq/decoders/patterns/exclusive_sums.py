@@ -1,6 +1,8 @@
-"""Expected counts of all features, and their covariances with a cost, from sums over exclusive states.
+"""Expected counts of all features, and their covariances with a cost, from sums over exclusive
+states.
 
-What a path of states has of each feature is a sum over its states and arcs, so that one way of adding up serves both.
+What a path of states has of each feature is a sum over its states and arcs, so that one way of
+adding up serves both.
 """
 
 from typing import Optional, Protocol, Tuple
@@ -17,8 +19,8 @@ from .lattice_sums import EPSILON, TOLERANCE, lattice_sums
 class FeatureLattice(Lattice, Protocol):
     """A lattice whose states are the longest match in a trie, and more.
 
-    nodes(t): of each state (S,). completed(t): configurations that end at the token (m,), and whether each arc (at the
-    first token: each state) completes them (E, m).
+    nodes(t): of each state (S,). completed(t): configurations that end at the token (m,), and
+    whether each arc (at the first token: each state) completes them (E, m).
     """
 
     trie: PatternTrie
@@ -31,8 +33,8 @@ class FeatureLattice(Lattice, Protocol):
 def exclusive_sums(
     lattice: FeatureLattice, potentials: Potentials, layout: Layout, costs: Optional[Lattice] = None
 ) -> Sums:
-    """Of sequences walked together. potentials: that the lattice is made of, with their layout. costs: the lattice of
-    costs in the place of scores. RAISES ValueError as `lattice_sums`.
+    """Of sequences walked together. potentials: that the lattice is made of, with their layout.
+    costs: the lattice of costs in the place of scores. RAISES ValueError as `lattice_sums`.
 
     Memory O(S + U) a token, and that of edge_scores.
     """
@@ -44,8 +46,8 @@ def exclusive_sums(
 
 
 def is_small(potentials: Potentials) -> bool:
-    """Whether rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are added up less than
-    4 T times."""
+    """Whether rounding can do nothing: in T tokens, sums of at most T of the ranges of a step are
+    added up less than 4 T times."""
     weights = potentials.weights
     fired = potentials.fired
     configurations = potentials.configurations
@@ -106,7 +108,9 @@ class _Counts:
             fired_counts = matched[fired.nodes, fired.tokens]
         edges = None if self._edges is None else self._edges[place].reshape(-1, *self._trans.shape)
         scores = np.ascontiguousarray(matched[: trie.n_labels].T)
-        return PotentialsGradient(scores, self._trans, nodes, fired_counts, self._configurations, edges)
+        return PotentialsGradient(
+            scores, self._trans, nodes, fired_counts, self._configurations, edges
+        )
 
 
 def _add_rows(total: Floats, rows: Ints, values: Floats) -> None:
@@ -120,7 +124,8 @@ def _add_rows(total: Floats, rows: Ints, values: Floats) -> None:
 
 
 def push_down(trie: PatternTrie, longest: Floats) -> Floats:
-    """From p(u is the longest match) to p(u is matched): a match of v is a match of all its suffixes. (U, n)."""
+    """From p(u is the longest match) to p(u is matched): a match of v is a match of all its
+    suffixes. (U, n)."""
     matched: Floats = longest.copy()
     for level in reversed(trie.levels[1:]):
         # levels are sorted by fail

@@ -1,26 +1,30 @@
-"""log Z, marginals and expected counts with higher-order label patterns, in time linear in the nodes of their trie.
+"""log Z, marginals and expected counts with higher-order label patterns, in time linear in the
+nodes of their trie.
 
-The distribution is that of Ye et al. (2009) and Qian et al. (2009, section 2); the recurrence is that of Takhanov &
-Kolmogorov (2013) without their subtraction. With w_t(u) = the summed potentials of all labellings of 1..t that end
-with node u, without the patterns that end at t, and Z_t(u) = the same with them:
+The distribution is that of Ye et al. (2009) and Qian et al. (2009, section 2); the recurrence is
+that of Takhanov & Kolmogorov (2013) without their subtraction. With w_t(u) = the summed potentials
+of all labellings of 1..t that end with node u, without the patterns that end at t, and Z_t(u) = the
+same with them:
 
     w_t(u) = exp(scores[t, last label] + trans[last two labels]) Z_{t-1}(parent(u))    (single labels: summed over all)
     Z_t(u) = e^psi(u) w_t(u) + sum over v with u as a proper suffix of (e^psi(v) - e^psi(fail(v))) w_t(v)
 
-since labellings whose longest match is x carry e^psi(x), and their share of w_t is w_t(x) less that of the nodes that
-fail to x. No term is negative if all weights are >= 0; with others the sum is exact as well, but digits cancel.
-Everything else is the derivative of log Z, by the chain rule through these two lines, backwards in time.
+since labellings whose longest match is x carry e^psi(x), and their share of w_t is w_t(x) less that
+of the nodes that fail to x. No term is negative if all weights are >= 0; with others the sum is
+exact as well, but digits cancel. Everything else is the derivative of log Z, by the chain rule
+through these two lines, backwards in time.
 
-The way back. The expectations are analytic functions of scores and weights. So their covariance with a cost c, the
-derivative in its direction
+The way back. The expectations are analytic functions of scores and weights. So their covariance
+with a cost c, the derivative in its direction
 
     Cov(f, c) = d/dl E_l[f] at l = 0,      p_l(y | x) proportional to exp(score(x, y) + l c(y))
 
-is the imaginary part of what the walk computes for scores + i STEP c, divided by STEP (Squire & Trapp 1998; Azuma &
-Matsumoto 2011, equation 18 and after it). No difference is taken, so STEP can be so small that its square vanishes, and
-the result is exact to rounding.
+is the imaginary part of what the walk computes for scores + i STEP c, divided by STEP (Squire &
+Trapp 1998; Azuma & Matsumoto 2011, equation 18 and after it). No difference is taken, so STEP can
+be so small that its square vanishes, and the result is exact to rounding.
 
-Checked against enumeration and finite differences in tests/decoders/patterns/test_inclusive_sums.py.
+Checked against enumeration and finite differences in
+tests/decoders/patterns/test_inclusive_sums.py.
 """
 
 from typing import Dict, List, Optional, Tuple
@@ -49,10 +53,10 @@ STEP = 1e-50  # imaginary; its square vanishes beside 1
 
 
 def inclusive_sums(potentials: Potentials, costs: Optional[Potentials] = None) -> Optional[Sums]:
-    """E[f] of all features of some sequences, without configurations; with costs their covariances with c(y) = score(x,
-    y) under `costs`, which differ in scores and in what fires. RETURNS None if digits are lost on the way: some
-    transitions are forbidden, and a share vanishes that may count later, or negative weights cancel; and if a sequence
-    has no path.
+    """E[f] of all features of some sequences, without configurations; with costs their covariances
+    with c(y) = score(x, y) under `costs`, which differ in scores and in what fires. RETURNS None if
+    digits are lost on the way: some transitions are forbidden, and a share vanishes that may count
+    later, or negative weights cancel; and if a sequence has no path.
 
     To be asked only where `keeps_digits`. Time O(N (L^2 + U)), memory O(N U).
     """
@@ -75,9 +79,10 @@ def inclusive_sums(potentials: Potentials, costs: Optional[Potentials] = None) -
 
 
 def _sums_to(total: float, counts: PotentialsGradient, layout: Layout, tolerance: float) -> bool:
-    """Whether labels of each token, and pairs of each two, sum to what they should: probabilities to 1, covariances to
-    0. What the rounding of a step changes of log Z is just what the labels of that token miss; nested patterns with
-    negative weights multiply what the steps before have lost."""
+    """Whether labels of each token, and pairs of each two, sum to what they should: probabilities
+    to 1, covariances to
+    0. What the rounding of a step changes of log Z is just what the labels of that token miss;
+    nested patterns with negative weights multiply what the steps before have lost."""
     n_pairs = len(layout.tokens) - len(layout.lengths)
     labels = np.abs(counts.scores.sum(axis=1) - total).max(initial=0.0)
     pairs = abs(counts.trans.sum() - total * n_pairs) / max(1, n_pairs)
@@ -85,11 +90,13 @@ def _sums_to(total: float, counts: PotentialsGradient, layout: Layout, tolerance
 
 
 def keeps_digits(potentials: Potentials) -> bool:
-    """Whether these weights let inclusive messages keep their digits: transitions and pattern weights at a token differ
-    by less than MAX_RANGE, so that a share of a message cannot vanish and come back (as in `forward_backward.py`), and
-    negative weights at a token do not add up to less than -MAX_LOSS, so that what is left of a sum has digits.
+    """Whether these weights let inclusive messages keep their digits: transitions and pattern
+    weights at a token differ by less than MAX_RANGE, so that a share of a message cannot vanish and
+    come back (as in `forward_backward.py`), and negative weights at a token do not add up to less
+    than -MAX_LOSS, so that what is left of a sum has digits.
 
-    Forbidden transitions are no part of the range; where there are some, the walk itself sees whether shares vanish.
+    Forbidden transitions are no part of the range; where there are some, the walk itself sees
+    whether shares vanish.
     """
     weights = potentials.weights
     fired = potentials.fired
@@ -100,13 +107,16 @@ def keeps_digits(potentials: Potentials) -> bool:
 
 
 class PatternWalk:
-    """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are scaled.
+    """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are
+    scaled.
 
-    emissions (L, N): packed scores. Every step is an analytic function of them and of the fired weights, so both may be
-    complex, and then all results are.
+    emissions (L, N): packed scores. Every step is an analytic function of them and of the fired
+    weights, so both may be complex, and then all results are.
     """
 
-    def __init__(self, emissions: Floats, weights: Weights, fired: Optional[Fired], layout: Layout) -> None:
+    def __init__(
+        self, emissions: Floats, weights: Weights, fired: Optional[Fired], layout: Layout
+    ) -> None:
         self.trie = weights.trie
         self.layout = layout
         self.fired = fired
@@ -129,8 +139,12 @@ class PatternWalk:
         self.move = self.trans_weights[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
         self.psi = weights.psi
         has_fired = self.fired is not None and len(self.fired.tokens) > 0
-        self.extra = expand_fired(self.fired, trie, layout) if has_fired and self.fired is not None else {}
-        self.entries = _entries_by_step(self.fired, layout) if has_fired and self.fired is not None else {}
+        self.extra = (
+            expand_fired(self.fired, trie, layout) if has_fired and self.fired is not None else {}
+        )
+        self.entries = (
+            _entries_by_step(self.fired, layout) if has_fired and self.fired is not None else {}
+        )
         self.by_parent, self.parents, self.parent_starts = _grouped(self.parent)
         self.by_label, self.labels, self.label_starts = _grouped(trie.label)
 
@@ -142,7 +156,11 @@ class PatternWalk:
             if step is None:
                 return None
             forward.append(step)
-        log_scale = np.concatenate([np.log(scale.real) for _, _, scale in forward]) if forward else np.zeros(0)
+        log_scale = (
+            np.concatenate([np.log(scale.real) for _, _, scale in forward])
+            if forward
+            else np.zeros(0)
+        )
         by_rank = sum_by_rank(log_scale + self.shift, self.layout)
         by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
         log_z = np.empty(len(by_rank))
@@ -166,7 +184,9 @@ class PatternWalk:
         if before is None:
             w[: self.trie.n_labels] = potentials
         else:
-            w[: self.trie.n_labels] = (self.trans_weights.T @ before[: self.trie.n_labels, :n]) * potentials
+            w[: self.trie.n_labels] = (
+                self.trans_weights.T @ before[: self.trie.n_labels, :n]
+            ) * potentials
             w[self.deep] = before[self.parent, :n] * self.move * potentials[self.label]
         grown = self._psi_at(t, n)
         z = grown * w
@@ -244,7 +264,8 @@ class PatternWalk:
         return Sums(log_z, PotentialsGradient(flat, transitions, matched, fired_counts))
 
     def _count_fired(self, t: int, longest: Floats, fired_counts: Floats) -> None:
-        """Probability of each fired entry whose last token is at step t: that its node is matched there."""
+        """Probability of each fired entry whose last token is at step t: that its node is matched
+        there."""
         if t not in self.extra or self.fired is None:
             return
         matched = longest.copy()
@@ -274,16 +295,20 @@ def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
 
 
 def _largest_sum(weights: Weights, fired: Optional[Fired], sign: int) -> float:
-    """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >= 0.
+    """Bound on what patterns can add (sign 1) or take away (-1) at one token. RETURNS (float): >=
+    0.
 
-    Nodes that match together are one another's suffixes, so that no two of them have equally many suffixes themselves.
+    Nodes that match together are one another's suffixes, so that no two of them have equally many
+    suffixes themselves.
     """
     trie = weights.trie
     psi = float(trie.suffix_sums(np.maximum(sign * weights.node_weights, 0.0)).max(initial=0.0))
     if fired is None or not len(fired.tokens):
         return psi
     n_tokens = int(fired.tokens.max()) + 1
-    keys, sums = added_up(fired.tokens * len(trie) + fired.nodes, fired.weights, n_tokens * len(trie))
+    keys, sums = added_up(
+        fired.tokens * len(trie) + fired.nodes, fired.weights, n_tokens * len(trie)
+    )
     tokens, nodes = np.divmod(keys, len(trie))
     most = np.zeros(n_tokens * trie.max_length)
     np.maximum.at(most, tokens * trie.max_length + trie.n_suffixes[nodes], sign * sums)

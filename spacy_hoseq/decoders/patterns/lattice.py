@@ -1,9 +1,9 @@
-"""A trellis of exclusive states: every labelling is exactly one path. Here are its best paths; its sums are in
-`lattice_sums.py`.
+"""A trellis of exclusive states: every labelling is exactly one path. Here are its best paths; its
+sums are in `lattice_sums.py`.
 
-What the states are is the business of who builds the lattice: the longest match in a trie (`longest_match.py`) or
-sets of partially matched configurations (`configurations.py`). Here a state has a label, arcs lead from the states of
-one token to those of the next, and
+What the states are is the business of who builds the lattice: the longest match in a trie
+(`longest_match.py`) or sets of partially matched configurations (`configurations.py`). Here a state
+has a label, arcs lead from the states of one token to those of the next, and
 
     score(path) = sum_t gain_t[state_t] + sum_{t>0} move_t[state_{t-1} -> state_t]
 
@@ -23,9 +23,9 @@ class Step(NamedTuple):
     """One token of n sequences that share the states.
 
     label (S,): of each state. gain (S, n): score of being in a state, -inf if it cannot be entered.
-    source (E,): state before of each arc, arcs sorted by target. first (S + 1,): the arcs into state v are
-        first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their scores, or (E, n) if they differ
-        from sequence to sequence. Empty at the first token.
+    source (E,): state before of each arc, arcs sorted by target. first (S + 1,): the arcs into
+        state v are first[v] <= e < first[v + 1]; at least one for each state. arc (E,): their
+        scores, or (E, n) if they differ from sequence to sequence. Empty at the first token.
     """
 
     label: Ints
@@ -49,7 +49,8 @@ class Lattice(Protocol):
 
 
 class StatePaths(NamedTuple):
-    """The best path of each column. labels (N,): packed, as in `Layout`. scores (n,). states: (size,) for each t."""
+    """The best path of each column. labels (N,): packed, as in `Layout`. scores (n,). states:
+    (size,) for each t."""
 
     labels: Labels
     scores: Floats
@@ -57,9 +58,11 @@ class StatePaths(NamedTuple):
 
 
 def best_paths(lattice: Lattice, *, tuning: Tuning = TUNING) -> StatePaths:
-    """The path of highest score of each column. Ties: the lowest state. A score is -inf where there is no path.
+    """The path of highest score of each column. Ties: the lowest state. A score is -inf where there
+    is no path.
 
-    Time O(E) a token, memory O(S) a token, in blocks of steps that are walked a second time on the way back.
+    Time O(E) a token, memory O(S) a token, in blocks of steps that are walked a second time on the
+    way back.
     """
     sizes = lattice.size_at_t
     n_steps = len(sizes)
@@ -80,7 +83,11 @@ def best_paths(lattice: Lattice, *, tuning: Tuning = TUNING) -> StatePaths:
             n_on = len(later)
             scores[n_on : v.shape[1]] = v[:, n_on:].max(axis=0)  # sequences whose last token is t
             ended = v[:, n_on:].argmax(axis=0)
-            states[t] = np.concatenate([_best_source(lattice.step(t + 1), later, v), ended]) if n_on else ended
+            states[t] = (
+                np.concatenate([_best_source(lattice.step(t + 1), later, v), ended])
+                if n_on
+                else ended
+            )
             labels[t] = lattice.step(t).label[states[t]].astype(np.int32)
             later = states[t]
     return StatePaths(np.concatenate(labels), scores, states)
@@ -102,7 +109,8 @@ def _blocks(lattice: Lattice, max_cells: int) -> List[Tuple[int, int]]:
 
 
 def _max_forward(lattice: Lattice, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
-    """V_t (S, size_at_t[t]) for first <= t < last: the best score of a path to each state. `entry` = V at first - 1."""
+    """V_t (S, size_at_t[t]) for first <= t < last: the best score of a path to each state. `entry`
+    = V at first - 1."""
     history = []
     v = entry
     for t in range(first, last):
@@ -111,18 +119,24 @@ def _max_forward(lattice: Lattice, first: int, last: int, entry: Optional[Floats
             v = step.gain
         else:
             n = int(lattice.size_at_t[t])
-            v = np.maximum.reduceat(v[step.source, :n] + step.columns, step.first[:-1], axis=0) + step.gain
+            v = (
+                np.maximum.reduceat(v[step.source, :n] + step.columns, step.first[:-1], axis=0)
+                + step.gain
+            )
         history.append(v)
     return history
 
 
 def _best_source(step: Step, states: Ints, v: Floats) -> Ints:
-    """State before each of `states` on its best path; column i belongs to states[i]. v: scores at the token before."""
+    """State before each of `states` on its best path; column i belongs to states[i]. v: scores at
+    the token before."""
     counts = step.first[states + 1] - step.first[states]
     start = np.cumsum(counts) - counts
     arcs = np.arange(counts.sum()) - np.repeat(start - step.first[states], counts)
     column = np.repeat(np.arange(len(states)), counts)
-    values = v[step.source[arcs], column] + (step.arc[arcs] if step.arc.ndim == 1 else step.arc[arcs, column])
+    values = v[step.source[arcs], column] + (
+        step.arc[arcs] if step.arc.ndim == 1 else step.arc[arcs, column]
+    )
     is_best = np.flatnonzero(values == np.maximum.reduceat(values, start)[column])[::-1]
     chosen = np.zeros(len(states), np.intp)
     chosen[column[is_best]] = step.source[arcs[is_best]]  # of several the first is assigned last
@@ -130,7 +144,8 @@ def _best_source(step: Step, states: Ints, v: Floats) -> Ints:
 
 
 def k_best_paths(lattice: Lattice, k: int) -> KBest:
-    """The k paths of highest score of a lattice of ONE sequence (Schwartz & Chow 1990; Huang & Chiang 2005, alg. 2).
+    """The k paths of highest score of a lattice of ONE sequence (Schwartz & Chow 1990; Huang &
+    Chiang 2005, alg. 2).
 
     RAISES NoPath: there is none. Ties: the lowest state before. Time O(E k log(E k)) a token.
     """
@@ -161,9 +176,9 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
 
 
 def _top_k(best: Floats, step: Step) -> Tuple[Floats, Ints, Ints]:
-    """The k best paths to each state, without its gain. best (S', k): to the states before. RETURNS scores, states
-    before and their ranks, (S, k) each; -inf where there are fewer. Arcs that no path takes are left out: where labels
-    are known, nearly all."""
+    """The k best paths to each state, without its gain. best (S', k): to the states before. RETURNS
+    scores, states before and their ranks, (S, k) each; -inf where there are fewer. Arcs that no
+    path takes are left out: where labels are known, nearly all."""
     n = len(step.label)
     k = best.shape[1]
     open_before = np.isfinite(best[:, 0])

@@ -1,29 +1,33 @@
-"""Sums over exclusive states on logarithms: probabilities, expected counts, and the way back, for weights of any size
-and sign.
+"""Sums over exclusive states on logarithms: probabilities, expected counts, and the way back, for
+weights of any size and sign.
 
-A labelling is one path of states u_1, u_2, ... (`lattice.py`), so that p(path) is a Markov chain, whatever the states
-stand for. With alpha and beta the logarithms of the sums of all paths up to a state and from it on
+A labelling is one path of states u_1, u_2, ... (`lattice.py`), so that p(path) is a Markov chain,
+whatever the states stand for. With alpha and beta the logarithms of the sums of all paths up to a
+state and from it on
 
     p(u_t = u)                      proportional to  exp(alpha_t(u) + beta_t(u))
     p(u_{t-1} = v, u_t = u)         proportional to  exp(alpha_{t-1}(v) + arc(v, u) + gain_t(u) + beta_t(u))
 
-Each is divided by its own sum over all states (or arcs) of the token, and log Z is not needed for it. So rows sum to 1
-however large log Z is. Nothing that all states of a token share is added to what tells them apart: alpha, beta, gains
-and arcs are differences to the largest of their step.
+Each is divided by its own sum over all states (or arcs) of the token, and log Z is not needed for
+it. So rows sum to 1 however large log Z is. Nothing that all states of a token share is added to
+what tells them apart: alpha, beta, gains and arcs are differences to the largest of their step.
 
 The way back. For a cost of labellings c(y), a sum of costs of states, let
 
     A_t(u) = E[cost of the states up to t | u_t = u]  = cost_t(u) + sum_v p(u_{t-1} = v | u_t = u) A_{t-1}(v)
     B_t(v) = E[cost of the states after t | u_t = v]  = sum_u p(u_{t+1} = u | u_t = v) (cost_{t+1}(u) + B_{t+1}(u))
 
-Then Cov(I(u_t = u), c) = p(u_t = u) (A_t(u) + B_t(u) - E[c]), and the same for arcs with A_{t-1}(v) + cost_t(u) +
-B_t(u). All factors are probabilities and means of costs: nothing cancels that does not cancel in the result.
+Then Cov(I(u_t = u), c) = p(u_t = u) (A_t(u) + B_t(u) - E[c]), and the same for arcs with A_{t-1}(v)
++ cost_t(u) + B_t(u). All factors are probabilities and means of costs: nothing cancels that does
+not cancel in the result.
 
-What float64 cannot know is refused. Rounding moves alpha + beta by at most EPSILON times the magnitudes that have been
-added up; where that is above TOLERANCE, and a second state of the token comes as close to the best one as that, their
-probabilities are not known (scores of 1e15 that differ by 1 on the way are such).
+What float64 cannot know is refused. Rounding moves alpha + beta by at most EPSILON times the
+magnitudes that have been added up; where that is above TOLERANCE, and a second state of the token
+comes as close to the best one as that, their probabilities are not known (scores of 1e15 that
+differ by 1 on the way are such).
 
-Checked against enumeration, covariances and finite differences in tests/decoders/patterns/test_lattice_sums.py.
+Checked against enumeration, covariances and finite differences in
+tests/decoders/patterns/test_lattice_sums.py.
 """
 
 from functools import cached_property
@@ -44,9 +48,10 @@ Visit = Callable[[int, Floats, Floats], None]
 
 
 class Prefixes(NamedTuple):
-    """alpha: (S, size_at_t[t]) for each t, the largest of each column 0. log_scale (n,): what has been taken off each
-    column, up to its end. costs: A_t (S, size_at_t[t]) for each t, if there are costs. added: (size_at_t[t],) for each
-    t, the magnitudes that have been added up. arcs: of each t > 0."""
+    """alpha: (S, size_at_t[t]) for each t, the largest of each column 0. log_scale (n,): what has
+    been taken off each column, up to its end. costs: A_t (S, size_at_t[t]) for each t, if there are
+    costs. added: (size_at_t[t],) for each t, the magnitudes that have been added up. arcs: of each
+    t > 0."""
 
     alpha: List[Floats]
     log_scale: Floats
@@ -56,8 +61,8 @@ class Prefixes(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Arcs by the state that they lead to, or come from. order (E,): groups end to end. starts (g,), which (E,): of
-    each group in that order. states (g,)."""
+    """Arcs by the state that they lead to, or come from. order (E,): groups end to end. starts
+    (g,), which (E,): of each group in that order. states (g,)."""
 
     order: Ints
     starts: Ints
@@ -68,7 +73,9 @@ class _Groups(NamedTuple):
         """log sum exp of each group. values (E, n), in order. RETURNS (g, n)."""
         top = self._top(values)
         with np.errstate(divide="ignore"):
-            logs: Floats = np.log(np.add.reduceat(np.exp(values - top[self.which]), self.starts, axis=0))
+            logs: Floats = np.log(
+                np.add.reduceat(np.exp(values - top[self.which]), self.starts, axis=0)
+            )
         return logs + top
 
     def shares(self, values: Floats) -> Floats:
@@ -83,8 +90,8 @@ class _Groups(NamedTuple):
 
 
 class _Arcs:
-    """The arcs of a step by the state that they lead to, and by that which they come from. Steps that share their
-    arrays have one of these."""
+    """The arcs of a step by the state that they lead to, and by that which they come from. Steps
+    that share their arrays have one of these."""
 
     def __init__(self, step: Step) -> None:
         self.source = step.source
@@ -102,8 +109,11 @@ class _Arcs:
         return _Groups(order, starts, np.cumsum(begins) - 1, ordered[starts])
 
 
-def prefix_sums(lattice: Lattice, costs: Optional[Lattice] = None, *, measured: bool = True) -> Prefixes:
-    """The way forward. costs: the same lattice, with costs as gains. measured (bool): keep `added`, else it is 0."""
+def prefix_sums(
+    lattice: Lattice, costs: Optional[Lattice] = None, *, measured: bool = True
+) -> Prefixes:
+    """The way forward. costs: the same lattice, with costs as gains. measured (bool): keep `added`,
+    else it is 0."""
     sizes = lattice.size_at_t.tolist()
     prefixes = Prefixes([], np.zeros(sizes[0] if sizes else 0), [], [], [])
     for t, n in enumerate(sizes):
@@ -113,7 +123,9 @@ def prefix_sums(lattice: Lattice, costs: Optional[Lattice] = None, *, measured: 
         added = _magnitude(current) if measured else np.zeros(n)
         if t > 0:
             known = prefixes.arcs[-1] if t > 1 else None
-            prefixes.arcs.append(known if known is not None and known.source is step.source else _Arcs(step))
+            prefixes.arcs.append(
+                known if known is not None and known.source is step.source else _Arcs(step)
+            )
             arc, arc_shift = _relative(step.columns)
             groups = prefixes.arcs[-1].into
             before = prefixes.alpha[-1][:, :n]
@@ -134,14 +146,17 @@ def prefix_sums(lattice: Lattice, costs: Optional[Lattice] = None, *, measured: 
     return prefixes
 
 
-def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None, *, measured: bool = True) -> Floats:
-    """log Z of each column, -inf where there is no path. visit(t, states, arcs): is called with what is known of each
-    token, from the last on: p(state) (S, n) and p(arc) (E, n), or their covariances with the costs.
+def lattice_sums(
+    lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None, *, measured: bool = True
+) -> Floats:
+    """log Z of each column, -inf where there is no path. visit(t, states, arcs): is called with
+    what is known of each token, from the last on: p(state) (S, n) and p(arc) (E, n), or their
+    covariances with the costs.
 
-    costs: the same lattice, with costs as gains. measured (bool): look out for scores that are too large; not needed
-    where their range and the number of tokens say that none can be (`exclusive_sums.py`). RETURNS (n,). RAISES
-    ValueError [HS097]: scores so large that float64 does not tell labellings apart. Time O(E) a token, memory O(S) a
-    token.
+    costs: the same lattice, with costs as gains. measured (bool): look out for scores that are too
+    large; not needed where their range and the number of tokens say that none can be
+    (`exclusive_sums.py`). RETURNS (n,). RAISES ValueError [HS097]: scores so large that float64
+    does not tell labellings apart. Time O(E) a token, memory O(S) a token.
     """
     prefixes = prefix_sums(lattice, costs, measured=measured)
     sizes = lattice.size_at_t.tolist()
@@ -184,7 +199,9 @@ def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None
             after = (_cost_at(costs, t) + later)[into.which]
             arcs = _covariance(arcs, prefixes.costs[t - 1][step.source, :n] + after)
             later = np.zeros(before.shape)
-            later[out_of.states] = np.add.reduceat(out_of.shares(terms) * after[out_of.order], out_of.starts, axis=0)
+            later[out_of.states] = np.add.reduceat(
+                out_of.shares(terms) * after[out_of.order], out_of.starts, axis=0
+            )
         visit(t, states, arcs)
         beta = np.full(before.shape, -np.inf)
         beta[out_of.states] = sums
@@ -193,7 +210,8 @@ def lattice_sums(lattice: Lattice, visit: Visit, costs: Optional[Lattice] = None
 
 
 def _check_known(logs: Floats, rounding: Floats) -> None:
-    """logs (S, n): alpha + beta. rounding (n,): bound on their errors. RAISES ValueError [HS097]."""
+    """logs (S, n): alpha + beta. rounding (n,): bound on their errors. RAISES ValueError
+    [HS097]."""
     columns = np.flatnonzero(rounding > TOLERANCE)
     if len(columns):
         logs = logs[:, columns]
@@ -212,12 +230,14 @@ def _softmax(logs: Floats) -> Floats:
 
 
 def _covariance(probabilities: Floats, costs: Floats) -> Floats:
-    """p (cost - E[cost]) of each column: of an indicator with the cost. costs (S, n): expected, given each state."""
+    """p (cost - E[cost]) of each column: of an indicator with the cost. costs (S, n): expected,
+    given each state."""
     return np.asarray(probabilities * (costs - (probabilities * costs).sum(axis=0)))
 
 
 def _relative(values: Floats) -> Tuple[Floats, Floats]:
-    """Differences to the largest of each column, and that; a column of -inf stays as it is. values (S, n)."""
+    """Differences to the largest of each column, and that; a column of -inf stays as it is. values
+    (S, n)."""
     top = _top(values)
     return values - top, top
 
@@ -263,7 +283,9 @@ def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> 
         arc = step.arc.reshape(-1)
         counts = step.first[distinct + 1] - step.first[distinct]
         terms = np.full((counts.max(), len(distinct)), -np.inf)
-        for column, (begin, end) in enumerate(zip(step.first[distinct], step.first[distinct + 1], strict=True)):
+        for column, (begin, end) in enumerate(
+            zip(step.first[distinct], step.first[distinct + 1], strict=True)
+        ):
             terms[: end - begin, column] = alphas[t - 1][step.source[begin:end], 0] + arc[begin:end]
         state = step.source[step.first[state] + _draw(terms[:, which], rng)]
         labels.append(lattice.step(t - 1).label[state])
@@ -271,7 +293,8 @@ def sample_paths(lattice: Lattice, n_samples: int, rng: np.random.Generator) -> 
 
 
 def _draw(log_weights: Floats, rng: np.random.Generator) -> Ints:
-    """One row index for each column, with probability proportional to exp(log_weights). RETURNS (n,)."""
+    """One row index for each column, with probability proportional to exp(log_weights). RETURNS
+    (n,)."""
     shares = np.cumsum(np.exp(log_weights - log_weights.max(axis=0)), axis=0)
     at = rng.random(shares.shape[1]) * shares[-1]
     drawn: Ints = (shares <= at).sum(axis=0)

@@ -1,12 +1,15 @@
-"""What else a walk over exclusive states tells: how uncertain each label is, and the best labelling with each label.
+"""What else a walk over exclusive states tells: how uncertain each label is, and the best labelling
+with each label.
 
-Entropy. The labels up to a token are one path of states, and one more label is one arc from its end. So
+Entropy. The labels up to a token are one path of states, and one more label is one arc from its
+end. So
 
     h_t = H(y_t | y_1..y_{t-1}) = H(u_{t-1}, u_t) - H(u_{t-1}),    H(y) = h_1 + h_2 + ...
 
 the chain rule over states (Hernando, Crespi & Cybenko 2005 have the sum in one walk forward).
 
-Max-marginals. With V_t(u) the best score of a path that ends in u, and W_t(u) the best that can follow
+Max-marginals. With V_t(u) the best score of a path that ends in u, and W_t(u) the best that can
+follow
 
     max of score(x, y) over all y with y_t = a   =   max over the states u of label a of  V_t(u) + W_t(u)
 
@@ -23,7 +26,8 @@ from .lattice_sums import lattice_sums
 
 
 def lattice_entropies(lattice: Lattice) -> List[Floats]:
-    """h_t of each column in nats, (size_at_t[t],) for each t. RAISES ValueError [HS097] as `lattice_sums`."""
+    """h_t of each column in nats, (size_at_t[t],) for each t. RAISES ValueError [HS097] as
+    `lattice_sums`."""
     entropies: List[Floats] = [np.zeros(0)] * len(lattice.size_at_t)
 
     def visit(t: int, states: Floats, arcs: Floats) -> None:
@@ -42,8 +46,8 @@ def entropy(p: Floats) -> Floats:
 
 
 def max_marginals(lattice: Lattice, n_labels: int) -> List[Floats]:
-    """The best score with each label, (L, size_at_t[t]) for each t, -inf where there is no such path. Time O(E), memory
-    O(S) a token."""
+    """The best score with each label, (L, size_at_t[t]) for each t, -inf where there is no such
+    path. Time O(E), memory O(S) a token."""
     prefixes = _prefixes(lattice)
     best: List[Floats] = [np.zeros((0, 0))] * len(prefixes)
     suffixes = np.zeros((0, 0))
@@ -59,7 +63,9 @@ def max_marginals(lattice: Lattice, n_labels: int) -> List[Floats]:
             later = np.repeat(step.gain + suffixes, np.diff(step.first), axis=0)
             later += step.columns
             suffixes = np.full((len(prefixes[t - 1]), n), -np.inf)
-            suffixes[groups.sources] = np.maximum.reduceat(later[groups.order], groups.starts, axis=0)
+            suffixes[groups.sources] = np.maximum.reduceat(
+                later[groups.order], groups.starts, axis=0
+            )
     return best
 
 
@@ -77,7 +83,8 @@ def _prefixes(lattice: Lattice) -> List[Floats]:
 
 
 class _Groups:
-    """The arcs of a step by the state that they come from. Steps that share their arrays have one of these."""
+    """The arcs of a step by the state that they come from. Steps that share their arrays have one
+    of these."""
 
     def __init__(self, step: Optional[Step]) -> None:
         self._source = None if step is None else step.source
@@ -96,7 +103,8 @@ def _grouped(keys: Ints) -> Tuple[Ints, Ints, Ints]:
 
 
 def _by_label(values: Floats, label: Ints, n_labels: int) -> Floats:
-    """The largest value of the states of each label. values (S, n). RETURNS (L, n), -inf where no state has it."""
+    """The largest value of the states of each label. values (S, n). RETURNS (L, n), -inf where no
+    state has it."""
     order, labels, starts = _grouped(label)
     best = np.full((n_labels, values.shape[1]), -np.inf)
     best[labels] = np.maximum.reduceat(values[order], starts, axis=0)

@@ -1,14 +1,15 @@
 """Exact inference with label patterns of ANY sign: states are the longest matches in the trie.
 
-The state at token t is the longest node that y_1..y_t ends with. States are exclusive, so patterns count in full
-whatever their sign: a state earns psi(u), the weights of all patterns that are suffixes of u. After one more label y
-the state is the child of u by y, or else the state that fail(u) goes to (the automaton of Aho & Corasick 1975):
+The state at token t is the longest node that y_1..y_t ends with. States are exclusive, so patterns
+count in full whatever their sign: a state earns psi(u), the weights of all patterns that are
+suffixes of u. After one more label y the state is the child of u by y, or else the state that
+fail(u) goes to (the automaton of Aho & Corasick 1975):
 
     after(u, y) = child(u, y)  if it is a node,  else  after(fail(u), y);   after(single label a, y) = (a, y) or (y)
 
-These are the forward and backward variables of Ye et al. (2009) and the "state partition" of contiguous configurations
-in Qian et al. (2009, section 3.3). A step costs O(U L) arcs, where inclusive messages (`nonnegative.py`,
-`inclusive_sums.py`) cost O(U + L^2).
+These are the forward and backward variables of Ye et al. (2009) and the "state partition" of
+contiguous configurations in Qian et al. (2009, section 3.3). A step costs O(U L) arcs, where
+inclusive messages (`nonnegative.py`, `inclusive_sums.py`) cost O(U + L^2).
 
 Checked against enumeration in tests/decoders/patterns/test_longest_match.py.
 """
@@ -35,7 +36,8 @@ from .lattice import Step, best_paths
 
 
 class LongestMatch:
-    """Lattice over the nodes of a trie, for sequences that are walked together. layout: of their lengths."""
+    """Lattice over the nodes of a trie, for sequences that are walked together. layout: of their
+    lengths."""
 
     def __init__(self, potentials: Potentials, layout: Layout) -> None:
         weights = potentials.weights
@@ -46,7 +48,11 @@ class LongestMatch:
         self.size_at_t = layout.size_at_t
         self._emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self._psi = weights.psi[:, None]  # (U, 1)
-        self._extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
+        self._extra = (
+            expand_fired(fired, self.trie, layout)
+            if fired is not None and len(fired.tokens)
+            else {}
+        )
         self._arcs = weights.prepared(MatchArcs)
         self._edge_scores: Optional[Floats] = None
         if edge_scores is not None:
@@ -78,9 +84,9 @@ class LongestMatch:
 
 
 class MatchArcs:
-    """All arcs u -> after(u, y) of the weights' trie, sorted by target. source (E,), first (U + 1,), scores (E,): as in
-    `Step`. pairs (E,): their labels, earlier * L + later. A node that no arc leads to (a single label all of whose
-    pairs are nodes) gets one, which is forbidden."""
+    """All arcs u -> after(u, y) of the weights' trie, sorted by target. source (E,), first (U +
+    1,), scores (E,): as in `Step`. pairs (E,): their labels, earlier * L + later. A node that no
+    arc leads to (a single label all of whose pairs are nodes) gets one, which is forbidden."""
 
     def __init__(self, weights: Weights) -> None:
         trie = weights.trie
@@ -103,8 +109,8 @@ def decode_any_sign(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths
 
     Maximises the objective of `decode_nonnegative`; weights may be negative.
     RETURNS (Paths). Ties: the lowest node, decided right to left.
-    RAISES ValueError [HS020-HS025]; [HS036]: a weight is NaN or infinite; [HS039], [HS099]: there are general
-    configurations, or scores of label pairs at each token.
+    RAISES ValueError [HS020-HS025]; [HS036]: a weight is NaN or infinite; [HS039], [HS099]: there
+    are general configurations, or scores of label pairs at each token.
 
     Time O(N U L) for U nodes, memory O(U) a token, in blocks as in `viterbi`.
     """

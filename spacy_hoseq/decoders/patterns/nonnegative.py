@@ -1,18 +1,19 @@
-"""Exact decoding with non-negative higher-order label patterns, in time linear in the nodes of their trie.
+"""Exact decoding with non-negative higher-order label patterns, in time linear in the nodes of
+their trie.
 
-The problem of Qian & Liu ("Sequence Labeling with Non-Negative Weighted Higher Order Features"), not their Algorithm 1:
-that one is quadratic in the patterns and not exact in all cases. With psi_t(u) = the sum of the weights at t of all
-patterns that are suffixes of node u, and V_t(u) = the best score of ANY labelling of 1..t that ends with u
-("inclusive"):
+The problem of Qian & Liu ("Sequence Labeling with Non-Negative Weighted Higher Order Features"),
+not their Algorithm 1: that one is quadratic in the patterns and not exact in all cases. With
+psi_t(u) = the sum of the weights at t of all patterns that are suffixes of node u, and V_t(u) = the
+best score of ANY labelling of 1..t that ends with u ("inclusive"):
 
     own_t(u) = V_{t-1}(parent(u)) + trans[last two labels of u] + scores[t, last label of u] + psi_t(u)
                (single labels: max over all earlier labels, as in Viterbi)
     V_t(u)   = max(own_t(u), max over v with fail(v) = u of V_t(v))                              deepest nodes first
 
-Why it is exact: own_t(u) counts the patterns that end at t and are suffixes of u. A labelling that ends with u may
-end with a longer node v as well and then scores psi_t(v) >= psi_t(u), because weights are >= 0: own_t(u) is at most
-its true score, and its true score is own_t of the longest node that it ends with, which the second line passes down
-to u.
+Why it is exact: own_t(u) counts the patterns that end at t and are suffixes of u. A labelling that
+ends with u may end with a longer node v as well and then scores psi_t(v) >= psi_t(u), because
+weights are >= 0: own_t(u) is at most its true score, and its true score is own_t of the longest
+node that it ends with, which the second line passes down to u.
 With a negative weight own_t(u) could exceed the true score; such weights are refused.
 
 Checked against enumeration in tests/decoders/patterns/test_nonnegative.py.
@@ -46,14 +47,15 @@ def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Pa
     Maximises  sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + sum_t psi_t(longest node that y_1..y_t ends with).
 
     potentials: scores and trans may have any sign, weights of patterns must be >= 0.
-    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: the longer match, of several the first in the trie's
-        preorder; then the lowest label. That depends on the sequence alone, not on the rest of the batch.
-    RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite; [HS039], [HS099]: there
-        are general configurations, or scores of label pairs at each token.
+    RETURNS (Paths): labels (N,) int32, scores (S,) float64. Ties: the longer match, of several the
+        first in the trie's preorder; then the lowest label. That depends on the sequence alone, not
+        on the rest of the batch.
+    RAISES ValueError [HS020-HS025] as `viterbi`; [HS032]: a weight is negative or not finite;
+        [HS039], [HS099]: there are general configurations, or scores of label pairs at each token.
 
-    Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries less
-    (`dominance.py`). Qian & Liu, "Decoding Algorithm"; messages and failure links after Takhanov & Kolmogorov (2013),
-    whose subtraction max does not need.
+    Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries
+    less (`dominance.py`). Qian & Liu, "Decoding Algorithm"; messages and failure links after
+    Takhanov & Kolmogorov (2013), whose subtraction max does not need.
     """
     potentials.refuse_configurations("decode_nonnegative")
     check_weights(potentials)
@@ -65,8 +67,14 @@ def decode_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
     n_nodes = len(potentials.weights.trie)
     labels = np.zeros(len(potentials.scores), np.int32)
     best = np.zeros(len(potentials.lengths))
-    is_large = n_nodes > tuning.many_nodes and n_nodes * len(potentials.lengths) > tuning.plain_cells
-    columns = tuning.dominance_cells if is_large else max(tuning.min_columns * n_nodes, tuning.column_cells)
+    is_large = (
+        n_nodes > tuning.many_nodes and n_nodes * len(potentials.lengths) > tuning.plain_cells
+    )
+    columns = (
+        tuning.dominance_cells
+        if is_large
+        else max(tuning.min_columns * n_nodes, tuning.column_cells)
+    )
     decode = dominance.decode_columns if is_large else _decode
     for part in potentials.parts(max(1, columns // n_nodes), tuning.history_cells):
         labels[part.tokens], best[part.sequences] = decode(part.potentials, tuning)
@@ -110,15 +118,19 @@ def _decode(potentials: Potentials, tuning: Tuning) -> Paths:
 
 
 class _Rows:
-    """What the walk needs of the weights alone, by rows of the trie's preorder. label, parent, first, end (U,); parent
-    -1 of single labels. bonus (U - L, 1): trans and psi of the nodes of two or more labels."""
+    """What the walk needs of the weights alone, by rows of the trie's preorder. label, parent,
+    first, end (U,); parent -1 of single labels. bonus (U - L, 1): trans and psi of the nodes of two
+    or more labels."""
 
     def __init__(self, weights: Weights) -> None:
         trie = weights.trie
         n_labels = weights.n_labels
         row, node, first, end = trie.preorder
         deep = node[n_labels:]  # node of each row behind the single labels
-        bonus = weights.precise_trans[trie.label[trie.parent[deep]], trie.label[deep]] + weights.psi[deep]
+        bonus = (
+            weights.precise_trans[trie.label[trie.parent[deep]], trie.label[deep]]
+            + weights.psi[deep]
+        )
         self.bonus = bonus[:, None]
         self.label = trie.label[node]
         self.parent = np.where(trie.parent[node] >= 0, row[trie.parent[node]], -1)
@@ -132,8 +144,9 @@ class _Rows:
 class _Lattice:
     """Scores in the order the walk needs them: (U, n) at each step, rows in the trie's preorder.
 
-    The second line of the recurrence carries values down the failure links. A call of NumPy's `reduceat` pays for every
-    group and column, so it is used for the few large groups, the single labels; all other links are taken in rounds.
+    The second line of the recurrence carries values down the failure links. A call of NumPy's
+    `reduceat` pays for every group and column, so it is used for the few large groups, the single
+    labels; all other links are taken in rounds.
     """
 
     def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
@@ -155,7 +168,11 @@ class _Lattice:
         self.starts = rows.starts
         self.first = rows.first
         self.end = rows.end
-        self.extra = expand_fired(fired, self.trie, layout) if fired is not None and len(fired.tokens) else {}
+        self.extra = (
+            expand_fired(fired, self.trie, layout)
+            if fired is not None and len(fired.tokens)
+            else {}
+        )
         self.rounds = self.trie.row_rounds
 
     def forward(self, first: int, last: int, entry: Optional[Floats]) -> List[Floats]:
@@ -188,16 +205,20 @@ class _Lattice:
             for nodes, suffixes in self.rounds[min(t + 1, self.trie.max_length)]:
                 v[suffixes] = np.maximum(v.take(suffixes, 0), v.take(nodes, 0))
             if len(self.starts):
-                v[self.ending] = np.maximum(v[self.ending], np.maximum.reduceat(deep, self.starts, axis=0))
+                v[self.ending] = np.maximum(
+                    v[self.ending], np.maximum.reduceat(deep, self.starts, axis=0)
+                )
             history.append(v)
             previous = v
         return history
 
     def longest(self, rows: Ints, v: Floats) -> Ints:
-        """From node u to a node w that ends with u and whose own_t(w) is V_t(u). rows (n,): one per column of v.
+        """From node u to a node w that ends with u and whose own_t(w) is V_t(u). rows (n,): one per
+        column of v.
 
-        V_t falls along failure links, so nodes of the same value as u are linked: w is the last of the first such line
-        in preorder, which ends where the next node of that value does not end with the one before it.
+        V_t falls along failure links, so nodes of the same value as u are linked: w is the last of
+        the first such line in preorder, which ends where the next node of that value does not end
+        with the one before it.
         """
         each = np.arange(len(rows))
         # u itself is put in front of the others
@@ -213,13 +234,16 @@ class _Lattice:
         candidates = candidates.take(hits)
         columns = columns.take(hits)
         stops = np.ones(len(hits), bool)
-        stops[:-1] = (columns[1:] != columns[:-1]) | (candidates[1:] >= self.end.take(candidates[:-1]))
+        stops[:-1] = (columns[1:] != columns[:-1]) | (
+            candidates[1:] >= self.end.take(candidates[:-1])
+        )
         lines = stops.nonzero()[0]
         longest: Ints = candidates.take(lines.take(columns.take(lines).searchsorted(each)))
         return longest
 
     def before(self, rows: Ints, v: Floats) -> Ints:
-        """The row at t - 1 that own_t(u) was built on: the parent's, or for a single label the best label before."""
+        """The row at t - 1 that own_t(u) was built on: the parent's, or for a single label the best
+        label before."""
         result = self.parent[rows]
         single = np.flatnonzero(result < 0)
         trans = self.trans[:, rows[single]]  # (L, n)
@@ -228,7 +252,8 @@ class _Lattice:
 
 
 def check_weights(potentials: Potentials) -> None:
-    """RAISES ValueError [HS032]: a weight is negative or not finite; here alone exactness depends on their sign."""
+    """RAISES ValueError [HS032]: a weight is negative or not finite; here alone exactness depends
+    on their sign."""
     weights = potentials.weights
     fired = potentials.fired
     entries = [(np.arange(len(weights.trie)), weights.node_weights)]

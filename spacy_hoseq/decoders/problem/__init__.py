@@ -1,4 +1,5 @@
-"""What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes out."""
+"""What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes
+out."""
 
 from .answers import Answers, Asked, Factors, Posterior, Sums, Together, check_gradient
 from .configurations import MAX_STATES, Configurations, no_configurations

@@ -14,8 +14,9 @@ from .probable import LabelPairs, ProbableLabels, check_threshold, probable_labe
 class Asked(NamedTuple):
     """What of p(y | x) will be wanted beside the best labels: it decides how the batch is summed.
 
-    nodes: the marginals of all labels. continues (L, L) bool: segments of the best labelling, with these pairs of
-    labels across which one goes on. probable: labels and pairs with at least this probability.
+    nodes: the marginals of all labels. continues (L, L) bool: segments of the best labelling, with
+    these pairs of labels across which one goes on. probable: labels and pairs with at least this
+    probability.
 
     It is a hint: what was not asked for is answered all the same, by sums of its own.
     """
@@ -26,17 +27,17 @@ class Asked(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a walk adds up. log_z (S,), -inf where there is no path. counts: E[f] of all features, or Cov(f, c) with a
-    cost c, in float64."""
+    """What a walk adds up. log_z (S,), -inf where there is no path. counts: E[f] of all features,
+    or Cov(f, c) with a cost c, in float64."""
 
     log_z: Floats
     counts: PotentialsGradient
 
 
 class Factors(NamedTuple):
-    """What the probabilities of segments are made of: start (C,): that the first token has its label. go_on (M,): the
-    same of all tokens end to end, each given those of the segment before it; 1 at first ones. stop (C,): that the
-    segment does not go on, given all of it."""
+    """What the probabilities of segments are made of: start (C,): that the first token has its
+    label. go_on (M,): the same of all tokens end to end, each given those of the segment before it;
+    1 at first ones. stop (C,): that the segment does not go on, given all of it."""
 
     start: Floats
     go_on: Floats
@@ -46,7 +47,9 @@ class Factors(NamedTuple):
         """p(segment) = start * go_on * ... * go_on * stop. sizes (C,). RETURNS (C,)."""
         if not len(sizes):
             return np.zeros(0)
-        return np.asarray(self.start * np.multiply.reduceat(self.go_on, np.cumsum(sizes) - sizes) * self.stop)
+        return np.asarray(
+            self.start * np.multiply.reduceat(self.go_on, np.cumsum(sizes) - sizes) * self.stop
+        )
 
     def of_segments(self, first: AnyInts, sizes: AnyInts) -> "Factors":
         """Those of some segments (C,) of a labelling, of one that has them token by token (N,)."""
@@ -56,11 +59,13 @@ class Factors(NamedTuple):
 
 
 class Posterior(Protocol):
-    """The distribution p(y | x) = exp(score(x, y)) / Z(x) of a batch, as sums over its labellings have found it.
+    """The distribution p(y | x) = exp(score(x, y)) / Z(x) of a batch, as sums over its labellings
+    have found it.
 
-    lengths (S,). log_z (S,) float64: log sum_y exp(score(x, y)). nodes (N, L) float64: p(y_t = y | x).
-    expected: E[f | x] of all features, summed over the batch where a weight is shared: the gradient of sum(log_z) with
-    respect to the potentials.
+    lengths (S,). log_z (S,) float64: log sum_y exp(score(x, y)). nodes (N, L) float64: p(y_t = y |
+    x).
+    expected: E[f | x] of all features, summed over the batch where a weight is shared: the gradient
+    of sum(log_z) with respect to the potentials.
     """
 
     @property
@@ -79,12 +84,15 @@ class Posterior(Protocol):
         """p(y_{t-1} = a, y_t = b | x), 0 at the first token of a sequence. RETURNS (A,)."""
         ...
 
-    def factors(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]) -> Factors:
+    def factors(
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+    ) -> Factors:
         """Of segments that lie within sequences; as `segments`."""
         ...
 
     def conditional_entropies(self) -> Floats:
-        """H(y_t | y_1..y_{t-1}, x) in nats; those of a sequence add up to H(y | x). RETURNS (N,)."""
+        """H(y_t | y_1..y_{t-1}, x) in nats; those of a sequence add up to H(y | x). RETURNS
+        (N,)."""
         ...
 
     def sequence_entropies(self) -> Floats:
@@ -92,42 +100,52 @@ class Posterior(Protocol):
         ...
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
+        self,
+        d_nodes: AnyFloats,
+        arcs: Optional[LabelPairs] = None,
+        d_arcs: Optional[AnyFloats] = None,
     ) -> PotentialsGradient:
-        """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to some `pairs` (A,).
+        """The gradient of a loss, given its gradient with respect to `nodes` (N, L), and to some
+        `pairs` (A,).
 
-        They make up a cost of each labelling, c(y) = sum_t d_nodes[t, y_t] + sum over the arcs on y of d_arcs, and for
-        every parameter with feature f
+        They make up a cost of each labelling, c(y) = sum_t d_nodes[t, y_t] + sum over the arcs on y
+        of d_arcs, and for every parameter with feature f
 
             d loss / d theta = sum_i c_i d E[f_i] / d theta = Cov(f, c) = E[f c] - E[f] E[c]
 
-        (Azuma & Matsumoto 2011, equations 17 and 18; their Algorithm 2 computes something else as it is printed, which
-        a test shows). RETURNS (PotentialsGradient): scores in the type of d_nodes. RAISES ValueError [HS024]: the shape
-        of d_nodes.
+        (Azuma & Matsumoto 2011, equations 17 and 18; their Algorithm 2 computes something else as
+        it is printed, which a test shows). RETURNS (PotentialsGradient): scores in the type of
+        d_nodes. RAISES ValueError [HS024]: the shape of d_nodes.
         """
         ...
 
-    def segments(self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask] = None) -> Floats:
-        """The probability that some tokens have these labels, and that what they stand for ends there.
+    def segments(
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask] = None
+    ) -> Floats:
+        """The probability that some tokens have these labels, and that what they stand for ends
+        there.
 
             p(y_first..y_last = labels, not continues[y_last, y_{last+1}] | x)
 
-        first, sizes (C,): the tokens of each segment, within one sequence. labels (sum of sizes,): theirs, end to end.
-        continues (L, L) bool: pairs of labels across which a segment would go on, such as B-NP, I-NP; None = none.
-        RETURNS (C,). RAISES ValueError [HS098]: a segment that is empty, or not within one sequence.
+        first, sizes (C,): the tokens of each segment, within one sequence. labels (sum of sizes,):
+        theirs, end to end. continues (L, L) bool: pairs of labels across which a segment would go
+        on, such as B-NP, I-NP; None = none.
+        RETURNS (C,). RAISES ValueError [HS098]: a segment that is empty, or not within one
+        sequence.
         """
         check_segments(first, sizes, self.lengths)
         return self.factors(first, sizes, labels, continues).product(sizes)
 
     def probable(self, least: float) -> ProbableLabels:
-        """All labels, and pairs of labels, with at least this probability. RAISES ValueError [HS027]: `least` is not
-        from 0 to below 1."""
+        """All labels, and pairs of labels, with at least this probability. RAISES ValueError
+        [HS027]: `least` is not from 0 to below 1."""
         check_threshold(least)
         return probable_labels(self.nodes, self.lengths, self.pairs, least)
 
 
 class Together(Protocol):
-    """The best labels of a chain, and what was asked for beside them, from one walk. None: it was not asked for."""
+    """The best labels of a chain, and what was asked for beside them, from one walk. None: it was
+    not asked for."""
 
     @property
     def labels(self) -> Labels: ...
@@ -136,19 +154,21 @@ class Together(Protocol):
     def nodes(self) -> Optional[Floats]: ...
 
     def factors(self, continues: Mask) -> Optional[Factors]:
-        """Of the labels, token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), p(it does not go on)."""
+        """Of the labels, token by token: p(y_t), p(y_t | y_{t-1}) (1 at first tokens), p(it does
+        not go on)."""
         ...
 
     def probable(self, least: float) -> Optional[ProbableLabels]: ...
 
 
 class Answers(Protocol):
-    """All that can be asked of p(y | x) of a batch. Nothing is computed before it is asked for, and then once: the best
-    labels take no sums.
+    """All that can be asked of p(y | x) of a batch. Nothing is computed before it is asked for, and
+    then once: the best labels take no sums.
 
-    best (N,) int32: y* = argmax_y score(x, y), as `decode_exact` finds it. is_chain: no feature looks at more than two
-    neighbouring labels, so that p(y_t | y_1..y_{t-1}, x) = p(y_t | y_{t-1}, x). All else as of `Posterior`;
-    nodes may be in single precision if they were asked for beforehand.
+    best (N,) int32: y* = argmax_y score(x, y), as `decode_exact` finds it. is_chain: no feature
+    looks at more than two neighbouring labels, so that p(y_t | y_1..y_{t-1}, x) = p(y_t | y_{t-1},
+    x). All else as of `Posterior`; nodes may be in single precision if they were asked for
+    beforehand.
     """
 
     @property
@@ -172,7 +192,11 @@ class Answers(Protocol):
     def pairs(self, arcs: LabelPairs) -> Floats: ...
 
     def segments(
-        self, first: AnyInts, sizes: AnyInts, labels: Optional[AnyInts] = None, continues: Optional[Mask] = None
+        self,
+        first: AnyInts,
+        sizes: AnyInts,
+        labels: Optional[AnyInts] = None,
+        continues: Optional[Mask] = None,
     ) -> Floats:
         """As `Posterior.segments`; labels: None = those of the best labelling."""
         ...
@@ -190,7 +214,10 @@ class Answers(Protocol):
     def sequence_entropies(self) -> Floats: ...
 
     def backprop(
-        self, d_nodes: AnyFloats, arcs: Optional[LabelPairs] = None, d_arcs: Optional[AnyFloats] = None
+        self,
+        d_nodes: AnyFloats,
+        arcs: Optional[LabelPairs] = None,
+        d_arcs: Optional[AnyFloats] = None,
     ) -> PotentialsGradient: ...
 
 

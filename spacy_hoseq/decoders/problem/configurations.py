@@ -1,4 +1,5 @@
-"""General configurations: label sets, gaps and wildcards over a span of tokens (Qian et al. 2009, section 2).
+"""General configurations: label sets, gaps and wildcards over a span of tokens (Qian et al. 2009,
+section 2).
 
 What they are; how they are decoded stands in `patterns/configurations.py`.
 """
@@ -17,10 +18,11 @@ MAX_STATES = 10_000
 class Configurations(NamedTuple):
     """Configurations at given positions.
 
-    first (M,): flat index of the first token of each span. sizes (M,): tokens of each span, >= 1; a span lies within
-        one sequence.
-    slots: the row of `sets` for each token of each span, all spans end to end. sets (Z, L) bool: sets of labels.
-    weights (M,) float64: of any sign. max_states (int): limit on the states of one token.
+    first (M,): flat index of the first token of each span. sizes (M,): tokens of each span, >= 1; a
+        span lies within one sequence.
+    slots: the row of `sets` for each token of each span, all spans end to end. sets (Z, L) bool:
+    sets of labels. weights (M,) float64: of any sign. max_states (int): limit on the states of one
+    token.
     """
 
     first: Ints
@@ -41,7 +43,10 @@ class Configurations(NamedTuple):
         starts = np.cumsum(self.sizes) - self.sizes
         slots = self.slots[ranges(starts[which], self.sizes[which])]
         return self._replace(
-            first=self.first[which] + moved_by, sizes=self.sizes[which], slots=slots, weights=self.weights[which]
+            first=self.first[which] + moved_by,
+            sizes=self.sizes[which],
+            slots=slots,
+            weights=self.weights[which],
         )
 
     def matched(self, labels: AnyInts) -> Mask:
@@ -60,19 +65,26 @@ def no_configurations(n_labels: int) -> Configurations:
 
 
 def check_configurations(configurations: Configurations, lengths: AnyInts, n_labels: int) -> None:
-    """RAISES ValueError [HS024]: sets of the wrong shape; [HS036]: a weight is NaN or infinite; [HS037]: a span that
-    does not lie within one sequence, by its number."""
+    """RAISES ValueError [HS024]: sets of the wrong shape; [HS036]: a weight is NaN or infinite;
+    [HS037]: a span that does not lie within one sequence, by its number."""
     first, sizes, slots, sets, weights, _ = configurations
     if sets.ndim != 2 or sets.shape[1] != n_labels or sizes.sum() != len(slots):
-        raise ValueError(Errors.HS024.format(name="sets", got=sets.shape, expected=("any", n_labels)))
+        raise ValueError(
+            Errors.HS024.format(name="sets", got=sets.shape, expected=("any", n_labels))
+        )
     ends = np.cumsum(lengths)
     sequence = np.searchsorted(ends, first, side="right")
     outside = (sizes < 1) | (first < 0) | (sequence >= len(ends))
     outside |= first + sizes > np.append(ends, 0)[np.minimum(sequence, len(ends))]
-    for bad, problem in ((outside, "does not lie within one sequence"), (~np.isfinite(weights), None)):
+    for bad, problem in (
+        (outside, "does not lie within one sequence"),
+        (~np.isfinite(weights), None),
+    ):
         if bad.any():
             i = int(bad.argmax())
             where = f"number {i}, tokens {first[i]} to {first[i] + sizes[i] - 1}"
             if problem is None:
-                raise ValueError(Errors.HS036.format(pattern=f"(configuration {where})", weight=weights[i]))
+                raise ValueError(
+                    Errors.HS036.format(pattern=f"(configuration {where})", weight=weights[i])
+                )
             raise ValueError(Errors.HS037.format(feature=f"configuration {where}", problem=problem))

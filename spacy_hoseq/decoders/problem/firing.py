@@ -1,4 +1,5 @@
-"""Patterns that fire at positions: which can match, and all in the order in which lattices are walked."""
+"""Patterns that fire at positions: which can match, and all in the order in which lattices are
+walked."""
 
 from typing import Callable, Dict, Tuple
 
@@ -16,8 +17,8 @@ def matching(
     sequence: AnyInts,
     possible: Callable[[Ints, Ints], Mask],
 ) -> Mask:
-    """Whether all labels of a pattern are possible where it fires; compared from the last label on, so that few
-    patterns are looked at twice.
+    """Whether all labels of a pattern are possible where it fires; compared from the last label on,
+    so that few patterns are looked at twice.
 
     sequence (N,): of each token. possible: whether tokens (n,) can have labels (n,). RETURNS (M,).
     """
@@ -42,8 +43,11 @@ def matching(
     return result
 
 
-def expand_fired(fired: Fired, trie: PatternTrie, layout: Layout) -> Dict[int, Tuple[Ints, Ints, Floats]]:
-    """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns, weights), unique."""
+def expand_fired(
+    fired: Fired, trie: PatternTrie, layout: Layout
+) -> Dict[int, Tuple[Ints, Ints, Floats]]:
+    """Weights of fired patterns, for all nodes that end with them. Step -> (nodes, columns,
+    weights), unique."""
     firing, which = np.unique(fired.nodes, return_inverse=True)
     longer = trie.with_suffix(firing)
     sizes = np.array([len(nodes) for nodes in longer], np.intp)
@@ -52,7 +56,9 @@ def expand_fired(fired: Fired, trie: PatternTrie, layout: Layout) -> Dict[int, T
     place = np.empty(len(layout.tokens), np.intp)
     place[layout.tokens] = np.arange(len(layout.tokens))
     packed = np.repeat(place[fired.tokens], counts)
-    keys, weights = added_up(packed * len(trie) + nodes, np.repeat(fired.weights, counts), len(place) * len(trie))
+    keys, weights = added_up(
+        packed * len(trie) + nodes, np.repeat(fired.weights, counts), len(place) * len(trie)
+    )
     packed, nodes = np.divmod(keys, len(trie))
     steps = np.searchsorted(layout.offset, packed, side="right") - 1
     cuts = np.flatnonzero(np.diff(steps, prepend=-1))
@@ -63,8 +69,11 @@ def expand_fired(fired: Fired, trie: PatternTrie, layout: Layout) -> Dict[int, T
     }
 
 
-def added_up(keys: Ints, weights: Floats, n: int, *, tuning: Tuning = TUNING) -> Tuple[Ints, Floats]:
-    """Distinct keys, 0 <= key < n, and the sums of their weights, real or complex. Without sorting if n is moderate."""
+def added_up(
+    keys: Ints, weights: Floats, n: int, *, tuning: Tuning = TUNING
+) -> Tuple[Ints, Floats]:
+    """Distinct keys, 0 <= key < n, and the sums of their weights, real or complex. Without sorting
+    if n is moderate."""
     if n > tuning.key_cells:
         distinct, keys = np.unique(keys, return_inverse=True)
         keys = keys.reshape(-1)

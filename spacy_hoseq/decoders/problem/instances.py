@@ -1,4 +1,5 @@
-"""Label patterns written out at every place where they can match, as the papers write them: z_{s:t}."""
+"""Label patterns written out at every place where they can match, as the papers write them:
+z_{s:t}."""
 
 from typing import NamedTuple
 
@@ -10,10 +11,12 @@ from .potentials import Potentials
 
 
 class Instances(NamedTuple):
-    """Patterns at positions. last (M,): flat index of the last token, ascending, longer patterns later. nodes (M,).
+    """Patterns at positions. last (M,): flat index of the last token, ascending, longer patterns
+    later. nodes (M,).
 
     weights (M,): all that fires there, added up; not 0.
-    tokens, labels: the (token, label) pairs of all instances, end to end; pairs of instance m: starts[m] .. + depth.
+    tokens, labels: the (token, label) pairs of all instances, end to end; pairs of instance m:
+        starts[m] .. + depth.
     """
 
     last: Ints

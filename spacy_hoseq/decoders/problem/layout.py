@@ -1,7 +1,8 @@
 """How a batch of sequences lies in memory: sorted longest first, time-major, no padding.
 
-Step t of all sequences that have a token t is one slice `offset[t] : offset[t + 1]`, in the same order at every step;
-sequences that have ended are missing at the end of the slice. thinc's `Padded` orders sequences in the same way.
+Step t of all sequences that have a token t is one slice `offset[t] : offset[t + 1]`, in the same
+order at every step; sequences that have ended are missing at the end of the slice. thinc's `Padded`
+orders sequences in the same way.
 """
 
 import math
@@ -15,9 +16,11 @@ from ...errors import Errors
 
 
 class Layout(NamedTuple):
-    """lengths (S,): as given. order (S,): sequence at each rank, longest first, ties in the given order.
+    """lengths (S,): as given. order (S,): sequence at each rank, longest first, ties in the given
+    order.
 
-    size_at_t (T,): sequences that have a token t. offset (T + 1,): start of step t among the packed tokens.
+    size_at_t (T,): sequences that have a token t. offset (T + 1,): start of step t among the packed
+        tokens.
     tokens (N,): flat index of each packed token.
     """
 
@@ -42,7 +45,8 @@ class Layout(NamedTuple):
 
 
 def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
-    """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to `n_tokens`."""
+    """RETURNS (S,) int64. RAISES ValueError [HS025]: lengths are not positive or do not add up to
+    `n_tokens`."""
     sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
     if sizes.min(initial=1) < 1 or sizes.sum() != n_tokens:
         raise ValueError(Errors.HS025.format(expected=n_tokens, got=sizes.tolist()[:10]))
@@ -66,7 +70,8 @@ def make_layout(lengths: AnyInts, n_tokens: int) -> Layout:
 
 
 def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[Ints]:
-    """The batch in parts of at most `max_columns` sequences and about `max_tokens` tokens, those of like length
+    """The batch in parts of at most `max_columns` sequences and about `max_tokens` tokens, those of
+    like length
     together: lattices of few columns stay in the processor's cache."""
     sizes = lengths.astype(np.intp)
     order = np.argsort(-sizes, kind="stable")
@@ -85,18 +90,26 @@ def check_scores(scores: AnyFloats, trans: AnyFloats, allowed: Optional[Mask]) -
     check_transitions(trans)
 
 
-def check_emissions(scores: AnyFloats, shape_of_trans: Tuple[int, ...], allowed: Optional[Mask]) -> None:
+def check_emissions(
+    scores: AnyFloats, shape_of_trans: Tuple[int, ...], allowed: Optional[Mask]
+) -> None:
     """RAISES ValueError [HS020], [HS022], [HS024]."""
     n_tokens, n_labels = scores.shape
     if shape_of_trans != (n_labels, n_labels):
-        raise ValueError(Errors.HS024.format(name="trans", got=shape_of_trans, expected=(n_labels, n_labels)))
+        raise ValueError(
+            Errors.HS024.format(name="trans", got=shape_of_trans, expected=(n_labels, n_labels))
+        )
     if not math.isfinite(largest(scores)):
         finite = np.isfinite(scores)
         token, label = np.argwhere(~finite)[0]
-        raise ValueError(Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label))
+        raise ValueError(
+            Errors.HS020.format(n=(~finite).sum(), size=scores.size, token=token, label=label)
+        )
     if allowed is not None:
         if allowed.shape != scores.shape:
-            raise ValueError(Errors.HS024.format(name="allowed", got=allowed.shape, expected=scores.shape))
+            raise ValueError(
+                Errors.HS024.format(name="allowed", got=allowed.shape, expected=scores.shape)
+            )
         closed = np.flatnonzero(~allowed.any(axis=1))
         if len(closed):
             raise ValueError(Errors.HS022.format(token=closed[0]))
@@ -116,9 +129,11 @@ def largest(scores: AnyFloats) -> float:
     return top if top > -bottom or top != top else -bottom
 
 
-def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout, tokens: Optional[Ints] = None) -> Floats:
-    """Emission scores in packed order, label-major. tokens (n,): of the layout, if it is not of all; it may have some
-    twice. RETURNS (L, n) float64, -inf where a label is not allowed."""
+def packed_scores(
+    scores: AnyFloats, allowed: Optional[Mask], layout: Layout, tokens: Optional[Ints] = None
+) -> Floats:
+    """Emission scores in packed order, label-major. tokens (n,): of the layout, if it is not of
+    all; it may have some twice. RETURNS (L, n) float64, -inf where a label is not allowed."""
     rows = layout.tokens if tokens is None else tokens[layout.tokens]
     packed: Floats = scores[rows].T.astype(np.float64, order="C")
     if allowed is not None:
@@ -127,10 +142,13 @@ def packed_scores(scores: AnyFloats, allowed: Optional[Mask], layout: Layout, to
 
 
 def check_edge_scores(edge_scores: AnyFloats, shape: Tuple[int, ...]) -> None:
-    """shape: of the emissions. RAISES ValueError [HS024]: another one; [HS021]: NaN or infinite scores."""
+    """shape: of the emissions. RAISES ValueError [HS024]: another one; [HS021]: NaN or infinite
+    scores."""
     expected = (*shape, shape[1])
     if edge_scores.shape != expected:
-        raise ValueError(Errors.HS024.format(name="edge_scores", got=edge_scores.shape, expected=expected))
+        raise ValueError(
+            Errors.HS024.format(name="edge_scores", got=edge_scores.shape, expected=expected)
+        )
     finite = np.isfinite(edge_scores)
     if not finite.all():
         raise ValueError(Errors.HS021.format(n=(~finite).sum(), size=edge_scores.size))
@@ -145,7 +163,8 @@ def packed_edge_scores(edge_scores: AnyFloats, layout: Layout) -> Floats:
 
 
 def ranges(first: AnyInts, sizes: AnyInts) -> Ints:
-    """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,) intp."""
+    """All integers of the ranges [first_i, first_i + sizes_i), end to end. RETURNS (sum of sizes,)
+    intp."""
     result: Ints = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
     return result
 
@@ -157,9 +176,14 @@ def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:
 
 
 def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Ints:
-    """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not within a sequence."""
+    """The sequence of each segment (C,). RAISES ValueError [HS098]: one that is empty, or not
+    within a sequence."""
     ends = np.cumsum(lengths)
     sequence: Ints = np.searchsorted(ends, first, side="right")
-    if (sizes < 1).any() or (first < 0).any() or (first + sizes > np.append(ends, 0)[sequence]).any():
+    if (
+        (sizes < 1).any()
+        or (first < 0).any()
+        or (first + sizes > np.append(ends, 0)[sequence]).any()
+    ):
         raise ValueError(Errors.HS098.format(first=first.tolist()[:10], sizes=sizes.tolist()[:10]))
     return sequence

@@ -9,9 +9,11 @@ from .potentials import Potentials
 
 
 def path_score(potentials: Potentials, labels: AnyInts) -> Floats:
-    """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all features matched by y.
+    """score(x, y) = sum_t scores[t, y_t] + sum_{t>0} trans[y_{t-1}, y_t] + weights of all features
+    matched by y.
 
-    labels (N,) int: of all sequences, end to end; which labels are allowed does not matter. Weights of any sign.
+    labels (N,) int: of all sequences, end to end; which labels are allowed does not matter. Weights
+    of any sign.
     RETURNS (S,) float64. RAISES ValueError [HS020, HS021, HS024, HS025]. Time O(N).
     """
     check_scores(potentials.scores, potentials.trans, None)
@@ -32,15 +34,23 @@ def score_of_checked(potentials: Potentials, labels: AnyInts) -> Floats:
         here[later] += potentials.edge_scores[later, labels[later - 1], labels[later]]
     if weights.has_patterns and weights.node_weights.any():
         places = weights.trie.occurrences(labels, lengths)
-        here += np.bincount(places.tokens, weights=weights.node_weights.take(places.nodes), minlength=len(here))
+        here += np.bincount(
+            places.tokens, weights=weights.node_weights.take(places.nodes), minlength=len(here)
+        )
     fired = potentials.fired
     configurations = potentials.configurations
     if fired is not None:
-        matched = matching(fired, weights.trie, sequence, lambda token, label: labels[token] == label)
-        here += np.bincount(fired.tokens[matched], weights=fired.weights[matched], minlength=len(here))
+        matched = matching(
+            fired, weights.trie, sequence, lambda token, label: labels[token] == label
+        )
+        here += np.bincount(
+            fired.tokens[matched], weights=fired.weights[matched], minlength=len(here)
+        )
     if configurations is not None:
         matched = configurations.matched(labels)
-        here += np.bincount(configurations.last[matched], configurations.weights[matched], minlength=len(here))
+        here += np.bincount(
+            configurations.last[matched], configurations.weights[matched], minlength=len(here)
+        )
     return np.asarray(np.bincount(sequence, weights=here, minlength=len(lengths)), np.float64)
 
 

@@ -9,21 +9,29 @@ from numpy.typing import DTypeLike
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...errors import Errors
 from .configurations import Configurations, check_configurations
-from .layout import check_edge_scores, check_emissions, check_lengths, check_transitions, parts_of, ranges
+from .layout import (
+    check_edge_scores,
+    check_emissions,
+    check_lengths,
+    check_transitions,
+    parts_of,
+    ranges,
+)
 from .results import NoPath
 from .trie import Fired
 from .weights import Weights
 
 
 class Potentials(NamedTuple):
-    """The terms of score(x, y) for all sequences of a batch, and which labels are permitted: all that is decoded.
+    """The terms of score(x, y) for all sequences of a batch, and which labels are permitted: all
+    that is decoded.
 
-    scores (N, L) float32 or float64: emissions of all sequences end to end. weights: what scores every text alike,
-    pairs of labels and label patterns. lengths (S,) int: tokens of each sequence.
+    scores (N, L) float32 or float64: emissions of all sequences end to end. weights: what scores
+    every text alike, pairs of labels and label patterns. lengths (S,) int: tokens of each sequence.
     fired: label patterns at given positions, on top of those of `weights`; None = none.
     configurations: features with label sets and gaps; None = none.
-    edge_scores (N, L, L): what the text says of pairs of labels, the one before each token and the one at it, on top of
-    trans; None = nothing.
+    edge_scores (N, L, L): what the text says of pairs of labels, the one before each token and the
+    one at it, on top of trans; None = nothing.
     allowed (N, L) bool: labels permitted at each token; None = all.
     """
 
@@ -41,14 +49,15 @@ class Potentials(NamedTuple):
         return self.weights.trans
 
     def permitting(self, labels: Optional[Mask]) -> "Potentials":
-        """With these labels at each token, of those that are permitted. labels (N, L); None = all of them."""
+        """With these labels at each token, of those that are permitted. labels (N, L); None = all
+        of them."""
         if labels is None:
             return self
         return self._replace(allowed=labels if self.allowed is None else self.allowed & labels)
 
     def scaled(self, factor: float) -> "Potentials":
-        """All scores and weights times a factor > 0: the order of labellings stays, p(y | x) becomes sharper or
-        flatter."""
+        """All scores and weights times a factor > 0: the order of labellings stays, p(y | x)
+        becomes sharper or flatter."""
         fired = self.fired
         configurations = self.configurations
         weights = self.weights
@@ -57,15 +66,20 @@ class Potentials(NamedTuple):
             weights=weights.scaled(factor),
             fired=None if fired is None else fired._replace(weights=fired.weights * factor),
             configurations=(
-                None if configurations is None else configurations._replace(weights=configurations.weights * factor)
+                None
+                if configurations is None
+                else configurations._replace(weights=configurations.weights * factor)
             ),
             edge_scores=(
-                None if self.edge_scores is None else self.edge_scores * np.asarray(factor, self.edge_scores.dtype)
+                None
+                if self.edge_scores is None
+                else self.edge_scores * np.asarray(factor, self.edge_scores.dtype)
             ),
         )
 
     def check(self) -> "Potentials":
-        """RETURNS itself. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]: no decoder can work with it."""
+        """RETURNS itself. RAISES ValueError [HS020-HS022, HS024, HS025, HS036, HS037]: no decoder
+        can work with it."""
         check_emissions(self.scores, self.trans.shape, self.allowed)
         self.weights.prepared(check_weights)
         check_lengths(self.lengths, len(self.scores))
@@ -78,8 +92,8 @@ class Potentials(NamedTuple):
         return self
 
     def refuse_configurations(self, decoder: str) -> None:
-        """For decoders that cannot use them. RAISES ValueError [HS039]: there are general configurations; as
-        `refuse_edge_scores`."""
+        """For decoders that cannot use them. RAISES ValueError [HS039]: there are general
+        configurations; as `refuse_edge_scores`."""
         self.refuse_edge_scores(decoder)
         if self.configurations is not None and len(self.configurations.first):
             raise ValueError(Errors.HS039.format(decoder=decoder))
@@ -90,10 +104,14 @@ class Potentials(NamedTuple):
             raise ValueError(Errors.HS099.format(decoder=decoder))
 
     def select(self, sequences: Ints) -> "Selection":
-        """Some sequences (S',), in their order, as a batch of their own. Time O(what they hold + M)."""
+        """Some sequences (S',), in their order, as a batch of their own. Time O(what they hold +
+        M)."""
         sizes = self.lengths.astype(np.intp)
         if len(sequences) == len(sizes) and (sequences[:-1] < sequences[1:]).all():
-            every = [np.arange(0 if part is None else len(part[0])) for part in (self.fired, self.configurations)]
+            every = [
+                np.arange(0 if part is None else len(part[0]))
+                for part in (self.fired, self.configurations)
+            ]
             return Selection(self, sequences, np.arange(len(self.scores)), *every)
         ends = np.cumsum(sizes)
         tokens = ranges((ends - sizes)[sequences], sizes[sequences])
@@ -112,7 +130,9 @@ class Potentials(NamedTuple):
         if configurations is not None:
             sequence = np.searchsorted(ends, configurations.first, side="right")
             configuration_entries = np.flatnonzero(is_chosen[sequence])
-            configurations = configurations.chosen(configuration_entries, moved_by[sequence[configuration_entries]])
+            configurations = configurations.chosen(
+                configuration_entries, moved_by[sequence[configuration_entries]]
+            )
         potentials = self._replace(
             scores=self.scores[tokens],
             lengths=self.lengths[sequences],
@@ -124,7 +144,8 @@ class Potentials(NamedTuple):
         return Selection(potentials, sequences, tokens, fired_entries, configuration_entries)
 
     def parts(self, max_sequences: int, max_tokens: int) -> "Iterator[Selection]":
-        """The batch in parts of at most so many sequences and about so many tokens, those of like length together."""
+        """The batch in parts of at most so many sequences and about so many tokens, those of like
+        length together."""
         for sequences in parts_of(self.lengths, max_sequences, max_tokens):
             yield self.select(sequences)
 
@@ -137,7 +158,8 @@ class Potentials(NamedTuple):
 class Selection(NamedTuple):
     """Some sequences of a batch as a batch of their own, and where they come from.
 
-    sequences (S',), tokens (N',), fired (M',), configurations (M',): which of the whole batch's these are.
+    sequences (S',), tokens (N',), fired (M',), configurations (M',): which of the whole batch's
+    these are.
     """
 
     potentials: Potentials
@@ -156,7 +178,8 @@ class Selection(NamedTuple):
 
 
 def check_weights(weights: Weights) -> None:
-    """RAISES ValueError [HS021]: a transition is NaN or earns an infinity; [HS036]: as `check_finite`."""
+    """RAISES ValueError [HS021]: a transition is NaN or earns an infinity; [HS036]: as
+    `check_finite`."""
     check_transitions(weights.trans)
     if weights.has_patterns:
         check_finite(weights, np.arange(len(weights.trie)), weights.node_weights)
@@ -174,8 +197,8 @@ class PotentialsGradient(NamedTuple):
     """Gradient of a loss with respect to `Potentials`, field by field.
 
     scores (N, L), trans (L, L), node_weights (U,) of `patterns.weights`, fired_weights (M,) of
-    `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; these three are empty if there
-    is no such part. edge_scores (N, L, L), or None.
+    `patterns.fired.weights`, configuration_weights (M,) of `configurations.weights`; these three
+    are empty if there is no such part. edge_scores (N, L, L), or None.
     """
 
     scores: AnyFloats
@@ -196,5 +219,7 @@ class PotentialsGradient(NamedTuple):
             self.node_weights - other.node_weights,
             self.fired_weights - other.fired_weights,
             self.configuration_weights - other.configuration_weights,
-            None if self.edge_scores is None or other.edge_scores is None else self.edge_scores - other.edge_scores,
+            None
+            if self.edge_scores is None or other.edge_scores is None
+            else self.edge_scores - other.edge_scores,
         )

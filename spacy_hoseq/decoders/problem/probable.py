@@ -3,8 +3,9 @@
     entries    (t, y) with p(y_t = y | x) >= threshold
     pairs      of entries at neighbouring tokens, with p(y_{t-1} = a, y_t = y | x) >= threshold
 
-A pair is never more probable than either of its labels, so all pairs above the threshold are between entries. On a
-trained tagger there is little more than one entry a token, and everything that is made of marginals costs as little.
+A pair is never more probable than either of its labels, so all pairs above the threshold are
+between entries. On a trained tagger there is little more than one entry a token, and everything
+that is made of marginals costs as little.
 """
 
 from typing import Callable, NamedTuple
@@ -17,7 +18,8 @@ from .layout import ranges
 
 
 class LabelPairs(NamedTuple):
-    """Pairs of labels at neighbouring tokens. tokens (A,): of the later label. earlier, later (A,): the labels."""
+    """Pairs of labels at neighbouring tokens. tokens (A,): of the later label. earlier, later (A,):
+    the labels."""
 
     tokens: Ints
     earlier: Ints
@@ -25,8 +27,8 @@ class LabelPairs(NamedTuple):
 
 
 class ProbableLabels(NamedTuple):
-    """tokens, labels (E,), probabilities (E,): entries, by token, then by label. earlier, later (A,): the entries of
-    each pair, by the later one. pairs (A,): its probability."""
+    """tokens, labels (E,), probabilities (E,): entries, by token, then by label. earlier, later
+    (A,): the entries of each pair, by the later one. pairs (A,): its probability."""
 
     tokens: Ints
     labels: Ints
@@ -38,19 +40,23 @@ class ProbableLabels(NamedTuple):
     @property
     def arcs(self) -> LabelPairs:
         """The pairs by token and labels."""
-        return LabelPairs(self.tokens[self.later], self.labels[self.earlier], self.labels[self.later])
+        return LabelPairs(
+            self.tokens[self.later], self.labels[self.earlier], self.labels[self.later]
+        )
 
 
 def probable_labels(
     nodes: Floats, lengths: AnyInts, pairs_of: Callable[[LabelPairs], Floats], threshold: float
 ) -> ProbableLabels:
-    """Entries and pairs of a batch. nodes (N, L): marginals, and `pairs_of` those of pairs. threshold (float): 0 = all
-    that are not impossible."""
+    """Entries and pairs of a batch. nodes (N, L): marginals, and `pairs_of` those of pairs.
+    threshold (float): 0 = all that are not impossible."""
     tokens, labels = np.nonzero(reach(nodes, threshold))
     earlier, later = neighbours(tokens, lengths)
     pairs = pairs_of(LabelPairs(tokens[later], labels[earlier], labels[later]))
     kept = reach(pairs, threshold)
-    return ProbableLabels(tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
+    return ProbableLabels(
+        tokens, labels, nodes[tokens, labels], earlier[kept], later[kept], pairs[kept]
+    )
 
 
 def certain_labels(labels: AnyInts, lengths: AnyInts) -> ProbableLabels:
@@ -58,7 +64,12 @@ def certain_labels(labels: AnyInts, lengths: AnyInts) -> ProbableLabels:
     tokens = np.flatnonzero(labels >= 0)
     earlier, later = neighbours(tokens, lengths)
     return ProbableLabels(
-        tokens, labels[tokens].astype(np.intp), np.ones(len(tokens)), earlier, later, np.ones(len(later))
+        tokens,
+        labels[tokens].astype(np.intp),
+        np.ones(len(tokens)),
+        earlier,
+        later,
+        np.ones(len(later)),
     )
 
 
@@ -66,7 +77,9 @@ def check_threshold(threshold: float) -> None:
     """RAISES ValueError [HS027]: not from 0 to below 1."""
     if not 0 <= threshold < 1:
         raise ValueError(
-            Errors.HS027.format(name="threshold", decoder="marginals", value=threshold, expected="0 to below 1")
+            Errors.HS027.format(
+                name="threshold", decoder="marginals", value=threshold, expected="0 to below 1"
+            )
         )
 
 

@@ -6,9 +6,10 @@ from .potentials import Potentials
 
 
 class Profile(NamedTuple):
-    """n_tokens, n_labels: of the batch. longest: tokens of its longest sequence. permits_all: no transition is
-    forbidden. has_patterns: of the weights, and has_negative: one of them, everywhere or where it fires, has a negative
-    weight. has_fired: patterns at given positions. has_configurations, has_edge_scores: of label pairs."""
+    """n_tokens, n_labels: of the batch. longest: tokens of its longest sequence. permits_all: no
+    transition is forbidden. has_patterns: of the weights, and has_negative: one of them, everywhere
+    or where it fires, has a negative weight. has_fired: patterns at given positions.
+    has_configurations, has_edge_scores: of label pairs."""
 
     n_tokens: int
     n_labels: int
@@ -40,8 +41,8 @@ class Profile(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether exact pruning takes it: nothing but scores, transitions, and patterns whose weights are not
-        negative."""
+        """Whether exact pruning takes it: nothing but scores, transitions, and patterns whose
+        weights are not negative."""
         return not (self.has_negative or self.has_configurations or self.has_edge_scores)
 
     @property

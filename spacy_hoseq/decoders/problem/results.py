@@ -12,7 +12,8 @@ from ...errors import Errors
 class Paths(NamedTuple):
     """The best label sequence of every sequence in a batch.
 
-    labels (N,) int32: y* = argmax score(x, y), all sequences end to end. scores (S,) float64: max score(x, y).
+    labels (N,) int32: y* = argmax score(x, y), all sequences end to end. scores (S,) float64: max
+    score(x, y).
     """
 
     labels: NDArray[np.int32]
@@ -30,7 +31,8 @@ class KBest(NamedTuple):
 
 
 class NoPath(ValueError):
-    """[HS023]: every label sequence of one sequence uses a forbidden label or transition. sequence (int): which one."""
+    """[HS023]: every label sequence of one sequence uses a forbidden label or transition. sequence
+    (int): which one."""
 
     def __init__(self, sequence: int) -> None:
         super().__init__(Errors.HS023.format(sequence=sequence))

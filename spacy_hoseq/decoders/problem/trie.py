@@ -1,8 +1,10 @@
-"""Label patterns as a trie with failure links (Aho & Corasick 1975), the frame of all higher-order inference.
+"""Label patterns as a trie with failure links (Aho & Corasick 1975), the frame of all higher-order
+inference.
 
-Nodes are all prefixes of all patterns and every single label. A node stands for "the labels so far end with this
-string". `fail(u)` is the longest proper suffix of u that is a node, so the patterns that end at a token are found on
-the failure chain of the longest node that matches there (Ye et al. 2009; Qian & Liu, "Problem Definition").
+Nodes are all prefixes of all patterns and every single label. A node stands for "the labels so far
+end with this string". `fail(u)` is the longest proper suffix of u that is a node, so the patterns
+that end at a token are found on the failure chain of the longest node that matches there (Ye et al.
+2009; Qian & Liu, "Problem Definition").
 """
 
 from bisect import bisect_left
@@ -20,15 +22,17 @@ Pattern = Tuple[int, ...]  # label ids, oldest first
 
 
 class Occurrences(NamedTuple):
-    """Where nodes occur in given label sequences: node `nodes[i]` ends at token `tokens[i]`. Depth >= 2 only."""
+    """Where nodes occur in given label sequences: node `nodes[i]` ends at token `tokens[i]`. Depth
+    >= 2 only."""
 
     tokens: Ints
     nodes: Ints
 
 
 class Cover(NamedTuple):
-    """nodes (n,): of more than j labels, grouped by a pair of labels. shorter (n,): their longest suffix of at most j
-    labels that is a node, -1 for j = 0. pairs (g,): earlier label * L + later label of each group. starts (g,)."""
+    """nodes (n,): of more than j labels, grouped by a pair of labels. shorter (n,): their longest
+    suffix of at most j labels that is a node, -1 for j = 0. pairs (g,): earlier label * L + later
+    label of each group. starts (g,)."""
 
     nodes: Ints
     shorter: Ints
@@ -37,8 +41,9 @@ class Cover(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Failure links of some nodes. nodes (n,): as a slice where they lie together, grouped by where they fail to.
-    fail (n,). targets (g,): distinct nodes that they fail to. starts (g,): of each group among the nodes."""
+    """Failure links of some nodes. nodes (n,): as a slice where they lie together, grouped by where
+    they fail to. fail (n,). targets (g,): distinct nodes that they fail to. starts (g,): of each
+    group among the nodes."""
 
     nodes: Union[slice, Ints]
     fail: Ints
@@ -49,10 +54,10 @@ class Links(NamedTuple):
 class Preorder(NamedTuple):
     """Nodes in an order in which all nodes that end with a given one lie together.
 
-    row (U,): place of each node; single labels keep 0 <= row < L, nodes of two or more labels follow, grouped by their
-        failure links. node (U,): the inverse.
-    first, end (U,): rows of the nodes of two or more labels that end with a node: first <= row < end. A node of two or
-        more labels is the first of its own.
+    row (U,): place of each node; single labels keep 0 <= row < L, nodes of two or more labels
+        follow, grouped by their failure links. node (U,): the inverse.
+    first, end (U,): rows of the nodes of two or more labels that end with a node: first <= row <
+        end. A node of two or more labels is the first of its own.
     """
 
     row: Ints
@@ -62,17 +67,21 @@ class Preorder(NamedTuple):
 
 
 class PatternTrie:
-    """Trie over label patterns. Nodes are numbered level by level; node y < L is the single label y.
+    """Trie over label patterns. Nodes are numbered level by level; node y < L is the single label
+    y.
 
     patterns: distinct or not, each of at least two label ids, oldest first.
-    parent, label, depth, fail (U,) intp: prefix without the last label (-1 at depth 1), last label, number of labels,
-        longest proper suffix that is a node (-1 at depth 1). Within a level, nodes are sorted by `fail`.
+    parent, label, depth, fail (U,) intp: prefix without the last label (-1 at depth 1), last label,
+        number of labels, longest proper suffix that is a node (-1 at depth 1). Within a level,
+        nodes are sorted by `fail`.
     levels: slice of the nodes of each depth, from depth 1.
     node_of (P,) intp: node of each given pattern.
     RAISES ValueError [HS030]: a pattern of fewer than two labels; [HS031]: an unknown label id.
     """
 
-    def __init__(self, patterns: Sequence[Pattern], n_labels: int, *, tuning: Tuning = TUNING) -> None:
+    def __init__(
+        self, patterns: Sequence[Pattern], n_labels: int, *, tuning: Tuning = TUNING
+    ) -> None:
         self.n_labels = n_labels
         by_depth: Dict[int, Dict[Pattern, None]] = {}
         for pattern in patterns:
@@ -134,23 +143,31 @@ class PatternTrie:
         if self._child_table is not None:
             return int(self._child_table.item(key))
         at = bisect_left(self._child_keys, key)
-        return int(self._children[at]) if at < len(self._child_keys) and self._child_keys[at] == key else -1
+        return (
+            int(self._children[at])
+            if at < len(self._child_keys) and self._child_keys[at] == key
+            else -1
+        )
 
     @cached_property
     def after(self) -> NDArray[np.int32]:
-        """The longest match after one more label: child(u, y), or else after(fail(u), y). RETURNS (U, L) int32."""
+        """The longest match after one more label: child(u, y), or else after(fail(u), y). RETURNS
+        (U, L) int32."""
         after = np.empty((len(self), self.n_labels), np.int32)
         every = np.arange(self.n_labels)
         for level in self.levels:  # suffixes come first, so their rows are known
             nodes = np.arange(level.start, level.stop)
-            child = self.child(np.repeat(nodes, self.n_labels), np.tile(every, len(nodes))).reshape(-1, self.n_labels)
+            child = self.child(np.repeat(nodes, self.n_labels), np.tile(every, len(nodes))).reshape(
+                -1, self.n_labels
+            )
             shorter = every if level.start == 0 else after[self.fail[level]]
             after[level] = np.where(child >= 0, child, shorter)
         return after
 
     @cached_property
     def n_suffixes(self) -> Ints:
-        """Proper suffixes of each node that are nodes, too: its place on the failure chain. RETURNS (U,)."""
+        """Proper suffixes of each node that are nodes, too: its place on the failure chain. RETURNS
+        (U,)."""
         result = np.zeros(len(self), np.intp)
         for level in self.levels[1:]:
             result[level] = result[self.fail[level]] + 1
@@ -158,8 +175,9 @@ class PatternTrie:
 
     @cached_property
     def links(self) -> List[Links]:
-        """Failure links of all nodes of two or more labels, by the number of their proper suffixes that are nodes,
-        fewest first: what a node fails to comes before it. There are never more of these groups than levels."""
+        """Failure links of all nodes of two or more labels, by the number of their proper suffixes
+        that are nodes, fewest first: what a node fails to comes before it. There are never more of
+        these groups than levels."""
         result = []
         for n in range(1, int(self.n_suffixes.max(initial=0)) + 1):
             nodes = np.flatnonzero(self.n_suffixes == n)
@@ -183,7 +201,9 @@ class PatternTrie:
         before = np.cumsum(size[by_suffix]) - size[by_suffix]
         groups, start = np.unique(self.fail[by_suffix], return_index=True)
         ahead = np.zeros(len(self), np.intp)  # nodes of siblings in front of it
-        ahead[by_suffix] = before - np.repeat(before[start], np.diff(np.append(start, len(by_suffix))))
+        ahead[by_suffix] = before - np.repeat(
+            before[start], np.diff(np.append(start, len(by_suffix)))
+        )
         row = np.arange(len(self))
         first = np.zeros(len(self), np.intp)
         below = size[:n_labels] - 1
@@ -200,7 +220,8 @@ class PatternTrie:
 
     @cached_property
     def covers(self) -> List[Cover]:
-        """For each j: the nodes of more than j labels, by the pair of labels at the j-th place from the end."""
+        """For each j: the nodes of more than j labels, by the pair of labels at the j-th place from
+        the end."""
         covers = []
         node = np.arange(len(self))  # u without its last j labels
         later = node  # u without its last j - 1 labels
@@ -222,10 +243,12 @@ class PatternTrie:
 
     @cached_property
     def rounds(self) -> List[List[Tuple[Ints, Ints]]]:
-        """Failure links between nodes of two or more labels, in an order to carry values down them: every node's own
-        links come before the one it leaves by, and no node receives twice in one round.
+        """Failure links between nodes of two or more labels, in an order to carry values down them:
+        every node's own links come before the one it leaves by, and no node receives twice in one
+        round.
 
-        RETURNS for each depth d the rounds (nodes, their fail) of the nodes of at most d labels; [0] and [1] are empty.
+        RETURNS for each depth d the rounds (nodes, their fail) of the nodes of at most d labels;
+        [0] and [1] are empty.
         """
         ready = [0] * len(self)
         by_round: List[List[int]] = []
@@ -250,17 +273,21 @@ class PatternTrie:
     def row_rounds(self) -> List[List[Tuple[Ints, Ints]]]:
         """`rounds` by rows of the preorder."""
         row = self.preorder.row
-        return [[(row[nodes], row[suffixes]) for nodes, suffixes in rounds] for rounds in self.rounds]
+        return [
+            [(row[nodes], row[suffixes]) for nodes, suffixes in rounds] for rounds in self.rounds
+        ]
 
     def suffix_sums(self, node_weights: Floats) -> Floats:
-        """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)). RETURNS (U,)."""
+        """psi(u) = sum of the weights of u and of all its suffixes = weight(u) + psi(fail(u)).
+        RETURNS (U,)."""
         psi = node_weights.astype(np.float64)
         for level in self.levels[1:]:
             psi[level] += psi[self.fail[level]]
         return psi
 
     def suffix_at_most(self, nodes: Ints, n: int) -> Ints:
-        """Longest suffix of each node, itself included, that is a node of at most n labels; -1 for n = 0."""
+        """Longest suffix of each node, itself included, that is a node of at most n labels; -1 for
+        n = 0."""
         result = nodes
         while True:
             too_long = (result >= 0) & (self.depth[result] > n)
@@ -269,7 +296,8 @@ class PatternTrie:
             result = np.where(too_long, self.fail[result], result)
 
     def with_suffix(self, nodes: Ints) -> List[Ints]:
-        """For each of `nodes`, all nodes that end with it, itself included (its subtree of failure links)."""
+        """For each of `nodes`, all nodes that end with it, itself included (its subtree of failure
+        links)."""
         result = [[int(node)] for node in nodes]
         wanted = {int(node): i for i, node in enumerate(nodes)}
         for node in range(self.n_labels, len(self)):
@@ -283,7 +311,8 @@ class PatternTrie:
     def occurrences(self, labels: AnyInts, lengths: AnyInts) -> Occurrences:
         """All nodes of two or more labels in the label sequences. labels (N,), lengths (S,).
 
-        From every token as a beginning, all at once, the trie is followed as far as it goes: O(N max_length log U).
+        From every token as a beginning, all at once, the trie is followed as far as it goes: O(N
+        max_length log U).
         """
         label: Ints = labels.astype(np.intp)
         follows = np.ones(len(label) + 1, bool)  # a token of the same sequence
@@ -307,8 +336,9 @@ class PatternTrie:
 class Fired(NamedTuple):
     """Weights of patterns that fire at given positions only.
 
-    tokens (M,): flat index of the pattern's LAST token. nodes (M,): its node in the trie. weights (M,) float64.
-    Several entries for one token and node add up. A pattern that would begin before its sequence never matches.
+    tokens (M,): flat index of the pattern's LAST token. nodes (M,): its node in the trie. weights
+    (M,) float64. Several entries for one token and node add up. A pattern that would begin before
+    its sequence never matches.
     """
 
     tokens: Ints
@@ -317,7 +347,9 @@ class Fired(NamedTuple):
 
     def where(self, kept: Mask) -> "Fired":
         """Some of the entries. kept (M,)."""
-        return self if kept.all() else Fired(self.tokens[kept], self.nodes[kept], self.weights[kept])
+        return (
+            self if kept.all() else Fired(self.tokens[kept], self.nodes[kept], self.weights[kept])
+        )
 
     def chosen(self, which: Ints, moved_by: Ints) -> "Fired":
         """Some of the entries (M',), with tokens moved by so many places, (M',)."""

@@ -1,4 +1,5 @@
-"""What scores every text in the same way: pairs of labels, and label patterns wherever they occur."""
+"""What scores every text in the same way: pairs of labels, and label patterns wherever they
+occur."""
 
 from functools import cached_property
 from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
@@ -16,15 +17,19 @@ class Weights:
 
     trans (L, L): first index is the earlier token; -inf forbids a transition.
     trie: all label patterns, those that fire at positions included; None = there are none.
-    node_weights (U,) float64: weight of each node's string wherever it occurs; 0 for mere prefixes and single labels.
+    node_weights (U,) float64: weight of each node's string wherever it occurs; 0 for mere prefixes
+    and single labels.
 
-    Make them once and decode many batches with them: tables such as the limits of pruning are made when first needed,
-    and kept. The arrays must not change afterwards; other weights are another object. Threads may share it. A pickle
-    holds the weights alone.
+    Make them once and decode many batches with them: tables such as the limits of pruning are made
+    when first needed, and kept. The arrays must not change afterwards; other weights are another
+    object. Threads may share it. A pickle holds the weights alone.
     """
 
     def __init__(
-        self, trans: AnyFloats, trie: Optional[PatternTrie] = None, node_weights: Optional[Floats] = None
+        self,
+        trans: AnyFloats,
+        trie: Optional[PatternTrie] = None,
+        node_weights: Optional[Floats] = None,
     ) -> None:
         self.trans = trans
         self._trie = trie
@@ -72,14 +77,15 @@ class Weights:
         return bool(np.isfinite(self.trans).all())
 
     def prepared(self, make: Callable[["Weights"], Prepared]) -> Prepared:
-        """What `make` makes of these weights, made once. make: a class or function of a module, not a closure."""
+        """What `make` makes of these weights, made once. make: a class or function of a module, not
+        a closure."""
         if make not in self._prepared:
             self._prepared.setdefault(make, make(self))  # of two threads that make it, one wins
         return cast(Prepared, self._prepared[make])
 
     def follow(self, earlier: "Weights") -> "Weights":
-        """Itself. earlier: weights that differ little, as those before an update: what was prepared for them can be
-        adjusted."""
+        """Itself. earlier: weights that differ little, as those before an update: what was prepared
+        for them can be adjusted."""
         self._earlier = dict(earlier._prepared)
         return self
 
@@ -88,8 +94,8 @@ class Weights:
         return cast(Optional[Prepared], self._earlier.pop(make, None))
 
     def permitting(self, pairs: Mask) -> "Weights":
-        """The same with transitions between some pairs of labels only. pairs (L, L) bool: the last one asked for is
-        remembered by identity, with what is prepared for it."""
+        """The same with transitions between some pairs of labels only. pairs (L, L) bool: the last
+        one asked for is remembered by identity, with what is prepared for it."""
         known = self._permitting
         if known is None or known[0] is not pairs:
             trans = np.where(pairs, self.trans, -np.inf)
@@ -99,7 +105,9 @@ class Weights:
     def scaled(self, factor: float) -> "Weights":
         """Other weights: all of these times a factor > 0."""
         trans = self.trans * np.asarray(factor, self.trans.dtype)
-        return Weights(trans, self._trie, None if self._node_weights is None else self._node_weights * factor)
+        return Weights(
+            trans, self._trie, None if self._node_weights is None else self._node_weights * factor
+        )
 
     def __reduce__(self) -> Any:
         return Weights, (self.trans, self._trie, self._node_weights)

@@ -1,19 +1,21 @@
 """Bounds for exact pruning: labels that cannot be on a best path, found without decoding.
 
-Replace label k at one token by label j, and nothing else. Emissions change by scores[j] - scores[k]. Towards the
-token before, with label a, j earns at least trans[a, j], and k at most E[a, k] = trans[a, k] + the largest weight of
-patterns that end here with a, k. Towards the token after, with label b, j earns at least trans[j, b] and k at most
-G[k, b] = trans[k, b] + the largest weight of patterns that hold k, b and end at the next token, plus at the one after
-it, and so on. (Weights are >= 0, so patterns that j gains can be left out.) With A, B the labels that the two
-neighbours can have, if
+Replace label k at one token by label j, and nothing else. Emissions change by scores[j] -
+scores[k]. Towards the token before, with label a, j earns at least trans[a, j], and k at most E[a,
+k] = trans[a, k] + the largest weight of patterns that end here with a, k. Towards the token after,
+with label b, j earns at least trans[j, b] and k at most G[k, b] = trans[k, b] + the largest weight
+of patterns that hold k, b and end at the next token, plus at the one after it, and so on. (Weights
+are >= 0, so patterns that j gains can be left out.) With A, B the labels that the two neighbours
+can have, if
 
     scores[t, j] - scores[t, k]  >  max_{a in A} (E[a, k] - trans[a, j]) + max_{b in B} (G[k, b] - trans[j, b])
 
-then every labelling with k at t has a better one, and no best path has k at t. The test is strict: labels on paths of
-equal score stay, so ties are decided as before. It is applied with all labels as A and B (`limits.py`; the ends of a
-sequence, where a side is missing, are covered by max(0, .)), then with the labels of neighbours that this has decided,
-then, with patterns, with the candidates that are left of all neighbours. No best path has a label that was dropped, so
-dropping it from A and B keeps the later tests sound.
+then every labelling with k at t has a better one, and no best path has k at t. The test is strict:
+labels on paths of equal score stay, so ties are decided as before. It is applied with all labels as
+A and B (`limits.py`; the ends of a sequence, where a side is missing, are covered by max(0, .)),
+then with the labels of neighbours that this has decided, then, with patterns, with the candidates
+that are left of all neighbours. No best path has a label that was dropped, so dropping it from A
+and B keeps the later tests sound.
 
 Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
 """
@@ -34,8 +36,8 @@ SINGLE_ROUNDING = 1e-6  # the same where they are in single precision
 
 
 class FiredLoss(NamedTuple):
-    """Summed weight of the fired patterns that need a label at a token. cells (M,): token * L + label, ascending,
-    distinct. weights (M,)."""
+    """Summed weight of the fired patterns that need a label at a token. cells (M,): token * L +
+    label, ascending, distinct. weights (M,)."""
 
     cells: Ints
     weights: Floats
@@ -54,7 +56,8 @@ def candidate_labels(
     fired_loss: Optional[FiredLoss] = None,
     tuning: Tuning = TUNING,
 ) -> Candidates:
-    """Labels that cannot be excluded in favour of the token's best-scoring allowed label, whatever its neighbours have.
+    """Labels that cannot be excluded in favour of the token's best-scoring allowed label, whatever
+    its neighbours have.
 
     scores (N, L), allowed (N, L). RETURNS (Candidates): at least one label a token.
     """
@@ -70,7 +73,9 @@ def candidate_labels(
         if fired_loss is not None:
             _add_within(fired_loss, reach, start * n_labels)
         least = least_reach(emissions.max(axis=1, initial=-np.inf), here.dtype)
-        reach = np.add(reach, here, out=reach if reach.dtype == np.result_type(reach, here) else None)
+        reach = np.add(
+            reach, here, out=reach if reach.dtype == np.result_type(reach, here) else None
+        )
         kept = reach >= least[:, None]
         if allowed is not None:
             kept &= allowed[block]
@@ -84,15 +89,17 @@ def candidate_labels(
 
 
 def least_reach(best: AnyFloats, dtype: DTypeLike) -> AnyFloats:
-    """What scores and limits together must come up to beside the best score of a token, rounded downwards. (n,)"""
+    """What scores and limits together must come up to beside the best score of a token, rounded
+    downwards. (n,)"""
     precise = best.astype(np.float64)
     least: AnyFloats = (precise - SINGLE_ROUNDING * np.abs(precise)).astype(dtype)
     return least
 
 
 def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> Candidates:
-    """The same test, with neighbours that have one candidate restricted to it. What it costs grows with the candidates,
-    not with pairs of them; so it comes before `refine`, and leaves half of them or less."""
+    """The same test, with neighbours that have one candidate restricted to it. What it costs grows
+    with the candidates, not with pairs of them; so it comes before `refine`, and leaves half of
+    them or less."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     is_open = candidates.counts > 1
     ends = np.ones(len(is_open) + 1, bool)  # between tokens n - 1 and n
@@ -122,18 +129,24 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> 
     return candidates.chosen(kept)
 
 
-def refine(candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: Tuning = TUNING) -> Candidates:
-    """The same test with neighbours restricted to their candidates, one side at a time: first the neighbours after,
-    then those before. The second round works with what the first has left, and takes for the other side the limit that
-    the first has found (which takes that of all labels)."""
+def refine(
+    candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: Tuning = TUNING
+) -> Candidates:
+    """The same test with neighbours restricted to their candidates, one side at a time: first the
+    neighbours after, then those before. The second round works with what the first has left, and
+    takes for the other side the limit that the first has found (which takes that of all labels)."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     rivals, tested, token = _against_best(candidates, np.flatnonzero(candidates.counts > 1))
-    other_side = limits.of_side(candidates.labels.take(rivals), candidates.labels.take(tested), -1).astype(np.float64)
+    other_side = limits.of_side(
+        candidates.labels.take(rivals), candidates.labels.take(tested), -1
+    ).astype(np.float64)
     kept = np.ones(len(candidates.labels), bool)
     for step in (1, -1):
         j = candidates.labels.take(rivals)
         k = candidates.labels.take(tested)
-        lost = _lost_beside(candidates, token, j, k, step, limits, sequence, kept, tuning.bound_candidates)
+        lost = _lost_beside(
+            candidates, token, j, k, step, limits, sequence, kept, tuning.bound_candidates
+        )
         limit = lost + candidates.loss.take(tested)
         limit += np.where(lost > -np.inf, other_side, 0.0)
         gap = candidates.scores.take(rivals) - candidates.scores.take(tested)
@@ -148,8 +161,9 @@ def refine(candidates: Candidates, limits: Limits, lengths: AnyInts, *, tuning: 
 
 
 def _lost_beside_one(other: Ints, j: Ints, k: Ints, step: int, limits: Limits) -> Floats:
-    """What label k can have over j beside one label of the next token (step 1) or the last one (-1). Where k cannot
-    stand it is -inf, or not a number if j cannot stand either. other, j, k (n,). RETURNS (n,)."""
+    """What label k can have over j beside one label of the next token (step 1) or the last one
+    (-1). Where k cannot stand it is -inf, or not a number if j cannot stand either. other, j, k
+    (n,). RETURNS (n,)."""
     upper, lower = limits.sides[0 if step < 0 else 1]
     n_labels = len(limits.trans)
     with np.errstate(invalid="ignore"):
@@ -168,8 +182,9 @@ def _lost_beside(
     kept: Mask,
     max_candidates: int,
 ) -> Floats:
-    """The same beside the candidates of that token; 0 where there is none. token (n,): where j and k stand. sequence
-    (N,): of each token. kept (C,): the candidates that count, at least one a token. RETURNS (n,)."""
+    """The same beside the candidates of that token; 0 where there is none. token (n,): where j and
+    k stand. sequence (N,): of each token. kept (C,): the candidates that count, at least one a
+    token. RETURNS (n,)."""
     upper, lower = limits.sides[0 if step < 0 else 1]
     first = candidates.first
     n_labels = len(limits.trans)
@@ -201,20 +216,25 @@ def _lost_beside(
 
 
 def _against_best(candidates: Candidates, tokens: Ints) -> Tuple[Ints, Ints, Ints]:
-    """All candidates of some tokens (n,) but the best-scoring one. RETURNS the best-scoring one at the token of each,
-    which they are (m,), and the token of each."""
+    """All candidates of some tokens (n,) but the best-scoring one. RETURNS the best-scoring one at
+    the token of each, which they are (m,), and the token of each."""
     first = candidates.first.take(tokens)
     counts = candidates.counts.take(tokens)
     cells = ranges(first, counts)
-    best = cells.take(first_best(candidates.scores.take(cells), np.concatenate([[0], np.cumsum(counts)])))
+    best = cells.take(
+        first_best(candidates.scores.take(cells), np.concatenate([[0], np.cumsum(counts)]))
+    )
     rivals = best.repeat(counts)
     token = tokens.repeat(counts)
     others = np.flatnonzero(cells != rivals)
     return rivals.take(others), cells.take(others), token.take(others)
 
 
-def fired_loss_of(fired: Optional[Fired], weights: Weights, shape: Tuple[int, ...]) -> Optional[FiredLoss]:
-    """The weight that a change of label loses in patterns that fire at positions; None if nothing fires."""
+def fired_loss_of(
+    fired: Optional[Fired], weights: Weights, shape: Tuple[int, ...]
+) -> Optional[FiredLoss]:
+    """The weight that a change of label loses in patterns that fire at positions; None if nothing
+    fires."""
     if fired is None or not len(fired.tokens):
         return None
     cells = []
@@ -238,4 +258,6 @@ def fired_loss_of(fired: Optional[Fired], weights: Weights, shape: Tuple[int, ..
 def _add_within(loss: FiredLoss, limits: AnyFloats, start: int) -> None:
     """Add to the limits (n, L) of the cells from `start` on, rounded upwards."""
     a, b = np.searchsorted(loss.cells, [start, start + limits.size])
-    limits.reshape(-1)[loss.cells[a:b] - start] += (loss.weights[a:b] * (1 + SINGLE_ROUNDING)).astype(limits.dtype)
+    limits.reshape(-1)[loss.cells[a:b] - start] += (
+        loss.weights[a:b] * (1 + SINGLE_ROUNDING)
+    ).astype(limits.dtype)

@@ -1,4 +1,5 @@
-"""The labels that are left at each token, in lists: what is done with them costs what they are, not N x L."""
+"""The labels that are left at each token, in lists: what is done with them costs what they are, not
+N x L."""
 
 from typing import NamedTuple, Tuple
 
@@ -11,8 +12,8 @@ from ..problem import Tuning, Weights, ranges
 class Candidates(NamedTuple):
     """first (N + 1,): token n has the candidates first[n] to first[n + 1], at least one.
 
-    labels (C,): ascending at each token. scores (C,): their emissions. loss (C,): weight of the patterns that fire at
-    given positions and need the label there.
+    labels (C,): ascending at each token. scores (C,): their emissions. loss (C,): weight of the
+    patterns that fire at given positions and need the label there.
     """
 
     first: Ints

@@ -1,13 +1,15 @@
 """The best label sequences, where marginals have been computed anyway.
 
-The most probable label of each token makes a labelling of probability p. If that is more than half, it is the best one,
-since all others share the rest; so it is in many sequences that a trained model is sure of. Else the best labelling has
-at least p, and so has each of its labels: those with a smaller marginal cannot be on it, and are left out before
-decoding. At most tokens none is left beside that of the labelling, so that only windows around the others are decoded.
+The most probable label of each token makes a labelling of probability p. If that is more than half,
+it is the best one, since all others share the rest; so it is in many sequences that a trained model
+is sure of. Else the best labelling has at least p, and so has each of its labels: those with a
+smaller marginal cannot be on it, and are left out before decoding. At most tokens none is left
+beside that of the labelling, so that only windows around the others are decoded.
 
-Where the most probable labels cannot follow each other, p is 0 and says nothing. Then labels below `undecided` are left
-out. If the best labelling of what is left has a probability of at least `undecided`, it is the best of all, since a
-better one has no label below `undecided` either; if not, everything is decoded.
+Where the most probable labels cannot follow each other, p is 0 and says nothing. Then labels below
+`undecided` are left out. If the best labelling of what is left has a probability of at least
+`undecided`, it is the best of all, since a better one has no label below `undecided` either; if
+not, everything is decoded.
 """
 
 from typing import NamedTuple
@@ -27,21 +29,25 @@ EPSILON = 1e-15  # of a sum, whatever the order
 
 
 class LikelyLabels(NamedTuple):
-    """labels (N,). undecided (n,): sequences for which they are not known to be the best, since every labelling that
-    is at hand excludes too little."""
+    """labels (N,). undecided (n,): sequences for which they are not known to be the best, since
+    every labelling that is at hand excludes too little."""
 
     labels: Labels
     undecided: Ints
 
 
 def least_likely(n_labels: int, tuning: Tuning = TUNING) -> float:
-    """The least probability of labels that `likely_labels` has to know. One of each token has as much."""
+    """The least probability of labels that `likely_labels` has to know. One of each token has as
+    much."""
     return min(tuning.undecided, 1 / max(1, n_labels)) * (1 - ROUNDING)
 
 
-def likely_labels(potentials: Potentials, cells: LikelyCells, log_z: Floats, tuning: Tuning = TUNING) -> LikelyLabels:
-    """What marginals say of the best labels of a chain. cells: all that are not below `least_likely`. log_z (S,): of
-    the same potentials and mask; NaN = the sequence is not looked at, and what it gets are its most probable labels."""
+def likely_labels(
+    potentials: Potentials, cells: LikelyCells, log_z: Floats, tuning: Tuning = TUNING
+) -> LikelyLabels:
+    """What marginals say of the best labels of a chain. cells: all that are not below
+    `least_likely`. log_z (S,): of the same potentials and mask; NaN = the sequence is not looked
+    at, and what it gets are its most probable labels."""
     scores = potentials.scores
     trans = potentials.trans
     lengths = potentials.lengths
@@ -52,13 +58,17 @@ def likely_labels(potentials: Potentials, cells: LikelyCells, log_z: Floats, tun
     most = cells.p.take(best)
     emissions = scores.take(rows + labels).astype(np.float64)
     score = chain_score(emissions, trans, labels, lengths)
-    added = np.bincount(np.repeat(np.arange(len(lengths)), lengths), np.abs(emissions), minlength=len(lengths))
+    added = np.bincount(
+        np.repeat(np.arange(len(lengths)), lengths), np.abs(emissions), minlength=len(lengths)
+    )
     # of sums of larger numbers too many digits are lost to compare with log Z
     is_known = added * EPSILON < ROUNDING
     p = np.exp(np.where(is_known, score - log_z, -np.inf))
     impossible = is_known & (score == -np.inf) & (log_z == log_z)
     # (N,)
-    least = np.minimum(np.repeat(np.where(impossible, tuning.undecided, p), lengths), most) * (1 - ROUNDING)
+    least = np.minimum(np.repeat(np.where(impossible, tuning.undecided, p), lengths), most) * (
+        1 - ROUNDING
+    )
     is_open = 1 - most >= least  # all others have no label beside the most probable one
     is_open &= np.repeat((p < SURE) & ((p >= tuning.undecided) | impossible), lengths)
     at, window_sizes = open_windows(is_open, lengths, 1)
@@ -66,18 +76,25 @@ def likely_labels(potentials: Potentials, cells: LikelyCells, log_z: Floats, tun
         every = Candidates(first, np.arange(len(cells.p)), cells.p, cells.p).of(at)
         candidates = every.chosen(every.scores >= np.repeat(least.take(at), every.counts))
         some_labels = cells.labels.take(candidates.labels)
-        emissions = scores.take(rows.take(at).repeat(candidates.counts) + some_labels).astype(np.float64)
+        emissions = scores.take(rows.take(at).repeat(candidates.counts) + some_labels).astype(
+            np.float64
+        )
         candidates = Candidates(candidates.first, some_labels, emissions, np.zeros(len(emissions)))
-        labels[at] = sparse_viterbi(candidates, _finite(trans, emissions, window_sizes), window_sizes).labels
+        labels[at] = sparse_viterbi(
+            candidates, _finite(trans, emissions, window_sizes), window_sizes
+        ).labels
     again = np.flatnonzero(np.repeat(impossible, lengths))
     emissions = scores.take(rows[again] + labels[again]).astype(np.float64)
-    p[impossible] = np.exp(chain_score(emissions, trans, labels[again], lengths[impossible]) - log_z[impossible])
+    p[impossible] = np.exp(
+        chain_score(emissions, trans, labels[again], lengths[impossible]) - log_z[impossible]
+    )
     return LikelyLabels(labels, np.flatnonzero(p < tuning.undecided))
 
 
 def _finite(trans: AnyFloats, scores: Floats, sizes: Ints) -> Floats:
-    """Transitions with a number in the place of -inf, since all paths that are left may be forbidden: with it once, a
-    path has less than any that is permitted. scores (C,): of all candidates. sizes (W,): tokens of each window."""
+    """Transitions with a number in the place of -inf, since all paths that are left may be
+    forbidden: with it once, a path has less than any that is permitted. scores (C,): of all
+    candidates. sizes (W,): tokens of each window."""
     permitted = np.isfinite(trans)
     most = np.abs(scores).max() + np.abs(trans[permitted]).max(initial=0.0)  # at each token
     return np.where(permitted, trans.astype(np.float64), -2.0 * most * sizes.max() - 1)

@@ -1,26 +1,30 @@
-"""What a change of one label can lose at most: the right-hand side of the test in `bounds.py`, for one set of weights.
+"""What a change of one label can lose at most: the right-hand side of the test in `bounds.py`, for
+one set of weights.
 
     everywhere[j, k] = max(0, max_a (E[a, k] - trans[a, j])) + max(0, max_b (G[k, b] - trans[j, b]))
 
-is what label k can have over label j at one token, whatever its neighbours are; 0 stands for a missing neighbour. The
-whole table costs O(L^3). So rows are made when they are asked for, those of labels that are the best-scoring one of
-some token, each in O(L^2), and kept: with weights that stay, as in prediction, every row is made once in all batches.
-With weights that change, as in learning, a batch of N tokens needs at most N rows, 2 L^2 steps each, where decoding it
-without pruning takes N L^2.
+is what label k can have over label j at one token, whatever its neighbours are; 0 stands for a
+missing neighbour. The whole table costs O(L^3). So rows are made when they are asked for, those of
+labels that are the best-scoring one of some token, each in O(L^2), and kept: with weights that
+stay, as in prediction, every row is made once in all batches. With weights that change, as in
+learning, a batch of N tokens needs at most N rows, 2 L^2 steps each, where decoding it without
+pruning takes N L^2.
 
-Weights that follow others (`Weights.follow`), as after each update of learning, keep the rows of those: with D the
-change of trans since the rows were made, they are too low by at most
+Weights that follow others (`Weights.follow`), as after each update of learning, keep the rows of
+those: with D the change of trans since the rows were made, they are too low by at most
 
     max_a D[a, k] - min_a D[a, j]  +  max_b D[k, b] - min_b D[j, b]
 
 which is added. It costs O(L^2) once. When it has grown too large, rows are made anew.
 
-Of many labels a row is not the maximum itself but a bound of it, in O(R L): with E[r, k] the R-th largest of E[a, k]
-over a, and t[r, j] the R-th smallest of trans[a, j], any a is one of the first R by one of both, or has at most
-E[r, k] - t[r, j] (the threshold of Fagin, Lotem & Naor 2003, "Optimal aggregation algorithms for middleware"). Where
-most pairs have no weight, or weights near that of others, the first R hold the maximum.
+Of many labels a row is not the maximum itself but a bound of it, in O(R L): with E[r, k] the R-th
+largest of E[a, k] over a, and t[r, j] the R-th smallest of trans[a, j], any a is one of the first R
+by one of both, or has at most E[r, k] - t[r, j] (the threshold of Fagin, Lotem & Naor 2003,
+"Optimal aggregation algorithms for middleware"). Where most pairs have no weight, or weights near
+that of others, the first R hold the maximum.
 
-Rows are single precision, rounded upwards: a limit that is too high excludes fewer labels, never a wrong one.
+Rows are single precision, rounded upwards: a limit that is too high excludes fewer labels, never a
+wrong one.
 
 Checked against the formulas in tests/decoders/pruning/test_bounds.py.
 """
@@ -39,15 +43,16 @@ LARGE = 1e18  # numbers up to which single precision will do
 
 
 class Side(NamedTuple):
-    """What a label has beside a neighbour, at most (`upper`: its transition, and all patterns) and at least (`lower`:
-    its transition). (L, L) each, [label, neighbour]."""
+    """What a label has beside a neighbour, at most (`upper`: its transition, and all patterns) and
+    at least (`lower`: its transition). (L, L) each, [label, neighbour]."""
 
     upper: Floats
     lower: Floats
 
 
 class Drift(NamedTuple):
-    """What the change of trans adds at most to row j, column k of a table: up[k] + down[j]. (L,) each."""
+    """What the change of trans adds at most to row j, column k of a table: up[k] + down[j]. (L,)
+    each."""
 
     up: Floats
     down: Floats
@@ -64,8 +69,8 @@ class Drift(NamedTuple):
 
 
 class Limits:
-    """Limits of one set of weights (`weights.prepared(Limits)`), filled while they are used, perhaps by several threads
-    at once. Patterns that fire at positions have no part in it."""
+    """Limits of one set of weights (`weights.prepared(Limits)`), filled while they are used,
+    perhaps by several threads at once. Patterns that fire at positions have no part in it."""
 
     def __init__(self, weights: Weights, *, tuning: Tuning = TUNING) -> None:
         # (weights hold their limits: a way back would keep both until the next collection)
@@ -86,7 +91,9 @@ class Limits:
         if not (start.are_finite and self.are_finite) or start._has_patterns or self._has_patterns:
             return
         change = self.trans - start.trans
-        rounding = ROUNDED * (1 + 2 * start._largest + max(change.max(initial=0), -change.min(initial=0)))
+        rounding = ROUNDED * (
+            1 + 2 * start._largest + max(change.max(initial=0), -change.min(initial=0))
+        )
         sides = []
         for axis in (1, 0):  # the token after, the token before
             up = np.maximum(change.max(axis=axis, initial=0), 0) + rounding
@@ -119,7 +126,8 @@ class Limits:
         return rows if self._drifts is None else self._drifts[0].added(rows, labels)
 
     def of_side(self, labels: Ints, others: Ints, step: int) -> AnyFloats:
-        """The part of it that one neighbour has: the token before (step -1: the first term) or the one after (1).
+        """The part of it that one neighbour has: the token before (step -1: the first term) or the
+        one after (1).
         labels, others (n,): j, k. RETURNS (n,)."""
         start = self._start
         start._make_rows(labels)
@@ -130,17 +138,26 @@ class Limits:
         return limits
 
     def terms(self, step: int) -> AnyFloats:
-        """The table that `beside` reads (L, L), [j, k]: only rows of labels that were asked for are filled."""
+        """The table that `beside` reads (L, L), [j, k]: only rows of labels that were asked for are
+        filled."""
         table: AnyFloats = self._start._tables[step]
-        return table if self._drifts is None else self._drifts[step].added(table, np.arange(len(table)))
+        return (
+            table
+            if self._drifts is None
+            else self._drifts[step].added(table, np.arange(len(table)))
+        )
 
     @cached_property
     def _largest(self) -> float:
-        return max((float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._upper)), default=0.0)
+        return max(
+            (float(np.abs(x[x > -np.inf]).max(initial=0.0)) for x in (self.trans, *self._upper)),
+            default=0.0,
+        )
 
     @cached_property
     def sides(self) -> Tuple[Side, Side]:
-        """What k has at most and what j has at least beside a label before, and beside one after."""
+        """What k has at most and what j has at least beside a label before, and beside one
+        after."""
         trans = np.ascontiguousarray(self.trans.T)
         after = trans if self.after is self.trans else np.ascontiguousarray(self.after.T)
         return Side(after, trans), Side(self.before, self.trans)
@@ -166,7 +183,8 @@ class Limits:
             return
         missing = distinct(labels[~known])
         before, after = (
-            most_lost(upper, lower, missing, self._tuning, ranked) for upper, lower, ranked in self._rounded
+            most_lost(upper, lower, missing, self._tuning, ranked)
+            for upper, lower, ranked in self._rounded
         )
         # four roundings of sums up to 4 times that
         margin = 16 * float(np.finfo(before.dtype).eps) * self._largest
@@ -192,7 +210,8 @@ def _upper(weights: Weights) -> Tuple[Floats, Floats]:
 
 
 class Ranked(NamedTuple):
-    """The R neighbours beside which each label k earns most. neighbours, upper (R, L); least (L,): of `upper`."""
+    """The R neighbours beside which each label k earns most. neighbours, upper (R, L); least (L,):
+    of `upper`."""
 
     neighbours: Ints
     upper: AnyFloats
@@ -200,12 +219,17 @@ class Ranked(NamedTuple):
 
     @classmethod
     def of(cls, upper: AnyFloats, lower: AnyFloats, tuning: Tuning) -> "Optional[Ranked]":
-        """None where the maximum itself costs little, or some transition is forbidden. Tables [neighbour, label]."""
+        """None where the maximum itself costs little, or some transition is forbidden. Tables
+        [neighbour, label]."""
         n_ranks = min(tuning.limit_ranks, len(upper))
-        if len(upper) < tuning.ranked_labels or not (np.isfinite(upper).all() and np.isfinite(lower).all()):
+        if len(upper) < tuning.ranked_labels or not (
+            np.isfinite(upper).all() and np.isfinite(lower).all()
+        ):
             return None
         blocks = np.array_split(upper, range(LABELS_TOGETHER, len(upper), LABELS_TOGETHER), axis=1)
-        ranked = [np.argpartition(block, len(upper) - n_ranks, axis=0)[-n_ranks:] for block in blocks]
+        ranked = [
+            np.argpartition(block, len(upper) - n_ranks, axis=0)[-n_ranks:] for block in blocks
+        ]
         neighbours = np.concatenate(ranked, axis=1)
         of_ranks = np.take_along_axis(upper, neighbours, axis=0)
         return cls(neighbours, of_ranks, of_ranks.min(axis=0))
@@ -219,16 +243,23 @@ class Ranked(NamedTuple):
             nearest = np.argpartition(lost, n_ranks - 1)[:n_ranks]
             # (the largest of them, by how they are parted)
             np.subtract(self.least, lost.take(nearest[-1]), out=row)
-            for gained in (self.upper - lost.take(self.neighbours), upper[nearest] - lost.take(nearest)[:, None]):
+            for gained in (
+                self.upper - lost.take(self.neighbours),
+                upper[nearest] - lost.take(nearest)[:, None],
+            ):
                 np.maximum(row, gained.max(axis=0), out=row)
         return np.maximum(result, 0, out=result)
 
 
 def most_lost(
-    upper: AnyFloats, lower: AnyFloats, labels: Ints, tuning: Tuning = TUNING, ranked: Optional[Ranked] = None
+    upper: AnyFloats,
+    lower: AnyFloats,
+    labels: Ints,
+    tuning: Tuning = TUNING,
+    ranked: Optional[Ranked] = None,
 ) -> AnyFloats:
-    """max(0, max_a (upper[a, k] - lower[a, j])) for j in `labels`; if they are `ranked` perhaps more. Tables
-    [neighbour, label]. RETURNS (n, L)."""
+    """max(0, max_a (upper[a, k] - lower[a, j])) for j in `labels`; if they are `ranked` perhaps
+    more. Tables [neighbour, label]. RETURNS (n, L)."""
     if ranked is not None:
         return ranked.most_lost(upper, lower, labels)
     n_labels = len(upper)

@@ -1,11 +1,12 @@
-"""Exact pruning: labels that cannot be on a best path are dropped (`bounds.py`), and what is left decomposes into
-independent windows.
+"""Exact pruning: labels that cannot be on a best path are dropped (`bounds.py`), and what is left
+decomposes into independent windows.
 
-A token with one label left is decided. Tokens that are open influence each other only through patterns or transitions
-that cover both, so a sequence decomposes into independent windows around runs of open tokens, with `reach` decided
-tokens of context on both sides (1 for a chain, max_length - 1 with patterns that fire everywhere). A pattern that fires
-at a position matters there only if all its labels are left and one of its tokens is open; all its tokens then belong to
-one window. Each window is decoded as a sequence of its own, over its candidates only, and without patterns if
+A token with one label left is decided. Tokens that are open influence each other only through
+patterns or transitions that cover both, so a sequence decomposes into independent windows around
+runs of open tokens, with `reach` decided tokens of context on both sides (1 for a chain, max_length
+- 1 with patterns that fire everywhere). A pattern that fires at a position matters there only if
+all its labels are left and one of its tokens is open; all its tokens then belong to one window.
+Each window is decoded as a sequence of its own, over its candidates only, and without patterns if
 it has none.
 
 Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
@@ -27,21 +28,23 @@ from .sparse_viterbi import sparse_viterbi
 
 
 class Windows(NamedTuple):
-    """tokens (M,): flat token index of every window token; windows may share tokens. lengths (W,): window sizes."""
+    """tokens (M,): flat token index of every window token; windows may share tokens. lengths (W,):
+    window sizes."""
 
     tokens: Ints
     lengths: Ints
 
 
 def pruned_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
-    """The labels y* = argmax_y score(x, y) (N,), as `viterbi` (no patterns) or `decode_nonnegative` give them, for less
-    work.
+    """The labels y* = argmax_y score(x, y) (N,), as `viterbi` (no patterns) or `decode_nonnegative`
+    give them, for less work.
 
-    RAISES ValueError as `decode_nonnegative`. Where two labellings have exactly the same score, the chosen one may
-    differ from the unpruned decoder's with patterns (never without); it does not depend on the rest of the batch.
+    RAISES ValueError as `decode_nonnegative`. Where two labellings have exactly the same score, the
+    chosen one may differ from the unpruned decoder's with patterns (never without); it does not
+    depend on the rest of the batch.
 
-    Time O(N L) plus that of the limits, which are kept with the weights, and of the decoder on the windows that stay
-    open.
+    Time O(N L) plus that of the limits, which are kept with the weights, and of the decoder on the
+    windows that stay open.
     """
     potentials.refuse_configurations("pruned_labels")
     check_weights(potentials)
@@ -59,7 +62,9 @@ def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     if fired is not None:
         potentials = potentials._replace(fired=fired.where(fired.weights > 0))
     fired_loss = fired_loss_of(potentials.fired, potentials.weights, scores.shape)
-    candidates = candidate_labels(scores, limits, allowed=potentials.allowed, fired_loss=fired_loss, tuning=tuning)
+    candidates = candidate_labels(
+        scores, limits, allowed=potentials.allowed, fired_loss=fired_loss, tuning=tuning
+    )
     candidates = beside_decided(candidates, limits, sizes)
     potentials = _possible(potentials, candidates)
     few = is_few(candidates.counts, sizes, potentials.weights, tuning)  # (S,)
@@ -92,13 +97,17 @@ def _possible(potentials: Potentials, candidates: Candidates) -> Potentials:
     is_candidate[candidates.tokens * n_labels + candidates.labels] = True
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     matched = matching(
-        potentials.fired, trie, sequence, lambda token, label: is_candidate.take(token * n_labels + label)
+        potentials.fired,
+        trie,
+        sequence,
+        lambda token, label: is_candidate.take(token * n_labels + label),
     )
     return potentials._replace(fired=potentials.fired.where(matched))
 
 
 def _pairs(counts: Ints, lengths: Ints) -> Ints:
-    """Pairs of candidates at neighbouring tokens of each sequence. counts (N,): candidates. RETURNS (S,)."""
+    """Pairs of candidates at neighbouring tokens of each sequence. counts (N,): candidates. RETURNS
+    (S,)."""
     pairs = np.zeros(len(counts), np.intp)
     pairs[1:] = counts[1:] * counts[:-1]
     starts = np.cumsum(lengths) - lengths
@@ -107,14 +116,21 @@ def _pairs(counts: Ints, lengths: Ints) -> Ints:
 
 
 def is_few(
-    counts: Ints, lengths: Ints, weights: Weights, tuning: Tuning = TUNING, pair_cost: Optional[int] = None
+    counts: Ints,
+    lengths: Ints,
+    weights: Weights,
+    tuning: Tuning = TUNING,
+    pair_cost: Optional[int] = None,
 ) -> Mask:
-    """Sequences for which it pays to look at pairs of candidates only: a property of the sequence, not of the batch.
+    """Sequences for which it pays to look at pairs of candidates only: a property of the sequence,
+    not of the batch.
 
     counts (N,): candidates. pair_cost: of looking at one, instead of the tuning's. RETURNS (S,).
     """
     pair_cost = tuning.pair_cost if pair_cost is None else pair_cost
-    return np.asarray(_pairs(counts, lengths) * pair_cost <= lengths * dense_cost(weights, tuning), bool)
+    return np.asarray(
+        _pairs(counts, lengths) * pair_cost <= lengths * dense_cost(weights, tuning), bool
+    )
 
 
 def _parts(sequences: Ints, pairs: Ints, max_pairs: int) -> Iterator[Ints]:
@@ -134,9 +150,11 @@ def _decode_all(potentials: Potentials, tuning: Tuning) -> Labels:
     return viterbi(scores, trans, lengths, allowed=potentials.allowed, tuning=tuning).labels
 
 
-def _decode_open(candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning) -> Labels:
-    """Sequences with few candidates: fewer still by the later tests, then window by window. potentials: their features
-    and lengths, without their scores."""
+def _decode_open(
+    candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning
+) -> Labels:
+    """Sequences with few candidates: fewer still by the later tests, then window by window.
+    potentials: their features and lengths, without their scores."""
     weights = potentials.weights
     lengths = potentials.lengths.astype(np.intp, copy=False)
     deciding: Optional[Potentials] = None
@@ -154,7 +172,9 @@ def _decode_open(candidates: Candidates, limits: Limits, potentials: Potentials,
     windows = open_windows(is_open, lengths, max(1, reach))
     for with_patterns, some in _by_decoder(windows, candidates.counts, deciding, tuning):
         try:
-            labels[some.tokens] = _decode_windows(candidates.of(some.tokens), weights, with_patterns, some, tuning)
+            labels[some.tokens] = _decode_windows(
+                candidates.of(some.tokens), weights, with_patterns, some, tuning
+            )
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
@@ -168,21 +188,28 @@ def _decode_open(candidates: Candidates, limits: Limits, potentials: Potentials,
 
 
 def _decode_windows(
-    candidates: Candidates, weights: Weights, potentials: Optional[Potentials], windows: Windows, tuning: Tuning
+    candidates: Candidates,
+    weights: Weights,
+    potentials: Optional[Potentials],
+    windows: Windows,
+    tuning: Tuning,
 ) -> Labels:
-    """Labels of the window tokens, by the decoder that fits. candidates: of the window tokens. potentials: with the
-    patterns that matter, if any do."""
+    """Labels of the window tokens, by the decoder that fits. candidates: of the window tokens.
+    potentials: with the patterns that matter, if any do."""
     if potentials is None:
         return sparse_viterbi(candidates, weights.precise_trans, windows.lengths).labels
     fired = _fired_in(potentials.fired, windows)
     if is_few(candidates.counts, windows.lengths, weights, tuning, tuning.sparse_cost).all():
         return decode_sparse(candidates, weights, fired, windows.lengths).labels
     scores, mask = candidates.dense(weights.n_labels)
-    return decode_checked(Potentials(scores, weights, windows.lengths, fired, allowed=mask), tuning=tuning).labels
+    return decode_checked(
+        Potentials(scores, weights, windows.lengths, fired, allowed=mask), tuning=tuning
+    ).labels
 
 
 def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
-    """Windows around runs of open tokens: runs at most `reach` apart share one, and all get `reach` tokens of context.
+    """Windows around runs of open tokens: runs at most `reach` apart share one, and all get `reach`
+    tokens of context.
 
     is_open (N,) bool, lengths (S,). Windows never cross a sequence boundary.
     """
@@ -202,8 +229,8 @@ def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
 
 
 def _deciding(potentials: Potentials, is_open: Mask) -> Optional[Potentials]:
-    """With the patterns that what is open depends on: not those that fire where every token is decided. None if there
-    are no such."""
+    """With the patterns that what is open depends on: not those that fire where every token is
+    decided. None if there are no such."""
     weights = potentials.weights
     fired = potentials.fired
     if fired is not None:
@@ -216,7 +243,8 @@ def _deciding(potentials: Potentials, is_open: Mask) -> Optional[Potentials]:
 
 
 def _covered(potentials: Potentials, n_tokens: int) -> Mask:
-    """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as open. (N,)"""
+    """Tokens of patterns that fire. Each pattern must lie in one window, so all of them count as
+    open. (N,)"""
     fired = potentials.fired
     if fired is None:
         return np.zeros(n_tokens, bool)
@@ -229,7 +257,8 @@ def _covered(potentials: Potentials, n_tokens: int) -> Mask:
 def _by_decoder(
     windows: Windows, counts: Ints, potentials: Optional[Potentials], tuning: Tuning
 ) -> Iterator[Tuple[Optional[Potentials], Windows]]:
-    """Windows without patterns as chains; of the others, those with few candidates apart from those with many.
+    """Windows without patterns as chains; of the others, those with few candidates apart from those
+    with many.
     counts (N,): candidates. potentials: with the patterns that matter, if any do."""
     if not len(windows.lengths):
         return
@@ -244,8 +273,14 @@ def _by_decoder(
         fires[potentials.fired.tokens] = True
         starts = np.cumsum(windows.lengths) - windows.lengths
         chain = ~np.logical_or.reduceat(fires[windows.tokens], starts)
-    few = is_few(counts[windows.tokens], windows.lengths, potentials.weights, tuning, tuning.sparse_cost)
-    for of_windows, chosen in ((None, chain), (potentials, few & ~chain), (potentials, ~few & ~chain)):
+    few = is_few(
+        counts[windows.tokens], windows.lengths, potentials.weights, tuning, tuning.sparse_cost
+    )
+    for of_windows, chosen in (
+        (None, chain),
+        (potentials, few & ~chain),
+        (potentials, ~few & ~chain),
+    ):
         yield from ((of_windows, part) for part in _in_parts(windows, chosen, tuning.window_tokens))
 
 
@@ -257,7 +292,9 @@ def _in_parts(windows: Windows, chosen: Mask, max_tokens: int) -> Iterator[Windo
         return
     ends = np.cumsum(lengths)
     breaks = np.flatnonzero(np.diff(ends // max_tokens)) + 1
-    for sizes, some in zip(np.split(lengths, breaks), np.split(tokens, ends[breaks - 1]), strict=True):
+    for sizes, some in zip(
+        np.split(lengths, breaks), np.split(tokens, ends[breaks - 1]), strict=True
+    ):
         yield Windows(some, sizes)
 
 

@@ -1,7 +1,9 @@
-"""The recurrence of `viterbi.py` over candidate labels only: exact, at a cost that does not grow with L.
+"""The recurrence of `viterbi.py` over candidate labels only: exact, at a cost that does not grow
+with L.
 
-The candidates of all tokens are the CELLS of a lattice, and the EDGES lead from every candidate of a token to every one
-of the next. Checked label by label against `viterbi` in tests/decoders/pruning/test_sparse_viterbi.py.
+The candidates of all tokens are the CELLS of a lattice, and the EDGES lead from every candidate of
+a token to every one of the next. Checked label by label against `viterbi` in
+tests/decoders/pruning/test_sparse_viterbi.py.
 """
 
 from typing import NamedTuple
@@ -15,7 +17,8 @@ from .candidates import Candidates, first_best
 
 
 class Edges(NamedTuple):
-    """Arcs between cells, by target. source (E,): cells. trans (E,). first (C + 1,): of each target."""
+    """Arcs between cells, by target. source (E,): cells. trans (E,). first (C + 1,): of each
+    target."""
 
     source: Ints
     trans: Floats
@@ -71,10 +74,11 @@ def edges_between(packed: Candidates, before: Ints, trans: AnyFloats) -> Edges:
 
 
 def read_back(first: Ints, v: Floats, label: Ints, before: Ints, layout: Layout) -> Paths:
-    """Labels from the last tokens to the first. first (N + 1,): cells of each packed token, at which paths can end.
+    """Labels from the last tokens to the first. first (N + 1,): cells of each packed token, at
+    which paths can end.
 
-    v, label, before, by cell: score of the best path to it, its label, the cell at the token before. Of paths with the
-    same score the one that ends with the lowest label.
+    v, label, before, by cell: score of the best path to it, its label, the cell at the token
+    before. Of paths with the same score the one that ends with the lowest label.
     """
     at_end = first_best(v[: first[-1]], first)  # (N,) if a sequence ended here
     cells = np.empty(len(layout.tokens), np.intp)

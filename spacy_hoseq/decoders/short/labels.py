@@ -1,9 +1,10 @@
-"""What `pruning/pruned.py` does, for a text of a few tokens: plain Python over the candidates, since a call of NumPy
-takes as long as a dozen of them.
+"""What `pruning/pruned.py` does, for a text of a few tokens: plain Python over the candidates,
+since a call of NumPy takes as long as a dozen of them.
 
-Tests, windows and recurrences are those of `bounds.py`, `sparse_viterbi.py` and `sparse.py` there, sum by sum in the
-same order, so that labels are those of a batch to the last bit. What is rare is left to them: patterns that fire at
-positions, many candidates, sequences without a path. Checked against them in tests/decoders/short/test_labels.py.
+Tests, windows and recurrences are those of `bounds.py`, `sparse_viterbi.py` and `sparse.py` there,
+sum by sum in the same order, so that labels are those of a batch to the last bit. What is rare is
+left to them: patterns that fire at positions, many candidates, sequences without a path. Checked
+against them in tests/decoders/short/test_labels.py.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, cast
@@ -19,21 +20,29 @@ Window = Tuple[int, int]  # first token, end
 
 
 class NumberViews:
-    """What is read number by number of some weights (`weights.prepared(NumberViews)`), flat: as memory views, whose
-    numbers are got in a third of the time. upper, lower, of_side: by the step to the neighbour, as `Limits` has
-    them."""
+    """What is read number by number of some weights (`weights.prepared(NumberViews)`), flat: as
+    memory views, whose numbers are got in a third of the time. upper, lower, of_side: by the step
+    to the neighbour, as `Limits` has them."""
 
     def __init__(self, weights: Weights) -> None:
         limits = weights.prepared(Limits)
         self.n_labels = weights.n_labels
         self.are_finite = limits.are_finite
         self.trans = weights.prepared(transitions)
-        self.upper = {step: _flat(side.upper) for step, side in zip((-1, 1), limits.sides, strict=True)}
-        self.lower = {step: _flat(side.lower) for step, side in zip((-1, 1), limits.sides, strict=True)}
+        self.upper = {
+            step: _flat(side.upper) for step, side in zip((-1, 1), limits.sides, strict=True)
+        }
+        self.lower = {
+            step: _flat(side.lower) for step, side in zip((-1, 1), limits.sides, strict=True)
+        }
         self.of_side = {step: _flat(limits.terms(step)) for step in (-1, 1)}
         self.trie = weights.trie
         self.psi = _flat(weights.psi)
-        self.reach = weights.trie.max_length - 1 if weights.has_patterns and weights.node_weights.any() else 0
+        self.reach = (
+            weights.trie.max_length - 1
+            if weights.has_patterns and weights.node_weights.any()
+            else 0
+        )
 
 
 class Remaining(NamedTuple):
@@ -46,7 +55,9 @@ class Remaining(NamedTuple):
     def of(cls, tokens: Ints, labels: Ints, scores: AnyFloats) -> "Remaining":
         """tokens, labels (C,): what remains, by token. scores (N, L): of all."""
         remaining = cls([[] for _ in scores], [[] for _ in scores])
-        for token, label, score in zip(tokens.tolist(), labels.tolist(), scores[tokens, labels].tolist(), strict=True):
+        for token, label, score in zip(
+            tokens.tolist(), labels.tolist(), scores[tokens, labels].tolist(), strict=True
+        ):
             remaining.labels[token].append(label)
             remaining.scores[token].append(score)
         return remaining
@@ -56,13 +67,16 @@ class Remaining(NamedTuple):
         return [token for token, labels in enumerate(self.labels) if len(labels) > 1]
 
     def against_best(self, token: int) -> List[Tuple[int, int, int, float]]:
-        """For each label k but the best-scoring one j (of several the first): its place, j, k, how far j is ahead."""
+        """For each label k but the best-scoring one j (of several the first): its place, j, k, how
+        far j is ahead."""
         labels = self.labels[token]
         scores = self.scores[token]
         most = max(scores)
         best = scores.index(most)
         others = enumerate(zip(labels, scores, strict=True))
-        return [(place, labels[best], k, most - score) for place, (k, score) in others if place != best]
+        return [
+            (place, labels[best], k, most - score) for place, (k, score) in others if place != best
+        ]
 
     def without(self, dropped: Dict[int, List[int]]) -> None:
         """dropped: token -> places of labels in its list."""
@@ -83,8 +97,8 @@ def is_short_text(profile: Profile, tuning: Tuning) -> bool:
 
 
 def short_labels(potentials: Potentials, tuning: Tuning) -> Optional[Labels]:
-    """The labels of a few short sequences (N,), or None if too much is in doubt, or there is no path. potentials:
-    checked."""
+    """The labels of a few short sequences (N,), or None if too much is in doubt, or there is no
+    path. potentials: checked."""
     weights = potentials.weights
     remaining = _candidates(potentials, weights.prepared(Limits), tuning)
     if remaining is None:
@@ -93,7 +107,9 @@ def short_labels(potentials: Potentials, tuning: Tuning) -> Optional[Labels]:
     result: List[int] = []
     for length in potentials.lengths.tolist():
         some = slice(len(result), len(result) + length)
-        labels = _labels_of(Remaining(remaining.labels[some], remaining.scores[some]), tables, weights, tuning)
+        labels = _labels_of(
+            Remaining(remaining.labels[some], remaining.scores[some]), tables, weights, tuning
+        )
         if labels is None:
             return None
         result += labels
@@ -106,12 +122,18 @@ def _candidates(potentials: Potentials, limits: Limits, tuning: Tuning) -> Optio
     allowed = potentials.allowed
     emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
     reach = limits.everywhere(emissions.argmax(axis=1))
-    reach = np.add(reach, scores, out=reach if reach.dtype == np.result_type(reach, scores) else None)
+    reach = np.add(
+        reach, scores, out=reach if reach.dtype == np.result_type(reach, scores) else None
+    )
     kept = reach >= least_reach(emissions.max(axis=1), scores.dtype)[:, None]
     if allowed is not None:
         kept &= allowed
     tokens, labels = kept.nonzero()
-    return None if len(tokens) > tuning.short_candidates * len(scores) else Remaining.of(tokens, labels, scores)
+    return (
+        None
+        if len(tokens) > tuning.short_candidates * len(scores)
+        else Remaining.of(tokens, labels, scores)
+    )
 
 
 def best_of_remaining(remaining: Remaining, weights: Weights) -> Optional[List[int]]:
@@ -126,7 +148,9 @@ def best_of_remaining(remaining: Remaining, weights: Weights) -> Optional[List[i
     return chosen
 
 
-def _labels_of(remaining: Remaining, tables: NumberViews, weights: Weights, tuning: Tuning) -> Optional[List[int]]:
+def _labels_of(
+    remaining: Remaining, tables: NumberViews, weights: Weights, tuning: Tuning
+) -> Optional[List[int]]:
     labels = remaining.labels
     n = len(remaining.labels)
     remaining.without(_beside_decided(remaining, tables))
@@ -167,7 +191,10 @@ def _beside_decided(remaining: Remaining, tables: NumberViews) -> Dict[int, List
     labels = remaining.labels
     last = len(remaining.labels) - 1
     for token in remaining.open_tokens():
-        known = token == 0 or len(labels[token - 1]) == 1, token == last or len(labels[token + 1]) == 1
+        known = (
+            token == 0 or len(labels[token - 1]) == 1,
+            token == last or len(labels[token + 1]) == 1,
+        )
         if not any(known):
             continue
         for place, j, k, gap in remaining.against_best(token):
@@ -178,7 +205,10 @@ def _beside_decided(remaining: Remaining, tables: NumberViews) -> Dict[int, List
                     lost = 0.0
                 elif is_known:
                     other = labels[token + step][0]
-                    lost = tables.upper[step][k * n_labels + other] - tables.lower[step][j * n_labels + other]
+                    lost = (
+                        tables.upper[step][k * n_labels + other]
+                        - tables.lower[step][j * n_labels + other]
+                    )
                 else:
                     lost = tables.of_side[step][j * n_labels + k]
                 if not are_finite:
@@ -212,7 +242,9 @@ def _refine(remaining: Remaining, tables: NumberViews) -> None:
         other_side = lost_at
 
 
-def _lost_beside(remaining: Remaining, neighbour: int, j: int, k: int, step: int, tables: NumberViews) -> float:
+def _lost_beside(
+    remaining: Remaining, neighbour: int, j: int, k: int, step: int, tables: NumberViews
+) -> float:
     """What label k can have over j beside the candidates of a neighbour; 0 beside none."""
     if not 0 <= neighbour < len(remaining.labels):
         return 0.0
@@ -237,10 +269,15 @@ def _windows(remaining: Remaining, reach: int) -> List[Window]:
                 runs[-1][1] = token
             else:
                 runs.append([token, token])
-    return [(max(first - reach, 0), min(last + reach + 1, len(remaining.labels))) for first, last in runs]
+    return [
+        (max(first - reach, 0), min(last + reach + 1, len(remaining.labels)))
+        for first, last in runs
+    ]
 
 
-def _chain(remaining: Remaining, window: Window, trans: "memoryview[float]", n_labels: int) -> Optional[List[int]]:
+def _chain(
+    remaining: Remaining, window: Window, trans: "memoryview[float]", n_labels: int
+) -> Optional[List[int]]:
     """As `sparse_viterbi`. RETURNS None if there is no path."""
     first, end = window
     v = remaining.scores[first]
@@ -268,10 +305,12 @@ def _chain(remaining: Remaining, window: Window, trans: "memoryview[float]", n_l
 
 
 class Column(NamedTuple):
-    """The cells of a token, level by level: first its labels, then nodes of the trie that may match there.
+    """The cells of a token, level by level: first its labels, then nodes of the trie that may match
+    there.
 
-    node, label: of each. fail: the cell of the longest suffix, -1 of labels. previous: the cell at the token before
-    that it is built on. v: score of the best path to it. via: the longer cell that this comes from, or itself.
+    node, label: of each. fail: the cell of the longest suffix, -1 of labels. previous: the cell at
+    the token before that it is built on. v: score of the best path to it. via: the longer cell that
+    this comes from, or itself.
     ends: of the levels.
     """
 
@@ -284,12 +323,19 @@ class Column(NamedTuple):
     ends: List[int]
 
 
-def _with_patterns(remaining: Remaining, window: Window, tables: NumberViews) -> Optional[List[int]]:
+def _with_patterns(
+    remaining: Remaining, window: Window, tables: NumberViews
+) -> Optional[List[int]]:
     """As `decode_sparse`. RETURNS None if there is no path."""
     columns: List[Column] = []
     for token in range(*window):
         columns.append(
-            _column(columns[-1] if columns else None, remaining.labels[token], remaining.scores[token], tables)
+            _column(
+                columns[-1] if columns else None,
+                remaining.labels[token],
+                remaining.scores[token],
+                tables,
+            )
         )
     of_labels = columns[-1].v[: columns[-1].ends[0]]
     best = max(of_labels)
@@ -305,7 +351,9 @@ def _with_patterns(remaining: Remaining, window: Window, tables: NumberViews) ->
     return path[::-1]
 
 
-def _column(before: Optional[Column], labels: List[int], scores: List[float], tables: NumberViews) -> Column:
+def _column(
+    before: Optional[Column], labels: List[int], scores: List[float], tables: NumberViews
+) -> Column:
     """The cells of a token. before: those of the token before it, None at the first."""
     n = len(labels)
     column = Column([*labels], [*labels], [-1] * n, [-1] * n, [*scores], list(range(n)), [n])
@@ -317,7 +365,8 @@ def _column(before: Optional[Column], labels: List[int], scores: List[float], ta
     child = tables.trie.child_of
     node, label, fail, previous, v, via, ends = column
     sources = [
-        (other * n_labels, earlier) for other, earlier in zip(before.label[: before.ends[0]], before.v, strict=False)
+        (other * n_labels, earlier)
+        for other, earlier in zip(before.label[: before.ends[0]], before.v, strict=False)
     ]
     for place, (y, score) in enumerate(zip(labels, scores, strict=True)):
         arrived = [earlier + trans[row + y] for row, earlier in sources]

@@ -1,15 +1,15 @@
-"""What `answers/in_parts.py` finds of a chain, for a short text: few calls of NumPy, since each takes as long as a
-dozen numbers.
+"""What `answers/in_parts.py` finds of a chain, for a short text: few calls of NumPy, since each
+takes as long as a dozen numbers.
 
 The way forward and the way back are walked together, with one product a token:
 
     alpha_t(y)   = e_t(y) sum_a alpha_{t-1}(a) w(a, y)       e = exp(scores - the largest at the token), w = exp(trans)
     message_t(y) = e_t(y) beta_t(y),  beta_t(a) = sum_y w(a, y) message_{t+1}(y)
 
-Each is scaled now and then, on its own: probabilities are made of numbers of one token, or of two neighbours, and are
-divided by their sum. No sum changes by more than the range of w in a step where nothing is forbidden; where something
-is, no positive number may be below LEAST, so that none of the next step has vanished. What is rare is left to the walk
-of batches. Tests run both ways.
+Each is scaled now and then, on its own: probabilities are made of numbers of one token, or of two
+neighbours, and are divided by their sum. No sum changes by more than the range of w in a step where
+nothing is forbidden; where something is, no positive number may be below LEAST, so that none of the
+next step has vanished. What is rare is left to the walk of batches. Tests run both ways.
 """
 
 from functools import cached_property
@@ -29,9 +29,9 @@ ROUNDING = 1e-6  # of marginals: more than it can do
 
 
 class WalkWeights:
-    """What a walk needs of weights (`weights.prepared(WalkWeights)`). weights (L, L): w, the largest 1. both (2L, 2L):
-    w, and below and beside it its transpose. turned (L, L): trans, the later label first. change: by how much a step
-    changes the logarithm of a sum at most."""
+    """What a walk needs of weights (`weights.prepared(WalkWeights)`). weights (L, L): w, the
+    largest 1. both (2L, 2L): w, and below and beside it its transpose. turned (L, L): trans, the
+    later label first. change: by how much a step changes the logarithm of a sum at most."""
 
     def __init__(self, weights: Weights) -> None:
         trans = weights.precise_trans
@@ -46,8 +46,8 @@ class WalkWeights:
 
 
 class Walk(NamedTuple):
-    """Both ways through a batch. alpha, message, into, beta (N, L): into_t = sum_a alpha_{t-1}(a) w(a, y), as it was
-    before scaling."""
+    """Both ways through a batch. alpha, message, into, beta (N, L): into_t = sum_a alpha_{t-1}(a)
+    w(a, y), as it was before scaling."""
 
     alpha: Floats
     message: Floats
@@ -58,7 +58,9 @@ class Walk(NamedTuple):
 class ShortSums:
     """emissions (N, L): as `masked`. nodes (N, L): marginals."""
 
-    def __init__(self, potentials: Potentials, tuning: Tuning, emissions: Floats, walk: Walk, nodes: Floats) -> None:
+    def __init__(
+        self, potentials: Potentials, tuning: Tuning, emissions: Floats, walk: Walk, nodes: Floats
+    ) -> None:
         self._potentials = potentials
         self._tuning = tuning
         self._emissions = emissions
@@ -69,8 +71,8 @@ class ShortSums:
 
     @cached_property
     def labels(self) -> Labels:
-        """As `likely_labels` finds them. Here all marginals are known, so that a labelling that is hardly probable
-        tells, too, which labels can be left out."""
+        """As `likely_labels` finds them. Here all marginals are known, so that a labelling that is
+        hardly probable tells, too, which labels can be left out."""
         labels: Ints = self.nodes.argmax(axis=1)
         steps = self._steps(labels).tolist()
         for start, length in zip(self._starts, self._potentials.lengths.tolist(), strict=True):
@@ -83,11 +85,13 @@ class ShortSums:
         return labels.astype(np.int32)
 
     def _decode_likely(self, labels: Ints, start: int, end: int, p: float) -> bool:
-        """Write the labels of one sequence whose most probable ones have the probability p. RETURNS whether labels that
-        are not likely could be left out, and few were left."""
+        """Write the labels of one sequence whose most probable ones have the probability p. RETURNS
+        whether labels that are not likely could be left out, and few were left."""
         nodes = self.nodes[start:end]
         tuning = self._tuning
-        kept = nodes >= np.minimum(p or tuning.undecided, nodes.max(axis=1))[:, None] * (1 - ROUNDING)
+        kept = nodes >= np.minimum(p or tuning.undecided, nodes.max(axis=1))[:, None] * (
+            1 - ROUNDING
+        )
         tokens, some_labels = kept.nonzero()
         if len(tokens) > tuning.short_likely * len(nodes):
             return False
@@ -100,7 +104,8 @@ class ShortSums:
         return p > 0 or prod(self._steps(labels)[start:end].tolist()) >= tuning.undecided
 
     def _steps(self, labels: AnyInts) -> Floats:
-        """p(y_t | y_{t-1}) of a labelling (N,), p(y_t) at first tokens. Labels are not impossible."""
+        """p(y_t | y_{t-1}) of a labelling (N,), p(y_t) at first tokens. Labels are not
+        impossible."""
         n_tokens, n_labels = self.nodes.shape
         cells = np.arange(0, n_tokens * n_labels, n_labels) + labels
         message = self._walk.message.take(cells)
@@ -121,7 +126,9 @@ class ShortSums:
         beta = self._walk.beta
         stopping = np.where(continues, 0.0, self._tables.weights).take(labels[:-1], axis=0)
         stop = np.ones(len(labels))
-        stop[:-1] = (stopping * message[1:]).sum(axis=1) / np.maximum(beta[every[:-1], labels[:-1]], LEAST)
+        stop[:-1] = (stopping * message[1:]).sum(axis=1) / np.maximum(
+            beta[every[:-1], labels[:-1]], LEAST
+        )
         stop[~continues.any(axis=1).take(labels)] = 1.0
         stop[np.array(self._starts) - 1] = 1.0  # last tokens
         return Factors(p, go_on, stop)
@@ -138,7 +145,9 @@ class ShortSums:
         pairs *= walk.message[here, of_later]
         pairs /= (walk.into * walk.message).sum(axis=1)[here]
         kept = reach(pairs, least)
-        return ProbableLabels(tokens, labels, self.nodes[tokens, labels], earlier[kept], later[kept], pairs[kept])
+        return ProbableLabels(
+            tokens, labels, self.nodes[tokens, labels], earlier[kept], later[kept], pairs[kept]
+        )
 
     def _neighbours(self, tokens: List[int]) -> Tuple[Ints, Ints]:
         """As `neighbours`. tokens: of the entries."""
@@ -172,8 +181,8 @@ def is_short_chain(profile: Profile, tuning: Tuning) -> bool:
 
 
 def short_sums(potentials: Potentials, tuning: Tuning) -> Optional[ShortSums]:
-    """Of a batch without features of more than two labels. RETURNS None if digits may be lost, or a sequence has no
-    path."""
+    """Of a batch without features of more than two labels. RETURNS None if digits may be lost, or a
+    sequence has no path."""
     tables = potentials.weights.prepared(WalkWeights)
     permits_all = potentials.weights.permit_all
     if tables.change > SMALL or not (permits_all or largest(potentials.scores) <= SMALL):
@@ -212,7 +221,9 @@ def _walked(e: Floats, both: Floats, n_steps: int) -> Walk:
         before = row
     back = state[::-1]
     moved_back = moved[::-1]
-    return Walk(state[:, :n_labels], back[:, n_labels:], moved[:, :n_labels], moved_back[:, n_labels:])
+    return Walk(
+        state[:, :n_labels], back[:, n_labels:], moved[:, :n_labels], moved_back[:, n_labels:]
+    )
 
 
 def _kept(shares: Floats) -> bool:

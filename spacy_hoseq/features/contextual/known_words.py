@@ -1,14 +1,17 @@
-"""Where known words lie among units: the longest one that begins, goes on or ends at each, as attributes of templates.
+"""Where known words lie among units: the longest one that begins, goes on or ends at each, as
+attributes of templates.
 
-Words are known by a table of the vocabulary, which says how often each was seen (segmentation/known_words.py makes it):
+Words are known by a table of the vocabulary, which says how often each was seen
+(segmentation/known_words.py makes it):
 
     begins(t) = max length of a known word  x[t .. t + n - 1],   2 <= n <= 8
     ends(t)   = the same of  x[t - n + 1 .. t]
     inside(t) = the same of words with t neither first nor last
 
-and 1 where there is none. No match reaches across white space. In training every word of a text would be known, by the
-text itself: so a text can have words of its own (`OWN_WORDS` of `doc.user_data`), which are known only if they were
-seen more often than that. Checked in tests/features/test_known_words.py.
+and 1 where there is none. No match reaches across white space. In training every word of a text
+would be known, by the text itself: so a text can have words of its own (`OWN_WORDS` of
+`doc.user_data`), which are known only if they were seen more often than that. Checked in
+tests/features/test_known_words.py.
 """
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -33,8 +36,8 @@ _SEED = np.array([0x9E3779B97F4A7C15], np.uint64)
 
 
 def word_keys(orths: Keys, sizes: Ints) -> Keys:
-    """Keys of words. orths (N,): units of all of them, end to end. sizes (W,): units of each. RETURNS (W,) uint64, 0
-    for those of one unit, or of more than `LONGEST`."""
+    """Keys of words. orths (N,): units of all of them, end to end. sizes (W,): units of each.
+    RETURNS (W,) uint64, 0 for those of one unit, or of more than `LONGEST`."""
     first = np.cumsum(sizes) - sizes
     keys = np.zeros(len(sizes), np.uint64)
     state = _SEED.repeat(len(sizes))
@@ -77,7 +80,8 @@ class KnownWords:
     def _known(
         self, keys: Keys, tokens: Ints, own: "Optional[Tuple[Ints, List[Dict[int, int]]]]"
     ) -> Mask:
-        """tokens (n,): ascending, where a match would begin. own: first tokens of the Docs, with their own words."""
+        """tokens (n,): ascending, where a match would begin. own: first tokens of the Docs, with
+        their own words."""
         rows = self.index.lookup(keys)
         known: Mask = rows != self.index.n_rows
         if own is None:
@@ -98,7 +102,8 @@ def _own_words(docs: Sequence[Doc]) -> "Optional[Tuple[Ints, List[Dict[int, int]
 
 
 def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
-    """All three attributes of some Docs, at least one, by the table of their vocabulary; 1 everywhere without one."""
+    """All three attributes of some Docs, at least one, by the table of their vocabulary; 1
+    everywhere without one."""
     table = docs[0].vocab.lookups.get_table(TABLE, None)
     if table is None:
         return {name: np.ones(sum(map(len, docs)), np.uint64) for name in ATTRIBUTES}

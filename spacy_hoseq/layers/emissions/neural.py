@@ -23,10 +23,12 @@ from .word_vectors import predict_vectors
 
 
 def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] = None) -> Emissions:
-    """Token vectors through one linear layer: unnormalised label scores. Trained by `[training.optimizer]`.
+    """Token vectors through one linear layer: unnormalised label scores. Trained by
+    `[training.optimizer]`.
 
-    tok2vec: any tok2vec, or the listener of a tok2vec or transformer, which hears of white-space tokens too: their
-        vectors are left out here, and get no gradient. nO (int): number of labels; found in initialization.
+    tok2vec: any tok2vec, or the listener of a tok2vec or transformer, which hears of white-space
+        tokens too: their vectors are left out here, and get no gradient. nO (int): number of
+        labels; found in initialization.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
     output = Linear(
@@ -72,8 +74,8 @@ def _linear(
 
 
 def _listens(node: Model) -> bool:
-    """Whether it hears vectors of another component: as spaCy's and spacy-transformers' listeners say it, or as
-    spacy-curated-transformers' do."""
+    """Whether it hears vectors of another component: as spaCy's and spacy-transformers' listeners
+    say it, or as spacy-curated-transformers' do."""
     return hasattr(node, "upstream_name") or "_upstream_name" in node.attrs
 
 

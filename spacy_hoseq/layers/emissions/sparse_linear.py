@@ -1,4 +1,5 @@
-"""Emission scores from sparse features: scores[n] = sum over templates k of the weight row of feature k at token n."""
+"""Emission scores from sparse features: scores[n] = sum over templates k of the weight row of
+feature k at token n."""
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
@@ -40,11 +41,14 @@ def SparseLinear(
     """Linear emission scores over binary features.
 
     templates: feature templates (see features/templates.py).
-    min_count (int): features seen fewer times in the training data have no weight. Not used with `hash_rows`.
-    hash_rows (int): rows of a hashed table, for corpora that are streamed and so cannot be searched for features
-        beforehand; features then may share a row. None = an exact index of the features seen in training.
+    min_count (int): features seen fewer times in the training data have no weight. Not used with
+        `hash_rows`.
+    hash_rows (int): rows of a hashed table, for corpora that are streamed and so cannot be searched
+        for features beforehand; features then may share a row. None = an exact index of the
+        features seen in training.
     nO (int): number of labels; found in initialization.
-    RAISES ValueError [HS010-HS013]: bad templates; [HS016], [HS017]: impossible `hash_rows` or `min_count`.
+    RAISES ValueError [HS010-HS013]: bad templates; [HS016], [HS017]: impossible `hash_rows` or
+    `min_count`.
     """
     if hash_rows is not None and not 1 <= hash_rows < 2**31 - 1:
         raise ValueError(Errors.HS016.format(n_rows=hash_rows))
@@ -71,8 +75,8 @@ def SparseLinear(
 class Features:
     """The extractor, and what is made of the weights in use.
 
-    `known` is what the weights save of their features ("keys" or "hash_rows"). Rows of training texts are kept, since
-    they come back every epoch.
+    `known` is what the weights save of their features ("keys" or "hash_rows"). Rows of training
+    texts are kept, since they come back every epoch.
     """
 
     def __init__(self, templates: List[Template], tuning: Tuning = TUNING) -> None:
@@ -96,8 +100,8 @@ class Features:
         return self._used.of((known, whole), make)
 
     def training_rows(self, known: Dict[str, Any], docs: Sequence[Doc]) -> Tuple[Rows, Lengths]:
-        """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words and sentence starts:
-        all that lexical features see."""
+        """RETURNS (K, N), a copy, and the lengths of the sequences. Texts are recognised by words
+        and sentence starts: all that lexical features see."""
         index = self.index(known)
         names, lengths = names_and_lengths(docs)
         if not self.extractor.is_lexical:
@@ -187,9 +191,11 @@ class SparseScorer(Scorer):
         self.index(*(texts.annotated() if self.reads_annotation else [texts.docs()]))
 
     def index(self, *versions: Iterable[Sequence[Doc]]) -> None:
-        """Number the features of the training texts, batch by batch; nothing is read if rows are hashed.
+        """Number the features of the training texts, batch by batch; nothing is read if rows are
+        hashed.
 
-        versions: the texts, perhaps with several annotations; features frequent enough in one of them have a row.
+        versions: the texts, perhaps with several annotations; features frequent enough in one of
+            them have a row.
         """
         shim = self.shim
         if self.model.attrs["hash_rows"] is not None:
@@ -215,7 +221,8 @@ class SparseScorer(Scorer):
             features.remember(shim.extra, *seen.pop())
 
     def initialize(self, X: Optional[List[Doc]] = None, Y: Optional[List[Floats2d]] = None) -> None:
-        """Zero weights for the features found by `index` before, in X itself if it was not called."""
+        """Zero weights for the features found by `index` before, in X itself if it was not
+        called."""
         super().initialize(X, Y)
         shim = self.shim
         if X is not None and not shim.extra:
@@ -242,7 +249,8 @@ class SparseScorer(Scorer):
 
 
 def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:
-    """`row_gradient` of scale * gradient, by cells where few labels of a token have a gradient, as by a margin: two."""
+    """`row_gradient` of scale * gradient, by cells where few labels of a token have a gradient, as
+    by a margin: two."""
     nonzero = np.flatnonzero(gradient != 0)
     token, label = np.divmod(nonzero, gradient.shape[1])
     taught = token[np.diff(token, prepend=-1) != 0]
@@ -256,7 +264,8 @@ def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: i
 
 
 def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> Tuple[NDArray[Any], Floats32]:
-    """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r, without row `nothing`.
+    """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r,
+    without row `nothing`.
 
     RETURNS rows (U,) distinct, their gradient (U, L).
     """
@@ -273,8 +282,9 @@ def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> Tuple[NDArray[
 def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> FlatScores:
     """Scores of all tokens of all docs.
 
-    Templates about one word are added up once for each word type and place of the word, all others at each token, in
-    blocks of tokens. The order of the sum is that of places and templates, whatever the batch is.
+    Templates about one word are added up once for each word type and place of the word, all others
+    at each token, in blocks of tokens. The order of the sum is that of places and templates,
+    whatever the batch is.
     """
     extractor = features.extractor
     index, table = used

@@ -1,9 +1,11 @@
-"""Scores of word types, kept from batch to batch: what all templates about one word say, for each place of the word.
+"""Scores of word types, kept from batch to batch: what all templates about one word say, for each
+place of the word.
 
     scores[o][w] = sum over templates k about the word at offset o of table[row(k, w)]
 
-The sum is made once for a word type, template by template, so it is the same number whether it is kept or made anew,
-and results do not depend on what was tagged before. Checked in tests/layers/emissions/test_type_scores.py.
+The sum is made once for a word type, template by template, so it is the same number whether it is
+kept or made anew, and results do not depend on what was tagged before. Checked in
+tests/layers/emissions/test_type_scores.py.
 """
 
 from typing import List, NamedTuple
@@ -19,8 +21,8 @@ from ..weights.row_sums import Summands, add_rows
 
 
 class OfTypes(NamedTuple):
-    """scores (W * O, L): of each word at each of O offsets. rows (P,): of the word at each place of the batch, at the
-    first offset."""
+    """scores (W * O, L): of each word at each of O offsets. rows (P,): of the word at each place of
+    the batch, at the first offset."""
 
     scores: Floats32
     rows: Ints
@@ -67,7 +69,8 @@ def _scores(
     types: Rows,
     of_one_word: List[List[int]],
 ) -> Floats32:
-    """Of some word types, made anew. of_one_word: templates, by place. RETURNS (len(types), places, L)."""
+    """Of some word types, made anew. of_one_word: templates, by place. RETURNS (len(types), places,
+    L)."""
     scores = np.empty((len(types), len(of_one_word), table.shape[1]), table.dtype)
     rows = index.lookup(
         extractor.type_keys(columns, [k for templates in of_one_word for k in templates], types)

@@ -1,4 +1,5 @@
-"""The features that prediction needs: those with a weight that is not zero, which often are less than half."""
+"""The features that prediction needs: those with a weight that is not zero, which often are less
+than half."""
 
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
@@ -21,8 +22,10 @@ class UsedFeatures(NamedTuple):
     def of(
         cls, known: Dict[str, Any], whole: Used, index: Optional[Index] = None
     ) -> "UsedFeatures":
-        """known: what a layer saves of its features, "keys" (F,) or "hash_rows". whole: of a table (F + 1, L).
-        index: of all features, if it is there: while weights change, that takes less than making another."""
+        """known: what a layer saves of its features, "keys" (F,) or "hash_rows". whole: of a table
+        (F + 1, L).
+        index: of all features, if it is there: while weights change, that takes less than making
+            another."""
         if "hash_rows" in known:
             return cls(HashedIndex(known["hash_rows"]), _every(whole))
         rows, table = _some(whole)

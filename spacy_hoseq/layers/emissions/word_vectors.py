@@ -1,4 +1,5 @@
-"""Token vectors of a network of spaCy's at prediction: what depends on the word alone is done once for each word."""
+"""Token vectors of a network of spaCy's at prediction: what depends on the word alone is done once
+for each word."""
 
 from typing import Any, List, cast
 
@@ -21,8 +22,9 @@ MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 divided by the golden ratio
 
 
 def predict_vectors(tok2vec: Model[List[Doc], List[Floats2d]], docs: List[Doc]) -> List[Floats2d]:
-    """As tok2vec.predict(docs). Its embedding, if it is spaCy's without static vectors, sees each combination of the
-    attributes of a word (NORM, PREFIX, SUFFIX, SHAPE) once in a batch, and half of a small network is embedding."""
+    """As tok2vec.predict(docs). Its embedding, if it is spaCy's without static vectors, sees each
+    combination of the attributes of a word (NORM, PREFIX, SUFFIX, SHAPE) once in a batch, and half
+    of a small network is embedding."""
     layers = (
         [layer.name.split("(")[0] for layer in tok2vec.layers[0].layers] if tok2vec.layers else []
     )

@@ -1,8 +1,9 @@
-"""`spacy_hoseq.MarginalListener.v1`: the place in a component's model where an earlier tagger's labels come in.
+"""`spacy_hoseq.MarginalListener.v1`: the place in a component's model where an earlier tagger's
+labels come in.
 
-Linked by spaCy as its Tok2Vec listeners are. In an update the tagger hands over its labels with a way back; at
-prediction, and where the tagger is frozen and annotates, the listener reads what the tagger has left beside the docs.
-If it annotated them in another process, it is asked once more.
+Linked by spaCy as its Tok2Vec listeners are. In an update the tagger hands over its labels with a
+way back; at prediction, and where the tagger is frozen and annotates, the listener reads what the
+tagger has left beside the docs. If it annotated them in another process, it is asked once more.
 """
 
 import weakref
@@ -27,8 +28,8 @@ def no_sender() -> None:
 
 
 class Inbox:
-    """Where a batch waits between the updates of two components, and who sends it. It does not go along to other
-    processes."""
+    """Where a batch waits between the updates of two components, and who sends it. It does not go
+    along to other processes."""
 
     def __init__(self) -> None:
         self.received: Optional[Upstream] = None
@@ -39,8 +40,9 @@ class Inbox:
 
 
 class MarginalListener(Model):
-    """upstream_name (str): the tagger. output: its best labels, or their probabilities. grad_factor (float): of the
-    gradient that goes back into the tagger, 0 = none. threshold (float): probabilities below are dropped."""
+    """upstream_name (str): the tagger. output: its best labels, or their probabilities. grad_factor
+    (float): of the gradient that goes back into the tagger, 0 = none. threshold (float):
+    probabilities below are dropped."""
 
     def __init__(
         self, upstream_name: str, output: Output, grad_factor: float, threshold: float
@@ -60,7 +62,8 @@ class MarginalListener(Model):
 
     @property
     def upstream_name(self) -> str:
-        """The tagger's name in the pipeline: that of the config, unless it was renamed (`nlp.rename_pipe`) since."""
+        """The tagger's name in the pipeline: that of the config, unless it was renamed
+        (`nlp.rename_pipe`) since."""
         sender = self.sender
         if sender is not None:
             name: str = sender.name
@@ -74,8 +77,8 @@ class MarginalListener(Model):
         return self._inbox.sender()
 
     def link(self, tagger: Any) -> None:
-        """Listen to this component, whatever it will be called. Its name is saved with the model if it is no longer
-        that of the config, which spaCy does not change."""
+        """Listen to this component, whatever it will be called. Its name is saved with the model if
+        it is no longer that of the config, which spaCy does not change."""
         self._inbox.sender = weakref.ref(tagger)
         if tagger.name != self._configured:
             self.attrs["renamed"] = [self._configured, tagger.name]
@@ -87,8 +90,8 @@ class MarginalListener(Model):
         self._inbox.received = upstream
 
     def take(self, docs: List[Doc]) -> Optional[Upstream]:
-        """The batch that was received, once; None if there is none of these docs: in an earlier update the component
-        of this listener may have been left out."""
+        """The batch that was received, once; None if there is none of these docs: in an earlier
+        update the component of this listener may have been left out."""
         received = self._inbox.received
         self._inbox.received = None
         if received is None or len(docs) != len(received.docs):
@@ -108,10 +111,11 @@ def make_marginal_listener(
     """Registered as `spacy_hoseq.MarginalListener.v1`.
 
     upstream (str): name of the tagger, which must come before. output: "one_best" or "marginals".
-    grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly (Azuma & Matsumoto
-        2011); not used with "one_best", which has no gradient.
+    grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly
+        (Azuma & Matsumoto 2011); not used with "one_best", which has no gradient.
     threshold (float): probabilities below are dropped; 0 = none.
-    RAISES ValueError [HS101]: a factor below 0 or not finite; [HS027]: a threshold outside 0 <= threshold < 1.
+    RAISES ValueError [HS101]: a factor below 0 or not finite; [HS027]: a threshold outside 0 <=
+    threshold < 1.
     """
     check_threshold(threshold)
     if not 0 <= grad_factor < float("inf"):
@@ -129,8 +133,8 @@ def forward(
 
 
 def known_labels(model: MarginalListener, docs: List[Doc]) -> UpstreamLabels:
-    """What the tagger has left beside docs. Of those that were saved or sent to another process since, it is asked once
-    more. RAISES ValueError [HS100]."""
+    """What the tagger has left beside docs. Of those that were saved or sent to another process
+    since, it is asked once more. RAISES ValueError [HS100]."""
     asked = model.upstream_name, model.output, model.threshold
     try:
         return read_upstream(docs, *asked)
@@ -164,7 +168,8 @@ def no_backprop(gradient: ProbabilityGradient) -> List[Doc]:
 
 
 def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
-    """A tagger's model in the place of a listener: a copy that belongs to the component (`nlp.replace_listeners`).
+    """A tagger's model in the place of a listener: a copy that belongs to the component
+    (`nlp.replace_listeners`).
 
     Its labels, and what the listener asked for, are saved with it.
     """
@@ -172,7 +177,8 @@ def own_labels(tagger: Model[List[Doc], Any]) -> LabelsModel:
 
 
 def own_layers(model: Model[Any, Any]) -> List[Model[Any, Any]]:
-    """All layers of a model, without a tagger that has replaced a listener: that keeps what it has learnt."""
+    """All layers of a model, without a tagger that has replaced a listener: that keeps what it has
+    learnt."""
     replaced = {
         id(inner) for node in model.walk() if node.name == "own_labels" for inner in node.walk()
     }
@@ -191,8 +197,8 @@ def replace_listener(
 ) -> LabelsModel:
     """What spaCy puts in the place of a listener; called by `nlp.replace_listeners`.
 
-    RAISES ValueError [HS103]: the tagger has a tag dictionary, or for its best labels another decoder, which belong to
-        the component and would be lost.
+    RAISES ValueError [HS103]: the tagger has a tag dictionary, or for its best labels another
+        decoder, which belong to the component and would be lost.
     """
     if component.cfg["tag_dictionary"] or (
         listener.output == "one_best" and component.decoder is not decode_exact

@@ -1,8 +1,9 @@
 """Features made of the labels of an earlier component, with their probabilities as values.
 
-What templates look at is found once for each shape of n-grams: "upstream[-1]+upstream[0]" and "upstream[1]+upstream[2]"
-have the same ones. Most places have one n-gram of a shape that is probable; that one, or where there are several the
-first, has its row in a table with a column for each template, and only what else there is needs lists.
+What templates look at is found once for each shape of n-grams: "upstream[-1]+upstream[0]" and
+"upstream[1]+upstream[2]" have the same ones. Most places have one n-gram of a shape that is
+probable; that one, or where there are several the first, has its row in a table with a column for
+each template, and only what else there is needs lists.
 """
 
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
@@ -32,8 +33,9 @@ ONE = (0,)  # the shape of a single label
 
 
 class Batch(NamedTuple):
-    """What the features of a batch are made of. lengths (S,): of its sequences. columns: of its words, if there are
-    templates about them. ids (C,): the labels of the lattice's cells, as numbers of `labels.keys`."""
+    """What the features of a batch are made of. lengths (S,): of its sequences. columns: of its
+    words, if there are templates about them. ids (C,): the labels of the lattice's cells, as
+    numbers of `labels.keys`."""
 
     lengths: Lengths
     columns: Optional[Columns]
@@ -43,8 +45,10 @@ class Batch(NamedTuple):
 
 
 class Others(NamedTuple):
-    """N-grams beside the first of their template and token, where the feature has a weight. tokens, templates, rows,
-    values, ngrams (M,): by template, then by token. ngrams: numbers of those of the template's shape."""
+    """N-grams beside the first of their template and token, where the feature has a weight. tokens,
+    templates, rows,
+    values, ngrams (M,): by template, then by token. ngrams: numbers of those of the template's
+        shape."""
 
     tokens: Ints
     templates: Ints
@@ -58,9 +62,10 @@ class Others(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What n tokens see at one offset. values (n,): q of the first n-gram there. tokens, again, more_values (A,): of
-    the others, the token, the number of the n-gram, and its q. at, strings (n + A,): of first ones and then of others,
-    the token and the string. Tokens are counted from the first of the n."""
+    """What n tokens see at one offset. values (n,): q of the first n-gram there. tokens, again,
+    more_values (A,): of the others, the token, the number of the n-gram, and its q. at, strings (n
+    + A,): of first ones and then of others, the token and the string. Tokens are counted from the
+    first of the n."""
 
     values: Floats
     tokens: Ints
@@ -71,9 +76,10 @@ class Around(NamedTuple):
 
 
 class Strings(NamedTuple):
-    """The n-grams of one shape (M of them), and strings of labels, each once (U of them). distinct: for each place, the
-    labels (U,). which (M,): the string of each n-gram. again (A,): n-grams beside the first at their place. first_at
-    (P,): the first one at each place, M = none. number_at (P,): its string, U = none. value_at (P,): its q."""
+    """The n-grams of one shape (M of them), and strings of labels, each once (U of them). distinct:
+    for each place, the labels (U,). which (M,): the string of each n-gram. again (A,): n-grams
+    beside the first at their place. first_at (P,): the first one at each place, M = none. number_at
+    (P,): its string, U = none. value_at (P,): its q."""
 
     ngrams: NGrams
     distinct: List[Ints]
@@ -102,7 +108,8 @@ class Strings(NamedTuple):
         )
 
     def around(self, lattice: LabelLattice, first: int, start: int) -> "Around":
-        """What tokens of the lattice see whose templates begin at an offset. start (int): their first token."""
+        """What tokens of the lattice see whose templates begin at an offset. start (int): their
+        first token."""
         places = lattice.places + first
         tokens = lattice.tokens_at(self.ngrams.places.take(self.again) - first)
         seen = np.flatnonzero(tokens >= 0)
@@ -115,14 +122,16 @@ class Strings(NamedTuple):
         )
 
     def keys(self, values: Keys) -> List[Keys]:
-        """Of the labels of each string, and at last what is no label, for no string: no feature has a key made of it.
+        """Of the labels of each string, and at last what is no label, for no string: no feature has
+        a key made of it.
         values: of each label. RETURNS (U + 1,) each."""
         return [np.append(values.take(ids), NO_LABEL) for ids in self.distinct]
 
 
 class Active(NamedTuple):
-    """Features of n tokens. rows, values (K, n): of each template, those of the first n-gram; the last row of the table
-    where there is none or it has no weight. others: all other n-grams. strings: what both were made of."""
+    """Features of n tokens. rows, values (K, n): of each template, those of the first n-gram; the
+    last row of the table where there is none or it has no weight. others: all other n-grams.
+    strings: what both were made of."""
 
     rows: Rows
     values: Floats
@@ -131,8 +140,8 @@ class Active(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Features of one template that have a weight. ngrams (m,): numbers of those of the shape. tokens, rows, values
-    (m,)."""
+    """Features of one template that have a weight. ngrams (m,): numbers of those of the shape.
+    tokens, rows, values (m,)."""
 
     shape: Tuple[int, ...]
     ngrams: Ints
@@ -172,7 +181,8 @@ class MarginalFeatures:
         self._index: Kept[ExactIndex] = Kept()
 
     def index(self, known: Dict[str, Any]) -> ExactIndex:
-        """known: what the weights save of their features. RAISES ValueError [HS052]: no features yet."""
+        """known: what the weights save of their features. RAISES ValueError [HS052]: no features
+        yet."""
         if "keys" not in known:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
         return self._index.of((known,), lambda: ExactIndex(known["keys"]))
@@ -180,7 +190,8 @@ class MarginalFeatures:
     def active_of_short(
         self, docs: List[Doc], labels: UpstreamLabels, index: ExactIndex
     ) -> Optional[Tuple[Lengths, Active]]:
-        """All of a few tokens, with the lengths of the sequences. RETURNS None if there are more."""
+        """All of a few tokens, with the lengths of the sequences. RETURNS None if there are
+        more."""
         if not 0 < sum(map(len, docs)) <= self.tuning.short_tokens or not self._short.serves:
             return None
         columns = self.words.columns(docs) if self.words is not None else None
@@ -257,7 +268,8 @@ class MarginalFeatures:
     def _rows_of_labels(
         self, index: ExactIndex, labels: Dict[Tuple[int, ...], List[Keys]]
     ) -> Dict[int, Rows]:
-        """Of templates without words, by number: the row of each string (U + 1,). labels: of all strings, by shape."""
+        """Of templates without words, by number: the row of each string (U + 1,). labels: of all
+        strings, by shape."""
         keys = [
             label_keys(of, NO_WORDS, labels[at.shape]) for of, at in self._placed if of.word < 0
         ]
@@ -272,8 +284,8 @@ class MarginalFeatures:
         stop: int,
         labels: Dict[Tuple[int, ...], List[Keys]],
     ) -> Callable[[int, Ints, Ints], Rows]:
-        """RETURNS what finds rows of a template that words are part of: takes its number k, tokens counted from
-        `start`, and the string at each. labels: of all strings, by shape."""
+        """RETURNS what finds rows of a template that words are part of: takes its number k, tokens
+        counted from `start`, and the string at each. labels: of all strings, by shape."""
         columns = batch.columns
         words = self.words
         kept = (
@@ -305,7 +317,8 @@ class MarginalFeatures:
     def used(
         self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int
     ) -> Iterator[Used]:
-        """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int): the last row."""
+        """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int):
+        the last row."""
         rows, values, others, strings = active
         places = lattice.places.take(tokens)
         wanted = np.zeros(rows.shape[1], bool)
@@ -332,7 +345,8 @@ class MarginalFeatures:
 
 
 def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Ints) -> Keys:
-    """Of a template that words are part of. words, strings (n,). labels: for each place, those of all strings."""
+    """Of a template that words are part of. words, strings (n,). labels: for each place, those of
+    all strings."""
     return label_keys(
         template._replace(word=0), words[None], [values.take(strings) for values in labels]
     )
@@ -341,9 +355,10 @@ def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Int
 def distinct_strings(
     labels: List[Ints], n: int, tuning: Tuning = TUNING
 ) -> Tuple[List[Ints], Ints]:
-    """Strings of labels, each once: there are far fewer than tokens. labels: for each place (M,), from 0 to below n.
-    RETURNS the same for the distinct ones, (U,) each, and which of these the M are; all as they are where the strings
-    that there could be are too many.
+    """Strings of labels, each once: there are far fewer than tokens. labels: for each place (M,),
+    from 0 to below n.
+    RETURNS the same for the distinct ones, (U,) each, and which of these the M are; all as they are
+    where the strings that there could be are too many.
     """
     n_codes = n ** len(labels)
     if n_codes > tuning.label_strings:

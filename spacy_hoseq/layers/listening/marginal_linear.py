@@ -1,8 +1,10 @@
-"""Emission scores from the labels of an earlier component: features with their probabilities as values.
+"""Emission scores from the labels of an earlier component: features with their probabilities as
+values.
 
     scores[n] = sum over n-grams of labels g around token n, and templates k, of q(g) * the weight row of k with g
 
-q as in `label_ngrams`. A template may also name words: then the feature is the n-gram together with these words.
+q as in `label_ngrams`. A template may also name words: then the feature is the n-gram together with
+these words.
 """
 
 from functools import partial
@@ -33,7 +35,8 @@ def MarginalLinear(
 ) -> Emissions:
     """Linear emission scores over labels of an earlier component.
 
-    upstream: `spacy_hoseq.MarginalListener.v1`; or a tagger's model, where spaCy has replaced the listener by it.
+    upstream: `spacy_hoseq.MarginalListener.v1`; or a tagger's model, where spaCy has replaced the
+        listener by it.
     templates: such as "upstream[-1]+upstream[0]" (features/upstream_templates.py).
     min_count (int): features seen fewer times in the training data have no weight.
     nO (int): number of labels; found in initialization.
@@ -162,7 +165,8 @@ class MarginalScorer(Scorer):
         self.index(texts.heard(self.model.layers[0]))
 
     def index(self, batches: Iterable[Tuple[List[Doc], UpstreamLabels]]) -> None:
-        """Number the features of the training texts. batches: docs with the labels of the earlier component."""
+        """Number the features of the training texts. batches: docs with the labels of the earlier
+        component."""
         counter = KeyCounter()
         for docs, labels in batches:
             for keys in self.features.keys(self.features.batch(docs, labels)):
@@ -198,8 +202,9 @@ def _left_out(active: Active, dropped: Mask, nothing: int) -> Active:
 def _scores(table: AnyFloats, active: Active, tuning: Tuning) -> AnyFloats:
     """RETURNS (n, L).
 
-    Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by their values in one
-    product a token. What else a token has is added row by row. Both depend on the token alone."""
+    Most tokens have one n-gram of a template: their rows, one for each template, are multiplied by
+    their values in one product a token. What else a token has is added row by row. Both depend on
+    the token alone."""
     rows = active.rows.T.copy()
     values = active.values.T.copy()
     values *= rows < len(table) - 1  # whatever the last row holds

@@ -2,8 +2,9 @@
 
     rows[w, k, y] = row of template k with the word type w and the label y
 
-A row is looked up once for a pair. To make a key and find it among all others takes far longer than to look into a
-table of pairs, where those of frequent words lie together. Checked in tests/layers/listening/test_pair_rows.py.
+A row is looked up once for a pair. To make a key and find it among all others takes far longer than
+to look into a table of pairs, where those of frequent words lie together. Checked in
+tests/layers/listening/test_pair_rows.py.
 """
 
 from typing import Callable, NamedTuple, Tuple, Union
@@ -21,8 +22,9 @@ ONE = np.uint64(1)  # no label at all is 0, which is no key
 
 
 class KeptRows(NamedTuple):
-    """What is kept, for one batch. rows (W, K, C): UNKNOWN = not looked up yet. words (P,): of the word at each place
-    of the batch, which of these. columns (n,): of each label that was asked for."""
+    """What is kept, for one batch. rows (W, K, C): UNKNOWN = not looked up yet. words (P,): of the
+    word at each place of the batch, which of these. columns (n,): of each label that was asked
+    for."""
 
     rows: Rows
     words: AnyInts
@@ -31,8 +33,8 @@ class KeptRows(NamedTuple):
     def of(
         self, k: Union[int, Ints], places: AnyInts, labels: Ints, find: Callable[[Ints], Rows]
     ) -> Rows:
-        """Of template k, or of templates k (m,). places, labels (m,): of words, and numbers of labels that were asked
-        for. find: looks up some of the m. RETURNS (m,)."""
+        """Of template k, or of templates k (m,). places, labels (m,): of words, and numbers of
+        labels that were asked for. find: looks up some of the m. RETURNS (m,)."""
         _, n_templates, n_columns = self.rows.shape
         kept = self.rows.reshape(-1)
         cells = self.words.take(places) * np.intp(n_templates * n_columns) + self.columns.take(

@@ -1,5 +1,6 @@
-"""What `MarginalFeatures.active` finds, for a text of a few dozen tokens: n-grams are written down in plain Python, and
-rows of strings of labels are remembered, by the string; then all templates are laid out together.
+"""What `MarginalFeatures.active` finds, for a text of a few dozen tokens: n-grams are written down
+in plain Python, and rows of strings of labels are remembered, by the string; then all templates are
+laid out together.
 
 Sums have the order of a batch, so that scores are the same to the last bit. Checked in
 tests/layers/listening/test_short_text.py.
@@ -28,7 +29,8 @@ NOTHING: NGram = ((), 0.0, -1)
 class ShortLattice:
     """As `LabelLattice`, place by place. Each sequence has `margin` places on both sides.
 
-    cells: numbers of those at each place. ids, p: of each cell, the label, as a number of `labels.keys`, and q.
+    cells: numbers of those at each place. ids, p: of each cell, the label, as a number of
+        `labels.keys`, and q.
     """
 
     def __init__(self, labels: UpstreamLabels, lengths: Lengths, margin: int) -> None:
@@ -115,8 +117,8 @@ class ShortLattice:
 
 
 class Templates(NamedTuple):
-    """labels, shapes: of all templates. pairs: of those of one word and one label, by number, which of these. word_at:
-    the offset of each word part."""
+    """labels, shapes: of all templates. pairs: of those of one word and one label, by number, which
+    of these. word_at: the offset of each word part."""
 
     labels: List[LabelTemplate]
     shapes: List[Shape]
@@ -161,8 +163,9 @@ class OfShape:
 
 
 class WrittenDown(NamedTuple):
-    """N-grams (M of them): first that of each cell, shape after shape, place by place, or none, and then all others.
-    rows (M * W,). q, ids (M,): the probability of each, and the label at its end. others: the cell of each other."""
+    """N-grams (M of them): first that of each cell, shape after shape, place by place, or none, and
+    then all others. rows (M * W,). q, ids (M,): the probability of each, and the label at its end.
+    others: the cell of each other."""
 
     rows: Rows
     q: Floats
@@ -171,7 +174,8 @@ class WrittenDown(NamedTuple):
 
 
 class FirstAndOthers(NamedTuple):
-    """As `Active` and `Others`. rows, values (K, n). tokens, templates, other_rows, other_values (M,)."""
+    """As `Active` and `Others`. rows, values (K, n). tokens, templates, other_rows, other_values
+    (M,)."""
 
     rows: Rows
     values: Floats
@@ -182,10 +186,12 @@ class FirstAndOthers(NamedTuple):
 
 
 class ShortFeatures:
-    """serves (bool): whether no template has a word and several labels, or several words: such ones are rare.
+    """serves (bool): whether no template has a word and several labels, or several words: such ones
+    are rare.
 
-    shape_of, columns, firsts, pairs, word_at (K,): of each template, its shape; its place in the rows of a string; the
-    offset of its first label; which of those of one word and one label it is, -1 = none; and the offset of its word.
+    shape_of, columns, firsts, pairs, word_at (K,): of each template, its shape; its place in the
+    rows of a string; the offset of its first label; which of those of one word and one label it is,
+    -1 = none; and the offset of its word.
     paired (P,): those.
     """
 
@@ -220,7 +226,8 @@ class ShortFeatures:
         index: Index,
         words: Optional[Tuple[FeatureExtractor, Columns, PairRows]],
     ) -> FirstAndOthers:
-        """words: what knows those of the text, and remembers rows of pairs; None = no template has any."""
+        """words: what knows those of the text, and remembers rows of pairs; None = no template has
+        any."""
         lattice = ShortLattice(labels, lengths, self._margin)
         places = positions_of(lengths, self._margin)
         all_rows, q, ids, others = self._written_down(lattice, index)
@@ -278,7 +285,8 @@ class ShortFeatures:
         )
 
     def _around(self, cells: List[int], places: Ints, n_places: int) -> Tuple[Ints, Ints, Ints]:
-        """All templates at tokens that look at these cells (M,). RETURNS which of the M, template and token (m,)."""
+        """All templates at tokens that look at these cells (M,). RETURNS which of the M, template
+        and token (m,)."""
         shape, place = np.divmod(np.array(cells, np.intp), n_places)
         which, templates = (shape[:, None] == self._shape_of).nonzero()
         token_at = np.full(n_places + 2 * self._margin, -1)
@@ -296,7 +304,8 @@ class ShortFeatures:
         index: Index,
         words: Tuple[FeatureExtractor, Columns, PairRows],
     ) -> Rows:
-        """Of words with a label: templates of both, tokens, and numbers of labels, -1 = none. All (m,)."""
+        """Of words with a label: templates of both, tokens, and numbers of labels, -1 = none. All
+        (m,)."""
         extractor, columns, kept = words
         pairs = self._pairs.take(templates)
         places = columns.positions.take(tokens) + self._word_at.take(templates)

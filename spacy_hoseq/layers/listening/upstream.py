@@ -1,7 +1,8 @@
 """What a tagger hands to the components that listen to it: its labels with their probabilities.
 
-In training they come with the way back into the tagger's weights; at prediction they wait beside the Doc, as long as it
-lives in this process. They are no part of it: a Doc that is saved, or sent to another process, is as light as without.
+In training they come with the way back into the tagger's weights; at prediction they wait beside
+the Doc, as long as it lives in this process. They are no part of it: a Doc that is saved, or sent
+to another process, is as light as without.
 """
 
 from functools import cached_property
@@ -53,8 +54,8 @@ PAIR = np.dtype([("earlier", "<i4"), ("later", "<i4"), ("probability", "<f4")])
 
 
 class UpstreamLabels(NamedTuple):
-    """Labels of a batch of docs. keys (n,): what stands for each label id in feature keys, then the places before and
-    after a sequence. threshold (float): the least probability."""
+    """Labels of a batch of docs. keys (n,): what stands for each label id in feature keys, then the
+    places before and after a sequence. threshold (float): the least probability."""
 
     probable: ProbableLabels
     keys: Keys
@@ -64,7 +65,8 @@ class UpstreamLabels(NamedTuple):
 class Upstream:
     """One update of a tagger, for its listeners.
 
-    docs: of the batch. potentials: of these docs. labels: the tagger's, by id. decode: how it finds its labels.
+    docs: of the batch. potentials: of these docs. labels: the tagger's, by id. decode: how it finds
+        its labels.
     backprop: takes the gradient of a loss with respect to the potentials.
     """
 
@@ -96,7 +98,8 @@ class Upstream:
         return UpstreamLabels(self._answers.probable(threshold), self._keys, threshold)
 
     def backprop(self, labels: UpstreamLabels, gradient: ProbabilityGradient) -> None:
-        """Back through the marginals into the tagger. gradient: with respect to the probabilities of `labels`."""
+        """Back through the marginals into the tagger. gradient: with respect to the probabilities
+        of `labels`."""
         probable = labels.probable
         scores = self._potentials.scores
         d_nodes = np.zeros(scores.shape, scores.dtype)
@@ -111,8 +114,8 @@ def write_upstream(
     labels: UpstreamLabels,
     sizes: Optional[Ints] = None,
 ) -> None:
-    """Leave the labels of the component `name` beside its docs. sizes: words of each Doc, which alone are counted
-    in what lies there, and when it is read; None = all tokens are words."""
+    """Leave the labels of the component `name` beside its docs. sizes: words of each Doc, which
+    alone are counted in what lies there, and when it is read; None = all tokens are words."""
     tokens, ids, probabilities, earlier, later, pair_probabilities = labels.probable
     entries = np.empty(len(tokens), ENTRY)
     pairs = np.empty(len(earlier), PAIR)
@@ -148,7 +151,8 @@ def write_upstream(
 
 
 def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[Any]]:
-    """Copies of some stretches: of their bytes, since a copy of records takes three times as long."""
+    """Copies of some stretches: of their bytes, since a copy of records takes three times as
+    long."""
     data = records.tobytes()
     size = records.itemsize
     for start, end in zip((starts * size).tolist(), (ends * size).tolist(), strict=True):
@@ -158,7 +162,8 @@ def _split(records: NDArray[Any], starts: Ints, ends: Ints) -> Iterator[NDArray[
 def read_upstream(
     docs: Sequence[Doc], name: str, output: Output, threshold: float
 ) -> UpstreamLabels:
-    """What the component `name` has left beside the docs. RAISES ValueError [HS100]: nothing of one that has words."""
+    """What the component `name` has left beside the docs. RAISES ValueError [HS100]: nothing of one
+    that has words."""
     entries: List[Any] = [np.empty(0, ENTRY)]
     pairs: List[Any] = [np.empty(0, PAIR)]
     n_tokens = n_entries = 0

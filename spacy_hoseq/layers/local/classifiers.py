@@ -1,8 +1,9 @@
 """Local maximum-entropy classifiers, one for each set of visible neighbours, as a thinc Model.
 
-The model predicts no labels: it gives `BatchScores`, which bidirectional inference asks. It learns from gold labels
-through its shim (`shim_of(model).gradient`, then `model.finish_update`), not through backpropagation: what a
-classifier sees in training are the gold labels of the neighbours, not what inference finds.
+The model predicts no labels: it gives `BatchScores`, which bidirectional inference asks. It learns
+from gold labels through its shim (`shim_of(model).gradient`, then `model.finish_update`), not
+through backpropagation: what a classifier sees in training are the gold labels of the neighbours,
+not what inference finds.
 """
 
 from typing import (
@@ -62,11 +63,14 @@ def LocalClassifiers(
 ) -> LocalModel:
     """Local classifiers over binary features.
 
-    templates: feature templates (features/templates.py), some of them with labels of neighbours: "label[-1]".
+    templates: feature templates (features/templates.py), some of them with labels of neighbours:
+        "label[-1]".
     order (int): 1 or 2, neighbours on each side whose labels may be seen.
     min_count (int): features seen fewer times in the training data have no weight.
-    train_for: strategies whose classifiers are trained; None = all 4 or 16 classifiers, for any strategy.
-    RAISES ValueError [HS010-HS013, HS018]: bad templates; [HS017]: `min_count`; [HS090]: `order`; [HS092]: a strategy.
+    train_for: strategies whose classifiers are trained; None = all 4 or 16 classifiers, for any
+        strategy.
+    RAISES ValueError [HS010-HS013, HS018]: bad templates; [HS017]: `min_count`; [HS090]: `order`;
+    [HS092]: a strategy.
     """
     check_order(order)
     if min_count < 1:
@@ -116,7 +120,8 @@ def define_features(
 ) -> None:
     """Number the features of the training texts, and set all weights to zero.
 
-    labels: names, by id. versions: as in `LocalFeatures.count`. n_tokens (int): tokens with a gold label.
+    labels: names, by id. versions: as in `LocalFeatures.count`. n_tokens (int): tokens with a gold
+        label.
     """
     shim = shim_of(model)
     values = label_values(labels)
@@ -125,7 +130,8 @@ def define_features(
 
 
 class LocalScorer(Scorer):
-    """Of `LocalClassifiers`. Scores depend on labels of neighbours: they are asked of `BatchScores`."""
+    """Of `LocalClassifiers`. Scores depend on labels of neighbours: they are asked of
+    `BatchScores`."""
 
     @property
     def features(self) -> LocalFeatures:
@@ -141,7 +147,8 @@ class LocalScorer(Scorer):
         return self.features.names_fired(docs, keys)
 
     def keyed_weights(self) -> Iterator[Tuple[Keys, AnyFloats]]:
-        """Of the features of words alone, as the classifier that sees all neighbours has learnt them."""
+        """Of the features of words alone, as the classifier that sees all neighbours has learnt
+        them."""
         shim = shim_of(self.model)
         if shim.n_features():
             keys = shim.keys()[0]
@@ -173,8 +180,9 @@ def shim_of(model: LocalModel) -> "ClassifiersShim":
 class ClassifiersShim(Shim):
     """The weights of all classifiers: finished ones to predict and to save, and those in training.
 
-    extra: "keys": feature keys, one array a group; "values": what stands for each label in keys; "n_tokens": tokens
-    of the training data. Only features that some classifier has a weight for are saved.
+    extra: "keys": feature keys, one array a group; "values": what stands for each label in keys;
+    "n_tokens": tokens of the training data. Only features that some classifier has a weight for are
+    saved.
     """
 
     def __init__(self, features: LocalFeatures, order: int, masks: List[int]) -> None:
@@ -230,7 +238,8 @@ class ClassifiersShim(Shim):
         return values
 
     def is_of(self, labels: Sequence[str]) -> bool:
-        """Whether the weights are of these labels, in this order; true if there are no weights yet."""
+        """Whether the weights are of these labels, in this order; true if there are no weights
+        yet."""
         return not self._extra or np.array_equal(self.values(), label_values(labels))
 
     def stacked(self) -> StackedWeights:
@@ -244,7 +253,8 @@ class ClassifiersShim(Shim):
         return self._stacked
 
     def gradient(self, batch: Batch, drop: float) -> float:
-        """Keep the gradient of a batch for the next `finish_update`. RETURNS the mean loss of the classifiers.
+        """Keep the gradient of a batch for the next `finish_update`. RETURNS the mean loss of the
+        classifiers.
 
         RAISES ValueError [HS055]: no settings to learn by.
         """
@@ -290,7 +300,8 @@ class ClassifiersShim(Shim):
             self._has_learnt = True
 
     def __getstate__(self) -> Dict[str, Any]:
-        """Of a copy, or of one in another process, which does not go on learning: weights are packed as in files."""
+        """Of a copy, or of one in another process, which does not go on learning: weights are
+        packed as in files."""
         state = {
             **self.__dict__,
             "_stacked": None,
@@ -314,7 +325,8 @@ class ClassifiersShim(Shim):
         self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
 
     def _tables(self, weights: Dict[int, SparseRows], keys: List[Keys]) -> Dict[str, UsedCells]:
-        """Weights of each classifier, as they are saved. keys: of the features, one array a group."""
+        """Weights of each classifier, as they are saved. keys: of the features, one array a
+        group."""
         sizes = [len(group) for group in keys]
         tables = {}
         for visible, (rows, values) in weights.items():
@@ -339,8 +351,8 @@ class ClassifiersShim(Shim):
         )
 
     def from_bytes(self, data: bytes) -> "ClassifiersShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, order or config; [HS054]: NaN or infinite
-        weights; [HS059]: of a later version."""
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, order or config; [HS054]:
+        NaN or infinite weights; [HS059]: of a later version."""
         name = "local_classifiers"
         saved = read_layer(data, name, self._made_for)
         order = saved.settings.get("order")

@@ -1,8 +1,10 @@
-"""Features of local classifiers: templates about words, and templates that also look at the labels of neighbours.
+"""Features of local classifiers: templates about words, and templates that also look at the labels
+of neighbours.
 
-All classifiers share the features; one that sees fewer neighbours uses fewer of them. GROUPS keep them apart: group 0
-holds the features of all templates about words, group j > 0 those of one label template. In the weight table of a
-classifier the groups that it uses follow each other, each closed by a row of zeros for "no such feature". There are two
+All classifiers share the features; one that sees fewer neighbours uses fewer of them. GROUPS keep
+them apart: group 0 holds the features of all templates about words, group j > 0 those of one label
+template. In the weight table of a classifier the groups that it uses follow each other, each closed
+by a row of zeros for "no such feature". There are two
 indexes: of group 0, and of all label templates.
 """
 
@@ -27,14 +29,16 @@ from .type_scores import LocalTypeScores, StackedWeights
 
 
 class TrainingRows(NamedTuple):
-    """Rows of a batch in each group. plain (K, n), by template; labels (J, n), by label template (gold neighbours)."""
+    """Rows of a batch in each group. plain (K, n), by template; labels (J, n), by label template
+    (gold neighbours)."""
 
     plain: Rows
     labels: Rows
 
 
 class FeatureIndexes(NamedTuple):
-    """words: of group 0. labels: of all label templates, end to end; starts (J + 1,): where their groups begin."""
+    """words: of group 0. labels: of all label templates, end to end; starts (J + 1,): where their
+    groups begin."""
 
     words: ExactIndex
     labels: ExactIndex
@@ -50,9 +54,9 @@ class FeatureIndexes(NamedTuple):
 
 
 class WordFeatures(NamedTuple):
-    """What is known of a batch before any label. type_scores: of the words; codes (offsets, N): what to ask them for at
-    each token. rows (K, N) int32: features of the other templates. words (P, N): keys of the word parts of label
-    templates."""
+    """What is known of a batch before any label. type_scores: of the words; codes (offsets, N):
+    what to ask them for at each token. rows (K, N) int32: features of the other templates. words
+    (P, N): keys of the word parts of label templates."""
 
     type_scores: LocalTypeScores
     codes: Ints
@@ -63,7 +67,8 @@ class WordFeatures(NamedTuple):
 class LocalFeatures:
     """Extracts features, and holds the indexes that belong to the weights in use.
 
-    templates: template strings. order (int): of inference; label templates that look further are not used.
+    templates: template strings. order (int): of inference; label templates that look further are
+        not used.
     """
 
     def __init__(self, templates: List[str], order: int, tuning: Tuning = TUNING) -> None:
@@ -95,20 +100,23 @@ class LocalFeatures:
         self._types.forget()
 
     def names_fired(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        """What features of words are called that fire in some docs; keys: those that are asked for."""
+        """What features of words are called that fire in some docs; keys: those that are asked
+        for."""
         return names_fired(self._extractor, docs, keys)
 
     def groups_of(self, visible: int) -> List[int]:
-        """The groups that a classifier uses: of the label templates, those whose neighbours it sees."""
+        """The groups that a classifier uses: of the label templates, those whose neighbours it
+        sees."""
         return [0, *(j + 1 for j, mask in enumerate(self.masks) if mask & ~visible == 0)]
 
     def count(
         self, versions: Sequence[Iterable[Tuple[List[Doc], Ints]]], values: Keys, min_count: int
     ) -> List[Keys]:
-        """Features of training texts seen at least `min_count` times in one of the versions, group by group.
+        """Features of training texts seen at least `min_count` times in one of the versions, group
+        by group.
 
-        versions: the texts, perhaps with several annotations, in batches of docs and the contexts of their tokens
-        (N, 2k), -1 = not known. values: of the labels (`label_values`).
+        versions: the texts, perhaps with several annotations, in batches of docs and the contexts
+        of their tokens (N, 2k), -1 = not known. values: of the labels (`label_values`).
         """
         groups: List[Keys] = [np.zeros(0, np.uint64) for _ in range(1 + len(self.label_templates))]
         for batches in versions:
@@ -131,7 +139,8 @@ class LocalFeatures:
     def word_features(
         self, docs: Sequence[Doc], keys: List[Keys], weights: StackedWeights
     ) -> WordFeatures:
-        """Features of the words of all docs, those of more than one word computed in blocks of tokens."""
+        """Features of the words of all docs, those of more than one word computed in blocks of
+        tokens."""
         index = self.indexes(keys).words
         extractor = self._extractor
         columns = extractor.columns(docs)
@@ -164,8 +173,8 @@ class LocalFeatures:
         values: Keys,
         keys: List[Keys],
     ) -> Iterator[Tuple[Tuple[Part, ...], int]]:
-        """The parts of each template that a classifier uses at one token, and its feature's number as in
-        `StackedWeights.rows`. context (2k,): labels in the slots."""
+        """The parts of each template that a classifier uses at one token, and its feature's number
+        as in `StackedWeights.rows`. context (2k,): labels in the slots."""
         indexes = self.indexes(keys)
         of_words = self._extractor.keys(docs)[:, token : token + 1]
         words = of_words[self._word_at]
@@ -192,9 +201,11 @@ class LocalFeatures:
     def training_rows(
         self, docs: Sequence[Doc], contexts: Ints, values: Keys, keys: List[Keys]
     ) -> TrainingRows:
-        """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not known.
+        """Rows of all features at all tokens; contexts (N, 2k): gold labels in the slots, -1 = not
+        known.
 
-        Texts with the same words, sentences, annotation (if read) and gold labels come from the cache.
+        Texts with the same words, sentences, annotation (if read) and gold labels come from the
+        cache.
         """
         indexes = self.indexes(keys)
         sizes = [len(doc) for doc in docs]
@@ -242,9 +253,11 @@ def _indexes_of(keys: List[Keys]) -> FeatureIndexes:
 
 
 class LabelGroup(NamedTuple):
-    """Label templates that look at the same slots, to be looked up together; those with a part about words first.
+    """Label templates that look at the same slots, to be looked up together; those with a part
+    about words first.
 
-    mask (int): of the slots. seeds (J, 1): of their keys. words: of those with such a part, which of the parts.
+    mask (int): of the slots. seeds (J, 1): of their keys. words: of those with such a part, which
+        of the parts.
     """
 
     slots: Tuple[int, ...]

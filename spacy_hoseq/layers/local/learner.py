@@ -1,13 +1,15 @@
 """Local classifiers that learn side by side.
 
-Every classifier learns p(y_i | o, gold labels of the neighbours that it sees) by itself, from the same rows of
-features. The weights of one feature under all classifiers stand next to each other, so that a token's scores under all
-of them are added up by reading long pieces of memory, and their gradients are applied to such pieces. The numbers are
-those of classifiers that learn one after the other.
+Every classifier learns p(y_i | o, gold labels of the neighbours that it sees) by itself, from the
+same rows of features. The weights of one feature under all classifiers stand next to each other, so
+that a token's scores under all of them are added up by reading long pieces of memory, and their
+gradients are applied to such pieces. The numbers are those of classifiers that learn one after the
+other.
 
-Most tokens are easy, and soon have next to no gradient. With the error e = 1 - p(gold) of a token, its gradient is
-taken with probability min(1, e / SURE), and then max(1, SURE / e) times: what is expected is the sum over all tokens,
-so that the weights go where they would go (importance sampling, as Zhao & Zhang 2015 have it). The loss is of all.
+Most tokens are easy, and soon have next to no gradient. With the error e = 1 - p(gold) of a token,
+its gradient is taken with probability min(1, e / SURE), and then max(1, SURE / e) times: what is
+expected is the sum over all tokens, so that the weights go where they would go (importance
+sampling, as Zhao & Zhang 2015 have it). The loss is of all.
 """
 
 from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
@@ -28,8 +30,8 @@ SURE = 0.1  # error below which a token is learnt from now and then
 
 
 class Batch(NamedTuple):
-    """rows: features at each token. gold (n,): label ids, -1 = not known. known (n,): slots whose gold label is
-    known, as a mask."""
+    """rows: features at each token. gold (n,): label ids, -1 = not known. known (n,): slots whose
+    gold label is known, as a mask."""
 
     rows: TrainingRows
     gold: Ints
@@ -37,15 +39,17 @@ class Batch(NamedTuple):
 
 
 class SparseRows(NamedTuple):
-    """Rows of a table that are not all zero. rows (R,) ascending; values (R, L) as they are saved."""
+    """Rows of a table that are not all zero. rows (R,) ascending; values (R, L) as they are
+    saved."""
 
     rows: NDArray[np.int32]
     values: NDArray[Any]
 
 
 class ClassifierSetup(NamedTuple):
-    """What a classifier is made of. sizes: rows of the groups that it uses; groups: which these are. start: weights.
-    In its own table the groups follow each other, each closed by a row of zeros."""
+    """What a classifier is made of. sizes: rows of the groups that it uses; groups: which these
+    are. start: weights. In its own table the groups follow each other, each closed by a row of
+    zeros."""
 
     visible: int
     groups: List[int]
@@ -59,12 +63,14 @@ class ClassifierSetup(NamedTuple):
 
 
 class SideBySide:
-    """Where the weights of each feature are, C classifiers side by side. FEATURES are numbered group by group, each
-    group closed by one that stands for "no such feature", whose weights stay zero.
+    """Where the weights of each feature are, C classifiers side by side. FEATURES are numbered
+    group by group, each group closed by one that stands for "no such feature", whose weights stay
+    zero.
 
-    groups: that some classifier uses. starts (G + 1,): the first feature of each. members: the classifiers that use it;
-    runs: these, where they follow each other, and their places among the members. first (G + 1,): the first row of each
-    group. classifiers (R,): of each row.
+    groups: that some classifier uses. starts (G + 1,): the first feature of each. members: the
+        classifiers that use it;
+    runs: these, where they follow each other, and their places among the members. first (G + 1,):
+    the first row of each group. classifiers (R,): of each row.
     """
 
     def __init__(self, setups: Sequence[ClassifierSetup]) -> None:
@@ -94,7 +100,8 @@ class SideBySide:
             self._own_starts[i, at] = group_starts(setup.sizes)[:-1]
 
     def seen(self, n_plain: int) -> List[List[int]]:
-        """The features at a token that each classifier sees: those of all words, and of its label templates."""
+        """The features at a token that each classifier sees: those of all words, and of its label
+        templates."""
         of_labels = [
             [n_plain + j for j, m in enumerate(self.members[1:]) if i in m]
             for i in range(len(self._places))
@@ -102,7 +109,8 @@ class SideBySide:
         return [[*range(n_plain), *seen] for seen in of_labels]
 
     def rows_of(self, classifier: int, features: AnyInts) -> Ints:
-        """Rows of features (of its groups) under a classifier. RETURNS an array of the same shape."""
+        """Rows of features (of its groups) under a classifier. RETURNS an array of the same
+        shape."""
         group = np.searchsorted(self.starts, features, side="right") - 1
         within = features - self.starts.take(group)
         return (
@@ -139,8 +147,8 @@ def _runs(members: Sequence[int]) -> Iterator[Tuple[slice, slice]]:
 class Learner:
     """Classifiers in training, C of them.
 
-    setups: one each, alike but for what is seen. sure (float): error below which a token is learnt from now and then;
-    0 = always from all.
+    setups: one each, alike but for what is seen. sure (float): error below which a token is learnt
+    from now and then; 0 = always from all.
     """
 
     def __init__(
@@ -171,8 +179,8 @@ class Learner:
         self._n_tokens = np.zeros(len(setups), np.intp)
 
     def gradient(self, batch: Batch, drop: float) -> List[Tuple[int, float]]:
-        """Keep the gradient of a batch for `step`. RETURNS (mask, negative log-likelihood of the gold labels, in nats)
-        of each classifier."""
+        """Keep the gradient of a batch for `step`. RETURNS (mask, negative log-likelihood of the
+        gold labels, in nats) of each classifier."""
         use = (batch.gold >= 0) & (np.array(self._visible)[:, None] & ~batch.known == 0)  # (C, n)
         features = self._features(batch.rows)
         left = [self._left(i, features, use[i], drop) for i in range(len(use))] if drop else None
@@ -255,7 +263,8 @@ class Learner:
         return rows
 
     def _scores(self, features: Rows) -> Floats32:
-        """features (K, n) of some tokens. RETURNS (n, C, L), added up in the order of the features."""
+        """features (K, n) of some tokens. RETURNS (n, C, L), added up in the order of the
+        features."""
         table = self._table
         width = len(self._visible) * self._n_labels
         n_plain = len(features) - len(table.groups) + 1
@@ -279,7 +288,8 @@ class Learner:
         return scores
 
     def _scores_left(self, left: Sequence[Rows], block: slice) -> Floats32:
-        """Scores of some tokens from what is left of the features of each classifier. RETURNS (n, C, L)."""
+        """Scores of some tokens from what is left of the features of each classifier. RETURNS (n,
+        C, L)."""
         values = self._weights.values
         scores = [
             add_rows(values, self._table.rows_of(i, rows[:, block])) for i, rows in enumerate(left)
@@ -287,14 +297,15 @@ class Learner:
         return np.stack(scores, axis=1)
 
     def _learnt_from(self, errors: Floats32, draws: Floats32, use: Mask) -> Tuple[Ints, Floats32]:
-        """errors (n C,), draws, use (n, C). RETURNS those whose gradient is taken, and how many times."""
+        """errors (n C,), draws, use (n, C). RETURNS those whose gradient is taken, and how many
+        times."""
         at = np.flatnonzero(use.reshape(-1) & (draws.reshape(-1) * self._sure < errors))
         times: Floats32 = np.maximum(1, self._sure / errors.take(at))
         return at, times
 
     def _row_gradient(self, i: int, features: Rows, d_scores: Floats32) -> RowGradient:
-        """features (K, n), d_scores (n, L) of a classifier. RETURNS distinct rows, without the closing ones, and their
-        gradient."""
+        """features (K, n), d_scores (n, L) of a classifier. RETURNS distinct rows, without the
+        closing ones, and their gradient."""
         self._touched[features] = True
         self._touched[self._nothing] = False
         distinct = np.flatnonzero(self._touched)
@@ -309,12 +320,14 @@ class Learner:
 
 
 def group_starts(sizes: Sequence[int]) -> Ints:
-    """Where each group begins in a classifier's table, with a closing row after each; then the rows in all."""
+    """Where each group begins in a classifier's table, with a closing row after each; then the rows
+    in all."""
     return np.cumsum([0, *(size + 1 for size in sizes)]).astype(np.intp)
 
 
 def log_loss(scores: Floats32, gold: Ints) -> Tuple[Floats, Floats32]:
-    """-log p(gold), p = softmax of each row. RETURNS the losses (n,), and their gradients (n, L)."""
+    """-log p(gold), p = softmax of each row. RETURNS the losses (n,), and their gradients (n,
+    L)."""
     rows = np.arange(len(gold))
     p = scores - scores.max(axis=1, keepdims=True)
     loss = -p[rows, gold].astype(np.float64)

@@ -1,4 +1,5 @@
-"""Scores of local classifiers for a batch, in any context: what bidirectional inference asks again and again."""
+"""Scores of local classifiers for a batch, in any context: what bidirectional inference asks again
+and again."""
 
 import itertools
 from typing import Any, Dict, List, Sequence, Tuple
@@ -40,9 +41,11 @@ def stack_weights(
 
 
 def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: Ints) -> float:
-    """-log p(gold label | gold labels of the neighbours), summed over tokens, mean of the classifiers.
+    """-log p(gold label | gold labels of the neighbours), summed over tokens, mean of the
+    classifiers.
 
-    gold (N,), contexts (N, 2k): label ids, -1 = not known; a classifier that would see such a label leaves it out.
+    gold (N,), contexts (N, 2k): label ids, -1 = not known; a classifier that would see such a label
+    leaves it out.
     """
     known = known_slots(contexts)
     loss = 0.0
@@ -56,8 +59,8 @@ def mean_loss(local: LocalScores, masks: Sequence[int], gold: Ints, contexts: In
 class BatchScores:
     """`decoders.local.LocalScores` of one batch.
 
-    weights: of all classifiers. features: of the words. index: of the features of label templates. groups: the label
-    templates. values: of the labels in keys.
+    weights: of all classifiers. features: of the words. index: of the features of label templates.
+    groups: the label templates. values: of the labels in keys.
     """
 
     def __init__(
@@ -105,7 +108,8 @@ class BatchScores:
     def _label_features(
         self, tokens: Ints, visible: Ints, contexts: Ints
     ) -> List[Tuple[Ints, Rows]]:
-        """Of each group of label templates: contexts whose classifier uses it (n,), and its features there (J, n)."""
+        """Of each group of label templates: contexts whose classifier uses it (n,), and its
+        features there (J, n)."""
         words = self._features.words
         used = []
         keys = []

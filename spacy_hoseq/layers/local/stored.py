@@ -1,4 +1,5 @@
-"""What local classifiers save: the features that some of them has a weight for; and checks of what was loaded."""
+"""What local classifiers save: the features that some of them has a weight for; and checks of what
+was loaded."""
 
 from typing import Any, Dict, List, NamedTuple
 
@@ -26,7 +27,8 @@ def nonzero_rows(weights: SparseRows) -> SparseRows:
 def without_unused(
     weights: Dict[int, SparseRows], keys: List[Keys], groups: Dict[int, List[int]]
 ) -> Used:
-    """Leave out features without a weight anywhere; the weights then have other rows. groups: of each classifier."""
+    """Leave out features without a weight anywhere; the weights then have other rows. groups: of
+    each classifier."""
     sizes = [len(group) for group in keys]
     used = [np.zeros(size + 1, bool) for size in sizes]
     for visible, (rows, _) in weights.items():

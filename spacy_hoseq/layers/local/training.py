@@ -1,7 +1,8 @@
 """Local classifiers in training, in several processes when asked.
 
-With n processes the classifiers are dealt out to this one and n - 1 workers, which hold their weights and hand over the
-finished ones when asked. Results do not depend on the number of processes.
+With n processes the classifiers are dealt out to this one and n - 1 workers, which hold their
+weights and hand over the finished ones when asked. Results do not depend on the number of
+processes.
 """
 
 import multiprocessing
@@ -14,7 +15,8 @@ from .learner import Batch, ClassifierSetup, Learner, SparseRows
 
 
 class LocalTraining:
-    """All classifiers in training. setups: one each. n_process (int): >= 1. Workers end with this object."""
+    """All classifiers in training. setups: one each. n_process (int): >= 1. Workers end with this
+    object."""
 
     def __init__(self, setups: Sequence[ClassifierSetup], n_process: int) -> None:
         shares = [setups[i::n_process] for i in range(n_process)]
@@ -80,7 +82,8 @@ class LocalTraining:
 def work(pipe: Any, setups: Sequence[ClassifierSetup], inherited: Sequence[Any] = ()) -> None:
     """A worker: answers (turn, answers, error) to each message until the other end is closed.
 
-    Ctrl-C reaches it, too, but interrupts the training only: its weights are wanted for what is saved after that.
+    Ctrl-C reaches it, too, but interrupts the training only: its weights are wanted for what is
+    saved after that.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for other in inherited:

@@ -2,8 +2,9 @@
 
     scores[o, v][w] = sum over templates k about the word at offset o of table[row(v, k, w)]    (classifier v, word w)
 
-The sum is made once for a word type, place and classifier, when it is first asked for, template by template: it is the
-same number whether it is kept or made anew. Checked in tests/layers/local/test_type_scores.py.
+The sum is made once for a word type, place and classifier, when it is first asked for, template by
+template: it is the same number whether it is kept or made anew. Checked in
+tests/layers/local/test_type_scores.py.
 """
 
 from typing import Dict, List, NamedTuple, Tuple
@@ -18,11 +19,13 @@ from ..tuning import TUNING, Tuning
 
 
 class StackedWeights(NamedTuple):
-    """All classifiers in one table, without rows of zeros, so that tokens that ask different ones are done together.
+    """All classifiers in one table, without rows of zeros, so that tokens that ask different ones
+    are done together.
 
-    table (R, L) float32: row 0 is zero. rows (masks, F): row in the table of each feature; 0 where a classifier has no
-    weights for it. labels (int): number of the first feature of label templates; the one before it and the last one
-    stand for "no such feature". trained (masks,) bool: which classifiers there are.
+    table (R, L) float32: row 0 is zero. rows (masks, F): row in the table of each feature; 0 where
+    a classifier has no weights for it. labels (int): number of the first feature of label
+    templates; the one before it and the last one stand for "no such feature". trained (masks,)
+    bool: which classifiers there are.
     """
 
     table: Floats32
@@ -32,7 +35,8 @@ class StackedWeights(NamedTuple):
 
 
 class LocalTypeScores:
-    """Of the word types seen so far, under one table of weights. index: of the features of words."""
+    """Of the word types seen so far, under one table of weights. index: of the features of
+    words."""
 
     def __init__(
         self,
@@ -94,8 +98,8 @@ class LocalTypeScores:
         return codes
 
     def rows(self, codes: Ints, visible: Ints) -> Tuple[Floats32, Rows]:
-        """codes (offsets, n): of some tokens. visible (n,): the classifier asked. RETURNS scores (R, L), and which of
-        them add up to those of each token (offsets, n)."""
+        """codes (offsets, n): of some tokens. visible (n,): the classifier asked. RETURNS scores
+        (R, L), and which of them add up to those of each token (offsets, n)."""
         scores = self._scores
         if not scores.serves((), self._tuning.score_bytes // (4 * self._weights.table.shape[1])):
             self._scores = scores = self._no_scores()
@@ -119,7 +123,8 @@ class LocalTypeScores:
 
 
 def sum_rows(table: Floats32, rows: Rows) -> Floats32:
-    """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n, L)."""
+    """scores[n] = sum_k table[rows[k, n]], row 0 of the table being zero. rows (K, n). RETURNS (n,
+    L)."""
     if not len(rows):
         return np.zeros((rows.shape[1], table.shape[1]), np.float32)
     scores = table.take(rows[0], axis=0, mode="clip")

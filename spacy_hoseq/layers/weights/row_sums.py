@@ -1,5 +1,6 @@
-"""Sums of weight rows at many tokens. NumPy adds a million numbers in the time it takes to fetch them from memory, so
-the sums are made in blocks of tokens that stay in the processor's cache until all is added."""
+"""Sums of weight rows at many tokens. NumPy adds a million numbers in the time it takes to fetch
+them from memory, so the sums are made in blocks of tokens that stay in the processor's cache until
+all is added."""
 
 from typing import Any, Sequence, Tuple, Union
 
@@ -15,7 +16,8 @@ Term = Tuple[Summands, NDArray[Any]]
 
 
 def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> None:
-    """sums[n] = sum over (table, rows) and k of table[rows[k, n]], one after the other, whatever the block.
+    """sums[n] = sum over (table, rows) and k of table[rows[k, n]], one after the other, whatever
+    the block.
 
     terms: table (F, L), rows (K, n). sums (n, L): what is written, 0 without terms.
     """

@@ -1,9 +1,9 @@
 """A thinc Shim that holds weight arrays with update rules of their own.
 
-thinc's dense optimizers touch every weight at every step; an update of a linear sequence model touches few. So the
-arrays live in a Shim, thinc's device for parameters that it does not own: `model.finish_update`, `model.to_bytes`,
-`model.copy` reach it, and it ignores the optimizer that they pass. What is saved is finished: averaged, half
-precision, non-zero only.
+thinc's dense optimizers touch every weight at every step; an update of a linear sequence model
+touches few. So the arrays live in a Shim, thinc's device for parameters that it does not own:
+`model.finish_update`, `model.to_bytes`, `model.copy` reach it, and it ignores the optimizer that
+they pass. What is saved is finished: averaged, half precision, non-zero only.
 """
 
 from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Union
@@ -30,9 +30,12 @@ class WeightsShim(Shim):
     """Named weight arrays of one layer.
 
     name (str): the layer's, for messages. parameters: arrays by name, none before `initialize`.
-    extra: what else the layer must save to understand its rows (feature keys, patterns); msgpack types and arrays.
-    problem (Callable): says what is wrong with weights just loaded, "" if nothing; None = not checked.
-    made_for: what the config says of the layer that its weights depend on; those of another config are refused.
+    extra: what else the layer must save to understand its rows (feature keys, patterns); msgpack
+        types and arrays.
+    problem (Callable): says what is wrong with weights just loaded, "" if nothing; None = not
+        checked.
+    made_for: what the config says of the layer that its weights depend on; those of another config
+        are refused.
     """
 
     def __init__(
@@ -68,16 +71,19 @@ class WeightsShim(Shim):
         self.parameters[parameter.name] = parameter
 
     def values(self, name: str, *, is_train: bool) -> NDArray[Any]:
-        """Raw weights to learn on, finished ones to predict with. RAISES ValueError [HS052]: no weights yet."""
+        """Raw weights to learn on, finished ones to predict with. RAISES ValueError [HS052]: no
+        weights yet."""
         parameter = self._known(name)
         return parameter.values if is_train else parameter.finished(averaged=bool(self._averaged))
 
     def summands(self, name: str) -> Union[NDArray[Any], CellTable]:
-        """Raw weights to learn on, whose rows are added up (`Parameter.summands`). RAISES ValueError [HS052]."""
+        """Raw weights to learn on, whose rows are added up (`Parameter.summands`). RAISES
+        ValueError [HS052]."""
         return self._known(name).summands(self._rule)
 
     def used_rows(self, name: str) -> Used:
-        """Finished weights, less rows that are zero, or less all cells that are: the same object until they change.
+        """Finished weights, less rows that are zero, or less all cells that are: the same object
+        until they change.
         RAISES ValueError [HS052]."""
         return self._known(name).finished_summands(averaged=bool(self._averaged))
 
@@ -104,8 +110,8 @@ class WeightsShim(Shim):
         self._has_update = False
 
     def scale(self, factor: float) -> None:
-        """Multiply all weights: probabilities become sharper (factor > 1) or flatter, the best labels stay. What is
-        being learnt is lost."""
+        """Multiply all weights: probabilities become sharper (factor > 1) or flatter, the best
+        labels stay. What is being learnt is lost."""
         for name, parameter in list(self.parameters.items()):
             values = self.values(name, is_train=False) * np.float32(factor)
             self.set(Parameter(name, values, nonnegative=parameter.nonnegative, resumed=True))
@@ -113,7 +119,8 @@ class WeightsShim(Shim):
         self._has_update = False
 
     def drop_features(self) -> None:
-        """Forget features whose weights are zero, and bring the others in ascending order; hashed rows stay."""
+        """Forget features whose weights are zero, and bring the others in ascending order; hashed
+        rows stay."""
         if "keys" not in self.extra or "table" not in self.parameters:
             return
         (table,) = self.feature_weights()
@@ -127,7 +134,8 @@ class WeightsShim(Shim):
         return len(self.extra.get("keys", ()))
 
     def finish_update(self, optimizer: Any) -> None:
-        """Apply what `add_gradient` has collected, by the layer's own rule. `optimizer` is not used."""
+        """Apply what `add_gradient` has collected, by the layer's own rule. `optimizer` is not
+        used."""
         if not self._has_update:
             return
         if self._rule is None:
@@ -138,8 +146,8 @@ class WeightsShim(Shim):
         self._has_update = False
 
     def __getstate__(self) -> Dict[str, Any]:
-        """Of a copy, or of one in another process: weights that were loaded are packed as in files, without rounding,
-        those that learn are whole."""
+        """Of a copy, or of one in another process: weights that were loaded are packed as in files,
+        without rounding, those that learn are whole."""
         parameters = {
             name: packed_parameter(parameter) for name, parameter in self.parameters.items()
         }
@@ -167,7 +175,8 @@ class WeightsShim(Shim):
         return self._packed.of((self.extra,), lambda: pack_extra(self.extra))
 
     def from_bytes(self, data: bytes) -> "WeightsShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or infinite weights;
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or
+        infinite weights;
         [HS059]: of a later version."""
         saved = read_layer(data, self.name, self._made_for)
         try:

@@ -1,10 +1,12 @@
-"""How weights and feature keys are written: non-zero weights only, half precision where it fits, bytes by place.
+"""How weights and feature keys are written: non-zero weights only, half precision where it fits,
+bytes by place.
 
-An array is stored as all of its first bytes, then all of its second bytes, and so on, compressed by zlib: places that
-hardly vary (signs and exponents, zeros of short integers) then cost nearly nothing. zlib looks for runs and frequent
-bytes only: there are no longer repetitions to speak of, and looking for those takes twenty times as long, at every
-evaluation of a training. Feature keys are random numbers, which cannot be compressed; their order can: in ascending
-order F keys of 64 bits cost about 64 - log2(F) + 1.5 bits each.
+An array is stored as all of its first bytes, then all of its second bytes, and so on, compressed by
+zlib: places that hardly vary (signs and exponents, zeros of short integers) then cost nearly
+nothing. zlib looks for runs and frequent bytes only: there are no longer repetitions to speak of,
+and looking for those takes twenty times as long, at every evaluation of a training. Feature keys
+are random numbers, which cannot be compressed; their order can: in ascending order F keys of 64
+bits cost about 64 - log2(F) + 1.5 bits each.
 
 Format 3: what a layer saves is a msgpack map of
 
@@ -15,9 +17,9 @@ Format 3: what a layer saves is a msgpack map of
     tables    name -> weights that are not zero: shape, double, counts, columns, values (`SparseTable`)
     extra     what else it needs to understand its rows: numbers, arrays by name
 
-A packed array is its shape and its bytes; its type follows from its name, with the number of bytes where weights or
-numbers of columns may be short or long. Format 2 had types in the file, and another layout of local classifiers;
-format 1 had plain arrays. Both are read.
+A packed array is its shape and its bytes; its type follows from its name, with the number of bytes
+where weights or numbers of columns may be short or long. Format 2 had types in the file, and
+another layout of local classifiers; format 1 had plain arrays. Both are read.
 """
 
 import zlib
@@ -44,7 +46,8 @@ UNFIT = "the parts of an array do not fit together"
 
 
 class Saved(NamedTuple):
-    """What a layer saves. made_for, settings: plain values. tables: weights by name. extra: plain values and arrays."""
+    """What a layer saves. made_for, settings: plain values. tables: weights by name. extra: plain
+    values and arrays."""
 
     made_for: Dict[str, Any]
     settings: Dict[str, Any]
@@ -72,8 +75,8 @@ def write_layer(
 
 
 def read_layer(data: bytes, layer: str, made_for: Dict[str, Any]) -> Saved:
-    """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, or made for another config; [HS054]: NaN or
-    infinite weights; [HS059]: of a later version."""
+    """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, or made for another config;
+    [HS054]: NaN or infinite weights; [HS059]: of a later version."""
     try:
         message = srsly.msgpack_loads(data)
         version = int(message.get("format", 1))
@@ -131,11 +134,12 @@ def _differing(saved: Any, expected: Any) -> Tuple[Any, Any]:
 
 
 class SparseTable(NamedTuple):
-    """The weights of an array (R, ...) that are not zero, row by row, each row in the order of its columns.
+    """The weights of an array (R, ...) that are not zero, row by row, each row in the order of its
+    columns.
 
-    double (bool): whether the array is of double precision. counts (R,): how many. columns, values (sum of counts,):
-    where in the row, and what. rows (R',): only in local classifiers of formats 1 and 2, which rows of the whole array
-    these are.
+    double (bool): whether the array is of double precision. counts (R,): how many. columns, values
+    (sum of counts,): where in the row, and what. rows (R',): only in local classifiers of formats 1
+    and 2, which rows of the whole array these are.
     """
 
     shape: Tuple[int, ...]
@@ -163,7 +167,8 @@ class SparseTable(NamedTuple):
 
     @classmethod
     def unpacked(cls, packed: Dict[str, Any], types: Sequence[str] = WEIGHTS) -> "SparseTable":
-        """The inverse of `packed`. types: that values may have. RAISES Exception of any kind: damaged."""
+        """The inverse of `packed`. types: that values may have. RAISES Exception of any kind:
+        damaged."""
         if "dtype" in packed and packed["dtype"] not in ("<f4", "<f8"):
             raise ValueError(UNFIT)
         double = bool(packed["double"]) if "double" in packed else packed["dtype"] == "<f8"
@@ -179,7 +184,8 @@ class SparseTable(NamedTuple):
         return {"shape": list(self.shape), "double": self.double, **packed}
 
     def used(self) -> Used:
-        """As rows, or as cells if few are used. RAISES ValueError, IndexError: the parts do not fit together."""
+        """As rows, or as cells if few are used. RAISES ValueError, IndexError: the parts do not fit
+        together."""
         n_columns = int(np.prod(self.shape[1:]))
         if len(self.counts) != self.shape[0] or not self.counts.sum() == len(self.columns) == len(
             self.values
@@ -232,7 +238,8 @@ def pack_array(array: NDArray[Any]) -> Dict[str, Any]:
 
 
 def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[Any]:
-    """The inverse of `pack_array`; plain arrays stay as they are. types: those that there may be, shortest first.
+    """The inverse of `pack_array`; plain arrays stay as they are. types: those that there may be,
+    shortest first.
     RAISES Exception of any kind: damaged, or of another type."""
     if not isinstance(packed, dict):
         if packed.dtype.str.replace("|", "<") not in types:
@@ -259,12 +266,14 @@ def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[Any]:
 
 
 def pack_keys(keys: NDArray[Any]) -> Dict[str, Any]:
-    """Whole numbers (n,) of any order as differences modulo 2^64 (2^32, ...): small ones if they ascend."""
+    """Whole numbers (n,) of any order as differences modulo 2^64 (2^32, ...): small ones if they
+    ascend."""
     return pack_array(np.diff(keys, prepend=keys.dtype.type(0)))
 
 
 def unpack_keys(packed: Any, types: Sequence[str] = EXTRA["keys"]) -> NDArray[Any]:
-    """The inverse of `pack_keys`; plain arrays stay as they are. RAISES Exception of any kind: damaged."""
+    """The inverse of `pack_keys`; plain arrays stay as they are. RAISES Exception of any kind:
+    damaged."""
     array = unpack_array(packed, types)
     return array.cumsum(dtype=array.dtype) if isinstance(packed, dict) else array
 

@@ -2,8 +2,9 @@
 
     ( (S (NP-SBJ (PRP It) ) (VP (VBZ rains) ) (. .) ))
 
-A tree may go over several lines. Between trees there may be lines in the manner of XML (`<DOC>`, `<S ID=7>`, `</P>`,
-and what stands between `<` and `>`), and comment lines that begin with `*x*`. Nothing else is passed over.
+A tree may go over several lines. Between trees there may be lines in the manner of XML (`<DOC>`,
+`<S ID=7>`, `</P>`, and what stands between `<` and `>`), and comment lines that begin with `*x*`.
+Nothing else is passed over.
 """
 
 import re
@@ -18,12 +19,14 @@ _PIECES = re.compile(r"[()]|[^() \t\r\f\v]+")
 _MARKUP = re.compile(r"\s*(<[^<>]*>\s*)+")
 _COMMENT = re.compile(r"\s*\*x\*.*")
 _CLOSING = re.compile(r"</[^<>]*>")
-_SENTENCE_MARK = re.compile(r"\s*</?(S|P|DOC|BODY|TEXT|HEADLINE|su|seg)(\s[^>]*)?>\s*", re.IGNORECASE)
+_SENTENCE_MARK = re.compile(
+    r"\s*</?(S|P|DOC|BODY|TEXT|HEADLINE|su|seg)(\s[^>]*)?>\s*", re.IGNORECASE
+)
 
 
 class Tree(NamedTuple):
-    """A constituent with children, or a leaf with a word. label: with its functions ("NP-SBJ-1"); "" at the outermost
-    bracket. line (int): where it begins."""
+    """A constituent with children, or a leaf with a word. label: with its functions ("NP-SBJ-1");
+    "" at the outermost bracket. line (int): where it begins."""
 
     label: str
     children: "Tuple[Tree, ...]" = ()
@@ -37,7 +40,9 @@ class _Open(NamedTuple):
     line: int
 
 
-def parse_trees(lines: Iterable[Union[Line, Problem]], path: Path) -> Iterator[Union[Tree, Problem]]:
+def parse_trees(
+    lines: Iterable[Union[Line, Problem]], path: Path
+) -> Iterator[Union[Tree, Problem]]:
     """All trees; a Problem, which is the last item, where the brackets are damaged."""
     stack: List[_Open] = []
     suspect = 0  # a line at which another tree seems to begin, before the end of the last
@@ -76,12 +81,18 @@ def _take(piece: str, stack: List[_Open], number: int, path: Path) -> Union[Tree
     if piece == "(":
         stack.append(_Open([], [], number))
         if len(stack) > MAX_DEPTH:
-            return Problem(path, number, f"more than {MAX_DEPTH} open brackets", "brackets that are closed")
+            return Problem(
+                path, number, f"more than {MAX_DEPTH} open brackets", "brackets that are closed"
+            )
         return None
     if not stack and _CLOSING.fullmatch(piece):
         return None
     if not stack:
-        actual = "a closing bracket without an opening one" if piece == ")" else f'"{piece}" outside of all brackets'
+        actual = (
+            "a closing bracket without an opening one"
+            if piece == ")"
+            else f'"{piece}" outside of all brackets'
+        )
         return Problem(path, number, actual, "an opening bracket")
     if piece != ")":
         if stack[-1].children:
@@ -116,7 +127,12 @@ def _tree(closed: _Open, outermost: bool) -> Union[Tree, str]:
 
 def _not_closed(stack: List[_Open], path: Path, number: int, actual: str) -> Problem:
     n_open = f"{len(stack)} bracket{'s' if len(stack) > 1 else ''}"
-    return Problem(path, number, actual, f"the end of the tree that begins at line {stack[0].line}: {n_open} open")
+    return Problem(
+        path,
+        number,
+        actual,
+        f"the end of the tree that begins at line {stack[0].line}: {n_open} open",
+    )
 
 
 def leaves(tree: Tree) -> Iterator[Tree]:

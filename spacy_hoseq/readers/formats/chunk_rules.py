@@ -1,14 +1,18 @@
-"""Chunks of a Penn Treebank tree, as in the shared task of CoNLL-2000 (Tjong Kim Sang & Buchholz 2000).
+"""Chunks of a Penn Treebank tree, as in the shared task of CoNLL-2000 (Tjong Kim Sang & Buchholz
+2000).
 
-The rules are those of Sabine Buchholz's program chunklink, with which the data of the task were made (version of 2
-February 2000); they were read from a public copy of it, and written down anew. Two steps:
+The rules are those of Sabine Buchholz's program chunklink, with which the data of the task were
+made (version of 2 February 2000); they were read from a public copy of it, and written down anew.
+Two steps:
 
-1. Constituents that are no chunks of their own dissolve: their daughters become daughters of the constituent above.
-   `_daughters` has the rules; functions and indices of labels matter in `S` and `-SBJ` only.
-2. The head of a constituent is the last of its words (not of its constituents) whose tag can be a head there (HEADS).
-   The chunk reaches from the first of its own words to the head; words that stand after the head, or that belong to a
-   constituent without a head of its own (S, FRAG, PRN ...), are outside. A constituent with a chunk that stands in
-   between ends the chunk. `_join` has the rules, and those of the possessive ending.
+1. Constituents that are no chunks of their own dissolve: their daughters become daughters of the
+   constituent above. `_daughters` has the rules; functions and indices of labels matter in `S` and
+   `-SBJ` only.
+2. The head of a constituent is the last of its words (not of its constituents) whose tag can be a
+   head there (HEADS). The chunk reaches from the first of its own words to the head; words that
+   stand after the head, or that belong to a constituent without a head of its own (S, FRAG, PRN
+   ...), are outside. A constituent with a chunk that stands in between ends the chunk. `_join` has
+   the rules, and those of the possessive ending.
 
 Nothing here knows spaCy. Each rule has its tree in tests/readers/formats/test_chunk_rules.py.
 """
@@ -55,7 +59,8 @@ HEAD_PHRASES = {
 
 
 class _Word(NamedTuple):
-    """tag; the category of the constituent it belongs to, and its number; whether it is the head there."""
+    """tag; the category of the constituent it belongs to, and its number; whether it is the head
+    there."""
 
     tag: str
     category: str
@@ -73,7 +78,8 @@ def chunks_of_tree(tree: Tree) -> List[LabelledSpan]:
 
 
 def _place(node: Tree, words: List[_Word], count: List[int]) -> None:
-    """Give every word of a constituent its place, and those of the constituents in it. count: constituents so far."""
+    """Give every word of a constituent its place, and those of the constituents in it. count:
+    constituents so far."""
     count[0] += 1
     number = count[0]
     name = category(node.label)
@@ -86,7 +92,8 @@ def _place(node: Tree, words: List[_Word], count: List[int]) -> None:
 
 
 def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
-    """The daughters of a constituent after others have been dissolved into it, and which one is the head word."""
+    """The daughters of a constituent after others have been dissolved into it, and which one is the
+    head word."""
     daughters = _children(node)
     heads: List[int] = []  # words that can be the head
     adverbs: Set[int] = set()  # adverbs and adverbial phrases
@@ -123,9 +130,10 @@ def _daughters(node: Tree, name: str) -> Tuple[List[Tree], Optional[int]]:
 def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optional[List[Tree]]:
     """What takes the place of a daughter; None: it stays.
 
-    NAC, QP, NX and X dissolve everywhere; adjectives (ADJP, UCP) in a noun phrase and adverbs (ADVP) in an adjective
-    phrase unless a head phrase stands before; in a verb phrase, after verbs and adverbs only: another verb phrase, and
-    an S with a subject that is a trace before a verb phrase ("expected * to take" is one chunk; the trace goes).
+    NAC, QP, NX and X dissolve everywhere; adjectives (ADJP, UCP) in a noun phrase and adverbs
+    (ADVP) in an adjective phrase unless a head phrase stands before; in a verb phrase, after verbs
+    and adverbs only: another verb phrase, and an S with a subject that is a trace before a verb
+    phrase ("expected * to take" is one chunk; the trace goes).
     """
     if daughter.word is not None:
         return None
@@ -137,11 +145,17 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> Optiona
     if kind == "VP":
         return _children(daughter)
     inner = _children(daughter)
-    if functions(daughter.label) != "S" or len(inner) < 2 or "-SBJ" not in functions(inner[0].label):
+    if (
+        functions(daughter.label) != "S"
+        or len(inner) < 2
+        or "-SBJ" not in functions(inner[0].label)
+    ):
         return None
     subject = inner[0].children
     predicate = functions(inner[1].label)
-    return inner[1:] if predicate == "VP" and len(subject) == 1 and subject[0].label == TRACE else None
+    return (
+        inner[1:] if predicate == "VP" and len(subject) == 1 and subject[0].label == TRACE else None
+    )
 
 
 def _with_adverbs(daughters: List[Tree], adverbs: Set[int], head: int) -> Tuple[List[Tree], int]:
@@ -161,8 +175,9 @@ def _with_adverbs(daughters: List[Tree], adverbs: Set[int], head: int) -> Tuple[
 def _join(words: List[_Word]) -> List[LabelledSpan]:
     """Chunks from words with their places, right to left.
 
-    A head begins a chunk, and goes on with words of its constituent until another head comes. A possessive ending that
-    is not in a chunk belongs to the noun phrase that follows, or is one of its own.
+    A head begins a chunk, and goes on with words of its constituent until another head comes. A
+    possessive ending that is not in a chunk belongs to the noun phrase that follows, or is one of
+    its own.
     """
     names: List[Optional[str]] = [None] * len(words)
     joined = [False] * len(words)  # with the word after

@@ -1,9 +1,11 @@
-"""Files with a token a line, columns separated by tabs or spaces, and an empty line after each sentence.
+"""Files with a token a line, columns separated by tabs or spaces, and an empty line after each
+sentence.
 
     Ann     NNP     B-PER
     sleeps  VBZ     O
 
-Which column has words, tags and entities (B, I, O and other representations) is set; columns count from 1.
+Which column has words, tags and entities (B, I, O and other representations) is set; columns count
+from 1.
 """
 
 import re
@@ -28,7 +30,8 @@ _FIRST_ID = re.compile(r"1(-\d+)?|0\.1")
 
 
 class Columns(NamedTuple):
-    """Numbers of columns, from 1; 0 = there is none; -1 = the last. separator: "" = a tab, or spaces in lines without.
+    """Numbers of columns, from 1; 0 = there is none; -1 = the last. separator: "" = a tab, or
+    spaces in lines without.
     representation: of entity tags; "auto" = by the letters of the file."""
 
     word: int = 1
@@ -43,15 +46,18 @@ def check_columns(columns: Columns) -> None:
     numbers = [columns.word, columns.tag, columns.entity]
     used = [number for number in numbers if number]
     if columns.word == 0 or min(numbers) < -1 or len(set(used)) < len(used):
-        raise ValueError(Errors.HS075.format(word=columns.word, tag=columns.tag, entity=columns.entity))
+        raise ValueError(
+            Errors.HS075.format(word=columns.word, tag=columns.tag, entity=columns.entity)
+        )
     check_entity_representation(columns.representation)
 
 
 def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Items:
-    """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be read.
+    """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be
+    read.
 
-    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation; [HS085]: the file is CoNLL-U,
-    whose ids and comments would become words.
+    RAISES ValueError [HS075]: columns that cannot be; [HS081]: no such representation; [HS085]: the
+    file is CoNLL-U, whose ids and comments would become words.
     """
     check_columns(columns)
     if _is_conllu(read_lines(path, encodings), columns):
@@ -78,7 +84,8 @@ def read_columns(path: Path, encodings: Sequence[str], columns: Columns) -> Item
 
 
 def _is_conllu(lines: Iterable[Union[Line, Problem]], columns: Columns) -> bool:
-    """Whether the first row has ten columns, an id in the first one, and a comment before it, or ids as words."""
+    """Whether the first row has ten columns, an id in the first one, and a comment before it, or
+    ids as words."""
     commented = False
     for line in lines:
         if isinstance(line, Problem) or not line.text.strip():
@@ -87,14 +94,23 @@ def _is_conllu(lines: Iterable[Union[Line, Problem]], columns: Columns) -> bool:
             commented = True
             continue
         fields = line.text.split("\t")
-        return len(fields) == 10 and _FIRST_ID.fullmatch(fields[0]) is not None and (commented or columns.word == 1)
+        return (
+            len(fields) == 10
+            and _FIRST_ID.fullmatch(fields[0]) is not None
+            and (commented or columns.word == 1)
+        )
     return False
 
 
 def _row(line: Line, columns: Columns, path: Path) -> Union[List[str], Problem]:
     """The fields of a line that has all columns asked for."""
     fields = _fields(line.text, columns.separator)
-    needed = max(columns.word, columns.tag, columns.entity, 2 if columns.entity == -1 or columns.tag == -1 else 1)
+    needed = max(
+        columns.word,
+        columns.tag,
+        columns.entity,
+        2 if columns.entity == -1 or columns.tag == -1 else 1,
+    )
     if len(fields) < needed:
         return Problem(path, line.number, f'"{line.text}"', f"{needed} columns, got {len(fields)}")
     for number in (columns.word, columns.tag, columns.entity):
@@ -120,7 +136,9 @@ def _sentence(rows: List[List[str]], columns: Columns, representation: str) -> S
     tags = [row[_index(columns.tag)] for row in rows] if columns.tag else None
     if not columns.entity:
         return Sentence(words, tags)
-    entities, n_mended = entities_of_tags([row[_index(columns.entity)] for row in rows], representation)
+    entities, n_mended = entities_of_tags(
+        [row[_index(columns.entity)] for row in rows], representation
+    )
     return Sentence(words, tags, None, entities, 0, n_mended)
 
 
@@ -133,8 +151,11 @@ def _tags_of(path: Path, encodings: Sequence[str], columns: Columns) -> Iterator
                 yield row[_index(columns.entity)]
 
 
-def dropped_entity_columns(path: Path, encodings: Sequence[str], columns: Columns, n_lines: int = 1000) -> List[int]:
-    """Numbers of the columns, from 1, that look like entity tags in the first lines and are not read as such."""
+def dropped_entity_columns(
+    path: Path, encodings: Sequence[str], columns: Columns, n_lines: int = 1000
+) -> List[int]:
+    """Numbers of the columns, from 1, that look like entity tags in the first lines and are not
+    read as such."""
     rows: List[List[str]] = []
     for line in islice(read_lines(path, encodings), n_lines):
         if isinstance(line, Line) and line.text.strip():
@@ -143,7 +164,11 @@ def dropped_entity_columns(path: Path, encodings: Sequence[str], columns: Column
     read = {columns.word, columns.entity if columns.entity > 0 else width}
     if not columns.entity:
         read.discard(width)
-    return [number for number in range(1, width + 1) if number not in read and _are_entity_tags(rows, number)]
+    return [
+        number
+        for number in range(1, width + 1)
+        if number not in read and _are_entity_tags(rows, number)
+    ]
 
 
 def _are_entity_tags(rows: List[List[str]], number: int) -> bool:

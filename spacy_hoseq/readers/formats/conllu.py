@@ -1,4 +1,5 @@
-"""CoNLL-U, the format of Universal Dependencies: ten columns separated by tabs, a blank line after each sentence.
+"""CoNLL-U, the format of Universal Dependencies: ten columns separated by tabs, a blank line after
+each sentence.
 
     # text = They're tired.
     1-2  They're  _     _     _    _                    _  _      _  _
@@ -7,10 +8,10 @@
     3    tired    tired ADJ   JJ   Degree=Pos           0  root   _  SpaceAfter=No
     4    .        .     PUNCT .    _                    3  punct  _  _
 
-A multi-word token ("They're", ids 1-2) stays one word, because spaCy's tokenizers make one of it. Its annotation is put
-together as `spacy convert --merge-subtokens` does it: tags joined by "_", lemmas by spaces, features united. Part of
-speech, head and relation are those of the syntactic word whose head lies outside of it. Empty nodes ("8.1") are dropped
-and counted.
+A multi-word token ("They're", ids 1-2) stays one word, because spaCy's tokenizers make one of it.
+Its annotation is put together as `spacy convert --merge-subtokens` does it: tags joined by "_",
+lemmas by spaces, features united. Part of speech, head and relation are those of the syntactic word
+whose head lies outside of it. Empty nodes ("8.1") are dropped and counted.
 
 Source: https://universaldependencies.org/format.html
 """
@@ -65,7 +66,8 @@ class _Block:
         return bool(self.rows or self.ranges or self.n_empty or self.problem)
 
     def add(self, line: Union[Line, Problem]) -> None:
-        """Take in a line that is neither blank nor a comment. After a problem nothing more is taken."""
+        """Take in a line that is neither blank nor a comment. After a problem nothing more is
+        taken."""
         if self.problem:
             return
         if isinstance(line, Problem):
@@ -115,8 +117,8 @@ class _Block:
 def read_conllu(path: Path, encodings: Sequence[str]) -> Items:
     """A Sentence for each block of lines, or a Problem for its first line that cannot be read.
 
-    The Sentence has words, tags (column 5, or where that is empty column 4), pos, lemmas, morphs, heads, deps and
-    spaces. An empty column ("_") is "".
+    The Sentence has words, tags (column 5, or where that is empty column 4), pos, lemmas, morphs,
+    heads, deps and spaces. An empty column ("_") is "".
     """
     block = _Block(path)
     last_number = 0
@@ -155,8 +157,13 @@ def _content(field: str) -> str:
 def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
     tokens = _tokens(len(rows), ranges)
     merged = [_merged(rows, token) for token in tokens]
-    place_of = {i: place for place, token in enumerate(tokens) for i in range(token.first, token.end)}
-    heads = [place if not row.head else place_of.get(row.head - 1, place) for place, row in enumerate(merged)]
+    place_of = {
+        i: place for place, token in enumerate(tokens) for i in range(token.first, token.end)
+    }
+    heads = [
+        place if not row.head else place_of.get(row.head - 1, place)
+        for place, row in enumerate(merged)
+    ]
     return Sentence(
         words=[row.form for row in merged],
         tags=[row.tag for row in merged],
@@ -201,6 +208,10 @@ def united(features: Sequence[str]) -> str:
     """Features of several words as those of one: "Case=Dat" and "Case=Acc|Number=Sing" give
     "Case=Acc,Dat|Number=Sing"."""
     values_of: Dict[str, Set[str]] = {}
-    for name, _, values in (feature.partition("=") for one in features for feature in one.split("|") if feature):
+    for name, _, values in (
+        feature.partition("=") for one in features for feature in one.split("|") if feature
+    ):
         values_of.setdefault(name, set()).update(values.split(","))
-    return "|".join(f"{name}={','.join(sorted(values))}" for name, values in sorted(values_of.items()))
+    return "|".join(
+        f"{name}={','.join(sorted(values))}" for name, values in sorted(values_of.items())
+    )

@@ -1,8 +1,9 @@
 """Entities from tags, one a token: B, I (or M) and E, S; all representations of chunks.py.
 
-Every sequence stands for entities: one begins at B and S, and where an I, M or E follows O or another type; it ends at
-E and S, and before O, B, S or another type (the rule of chunks.py and of the CoNLL-2000 scorer). Tags that a
-well-formed sequence of these entities would not have are counted.
+Every sequence stands for entities: one begins at B and S, and where an I, M or E follows O or
+another type; it ends at E and S, and before O, B, S or another type (the rule of chunks.py and of
+the CoNLL-2000 scorer). Tags that a well-formed sequence of these entities would not have are
+counted.
 """
 
 import re
@@ -28,7 +29,8 @@ def check_entity_representation(representation: str) -> None:
 
 
 def representation_of(tags: Iterable[str]) -> str:
-    """The representation that has these tags: "start_end" with M, E or S, "bilou" with L or U, otherwise "iob2"."""
+    """The representation that has these tags: "start_end" with M, E or S, "bilou" with L or U,
+    otherwise "iob2"."""
     for tag in tags:
         if is_entity_tag(tag) and tag[0] in "MES":
             return "start_end"
@@ -38,7 +40,8 @@ def representation_of(tags: Iterable[str]) -> str:
 
 
 def entities_of_tags(tags: Sequence[str], representation: str) -> Tuple[List[LabelledSpan], int]:
-    """The entities, in order, and how many tags a well-formed sequence would have otherwise. tags: of known forms."""
+    """The entities, in order, and how many tags a well-formed sequence would have otherwise. tags:
+    of known forms."""
     known = ["I" + tag[1:] if tag.startswith("M") else tag for tag in tags]
     chunks = read_chunks(known)
     written = write_chunks(chunks, len(known), representation)

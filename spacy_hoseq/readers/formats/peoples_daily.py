@@ -1,9 +1,11 @@
-"""The People's Daily corpus of Peking University (PFR): a paragraph a line, words with tags, groups in brackets.
+"""The People's Daily corpus of Peking University (PFR): a paragraph a line, words with tags, groups
+in brackets.
 
     19980101-07-001-002/m  [学校/n  图书馆/n]nt  今天/t  开放/v  。/w
 
-The number of the paragraph is dropped. A group `[...]nt` is one entity of the name that the tag has in `entities`, and
-so is a single word with such a tag outside of such a group. Groups may be nested: the outermost of those named counts.
+The number of the paragraph is dropped. A group `[...]nt` is one entity of the name that the tag has
+in `entities`, and so is a single word with such a tag outside of such a group. Groups may be
+nested: the outermost of those named counts.
 """
 
 import re
@@ -22,12 +24,16 @@ _FOLLOWERS = "”’』」）"  # what follows the end of a sentence and belongs
 
 
 def read_peoples_daily(
-    path: Path, encodings: Sequence[str], entities: Dict[str, str] = ENTITIES, split_sentences: bool = True
+    path: Path,
+    encodings: Sequence[str],
+    entities: Dict[str, str] = ENTITIES,
+    split_sentences: bool = True,
 ) -> Items:
     """The sentences of each paragraph, or a Problem for a paragraph that cannot be read.
 
-    entities: names of entities by the tags of groups and words. split_sentences: at 。！？ with the closing quotes and
-    brackets behind them, outside of groups; otherwise a paragraph is one sentence.
+    entities: names of entities by the tags of groups and words. split_sentences: at 。！？ with the
+    closing quotes and brackets behind them, outside of groups; otherwise a paragraph is one
+    sentence.
     """
     for line in read_lines(path, encodings):
         if isinstance(line, Problem):
@@ -45,7 +51,9 @@ def read_peoples_daily(
             yield paragraph
 
 
-def _paragraph(line: Line, pieces: List[str], entities: Dict[str, str], path: Path) -> Union[Sentence, Problem]:
+def _paragraph(
+    line: Line, pieces: List[str], entities: Dict[str, str], path: Path
+) -> Union[Sentence, Problem]:
     words: List[str] = []
     tags: List[str] = []
     groups: List[LabelledSpan] = []  # as they close: an inner one before the outer one
@@ -62,7 +70,9 @@ def _paragraph(line: Line, pieces: List[str], entities: Dict[str, str], path: Pa
                 return Problem(path, line.number, f'"{piece}" without an opening bracket', EXPECTED)
             groups.append(LabelledSpan(open_at.pop(), i + 1, tag))
     if open_at:
-        return Problem(path, line.number, f'"{pieces[open_at[0]]}" without a closing bracket', EXPECTED)
+        return Problem(
+            path, line.number, f'"{pieces[open_at[0]]}" without a closing bracket', EXPECTED
+        )
     groups += [LabelledSpan(i, i + 1, tag) for i, tag in enumerate(tags)]
     return Sentence(words, tags, None, _outermost(groups, entities))
 
@@ -83,13 +93,17 @@ def _sentences(paragraph: Sentence) -> Iterator[Sentence]:
     entities = paragraph.entities or []
     cuts = [0]
     for i in range(1, len(words)):
-        ended = words[i - 1] in _ENDS or (words[i - 1] in _FOLLOWERS and _closes_an_end(words, i - 1))
+        ended = words[i - 1] in _ENDS or (
+            words[i - 1] in _FOLLOWERS and _closes_an_end(words, i - 1)
+        )
         goes_on = words[i] in _ENDS or words[i] in _FOLLOWERS
         within = any(entity.first < i < entity.end for entity in entities)
         if ended and not goes_on and not within:
             cuts.append(i)
     for first, end in zip(cuts, [*cuts[1:], len(words)], strict=True):
-        of_sentence = [LabelledSpan(a - first, b - first, name) for a, b, name in entities if first <= a < end]
+        of_sentence = [
+            LabelledSpan(a - first, b - first, name) for a, b, name in entities if first <= a < end
+        ]
         yield Sentence(words[first:end], tags[first:end], None, of_sentence)
 
 

@@ -1,4 +1,5 @@
-"""The formats by name, with their settings, as functions that read one file: for registered readers and the command."""
+"""The formats by name, with their settings, as functions that read one file: for registered readers
+and the command."""
 
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,8 @@ from .trees import read_trees
 
 
 class Format(NamedTuple):
-    """read(path, encodings): the sentences and problems of a file. suffixes: of its files in a folder. attributes: of
-    tokens that it may give, as `DocBin` names them."""
+    """read(path, encodings): the sentences and problems of a file. suffixes: of its files in a
+    folder. attributes: of tokens that it may give, as `DocBin` names them."""
 
     read: Callable[[Path, Sequence[str]], Items]
     suffixes: List[str]
@@ -34,28 +35,38 @@ def tree_format(chunks: bool, unescape: bool) -> Format:
 
 
 def tagged_format(separator: str) -> Format:
-    """Words with tags, a sentence a line (tagged_text.py). RAISES ValueError [HS078]: no separator."""
+    """Words with tags, a sentence a line (tagged_text.py). RAISES ValueError [HS078]: no
+    separator."""
     check_separator(separator)
     return Format(partial(read_tagged_text, separator=separator), TAGGED)
 
 
 def peoples_daily_format(entities: Dict[str, str], split_sentences: bool) -> Format:
     """Paragraphs of words with tags and groups in brackets (peoples_daily.py)."""
-    return Format(partial(read_peoples_daily, entities=entities, split_sentences=split_sentences), TAGGED)
+    return Format(
+        partial(read_peoples_daily, entities=entities, split_sentences=split_sentences), TAGGED
+    )
 
 
 def column_format(columns: Columns) -> Format:
-    """A token a line (columns.py). RAISES ValueError [HS075, HS081]: columns or representation that cannot be."""
+    """A token a line (columns.py). RAISES ValueError [HS075, HS081]: columns or representation that
+    cannot be."""
     check_columns(columns)
     return Format(partial(read_columns, columns=columns), COLUMNS)
 
 
 def conllu_format() -> Format:
     """Treebanks of Universal Dependencies (conllu.py)."""
-    return Format(read_conllu, [".conllu"], ("ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START"))
+    return Format(
+        read_conllu,
+        [".conllu"],
+        ("ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START"),
+    )
 
 
-def mixed_format(conllu: Format, trees: Format, tagged: Format, columns: Format, characters: Format) -> Format:
+def mixed_format(
+    conllu: Format, trees: Format, tagged: Format, columns: Format, characters: Format
+) -> Format:
     """Files of several formats, told by their endings; .txt tells nothing."""
     forms = {".conllu": conllu, ".tagged": tagged, ".pos": tagged}
     forms.update(dict.fromkeys(trees.suffixes, trees))
@@ -67,7 +78,9 @@ def mixed_format(conllu: Format, trees: Format, tagged: Format, columns: Format,
         form = next((form for ending, form in forms.items() if name.endswith(ending)), None)
         if form is None:
             problem = "the ending does not tell the format (--format)"
-            raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(forms)))
+            raise ValueError(
+                Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(forms))
+            )
         return form.read(path, encodings)
 
     attributes = dict.fromkeys(name for form in forms.values() for name in form.attributes)

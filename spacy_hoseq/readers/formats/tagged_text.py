@@ -1,8 +1,10 @@
-"""Text with a tag behind each word: one sentence a line, `She/PRP sleeps/VBZ ./.` or `她_PN 睡觉_VV 。_PU`.
+"""Text with a tag behind each word: one sentence a line, `She/PRP sleeps/VBZ ./.` or `她_PN 睡觉_VV
+。_PU`.
 
-Words are separated by spaces or tabs; the last separator within one is that before the tag. A backslash before a
-separator belongs to the word and is dropped ("1\\/2/CD" is the word "1/2"). Empty lines are passed over, and lines
-in the manner of XML, from `<` and a letter to `>`, as in the tagged files of the Chinese Treebank (`<S ID=7>`).
+Words are separated by spaces or tabs; the last separator within one is that before the tag. A
+backslash before a separator belongs to the word and is dropped ("1\\/2/CD" is the word "1/2").
+Empty lines are passed over, and lines in the manner of XML, from `<` and a letter to `>`, as in the
+tagged files of the Chinese Treebank (`<S ID=7>`).
 """
 
 import re
@@ -37,7 +39,9 @@ def check_separator(separator: str) -> None:
         raise ValueError(Errors.HS078.format(separator=separator))
 
 
-def _sentence(line: Line, pieces: List[str], separator: str, path: Path) -> Union[Sentence, Problem]:
+def _sentence(
+    line: Line, pieces: List[str], separator: str, path: Path
+) -> Union[Sentence, Problem]:
     words: List[str] = []
     tags: List[str] = []
     for piece in pieces:

@@ -1,7 +1,8 @@
-"""Files of bracketed trees as sentences: words, tags and chunks; traces are dropped, escapes are undone.
+"""Files of bracketed trees as sentences: words, tags and chunks; traces are dropped, escapes are
+undone.
 
-A leaf is `(TAG word)`. Its tag loses functions (CTB: "NR-SHORT" is NR); the tags -LRB- and -RRB- become "(" and ")", as
-in CoNLL-2000. Words: see `ESCAPES`.
+A leaf is `(TAG word)`. Its tag loses functions (CTB: "NR-SHORT" is NR); the tags -LRB- and -RRB-
+become "(" and ")", as in CoNLL-2000. Words: see `ESCAPES`.
 """
 
 from pathlib import Path
@@ -16,11 +17,13 @@ BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-":
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 
 
-def read_trees(path: Path, encodings: Sequence[str], chunks: bool = True, unescape: bool = True) -> Items:
+def read_trees(
+    path: Path, encodings: Sequence[str], chunks: bool = True, unescape: bool = True
+) -> Items:
     """All sentences of a file, or one Problem: nothing is taken from a damaged file.
 
-    chunks: by the rules of CoNLL-2000, for English. unescape: words as in print, "(" for -LRB- and "/" for \\/;
-    otherwise as in the treebank, which CoNLL-2000 keeps.
+    chunks: by the rules of CoNLL-2000, for English. unescape: words as in print, "(" for -LRB- and
+    "/" for \\/; otherwise as in the treebank, which CoNLL-2000 keeps.
     """
     sentences: List[Sentence] = []
     for tree in parse_trees(read_lines(path, encodings), path):

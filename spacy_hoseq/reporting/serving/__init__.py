@@ -1,4 +1,5 @@
-"""A page for text that one types, from a small server (`python -m spacy hoseq serve`; extra `ui`)."""
+"""A page for text that one types, from a small server (`python -m spacy hoseq serve`; extra
+`ui`)."""
 
 from ...lazy_names import lazy_names
 

@@ -44,10 +44,13 @@ def application(
 ) -> Starlette:
     """RETURNS (Starlette): for any ASGI server.
 
-    names: of components, None = all that can be explained. max_length: characters of the longest text. max_words: for
-    how many words one request may have reasons. max_seconds: of work for a request, and in which its text has to
-    arrive. hosts: names of this server beside its addresses."""
-    answers = Answers(nlp, explained(nlp, names), Turns(nlp, max_seconds), max_length, max_words, max_seconds)
+    names: of components, None = all that can be explained. max_length: characters of the longest
+    text. max_words: for how many words one request may have reasons. max_seconds: of work for a
+    request, and in which its text has to arrive. hosts: names of this server beside its
+    addresses."""
+    answers = Answers(
+        nlp, explained(nlp, names), Turns(nlp, max_seconds), max_length, max_words, max_seconds
+    )
     routes = [
         Route("/", answers.empty_page, methods=["GET"]),
         Route("/", answers.page, methods=["POST"]),
@@ -61,7 +64,13 @@ class Answers:
     """What is answered; all work on the pipeline is done in turns."""
 
     def __init__(
-        self, nlp: Language, names: List[str], turns: Turns, max_length: int, max_words: int, seconds: float
+        self,
+        nlp: Language,
+        names: List[str],
+        turns: Turns,
+        max_length: int,
+        max_words: int,
+        seconds: float,
     ) -> None:
         self._nlp = nlp
         self._names = names
@@ -89,8 +98,13 @@ class Answers:
 
     async def explain(self, request: Request) -> Response:
         try:
-            if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-                raise Refused(Errors.HS172.format(actual="another type", expected="application/json"), 415)
+            if (
+                request.headers.get("content-type", "").partition(";")[0].strip()
+                != "application/json"
+            ):
+                raise Refused(
+                    Errors.HS172.format(actual="another type", expected="application/json"), 415
+                )
             asked = read_json(await self._body(request))
             text = self._checked(asked["text"])
             words, *decisions = await self._turns.all_of(self._decisions(asked), request, len(text))
@@ -101,14 +115,20 @@ class Answers:
         return JSONResponse({"words": words, "decisions": decisions})
 
     async def _body(self, request: Request) -> bytes:
-        """RAISES Refused [HS149]: more than the longest text can be; [HS181]: it does not arrive."""
+        """RAISES Refused [HS149]: more than the longest text can be; [HS181]: it does not
+        arrive."""
         body = bytearray()
 
         async def read() -> None:
             async for part in request.stream():
                 body.extend(part)
                 if len(body) > BYTES * self._max_length + MORE:
-                    raise Refused(Errors.HS149.format(n=f"more than {self._max_length}", most=self._max_length), 413)
+                    raise Refused(
+                        Errors.HS149.format(
+                            n=f"more than {self._max_length}", most=self._max_length
+                        ),
+                        413,
+                    )
 
         try:
             await asyncio.wait_for(read(), self._seconds)
@@ -122,11 +142,23 @@ class Answers:
         return text
 
     def _rendered(
-        self, text: str, sentences: Sequence[Dict[str, Any]] = (), problem: str = "", status: int = 200
+        self,
+        text: str,
+        sentences: Sequence[Dict[str, Any]] = (),
+        problem: str = "",
+        status: int = 200,
     ) -> Response:
-        values = {"title": self._title, "text": text, "sentences": sentences, "problem": problem, "notes": self._notes}
+        values = {
+            "title": self._title,
+            "text": text,
+            "sentences": sentences,
+            "problem": problem,
+            "notes": self._notes,
+        }
         lang = self._nlp.meta["lang"]
-        page = rendered("serving/typed.html.jinja", most=self._max_length, reasons=[], of_lang=lang, **values)
+        page = rendered(
+            "serving/typed.html.jinja", most=self._max_length, reasons=[], of_lang=lang, **values
+        )
         return HTMLResponse(page, status)
 
     def _sentences(self, text: str) -> Iterator[List[Dict[str, Any]]]:
@@ -135,8 +167,8 @@ class Answers:
         yield explanation_data(self._nlp, [doc], self._names, reasons=False)["sentences"]
 
     def _decisions(self, asked: Dict[str, Any]) -> Iterator[Any]:
-        """The words, then decision by decision; a token that is named twice is explained once. RAISES ValueError
-        [HS141, HS152]; Refused [HS182]: reasons for too many words."""
+        """The words, then decision by decision; a token that is named twice is explained once.
+        RAISES ValueError [HS141, HS152]; Refused [HS182]: reasons for too many words."""
         name = asked["component"]
         if name is not None and name not in self._names:
             raise ValueError(Errors.HS152.format(names=name, known=", ".join(self._names)))
@@ -161,11 +193,15 @@ def read_json(body: bytes) -> Dict[str, Any]:
         raise ValueError(Errors.HS172.format(actual=str(error), expected=expected)) from error
     asked = {"component": None, "tokens": None, **asked} if isinstance(asked, dict) else {}
     kinds = {"text": str, "component": (str, type(None)), "tokens": (list, type(None))}
-    fits = asked.keys() == kinds.keys() and all(isinstance(asked[key], kind) for key, kind in kinds.items())  # type: ignore[arg-type]
+    fits = asked.keys() == kinds.keys() and all(
+        isinstance(asked[key], kind) for key, kind in kinds.items()
+    )  # type: ignore[arg-type]
     if not fits or not all(type(token) is int for token in asked["tokens"] or ()):
         raise ValueError(Errors.HS172.format(actual=said_of(asked), expected=expected))
     if any(is_broken(text) for text in (asked["text"], asked["component"] or "")):
-        raise ValueError(Errors.HS172.format(actual="text with half of a surrogate pair", expected=expected))
+        raise ValueError(
+            Errors.HS172.format(actual="text with half of a surrogate pair", expected=expected)
+        )
     return asked
 
 

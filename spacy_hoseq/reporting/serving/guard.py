@@ -1,8 +1,9 @@
 """Who may ask: requests that name this server, from no page but its own.
 
-A page of another site can make its name mean this machine (DNS rebinding) and would then read what is typed here. So
-`Host` has to be an address that the server listens on, `localhost` if that is this machine, or a name that it was
-given, with the port; and `Origin`, which browsers send with what comes from a page, the same with the scheme.
+A page of another site can make its name mean this machine (DNS rebinding) and would then read what
+is typed here. So `Host` has to be an address that the server listens on, `localhost` if that is
+this machine, or a name that it was given, with the port; and `Origin`, which browsers send with
+what comes from a page, the same with the scheme.
 """
 
 import re
@@ -26,9 +27,11 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::([0-9]{1,5}))?")
 
 
 class Guard:
-    """ASGI middleware: refuses requests that do not mean this server, and adds headers to all answers.
+    """ASGI middleware: refuses requests that do not mean this server, and adds headers to all
+    answers.
 
-    hosts: names of the server beside its addresses, as "name" (with the port it listens on) or "name:port".
+    hosts: names of the server beside its addresses, as "name" (with the port it listens on) or
+        "name:port".
     """
 
     def __init__(self, app: Any, hosts: Collection[str]) -> None:
@@ -55,11 +58,17 @@ class Guard:
         scheme = scope["scheme"]
         if len(hosts) != 1 or not is_this_server(hosts[0], self._hosts, scope["server"], scheme):
             return ", ".join(hosts)
-        return next((origin for origin in origins if origin.lower() != f"{scheme}://{hosts[0].lower()}"), None)
+        return next(
+            (origin for origin in origins if origin.lower() != f"{scheme}://{hosts[0].lower()}"),
+            None,
+        )
 
 
-def is_this_server(host: str, names: Collection[str], server: Tuple[str, int], scheme: str = "http") -> bool:
-    """Whether a `Host` header is exactly an address and port of this connection, or one of these names.
+def is_this_server(
+    host: str, names: Collection[str], server: Tuple[str, int], scheme: str = "http"
+) -> bool:
+    """Whether a `Host` header is exactly an address and port of this connection, or one of these
+    names.
 
     server: address and port at which the connection has arrived."""
     parts = _HOST.fullmatch(host)
@@ -69,7 +78,9 @@ def is_this_server(host: str, names: Collection[str], server: Tuple[str, int], s
     port = int(parts[2] or PORTS[scheme])
     if f"{name}:{port}" in names:
         return True
-    return port == server[1] and (name in names or _address(name.strip("[]")) == _address(server[0]))
+    return port == server[1] and (
+        name in names or _address(name.strip("[]")) == _address(server[0])
+    )
 
 
 def _address(name: str) -> Any:

@@ -14,7 +14,8 @@ IDLE = 5  # seconds
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens. port (int): 0 = any that is free. RAISES ValueError [HS157]: it cannot be had."""
+    """A socket that listens. port (int): 0 = any that is free. RAISES ValueError [HS157]: it cannot
+    be had."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
@@ -23,8 +24,8 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def names_of_server(host: str) -> Tuple[str, ...]:
-    """By which requests may name it, beside its addresses: `localhost` if it listens there, the name that it listens
-    on, and, if it listens on all addresses, that of the machine."""
+    """By which requests may name it, beside its addresses: `localhost` if it listens there, the
+    name that it listens on, and, if it listens on all addresses, that of the machine."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,8 +1,8 @@
 """Several requests at one pipeline: each does a piece of its work, then the next one has its turn.
 
-A pipeline works for one thread at a time, and what it keeps of a text is given up at the end of a memory zone
-(`nlp.memory_zone`), of which there can be one. So all requests that are under way share a zone, which ends when none
-is left; after ROOM characters new ones wait for that.
+A pipeline works for one thread at a time, and what it keeps of a text is given up at the end of a
+memory zone (`nlp.memory_zone`), of which there can be one. So all requests that are under way share
+a zone, which ends when none is left; after ROOM characters new ones wait for that.
 """
 
 import asyncio
@@ -33,7 +33,8 @@ class Gone(Exception):
 
 
 class Turns:
-    """seconds (float): of work for one request; time in which it waits for its turn does not count."""
+    """seconds (float): of work for one request; time in which it waits for its turn does not
+    count."""
 
     def __init__(self, nlp: Language, seconds: float) -> None:
         self._nlp = nlp
@@ -45,8 +46,8 @@ class Turns:
         self._room = ROOM
 
     async def all_of(self, pieces: Iterator[Any], request: Request, size: int) -> List[Any]:
-        """What an iterator gives, one item at a turn. size (int): of the text, in characters. The items must not refer
-        to Docs.
+        """What an iterator gives, one item at a turn. size (int): of the text, in characters. The
+        items must not refer to Docs.
 
         RAISES Gone; Refused [HS180]: the work takes too long; what the iterator raises."""
         found: List[Any] = []

@@ -6,7 +6,16 @@ import pytest
 from spacy_hoseq.components.spans.expected import best_chunks, probable_chunks
 
 from ...decoders.answers.posteriors import posterior_of
-from ..chunker_helpers import TEXTS, Enumerated, blank, chunker_of, doc_of, on, random_chunker, scores_on
+from ..chunker_helpers import (
+    TEXTS,
+    Enumerated,
+    blank,
+    chunker_of,
+    doc_of,
+    on,
+    random_chunker,
+    scores_on,
+)
 
 TEXT = "the old dog runs"
 

@@ -17,10 +17,25 @@ from spacy_hoseq.decoders.bidirectional.local import (
     known_slots,
     log_probabilities,
 )
-from spacy_hoseq.decoders.bidirectional.local_tables import cells_of, digits_of, make_candidates, make_table, slots_of
+from spacy_hoseq.decoders.bidirectional.local_tables import (
+    cells_of,
+    digits_of,
+    make_candidates,
+    make_table,
+    slots_of,
+)
 from spacy_hoseq.decoders.problem.tuning import Tuning
 
-from .local_cases import OFFSETS, UNSEEN, LocalCase, RandomLocal, local_cases, log_p, neighbours, seen_by
+from .local_cases import (
+    OFFSETS,
+    UNSEEN,
+    LocalCase,
+    RandomLocal,
+    local_cases,
+    log_p,
+    neighbours,
+    seen_by,
+)
 
 some_lengths = st.lists(st.integers(1, 7), max_size=4).map(lambda sizes: np.array(sizes, np.int64))
 any_order = pytest.mark.parametrize("order", [1, 2])

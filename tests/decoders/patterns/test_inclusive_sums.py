@@ -19,7 +19,13 @@ from spacy_hoseq.decoders.problem.weights import Weights
 
 from ...cases import Case
 from ...strategies import cases, random_mask
-from ..answers.posteriors import assert_enumerated, assert_finite_differences, forward_backward, has_path, posterior_of
+from ..answers.posteriors import (
+    assert_enumerated,
+    assert_finite_differences,
+    forward_backward,
+    has_path,
+    posterior_of,
+)
 from ..chain.test_forward_backward import NEVER, only_way_on
 
 

@@ -6,7 +6,12 @@ from hypothesis import assume, given
 
 from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
-from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, fired_loss_of, refine
+from spacy_hoseq.decoders.pruning.bounds import (
+    beside_decided,
+    candidate_labels,
+    fired_loss_of,
+    refine,
+)
 from spacy_hoseq.decoders.pruning.limits import Limits
 
 from ...oracle import joint_table

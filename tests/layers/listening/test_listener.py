@@ -7,7 +7,12 @@ import pytest
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.layers.listening.listener import MarginalListener, make_marginal_listener, own_labels, replace_listener
+from spacy_hoseq.layers.listening.listener import (
+    MarginalListener,
+    make_marginal_listener,
+    own_labels,
+    replace_listener,
+)
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.listening.upstream import Upstream, read_upstream, write_upstream
 

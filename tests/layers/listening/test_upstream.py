@@ -12,7 +12,14 @@ from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.probable import ProbableLabels, certain_labels
 from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.label_templates import label_values
-from spacy_hoseq.layers.listening.upstream import HANDED, SAVED, Upstream, UpstreamLabels, read_upstream, write_upstream
+from spacy_hoseq.layers.listening.upstream import (
+    HANDED,
+    SAVED,
+    Upstream,
+    UpstreamLabels,
+    read_upstream,
+    write_upstream,
+)
 
 from ... import oracle
 from ...cases import Case

@@ -7,7 +7,14 @@ import numpy as np
 from spacy.tokens import Doc
 
 from spacy_hoseq.layers.local.classifiers import LocalClassifiers, define_features, shim_of
-from spacy_hoseq.layers.local.learner import SURE, Batch, ClassifierSetup, Learner, SparseRows, group_starts
+from spacy_hoseq.layers.local.learner import (
+    SURE,
+    Batch,
+    ClassifierSetup,
+    Learner,
+    SparseRows,
+    group_starts,
+)
 
 from ..helpers import VOCAB
 

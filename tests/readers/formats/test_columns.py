@@ -5,7 +5,11 @@ import gzip
 import pytest
 
 from spacy_hoseq.readers.formats.columns import Columns, read_columns
-from spacy_hoseq.readers.formats.entity_tags import EXPECTED_TAG, entities_of_tags, representation_of
+from spacy_hoseq.readers.formats.entity_tags import (
+    EXPECTED_TAG,
+    entities_of_tags,
+    representation_of,
+)
 from spacy_hoseq.readers.sentences import Problem, Sentence
 
 CHARACTERS = Columns(1, 0, -1)
