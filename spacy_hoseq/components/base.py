@@ -86,10 +86,10 @@ def register_factory(
         return component(nlp.vocab, model, name, **given)
 
     first = list(signature(make).parameters.values())[:3]
-    make.__signature__ = Signature(
-        [*first, *(each.replace(default=Parameter.empty) for each in settings)]
-    )  # type: ignore[attr-defined]
+    parameters = [*first, *(each.replace(default=Parameter.empty) for each in settings)]
+    make.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     make.__qualname__ = f"make_{name}"
+    make.__module__ = component.__module__
     make.__doc__ = component.__doc__
     defaults = {each.name: registered.get(each.name, each.default) for each in settings}
     Language.factory(

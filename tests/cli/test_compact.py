@@ -74,7 +74,7 @@ def test_what_cannot_be_read_or_written(folder, tmp_path):
     code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "file" / "new")
     assert code == 1 and "✘ Nothing written" in output and "file" in output
     code, output = run(tmp_path, "-d", folder / "dev.spacy", "-o", tmp_path / "new")
-    assert code == 1 and "[E053]" in output
+    assert code == 1 and "[HS133]" in output
 
 
 def test_a_model_that_comes_out_worse_is_told(folder, tmp_path, monkeypatch):

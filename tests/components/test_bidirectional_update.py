@@ -198,6 +198,7 @@ def test_partial_annotation_is_learnt(order):
     assert tags_of(nlp, "the zebra runs") == ["D", "N", "V"] and tags_of(nlp, "zebra sleeps")[0] == "N"
 
 
+@pytest.mark.filterwarnings("ignore:.*HW010")
 def test_negative_annotation_counts_as_unknown():
     def missing(nlp):
         return [Example.from_dict(doc_of(nlp, text), {"tags": tags}) for text, tags in

@@ -100,7 +100,7 @@ def test_labels_are_strings(label):
 
 def test_labels_have_a_name():
     nlp = blank()
-    with pytest.raises(ValueError, match="HS080"):
+    with pytest.raises(ValueError, match="HS057"):
         chunker_of(nlp).add_label("")
     assert chunker_of(nlp).labels == ()
 

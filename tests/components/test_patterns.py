@@ -45,6 +45,7 @@ def test_no_patterns_across_sentences():
     assert found(nlp) == ["XYX", "XYZ", "YXZ"]
 
 
+@pytest.mark.filterwarnings("ignore:.*HW010")
 def test_no_patterns_across_missing_gold():
     nlp = with_patterns(FREQUENT)
     tags = ["X", "Y", "X", "", "X", "Y", "!Z", "Z"]

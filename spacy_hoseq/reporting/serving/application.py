@@ -192,10 +192,13 @@ def read_json(body: bytes) -> Dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(Errors.HS172.format(actual=str(error), expected=expected)) from error
     asked = {"component": None, "tokens": None, **asked} if isinstance(asked, dict) else {}
-    kinds = {"text": str, "component": (str, type(None)), "tokens": (list, type(None))}
-    fits = asked.keys() == kinds.keys() and all(
-        isinstance(asked[key], kind) for key, kind in kinds.items()
-    )  # type: ignore[arg-type]
+    kinds: Dict[str, Any] = {
+        "text": str,
+        "component": (str, type(None)),
+        "tokens": (list, type(None)),
+    }
+    same_keys = asked.keys() == kinds.keys()
+    fits = same_keys and all(isinstance(asked[key], kind) for key, kind in kinds.items())
     if not fits or not all(type(token) is int for token in asked["tokens"] or ()):
         raise ValueError(Errors.HS172.format(actual=said_of(asked), expected=expected))
     if any(is_broken(text) for text in (asked["text"], asked["component"] or "")):
