@@ -347,6 +347,10 @@ class Errors(JobErrors, metaclass=WithCodes):
         "Reasons are asked for {n} words, of each component; at most {most} are given at once. Name fewer (`tokens`), "
         "one `component`, or start the server with --max-words."
     )
+    HS183 = (
+        'The field "prob" is how probable the label of each token is, and no component of this pipeline says so '
+        '({components}). Leave it out; "spans" and "ents" have the probabilities of spans.'
+    )
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS158 = (
         'The component "{name}" does not know how odd right answers are: it was not calibrated, or was trained since. '

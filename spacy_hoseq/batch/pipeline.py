@@ -121,15 +121,19 @@ class Found(NamedTuple):
     probabilities: List[Optional[Floats32]]
 
 
-def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
-    """The component whose probabilities are those of the tags, or if none writes tags, of the parts
-    of speech."""
+def _tagger_of(nlp: Language) -> SequenceComponent:
+    """The component whose probabilities are those of the tags; if none writes tags, of the parts of
+    speech; if none writes these, of any other labels of tokens. RAISES ValueError [HS183]: none."""
     ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
+    able = [pipe for pipe in ours if pipe.knows != "labels" and not pipe.target.of_spans]
     for place in ("tag", "pos"):
-        fitting = [pipe for pipe in ours if place in pipe.target.places]
+        fitting = [pipe for pipe in able if place in pipe.target.places]
         if fitting:
             return fitting[-1]
-    return None
+    others = [pipe for pipe in able if not pipe.target.finds_sentences] or able
+    if not others:
+        raise ValueError(Errors.HS183.format(components=", ".join(nlp.pipe_names) or "none"))
+    return others[-1]
 
 
 def _chunker_of(nlp: Language) -> Optional[HoseqChunker]:

@@ -49,25 +49,11 @@ CANNOT: Dict[Tuple[str, str], str] = {  # (row of the table in the docs, what is
     **{(column, task): "HS105" for column in (GREEDY, NOT_GREEDY) for task in ("calibrate", "find-errors")},
     **{(NOT_GREEDY, task): "HS142" for task in ("explain", "select", "serve")},
     (NOT_GREEDY, "marginals"): "HS096",
+    **{(column, "apply --fields prob"): "HS183" for column in (NOT_GREEDY, "hoseq_chunker")},
 }
-NULL = "the column is null, and no message says so"
-RED: Dict[Tuple[str, str], str] = {  # (kind, test) -> why it fails today
-    (kind.name, "test_prob_of_apply"): NULL
-    for kind in KINDS
-    if kind.column == NOT_GREEDY or kind.place not in ("tag", "morph")
-}
-
 long = pytest.mark.long
 EACH = [pytest.param(kind, id=kind.name, marks=[long] if kind.name in SLOW else []) for kind in KINDS]
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.parametrize("kind", EACH)]
-
-
-@pytest.fixture(autouse=True)
-def red(request, kind):
-    """What is known to fail is expected to, until it is mended."""
-    reason = RED.get((kind.name, request.node.originalname))
-    if reason:
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
 
 
 class Corpus(NamedTuple):
