@@ -9,7 +9,18 @@ import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Union
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Union,
+)
 
 import pyarrow as pa
 import spacy
@@ -43,9 +54,11 @@ class Annotator:
     exclude: components not to load. max_length (int): `nlp.max_length`. code: a Python file that
         the pipeline needs.
 
+    optional: outputs that are null where the pipeline has no such thing: "prob". Others are refused.
     fingerprint (str): of pipeline, settings and versions; what has the same fingerprint gives the
         same columns.
-    RAISES ValueError [HS160]: no such pipeline; [HS161]: no such output.
+    RAISES ValueError [HS160]: no such pipeline; [HS161]: no such output. When it is first called
+        [HS183]: no component has probabilities of tokens.
     """
 
     def __init__(
@@ -55,6 +68,7 @@ class Annotator:
         id: Optional[str] = "id",
         outputs: Sequence[str] = DEFAULT,
         *,
+        optional: Collection[str] = (),
         offsets: str = "characters",
         exclude: Iterable[str] = (),
         max_length: Optional[int] = None,
@@ -69,6 +83,7 @@ class Annotator:
         self.text = text
         self.id = id
         self.outputs = tuple(outputs)
+        self.optional = tuple(optional)
         self.offsets = offsets
         self.exclude = tuple(sorted(exclude))
         self.max_length = max_length
@@ -191,6 +206,8 @@ class Annotator:
             raise ValueError(Errors.HS163.format(source=self.pipeline))
         nlp = load_pipeline(self.pipeline, self.exclude, self.code)
         loaded = Loaded(nlp, self._zone_tokens, "prob" in self.outputs)
+        if loaded.tagger is None and "prob" in {*self.outputs} - {*self.optional}:
+            raise ValueError(Errors.HS183.format(components=", ".join(nlp.pipe_names) or "none"))
         if self.max_length is not None:
             loaded.nlp.max_length = self.max_length
         return loaded

@@ -42,14 +42,14 @@ class Loaded:
     def __init__(self, nlp: Language, zone_tokens: int, with_probabilities: bool = False) -> None:
         self.nlp = nlp
         self.lock = RLock()
-        self._tagger = _tagger_of(nlp) if with_probabilities else None
+        self.tagger = _tagger_of(nlp) if with_probabilities else None
         self._chunker = _chunker_of(nlp)
         self._zone = ExitStack()
         self._zone_tokens = zone_tokens
         self._room = zone_tokens
         atexit.register(self._zone.close)  # before the modules are gone that it needs
-        if self._tagger is not None and "save_marginals" in self._tagger.cfg:
-            self._tagger.cfg["save_marginals"] = True  # so that `predict` asks for probabilities
+        if self.tagger is not None and "save_marginals" in self.tagger.cfg:
+            self.tagger.cfg["save_marginals"] = True  # so that `predict` asks for probabilities
 
     def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> "Found":
         """What the pipeline finds. on_docs (bool): all is to be on the Docs. Otherwise chunks of a
@@ -63,11 +63,11 @@ class Loaded:
         if chunker is not None:
             names.pop()
         probabilities: List[Optional[Floats32]] = [None] * len(rows)
-        if self._tagger is not None and self._tagger.name in names:
-            place = names.index(self._tagger.name)
+        if self.tagger is not None and self.tagger.name in names:
+            place = names.index(self.tagger.name)
             docs = self._through(rows, names[:place])
-            reading = self._tagger.predict(docs)
-            self._tagger.set_annotations(docs, reading)
+            reading = self.tagger.predict(docs)
+            self.tagger.set_annotations(docs, reading)
             probabilities = list(
                 reading.of_tokens(reading.confidences().astype(np.float32), np.nan)
             )
@@ -121,9 +121,9 @@ class Found(NamedTuple):
     probabilities: List[Optional[Floats32]]
 
 
-def _tagger_of(nlp: Language) -> SequenceComponent:
+def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
     """The component whose probabilities are those of the tags; if none writes tags, of the parts of
-    speech; if none writes these, of any other labels of tokens. RAISES ValueError [HS183]: none."""
+    speech; if none writes these, of any other labels of tokens."""
     ours = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SequenceComponent)]
     able = [pipe for pipe in ours if pipe.knows != "labels" and not pipe.target.of_spans]
     for place in ("tag", "pos"):
@@ -131,9 +131,7 @@ def _tagger_of(nlp: Language) -> SequenceComponent:
         if fitting:
             return fitting[-1]
     others = [pipe for pipe in able if not pipe.target.finds_sentences] or able
-    if not others:
-        raise ValueError(Errors.HS183.format(components=", ".join(nlp.pipe_names) or "none"))
-    return others[-1]
+    return others[-1] if others else None
 
 
 def _chunker_of(nlp: Language) -> Optional[HoseqChunker]:

@@ -175,8 +175,10 @@ def job_of(
         ) from error
     folder = None if output == STANDARD else Path(output)
     flat = flat or output_format(form).is_flat
-    fields = settings.pop("fields") or (OF_TOKENS if flat else FIELDS)
-    annotator = Annotator(model, outputs=fields.split(","), **settings)
+    fields = settings.pop("fields")
+    optional = () if fields else ("prob",)
+    outputs = (fields or (OF_TOKENS if flat else FIELDS)).split(",")
+    annotator = Annotator(model, outputs=outputs, optional=optional, **settings)
     return Job(annotator, inputs, folder, form, Reading(*reading), part_size, flat)
 
 

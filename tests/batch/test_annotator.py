@@ -150,7 +150,9 @@ def test_any_pipeline_of_spacy(tmp_path):
         [{"label": "X", "pattern": "old ferry"}, {"label": "Y", "pattern": "day"}]
     )
     nlp.to_disk(tmp_path / "model")
-    by_path = Annotator(tmp_path / "model", outputs=ALL)
+    with pytest.raises(ValueError, match=r"\[HS183\].*\(entity_ruler\)"):
+        Annotator(tmp_path / "model", outputs=ALL)(table(["The old ferry"]))
+    by_path = Annotator(tmp_path / "model", outputs=ALL, optional=["prob"])
     for annotate in (by_path, by_path.with_bytes()):
         row = annotate(table(["The old ferry, each day"])).to_pylist()[0]
         assert [(s["start"], s["end"], s["label"], s["group"], s["prob"]) for s in row["spans"]] == [
