@@ -62,10 +62,12 @@ class Others(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What n tokens see at one offset. values (n,): q of the first n-gram there. tokens, again,
-    more_values (A,): of the others, the token, the number of the n-gram, and its q. at, strings (n
-    + A,): of first ones and then of others, the token and the string. Tokens are counted from the
-    first of the n."""
+    """What n tokens see at one offset. Tokens are counted from the first of the n.
+
+    values (n,): q of the first n-gram there. tokens, again, more_values (A,): of the others, the
+    token, the number of the n-gram, and its q. at, strings (n + A,): of first ones and then of
+    others, the token and the string.
+    """
 
     values: Floats
     tokens: Ints
