@@ -20,7 +20,7 @@ pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 
 from spacy_hoseq.batch import Annotator  # noqa: E402
 from spacy_hoseq.batch.columns import Annotated, columns_of  # noqa: E402
-from spacy_hoseq.batch.pipeline import Loaded  # noqa: E402
+from spacy_hoseq.batch.pipeline import Loaded, digest_of  # noqa: E402
 from spacy_hoseq.components import Asked  # noqa: E402
 
 ALL = ("text", "word", "norm", "tag", "pos", "morph", "lemma", "dep", "head", "prob", "sentences", "spans")
@@ -365,3 +365,12 @@ def test_a_component_may_fail_in_the_chunker(monkeypatch):
     rows = annotated(Loaded(nlp, 100), ["They tag.", "stop", "It works."], on_docs=False)
     assert rows.errors == [None, "IndexError: too much", None]
     assert [bool(chunks) for chunks in rows.chunks] == [True, False, True]
+
+
+def test_the_fingerprint_reads_files_to_their_end(tmp_path):
+    spacy.blank("en").to_disk(tmp_path / "model")
+    large = tmp_path / "model" / "vocab" / "large.bin"
+    large.write_bytes(bytes(1 << 17))
+    before = digest_of(tmp_path / "model")
+    large.write_bytes(bytes((1 << 17) - 1) + b"\x01")
+    assert digest_of(tmp_path / "model") != before

@@ -106,3 +106,8 @@ def test_known_words_are_known_as_they_are_written():
     items = [[(0, 1, "A"), (1, 2, "B")]]
     shares = by_knowledge([Doc(Vocab(), words=["May", "may"])], items, items, {"may"})
     assert {name: share.n for name, share in shares.items()} == {"known words": 1, "unknown words": 1}
+
+
+def test_precision_is_of_what_was_found():
+    scores = scores_of(np.array([[1.0, 1.0, 3.0]]), True)
+    assert scores["precision"].value == 1 and scores["recall"].value == pytest.approx(1 / 3)

@@ -26,7 +26,7 @@ from ..components import chunker_helpers
 pytest.importorskip("uvicorn", reason='pip install "spacy-hoseq[ui]"')
 from spacy_hoseq.reporting.serving import application as served  # noqa: E402
 from spacy_hoseq.reporting.serving.application import application  # noqa: E402
-from spacy_hoseq.reporting.serving.guard import is_this_server  # noqa: E402
+from spacy_hoseq.reporting.serving.guard import Guard, is_this_server  # noqa: E402
 from spacy_hoseq.reporting.serving.server import listening, names_of_server  # noqa: E402
 
 MOST = 60
@@ -344,3 +344,14 @@ def test_words_keep_the_numbers_of_tokens(nlp):
     (sentence,) = explanation_data(nlp, [doc], ["hoseq_tagger"], reasons=False)["sentences"]
     cells = sentence["rows"][0]["cells"]
     assert [(cell["token"], cell["first"], cell["why"]) for cell in cells] == [(0, 1, None), (2, 2, None)]
+
+
+@pytest.mark.parametrize("n_hosts, stranger", [(1, None), (2, "127.0.0.1:80, 127.0.0.1:80")])
+def test_a_request_is_for_one_host(n_hosts, stranger):
+    scope = {
+        "type": "http",
+        "scheme": "http",
+        "server": ("127.0.0.1", 80),
+        "headers": [(b"host", b"127.0.0.1:80")] * n_hosts,
+    }
+    assert Guard(None, [])._stranger(scope) == stranger
