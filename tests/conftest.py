@@ -1,11 +1,12 @@
 """The three runs of the tests: the quick one by default, everything with `--all`, thousands of random examples with
-`--slow`; their order, and the seed of their random examples."""
+`--slow`; their order, and the seeds of their random examples."""
 
 import secrets
-from typing import Any
+import time
+from typing import Any, Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, core, is_hypothesis_test, settings
 
 from . import noise
 
@@ -20,6 +21,7 @@ COMMON: dict[str, Any] = dict(
 )
 settings.register_profile("quick", max_examples=10, **COMMON)
 settings.register_profile("all", max_examples=15, **COMMON)
+settings.register_profile("slow", max_examples=100, **COMMON)
 
 # Folders whose modules take a minute each. They come first: last, each would leave the other processors idle.
 FIRST = ("conformance", "docs", "project", "experiments")
@@ -28,7 +30,8 @@ FIRST = ("conformance", "docs", "project", "experiments")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run everything: long tests too, and more random examples")
     parser.addoption("--slow", action="store_true", help="as --all, with thousands of random examples")
-    parser.addoption("--examples", type=int, default=2500, help="with --slow: random examples of each test")
+    parser.addoption("--rounds", type=int, default=25, help="with --slow: of 100 random examples each, at most")
+    parser.addoption("--seconds", type=float, default=10.0, help="with --slow: for the rounds of a test after the first")
     parser.addoption("--noise", action="store_true", help="round as another processor might (tests/noise.py)")
 
 
@@ -36,12 +39,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes longer than a newcomer waits for gladly; run by --all")
     slow, everything = config.getoption("--slow"), config.getoption("--all")
-    settings.register_profile("slow", max_examples=config.getoption("--examples"), **COMMON)
     settings.load_profile("slow" if slow else "all" if everything else "quick")
     if config.getoption("--noise"):
         noise.install()
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(10**6))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """--slow: a random test goes on in rounds with seeds of their own, until it has had enough of them or of time."""
+    end = time.monotonic() + pyfuncitem.config.getoption("--seconds")
+    result = yield
+    if not (pyfuncitem.config.getoption("--slow") and is_hypothesis_test(pyfuncitem.obj)):
+        return result
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    first = int(pyfuncitem.config.option.hypothesis_seed)
+    for seed in range(first + 1, first + pyfuncitem.config.getoption("--rounds")):
+        if time.monotonic() > end:
+            break
+        core.global_force_seed = seed
+        try:
+            pyfuncitem.obj(**arguments)
+        except BaseException:
+            pyfuncitem.add_report_section("call", "seed", f"again: --slow --hypothesis-seed={seed}")
+            raise
+        finally:
+            core.global_force_seed = first
+    return result
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -102,7 +102,3 @@ def outcome_of(mutant: Mutant, copy: Path) -> str:
         return "found"
     finally:
         path.write_text(text, encoding="utf8")
-
-
-if __name__ == "__main__":
-    typer.run(main)

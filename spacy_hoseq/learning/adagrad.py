@@ -20,9 +20,9 @@ class AdaGrad:
     """
 
     EPSILON = 1e-6  # starting value of G, against division by zero
-    # starting value where weights were learnt before: from EPSILON, the first step would throw each of
+    # starting value where weights were learnt before: from EPSILON, the first step would throw each
+    # of them by `learn_rate`, whatever its gradient
     RESUMED = 1.0
-    # them by `learn_rate`, whatever its gradient
 
     def __init__(self, learn_rate: float = 0.1, l1: float = 0.0, l2: float = 0.0) -> None:
         if not (np.isfinite(learn_rate) and learn_rate > 0):

@@ -1,6 +1,6 @@
 """Kills `hoseq apply` again and again, and compares what comes out with a run that nobody disturbed.
 
-    python benchmarks/attack_kills.py [--kills 60] [--texts 400] [--seed 0] [--output kills.json]
+    python -m benchmarks.attacks kills [--kills 60] [--texts 400] [--seed 0] [--output kills.json]
 
 Each round is a job of its own: one run, or several shards in one folder, with one or two processes. Parent, workers or
 the process that starts them are killed (SIGKILL) at a random moment, while they begin, annotate or go on; then the same
@@ -8,7 +8,6 @@ command is given again. In the end all parts, errors and the list of parts must 
 and no process may be left. Prints a table of what was killed, and fails if a byte differs.
 """
 
-import argparse
 import json
 import os
 import random
@@ -20,7 +19,9 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Optional
+
+import typer
 
 WORDS = "they tag it at once nothing is missing the old ferry still runs twice a day nobody knows why".split()
 CODE = """
@@ -166,30 +167,29 @@ def attack(folder: Path, shards: List[str], n_process: int, most: int, chance: r
     return killed
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--texts", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    chance = random.Random(given.seed)
+def main(
+    kills: int = typer.Option(60, help="How many"),
+    texts: int = typer.Option(400, help="Of each job"),
+    seed: int = typer.Option(0, help="Of moments and victims"),
+    output: Optional[Path] = typer.Option(None, help="JSON: what was killed"),
+) -> None:
+    chance = random.Random(seed)
     killed: Counter[str] = Counter()
     n_jobs = 0
     n_different = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pipeline_in(folder)
-        (folder / "in.jsonl").write_text("\n".join(texts_of(given.texts, chance)) + "\n")
+        (folder / "in.jsonl").write_text("\n".join(texts_of(texts, chance)) + "\n")
         undisturbed: Dict[int, Dict[str, bytes]] = {}
-        while sum(killed.values()) < given.kills:
+        while sum(killed.values()) < kills:
             n_shards = chance.choice([1, 1, 3])
             shards = [f"{i}/{n_shards}" for i in range(1, n_shards + 1)]
             if n_shards not in undisturbed:
                 attack(folder, shards, 1, 0, chance)
                 undisturbed[n_shards] = bytes_of(folder / "out")
                 shutil.rmtree(folder / "out")
-            most = min(chance.randint(4, 9), given.kills - sum(killed.values()))
+            most = min(chance.randint(4, 9), kills - sum(killed.values()))
             killed += attack(folder, shards, chance.choice([1, 2, 2]), most, chance)
             n_jobs += 1
             n_different += bytes_of(folder / "out") != undisturbed[n_shards]
@@ -199,11 +199,8 @@ def main() -> None:
     for what, count in sorted(killed.items()):
         print(f"{count:4} {what}")
     result = {"kills": sum(killed.values()), "jobs": n_jobs, "different": n_different, "killed": dict(killed)}
-    if given.output:
-        given.output.write_text(json.dumps(result, indent=2) + "\n")
+    if output:
+        output.write_text(json.dumps(result, indent=2) + "\n")
     if n_different:
         raise SystemExit(f"{n_different} of {n_jobs} jobs have other bytes than the undisturbed one")
 
-
-if __name__ == "__main__":
-    main()

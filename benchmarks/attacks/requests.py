@@ -1,6 +1,6 @@
 """Hostile requests to `hoseq serve`: each gets an answer that is no error of the server, and the server goes on.
 
-    python -m tests.attacks.requests
+    python -m benchmarks.attacks requests
 
 A real server on a free port of this machine; requests go over sockets, byte by byte as they stand here. After each, an
 ordinary request has to be answered as ever.
@@ -9,7 +9,6 @@ ordinary request has to be answered as ever.
 import json
 import random
 import socket
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,7 +16,7 @@ from collections import Counter
 from spacy_hoseq.reporting.serving.application import application
 from spacy_hoseq.reporting.serving.server import listening
 
-from ..components import chunker_helpers
+from tests.components import chunker_helpers
 
 MOST = 300  # characters of a text
 TEXT = {"text": "the old cat runs"}
@@ -207,15 +206,11 @@ def attack():
     return rows
 
 
-def main():
+def main() -> None:
     rows = attack()
     print(f"{len(rows)} requests, {sum(bool(problem) for _, _, problem in rows)} problems")
     print(dict(Counter(status for _, status, _ in rows)))
     for name, _, problem in rows:
         if problem:
             print(f"  {name}: {problem}")
-    sys.exit(any(problem for _, _, problem in rows))
-
-
-if __name__ == "__main__":
-    main()
+    raise SystemExit(any(problem for _, _, problem in rows))

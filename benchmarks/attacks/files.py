@@ -1,6 +1,6 @@
 """Damaged files of whole pipelines: each is refused with a code, or loads and says what it said before.
 
-    python -m tests.attacks.files [--number 2000] [--seed 0] [--sealed] [--output damages.jsonl]
+    python -m benchmarks.attacks files [--number 2000] [--seed 0] [--sealed] [--output damages.jsonl]
 
 Pipelines with every component and table are saved; then, one at a time, a file of ours or of spaCy's gets a flipped
 bit, is cut, emptied, filled with zeros, lost, or replaced by the same file of another training or another file of the
@@ -8,7 +8,6 @@ pipeline. Loaded is by `spacy_hoseq.load`, in processes of their own, so that a 
 have a list of all their files; the others are as `nlp.to_disk` and `spacy train` write them.
 """
 
-import argparse
 import json
 import random
 import resource
@@ -20,9 +19,11 @@ import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import Optional
 
 import numpy as np
 import spacy
+import typer
 from spacy.training import Example
 from spacy.vectors import Vectors
 
@@ -35,13 +36,14 @@ from spacy_hoseq.pipelines import embedded_path
 from spacy_hoseq.segmentation.corpus import segmented_corpus
 from spacy_hoseq.segmentation.known_words import known_words
 
-from ..components import bidirectional_helpers as bidirectional
-from ..components import chunker_helpers as chunks
-from ..components import helpers as tags
-from ..components import lemma_helpers as lemmas
-from ..components import morphology_helpers as morphology
-from ..segmentation import helpers as characters
+from tests.components import bidirectional_helpers as bidirectional
+from tests.components import chunker_helpers as chunks
+from tests.components import helpers as tags
+from tests.components import lemma_helpers as lemmas
+from tests.components import morphology_helpers as morphology
+from tests.segmentation import helpers as characters
 
+ROOT = Path(__file__).parents[2]
 TOGETHER = 100  # damages of one process
 SECONDS = 60  # for one
 MEMORY = 8 << 30  # bytes
@@ -187,7 +189,7 @@ def outcome(pipeline, name, file, expected):
     return ("config" if file.endswith("config.cfg") else "silent"), ""
 
 
-def work(folder):
+def work_in(folder):
     """Damages from standard input, outcomes to standard output, line by line."""
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -218,9 +220,9 @@ def attack(number, seed, sealed=False, write=lambda row: None):
         waiting = list(damages(folder, number, seed))
         while waiting:
             some = waiting[:TOGETHER]
-            command = [sys.executable, "-m", "tests.attacks.files", "--work", str(folder)]
+            command = [sys.executable, "-m", "benchmarks.attacks", "files", "--work", str(folder)]
             given = "".join(json.dumps(one) + "\n" for one in some)
-            result = subprocess.run(command, input=given, capture_output=True, text=True)
+            result = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True)
             done = [json.loads(line) for line in result.stdout.splitlines()]
             if len(done) < len(some):
                 name, file, kind, _ = some[len(done)]
@@ -234,27 +236,21 @@ def attack(number, seed, sealed=False, write=lambda row: None):
     return rows
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--number", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sealed", action="store_true", help="with a list of all files (`hoseq seal`)")
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.work:
-        work(arguments.work)
+def main(
+    number: int = typer.Option(2000, help="Damages"),
+    seed: int = typer.Option(0, help="Of the damages"),
+    sealed: bool = typer.Option(False, "--sealed", help="With a list of all files (`hoseq seal`)"),
+    output: Optional[Path] = typer.Option(None, help="A row of JSON for each damage"),
+    work: Optional[Path] = typer.Option(None, hidden=True),
+) -> None:
+    if work:
+        work_in(work)
         return
-    log = arguments.output.open("w") if arguments.output else None
-    settings = (arguments.number, arguments.seed, arguments.sealed)
-    rows = attack(*settings, lambda row: log and print(json.dumps(row), file=log, flush=True))
+    log = output.open("w") if output else None
+    rows = attack(number, seed, sealed, lambda row: log and print(json.dumps(row), file=log, flush=True))
     counts = Counter(row["outcome"] for row in rows)
     print(f"{len(rows)} damages: " + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
     for wanted in OUTCOMES[1:]:
         files = Counter(Path(row["file"]).name for row in rows if row["outcome"] == wanted)
         print(f"  {wanted}: {dict(files.most_common())}")
     raise SystemExit(bool(counts["silent"] or counts["uncoded"] or counts["crash"]))
-
-
-if __name__ == "__main__":
-    main()

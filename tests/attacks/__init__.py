@@ -1,1 +1,0 @@
-"""Attacks: damaged files and hostile requests, by the thousand. `python -m tests.attacks.files`, `... .requests`."""
