@@ -1,9 +1,40 @@
-"""Tables of measurements, written into a page of the documentation between two marks that name the table."""
+"""Tables of measurements, written into a page of the documentation between two marks that name the table.
 
+Above each stands where it comes from: commit, recipe, what chose the settings, what it was measured on (all.yml), the
+day, the machine. What was written is kept in docs/measurements/tables, too, and a test compares the pages with it.
+"""
+
+import subprocess
+from datetime import date
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Dict, List, NamedTuple, Sequence
 
+import srsly
 from wasabi import MarkdownRenderer, table
+
+from .machine import description
+
+ROOT = Path(__file__).parents[1]
+TABLES = ROOT / "docs" / "measurements" / "tables"
+MEASURED = ("spacy_hoseq", "benchmarks", "configs", "experiments")  # what a measurement depends on
+
+
+class Step(NamedTuple):
+    """run: commands. tables: by name, what is said of each. by_hand: why there are no commands."""
+
+    run: List[str] = []
+    tables: Dict[str, Dict[str, str]] = {}
+    by_hand: str = ""
+
+
+def steps() -> Dict[str, Step]:
+    """All measurements, by name, in their order."""
+    read: List[Dict[str, Any]] = srsly.read_yaml(Path(__file__).with_name("all.yml"))
+    return {each.pop("name"): Step(**each) for each in read}
+
+
+STEPS = steps()
+SAID = {name: said for step in STEPS.values() for name, said in step.tables.items()}
 
 
 def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -19,8 +50,46 @@ def has_table(page: Path, name: str) -> bool:
 
 def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
     """Replace what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. The first column is text."""
+    written = {"origin": origin(name), "header": list(header), "rows": [list(row) for row in rows], "note": note}
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, _, rest = page.read_text(encoding="utf8").partition(begin)
-    markdown = MarkdownRenderer().table(rows, header, aligns=("l", *["r"] * (len(header) - 1)))
-    parts = [f"{before}{begin}", markdown, *([f"\n{note}"] if note else []), f"{end}{rest.partition(end)[2]}"]
-    page.write_text("\n".join(parts), encoding="utf8")
+    after = rest.partition(end)[2]
+    page.write_text(f"{before}{begin}\n{markdown(written)}\n{end}{after}", encoding="utf8")
+    if page.resolve().is_relative_to(ROOT):
+        TABLES.mkdir(exist_ok=True)
+        srsly.write_json(TABLES / f"{name.replace(' ', '-')}.json", written)
+
+
+def markdown(written: Dict[str, Any]) -> str:
+    """A table as it stands in a page, with its origin above and its note below."""
+    header = written["header"]
+    lines = MarkdownRenderer().table(written["rows"], header, aligns=("l", *["r"] * (len(header) - 1)))
+    parts = [written["origin"], lines, written["note"]]
+    return "\n\n".join(part for part in parts if part)
+
+
+def origin(name: str) -> str:
+    """A line that says where a table comes from. One that is not in all.yml has only commit, day and machine."""
+    said = SAID.get(name, {})
+    machine = description()
+    parts = [
+        f"Commit {commit()}{' and changes' if is_changed() else ''}, {date.today()}",
+        *([f"recipe {said['recipe']}", f"settings: {said['settings']}", f"measured on: {said['text']}"] if said else []),
+        f"{machine['processor'] or machine['machine']}, Python {machine['python']}, NumPy {machine['numpy']}, "
+        f"spaCy {machine['spacy']}",
+    ]
+    return f"*{'; '.join(parts)}.*"
+
+
+def commit() -> str:
+    return git("rev-parse", "--short=8", "HEAD") or "unknown"
+
+
+def is_changed() -> bool:
+    """Whether what is measured differs from the commit."""
+    return bool(git("status", "--porcelain", "--", *MEASURED))
+
+
+def git(*words: str) -> str:
+    done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""

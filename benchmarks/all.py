@@ -1,0 +1,90 @@
+"""All measurements of the documentation, one after the other; goes on where it stopped.
+
+    python -m benchmarks.all --data CORPORA [--only NAME --only NAME ...] [--metrics metrics] [--list]
+
+What is measured, and by which commands, stands in all.yml. A step that was done at this commit is not done again, and
+most benchmarks keep each row that they have. Tables are written into their pages, above each the commit, the recipe,
+what chose its settings, what it was measured on, the machine. What a step printed is in METRICS/logs. Nothing else
+should run on the machine; the whole takes more than a day.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import srsly
+import typer
+from tqdm import tqdm
+from wasabi import msg, table
+
+from .machine import environment
+from .page import STEPS, commit, is_changed
+
+
+def main(
+    # fmt: off
+    data: Path = typer.Option(..., help="The folder of corpora", exists=True),
+    only: Optional[List[str]] = typer.Option(None, help="Steps to do. Default: all"),
+    metrics: Path = typer.Option(Path("metrics"), help="Where measurements, models and logs are kept"),
+    show: bool = typer.Option(False, "--list", help="Say what was done at this commit, and do nothing"),
+    # fmt: on
+) -> None:
+    names = chosen(only)
+    state = metrics / "all.jsonl"
+    done = done_at(commit(), state)
+    if show:
+        print(table([(name, done.get(name, "")) for name in names], header=("step", "done"), divider=True))
+        return
+    if is_changed():
+        msg.fail("The code is not that of a commit", "Commit or put away what was changed, then start again.", exits=1)
+    (metrics / "logs").mkdir(parents=True, exist_ok=True)
+    failed = []
+    for name in tqdm([name for name in names if name not in done], unit="step"):
+        start = time.perf_counter()
+        if not run(name, data, metrics):
+            failed.append(name)
+            continue
+        row = {"step": name, "commit": commit(), "day": str(date.today()), "seconds": time.perf_counter() - start}
+        srsly.write_jsonl(state, [row], append=True, append_new_line=False)
+    if failed:
+        msg.fail("Steps that failed", ", ".join(failed), exits=1)
+    msg.good(f"{len(names)} steps are done")
+
+
+def chosen(only: Optional[List[str]]) -> List[str]:
+    """The steps that are wanted, in their order."""
+    unknown = sorted(set(only or []) - set(STEPS))
+    if unknown:
+        msg.fail(f"No such steps: {', '.join(unknown)}", f"There are: {', '.join(STEPS)}", exits=1)
+    return [name for name in STEPS if not only or name in only]
+
+
+def done_at(revision: str, state: Path) -> Dict[str, str]:
+    """By step, the day on which it was done at this commit."""
+    rows: List[Dict[str, Any]] = list(srsly.read_jsonl(state)) if state.exists() else []
+    return {row["step"]: row["day"] for row in rows if row["commit"] == revision}
+
+
+def run(name: str, data: Path, metrics: Path) -> bool:
+    """The commands of a step, until one fails."""
+    for command in STEPS[name].run:
+        words = [word.format(data=data, metrics=metrics) for word in shlex.split(command)]
+        log = metrics / "logs" / f"{name}.log"
+        with log.open("a", encoding="utf8") as file:
+            file.write(f"$ {shlex.join(words)}\n")
+            file.flush()
+            found = {**environment(), "HOSEQ_CORPORA": os.fspath(data.resolve())}
+            done = subprocess.run([sys.executable, *words[1:]], env=found, stdout=file, stderr=subprocess.STDOUT)
+        if done.returncode:
+            msg.fail(f"{name} failed", f"{shlex.join(words)}\nWhat it printed: {log}")
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    typer.run(main)

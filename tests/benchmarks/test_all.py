@@ -1,0 +1,97 @@
+"""All measurements: every table of the pages has its command, and is as it was written."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import srsly
+
+from ..repository import ROOT
+
+TABLES = ROOT / "docs" / "measurements" / "tables"
+MARKED = r"<!-- begin (.+?) -->\n(.*?)\n<!-- end \1 -->"
+
+
+@pytest.fixture
+def benchmarks(monkeypatch):
+    """Modules by name. They are imported from the repository, which is no package that is installed."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.chdir(ROOT)
+    yield lambda name: importlib.import_module(f"benchmarks.{name}")
+    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
+        del sys.modules[name]
+
+
+def marked():
+    """(name, text) of all tables between marks."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [found for page in pages for found in re.findall(MARKED, page.read_text(encoding="utf8"), re.DOTALL)]
+
+
+def test_every_table_has_its_step(benchmarks):
+    """And each step says of its tables what a reader must know."""
+    said = benchmarks("page").SAID
+    names = {name for name, _ in marked()}
+    assert len(names) > 30 and names == set(said)
+    assert all(set(each) == {"recipe", "settings", "text"} and all(each.values()) for each in said.values())
+
+
+def test_commands_exist(benchmarks):
+    """Every benchmark that is started has a `main` with these options, every workflow stands in its project."""
+    for name, step in benchmarks("page").STEPS.items():
+        assert step.run or step.by_hand, name
+        for command in step.run:
+            assert command.startswith("python -m "), command
+            module, *words = command.split()[2:]
+            if module.startswith("benchmarks."):
+                source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf8")
+                options = re.findall(r"--([a-z-]+)", command)
+                assert all(re.search(rf"\b{option.replace('-', '_')}: ", source) for option in options), command
+            elif words[:2] == ["project", "run"]:
+                folder = ROOT / (words[3] if len(words) > 3 else ".")
+                assert words[2] in srsly.read_yaml(folder / "project.yml")["workflows"], command
+
+
+@pytest.mark.parametrize("path", sorted(TABLES.glob("*.json")), ids=lambda path: path.stem)
+def test_pages_say_what_was_measured(path, benchmarks):
+    """No number of a table was typed."""
+    texts = [text for name, text in marked() if name.replace(" ", "-") == path.stem]
+    assert texts and set(texts) == {benchmarks("page").markdown(srsly.read_json(path))}
+
+
+def test_table_says_where_it_comes_from(benchmarks, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n<!-- begin settings -->\nold\n<!-- end settings -->\nrest\n", encoding="utf8")
+    benchmarks("page").write_table(page, "settings", ("", "F"), [["one", "0.5"]], "A note.")
+    (text,) = re.findall(MARKED, page.read_text(encoding="utf8"), re.DOTALL)
+    origin, table, note = text[1].split("\n\n")
+    assert origin.startswith("*Commit ") and "recipe `tagger`" in origin and "measured on: dev and test" in origin
+    assert table.endswith("| one | 0.5 |") and note == "A note."
+    assert page.read_text(encoding="utf8").endswith("<!-- end settings -->\nrest\n")
+    assert "settings.json" not in [path.name for path in tmp_path.rglob("*")]
+
+
+def test_goes_on_where_it_stopped(benchmarks, tmp_path, monkeypatch):
+    """A step that is done at this commit is not done again, one that fails is, and is said."""
+    module, page = benchmarks("all"), benchmarks("page")
+    fails = tmp_path / "fails"
+    fails.touch()
+    program = f'import pathlib, sys; print(1); sys.exit(pathlib.Path("{fails.as_posix()}").exists())'
+    steps = {"one": page.Step(["python -c 'print(1)'"]), "two": page.Step([f"python -c '{program}'"])}
+    monkeypatch.setattr(module, "STEPS", steps)
+    monkeypatch.setattr(module, "is_changed", lambda: False)
+    with pytest.raises(SystemExit):
+        module.main(tmp_path, None, tmp_path, False)
+    fails.unlink()
+    module.main(tmp_path, None, tmp_path, False)
+    module.main(tmp_path, None, tmp_path, False)
+    assert [row["step"] for row in srsly.read_jsonl(tmp_path / "all.jsonl")] == ["one", "two"]
+    assert Path(tmp_path / "logs" / "one.log").read_text().count("$ python") == 1
+    assert Path(tmp_path / "logs" / "two.log").read_text().count("$ python") == 2
+
+
+def test_unknown_step(benchmarks, tmp_path):
+    with pytest.raises(SystemExit):
+        benchmarks("all").main(tmp_path, ["nothing"], tmp_path, False)
