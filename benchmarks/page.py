@@ -72,9 +72,10 @@ def origin(name: str) -> str:
     """A line that says where a table comes from. One that is not in all.yml has only commit, day and machine."""
     said = SAID.get(name, {})
     machine = description()
+    about = {"recipe": "recipe ", "settings": "settings: ", "text": "measured on: "}
     parts = [
         f"Commit {commit()}{' and changes' if is_changed() else ''}, {date.today()}",
-        *([f"recipe {said['recipe']}", f"settings: {said['settings']}", f"measured on: {said['text']}"] if said else []),
+        *(f"{title}{said[key]}" for key, title in about.items() if key in said),
         f"{machine['processor'] or machine['machine']}, Python {machine['python']}, NumPy {machine['numpy']}, "
         f"spaCy {machine['spacy']}",
     ]

@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run everything: long tests too, and more random examples")
     parser.addoption("--slow", action="store_true", help="as --all, with thousands of random examples")
     parser.addoption("--rounds", type=int, default=25, help="with --slow: of 100 random examples each, at most")
-    parser.addoption("--seconds", type=float, default=10.0, help="with --slow: for the rounds of a test after the first")
+    parser.addoption("--seconds", type=float, default=10.0, help="with --slow: for all rounds of a test but one")
     parser.addoption("--noise", action="store_true", help="round as another processor might (tests/noise.py)")
 
 

@@ -35,7 +35,6 @@ from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.pipelines import embedded_path
 from spacy_hoseq.segmentation.corpus import segmented_corpus
 from spacy_hoseq.segmentation.known_words import known_words
-
 from tests.components import bidirectional_helpers as bidirectional
 from tests.components import chunker_helpers as chunks
 from tests.components import helpers as tags

@@ -15,7 +15,6 @@ from collections import Counter
 
 from spacy_hoseq.reporting.serving.application import application
 from spacy_hoseq.reporting.serving.server import listening
-
 from tests.components import chunker_helpers
 
 MOST = 300  # characters of a text
