@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..arrays import Ints, Keys, Lengths, Rows
+from ..kept import Kept
 from .attributes import (
     TABLES_OF_DOCS,
     check_attribute,
@@ -18,10 +19,12 @@ from .attributes import (
 )
 from .index import Index
 from .keys import AFTER, BEFORE, TemplateKeys
-from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon
+from .lexicon import TYPE_AFTER, TYPE_BEFORE, Lexicon, WordAttributes, lexicon_of
 from .sequences import vocab_of, words_and_lengths
 from .templates import Template
 from .word_types import MAX_WORD_TYPES
+
+NOTHING = np.zeros((0, 0), np.uint64)
 
 
 class Columns(NamedTuple):
@@ -29,9 +32,10 @@ class Columns(NamedTuple):
     lies among places that lay sentences apart.
 
     types (P,): the word type at each place, those before and after sentences among them. numbering:
-    another object as soon as a type stands for another word. table (W, A): values of all lexical
-    attributes for each type. padded (B, P): values at each place, of attributes that templates
-    about several words read, and of those that are not lexical.
+    another object as soon as a type stands for another word. table (A', W): values of lexical
+    attributes for each type. rows (A,): where each of the extractor's is in the table. padded (B,
+    P): values at each place, of attributes that templates about several words read, and of those
+    that are not lexical.
     """
 
     n_tokens: int
@@ -40,13 +44,20 @@ class Columns(NamedTuple):
     types: Rows
     numbering: object
     table: Keys
+    rows: Ints
     padded: Keys
+
+    def values(self, attributes: Ints, types: Rows) -> Keys:
+        """Of word types, in one call that reads these cells alone. attributes (a, 1): numbers of
+        the extractor's. types (n,) or (a, n). RETURNS (a, n) uint64."""
+        starts = self.rows.take(attributes) * self.table.shape[1]
+        return self.table.reshape(-1).take(starts + types)
 
 
 class Maker(NamedTuple):
     """What makes keys of some templates, and where it finds the values of their parts. columns,
-    padded, offsets (P, 1): of each part, its columns in `Columns.table` and `Columns.padded`, -1 =
-    not there. others: parts not in the last."""
+    padded, offsets (P, 1): of each part, its number among lexical attributes and in
+    `Columns.padded`, -1 = not there. others: parts not in the last."""
 
     keys: TemplateKeys
     columns: Ints
@@ -60,6 +71,8 @@ class FeatureExtractor:
 
     templates: parsed templates; row k of every result belongs to templates[k].
     most_types (int): word types that are remembered.
+    contextual (List[str]): attributes that are read from the Doc, not from the word.
+    reach (int): how many words away templates look, at most.
     RAISES ValueError [HS013]: a template names an unknown attribute.
     """
 
@@ -71,14 +84,16 @@ class FeatureExtractor:
         for name in names:
             check_attribute(name)
         self._lexical = [name for name in names if lexical_attribute(name)]
-        self._contextual = [name for name in names if not lexical_attribute(name)]
-        self._margin = max((abs(p.offset) for t in templates for p in t.parts), default=0)
-        self._lexicon = Lexicon(self._lexical, most_types)
+        self.contextual = [name for name in names if not lexical_attribute(name)]
+        self.reach = max((abs(p.offset) for t in templates for p in t.parts), default=0)
+        self._attributes = WordAttributes(self._lexical)
+        self._most_types = most_types
+        self._lexicon: Kept[Lexicon] = Kept()
         self.of_one_word: Dict[int, List[int]] = {}  # place of the word -> templates about it alone
         self.of_more: List[int] = []  # all other templates
         for k, template in enumerate(self.templates):
             offsets = {part.offset for part in template.parts}
-            lexical = not any(part.attribute in self._contextual for part in template.parts)
+            lexical = not any(part.attribute in self.contextual for part in template.parts)
             if lexical and len(offsets) == 1:
                 self.of_one_word.setdefault(offsets.pop(), []).append(k)
             else:
@@ -87,35 +102,20 @@ class FeatureExtractor:
         paired = [name for name in self._lexical if name in read]
         self._column = {name: column for column, name in enumerate(self._lexical)}
         self._paired = np.array([[self._column[name]] for name in paired], np.intp).reshape(-1, 1)
-        self._padded = {name: row for row, name in enumerate([*paired, *self._contextual])}
+        self._padded = {name: row for row, name in enumerate([*paired, *self.contextual])}
         self._makers: Dict[Tuple[int, ...], Maker] = {}
 
     @property
     def is_lexical(self) -> bool:
         """Whether the features depend on the words and sentence boundaries alone (then they may be
         cached)."""
-        return not self._contextual
-
-    @property
-    def contextual(self) -> List[str]:
-        """Attributes that are read from the Doc, not from the word."""
-        return self._contextual
-
-    @property
-    def margin(self) -> int:
-        """How many words away the farthest one is that a template looks at."""
-        return self._margin
+        return not self.contextual
 
     @property
     def tables(self) -> List[str]:
         """Names of the vocabulary's tables on which the features depend."""
-        of_docs = {TABLES_OF_DOCS[name] for name in self._contextual if name in TABLES_OF_DOCS}
-        return sorted({*self._lexicon.tables, *of_docs})
-
-    @property
-    def reach(self) -> int:
-        """How many words away templates look, at most."""
-        return self._margin
+        of_docs = {TABLES_OF_DOCS[name] for name in self.contextual if name in TABLES_OF_DOCS}
+        return sorted({*self._attributes.tables, *of_docs})
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
@@ -126,21 +126,27 @@ class FeatureExtractor:
     def columns(self, docs: Sequence[Doc]) -> Columns:
         """Attribute values of all tokens, from which keys are made block by block."""
         orths, lengths = words_and_lengths(docs)
-        positions = positions_of(lengths, self._margin)
+        positions = positions_of(lengths, self.reach)
         if not len(orths):
-            nothing = np.zeros((0, 0), np.uint64)
-            return Columns(0, lengths, positions, np.zeros(0, np.int32), object(), nothing, nothing)
-        rows, table, numbering = self._lexicon.of(vocab_of(docs), orths)
-        types = self._pad(rows, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
-        padded = _cells(table, types, self._paired)
-        if self._contextual:
-            values = values_of_docs(docs, self._contextual)
+            no_types = np.zeros(0, np.int32)
+            rows = np.zeros(len(self._lexical), np.intp)
+            return Columns(0, lengths, positions, no_types, object(), NOTHING, rows, NOTHING)
+        vocab = vocab_of(docs)
+        lexicon = self._lexicon.of((vocab.lookups,), lambda: lexicon_of(vocab))
+        words = lexicon.of(vocab, self._attributes, orths, self._most_types)
+        types = self._pad(words.types, positions, lengths, (TYPE_BEFORE, TYPE_AFTER))
+        columns = Columns(
+            len(orths), lengths, positions, types, words.numbering, words.table, words.rows, NOTHING
+        )
+        padded = columns.values(self._paired, types)
+        if self.contextual:
+            values = values_of_docs(docs, self.contextual)
             others = [
                 self._pad(values[name], positions, lengths, (BEFORE, AFTER))
-                for name in self._contextual
+                for name in self.contextual
             ]
             padded = np.concatenate([padded, others])
-        return Columns(len(orths), lengths, positions, types, numbering, table, padded)
+        return columns._replace(padded=padded)
 
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: Optional[List[int]] = None
@@ -155,14 +161,14 @@ class FeatureExtractor:
         flat = columns.padded.reshape(-1) if self._padded else np.zeros(1, np.uint64)
         values = flat.take(maker.padded * len(columns.types) + at, mode="clip")
         for part in maker.others:
-            values[part] = _cells(columns.table, columns.types.take(at[part]), maker.columns[part])
+            values[part] = columns.values(maker.columns[part], columns.types.take(at[part]))
         return maker.keys.keys(values)
 
     def type_keys(self, columns: Columns, templates: List[int], types: Rows) -> Keys:
         """Keys of templates about one word for some word types. types (n,). RETURNS (K, n)
         uint64."""
         maker = self._maker(templates)
-        return maker.keys.keys(_cells(columns.table, types, maker.columns))
+        return maker.keys.keys(columns.values(maker.columns, types))
 
     def _maker(self, templates: Sequence[int]) -> Maker:
         chosen = tuple(templates)
@@ -180,11 +186,12 @@ class FeatureExtractor:
 
     def contextual_values(self, doc: Doc) -> List[Keys]:
         """Values of the attributes that are not lexical, as the Doc has them now."""
-        return [token_values(doc, name) for name in self._contextual]
+        return [token_values(doc, name) for name in self.contextual]
 
     def forget_words(self) -> None:
         """Drop all cached word types (at the end of a memory zone)."""
-        self._lexicon.clear()
+        if self._lexicon.latest is not None:
+            self._lexicon.latest.clear()
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_makers": {}}
@@ -193,7 +200,7 @@ class FeatureExtractor:
         self, values: NDArray[Any], positions: Ints, lengths: Lengths, outside: Tuple[Any, Any]
     ) -> NDArray[Any]:
         """Lay sentences apart by `margin` places that hold what stands before and after them."""
-        margin = self._margin
+        margin = self.reach
         if len(lengths) == 1:
             alone = np.empty(len(values) + 2 * margin, values.dtype)
             alone[:margin], alone[margin + len(values) :] = outside
@@ -204,12 +211,6 @@ class FeatureExtractor:
         padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = outside[0]
         padded[positions] = values
         return padded
-
-
-def _cells(table: Keys, rows: Rows, columns: Any) -> Keys:
-    """table[rows, columns], in one call that reads these cells alone. table (W, A), contiguous."""
-    cells: Keys = table.reshape(-1).take(rows * np.intp(table.shape[1]) + columns)
-    return cells
 
 
 def positions_of(lengths: Lengths, margin: int) -> Ints:

@@ -28,6 +28,7 @@ class GrowingTable:
 
     made_from: objects that rows depend on and that never change.
     first (n, ...): rows that are there before any key. All others have their shape and type.
+    n_rows (int): all that there are, the first ones among them.
     hashed (bool): keys are any uint64 but 0; else whole numbers from 0, of which none may be much
         above the others.
     merged_zeros (bool): keys whose rows are zero share the first row, which is zero.
@@ -52,11 +53,11 @@ class GrowingTable:
         self._few: Dict[int, int] = {}  # rows of keys that were asked for a few at a time
         self._index: Any = ExactIndex(np.zeros(0, np.uint64)) if hashed else DenseIndex()
         self._table = first
-        self._n_rows = self._index.n_rows = len(first)
+        self.n_rows = self._index.n_rows = len(first)
 
     def __len__(self) -> int:
         """Rows, without the first ones."""
-        return self._n_rows - len(self.first)
+        return self.n_rows - len(self.first)
 
     @property
     def table(self) -> Table:
@@ -80,8 +81,8 @@ class GrowingTable:
 
     def _rows_of(self, keys: AnyInts, make: Callable[[Any], Table]) -> Rows:
         rows: Rows = self._index.lookup(keys)
-        if rows.max(initial=-1) >= self._n_rows:
-            is_new = rows >= self._n_rows
+        if rows.max(initial=-1) >= self.n_rows:
+            is_new = rows >= self.n_rows
             new = distinct(keys[is_new])
             rows[is_new] = self._add(new, make(new)).take(np.searchsorted(new, keys[is_new]))
         return rows
@@ -102,7 +103,7 @@ class GrowingTable:
 
     def _add(self, keys: AnyInts, fresh: Table) -> Rows:
         """RETURNS the row of each."""
-        first = self._n_rows
+        first = self.n_rows
         rows = np.arange(first, first + len(fresh), dtype=np.int32)
         if self._merged_zeros:
             is_used = fresh.any(axis=1)
@@ -115,7 +116,7 @@ class GrowingTable:
             self._table = grown
         self._table[first:last] = fresh
         self._index.add(keys, rows)
-        self._n_rows = self._index.n_rows = last
+        self.n_rows = self._index.n_rows = last
         return rows
 
     def __reduce__(self) -> Any:

@@ -1,64 +1,146 @@
-"""Lexical attribute values, computed once per word type."""
+"""Lexical attribute values, computed once per word type for all components of a pipeline."""
 
-from collections import defaultdict
-from typing import Any, Callable, Dict, List, Sequence
+from functools import partial
+from threading import Lock
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from spacy.lookups import Lookups
 from spacy.vocab import Vocab
 
-from ..arrays import Keys
-from .attributes import Word, as_keys, lexical_attribute
+from ..arrays import Ints, Keys, Rows
+from .attributes import Attribute, as_keys, lexical_attribute
+from .growing_table import GrowingTable
 from .keys import AFTER, BEFORE
-from .word_types import MAX_WORD_TYPES, TypesOf, WordTypes
+from .word_types import MAX_WORD_TYPES
 
 # rows that stand for what is before and after a sentence
 TYPE_BEFORE = 0
 TYPE_AFTER = 1
+N_OUTSIDE = 2
+_ONE = np.uint64(1)
+
+Key = Tuple[Any, ...]  # of an attribute: its function, and the number that it is given
+
+
+class WordAttributes:
+    """Lexical attributes that somebody reads: names of registered ones. tables (List[str]): of the
+    vocabulary's lookups, on which their values depend."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        known = [known for known in map(lexical_attribute, names) if known is not None]
+        self.by_key = {_key(attribute): attribute for attribute in known}
+        self.tables = sorted({known.table for known in known if known.table is not None})
+
+
+def _key(attribute: Attribute) -> Key:
+    function = attribute.function
+    if isinstance(function, partial):
+        return (function.func, *function.args)
+    return (function,)
+
+
+class ValuesOf(NamedTuple):
+    """Attribute values of some tokens. types (N,): word type of each. table (A', W), contiguous:
+    values of each attribute for each type, those of others among them. rows (A,): of the attributes
+    that were asked for. numbering: another object as soon as a type stands for another word."""
+
+    types: Rows
+    table: Keys
+    rows: Ints
+    numbering: object
 
 
 class Lexicon:
-    """Table of (word types, attributes) uint64. Values depend on the word alone, some also on a
-    table of the vocabulary's lookups.
+    """Word types of one vocabulary, and the values of their attributes: each is computed when
+    somebody first asks for it. Several threads may ask at once."""
 
-    attributes: names of lexical attributes; column a of every result belongs to attributes[a]. most
-    (int): word types that are remembered. tables (List[str]): names of the tables that they depend
-    on.
-    """
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._begin({})
 
-    def __init__(self, attributes: Sequence[str], most: int = MAX_WORD_TYPES) -> None:
-        chosen = {
-            a: known
-            for a, known in enumerate(map(lexical_attribute, attributes))
-            if known is not None
-        }
-        self._functions: Dict[Word, Dict[int, Callable[..., Any]]] = defaultdict(
-            dict
-        )  # by what they are given
-        for a, known in chosen.items():
-            self._functions[known.word][a] = known.function
-        self.tables = sorted({known.table for known in chosen.values() if known.table is not None})
-        outside = np.array([[BEFORE], [AFTER]], np.uint64).repeat(len(attributes), axis=1)
-        self._types = WordTypes(self._values_of, outside, most)
-
-    def of(self, vocab: Vocab, orths: Keys) -> TypesOf:
-        """Where the attribute values of each token are. orths (N,) uint64."""
-        return self._types.of(
-            vocab, orths, *(vocab.lookups.get_table(name, None) for name in self.tables)
-        )
+    def _begin(self, tables: Dict[str, Any]) -> None:
+        self._tables = tables
+        # the `orth` of each type
+        self._words = GrowingTable((), np.zeros((N_OUTSIDE, 1), np.uint64), hashed=True)
+        self._table = np.zeros((0, N_OUTSIDE), np.uint64)
+        self._rows: Dict[Key, int] = {}
+        self._n_types: Dict[Key, int] = {}  # that have values
+        self._served: Dict[WordAttributes, Tuple[int, Ints]] = {}  # types, and rows of the table
 
     def clear(self) -> None:
-        self._types.clear()
+        with self._lock:
+            self._begin({})
 
-    def _values_of(self, vocab: Vocab, orths: List[int]) -> Keys:
-        lexemes = [vocab[orth] for orth in orths]
-        texts = [lexeme.text for lexeme in lexemes]
-        values = np.zeros((len(orths), sum(map(len, self._functions.values()))), np.uint64)
-        for kind, functions in self._functions.items():
-            words = texts if kind in ("text", "texts") else lexemes
-            if kind in ("texts", "lexemes"):
-                for a, function in functions.items():
-                    values[:, a] = as_keys(function(words))
-            else:  # word by word: some make all that is asked of one word at once
-                answers = [function(word) for word in words for function in functions.values()]
-                values[:, [*functions]] = as_keys(answers).reshape(len(words), len(functions))
+    def of(
+        self, vocab: Vocab, asked: WordAttributes, orths: Keys, most: int = MAX_WORD_TYPES
+    ) -> ValuesOf:
+        """Of words orths (N,) uint64 of this vocabulary. most (int): if more are known, all are
+        forgotten first."""
+        with self._lock:
+            self._compare(vocab.lookups, asked.tables)
+            if self._words.n_rows > N_OUTSIDE + most:
+                self._begin(self._tables)
+            # 0, the empty word, is no key
+            types, words = self._words.of(orths + _ONE, lambda keys: (keys - _ONE)[:, None])
+            n_types = self._words.n_rows
+            known, rows = self._served.get(asked, (0, types))
+            if known < n_types:
+                rows = self._filled(vocab, asked, words[:n_types, 0])
+                self._served[asked] = n_types, rows
+            return ValuesOf(types, self._table, rows, self._words)
+
+    def _compare(self, lookups: Lookups, names: Sequence[str]) -> None:
+        """Begin anew if the vocabulary has other tables now than those that values were made of."""
+        for name in names:
+            table = lookups.get_table(name, None)
+            if self._tables.setdefault(name, table) is not table:
+                self._begin({name: table})
+
+    def _filled(self, vocab: Vocab, asked: WordAttributes, orths: Keys) -> Ints:
+        """See to the values of all types. orths (W,): of these. RETURNS rows of the attributes."""
+        n_known = {key: self._n_types.get(key, 0) for key in asked.by_key}
+        self._make_room(len({*self._rows, *n_known}), len(orths))
+        for first in sorted(set(n_known.values()) - {len(orths)}):
+            new = {key: asked.by_key[key] for key, n in n_known.items() if n == first}
+            rows = [self._rows.setdefault(key, len(self._rows)) for key in new]
+            if not first:
+                self._table[rows, :N_OUTSIDE] = BEFORE, AFTER
+            start = max(first, N_OUTSIDE)
+            values = _values_of(vocab, orths[start:].tolist(), list(new.values()))
+            self._table[rows, start : len(orths)] = values
+            self._n_types.update(dict.fromkeys(new, len(orths)))
+        return np.array([self._rows[key] for key in asked.by_key], np.intp)
+
+    def _make_room(self, n_attributes: int, n_types: int) -> None:
+        """Others may still read the old array."""
+        n_rows, n_columns = self._table.shape
+        if n_attributes <= n_rows and n_types <= n_columns:
+            return
+        size = n_columns if n_types <= n_columns else max(2 * n_columns, n_types)
+        grown = np.empty((max(n_attributes, n_rows), size), np.uint64)
+        grown[:n_rows, :n_columns] = self._table
+        self._table = grown
+
+
+def _values_of(vocab: Vocab, orths: List[int], attributes: Sequence[Attribute]) -> Keys:
+    """RETURNS (A, n) uint64."""
+    lexemes = [vocab[orth] for orth in orths]
+    texts = [lexeme.text for lexeme in lexemes]
+    values = np.zeros((len(attributes), len(orths)), np.uint64)
+    if not orths:
         return values
+    for row, (function, kind, _, _) in zip(values, attributes, strict=True):
+        words: Sequence[Any] = texts if kind in ("text", "texts") else lexemes
+        row[:] = as_keys(function(words) if kind in ("texts", "lexemes") else map(function, words))
+    return values
+
+
+_LEXICONS: "WeakKeyDictionary[Lookups, Lexicon]" = WeakKeyDictionary()
+
+
+def lexicon_of(vocab: Vocab) -> Lexicon:
+    """The one that all share who read words of this vocabulary. (A `Vocab` has no weak references;
+    its tables belong to it alone.)"""
+    return _LEXICONS.setdefault(vocab.lookups, Lexicon())

@@ -1,7 +1,10 @@
 """Values are remembered for each word type, and forgetting them changes nothing but time."""
 
+import gc
 import pickle
 import threading
+import weakref
+import zlib
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.features.attributes import ATTRIBUTES, register_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.lexicon import Lexicon
+from spacy_hoseq.features.lexicon import Lexicon, WordAttributes, lexicon_of
 from spacy_hoseq.features.templates import parse_templates
 
 from .values import value_of
@@ -27,9 +30,13 @@ def orths_of(vocab, words):
     return np.array([vocab.strings.add(word) for word in words], np.uint64)
 
 
-def values_of(lex, vocab, words):
-    found = lex.of(vocab, orths_of(vocab, words))
-    return found.table[found.rows]
+def found_of(lex, vocab, words, names=NAMES, **limits):
+    return lex.of(vocab, WordAttributes(names), orths_of(vocab, words), **limits)
+
+
+def values_of(lex, vocab, words, names=NAMES, **limits):
+    found = found_of(lex, vocab, words, names, **limits)
+    return found.table[found.rows[:, None], found.types].T
 
 
 def direct(vocab, words):
@@ -42,48 +49,48 @@ def words_of(first, last):
 
 def test_values_of_each_token_in_order(vocab):
     words = ["Dog", "cat", "Dog", "TIME", "mark", "a", "cat"]
-    values = values_of(Lexicon(NAMES), vocab, words)
+    values = values_of(Lexicon(), vocab, words)
     assert values.tolist() == direct(vocab, words)
     assert values.dtype == np.uint64
 
 
 def test_table_grows_and_keeps_its_values(vocab):
-    lex = Lexicon(NAMES)
+    lex = Lexicon()
     for last in (1, 2, 5, 40, 41, 300):
         words = words_of(0, last)[::-1]
         assert values_of(lex, vocab, words).tolist() == direct(vocab, words)
 
 
 def test_no_words(vocab):
-    assert values_of(Lexicon(NAMES), vocab, []).shape == (0, 4)
-    assert values_of(Lexicon([]), vocab, ["a", "b"]).shape == (2, 0)
+    assert values_of(Lexicon(), vocab, []).shape == (0, 4)
+    assert values_of(Lexicon(), vocab, ["a", "b"], []).shape == (2, 0)
 
 
 def test_the_empty_word_and_the_largest_number(vocab):
     words = ["", "a", "", "b"]
-    lex = Lexicon(["lower", "length"])
+    lex = Lexicon()
     for _ in range(2):
-        assert values_of(lex, vocab, words)[:, 1].tolist() == [0, 1, 0, 1]
-    found = lex.of(vocab, orths_of(vocab, words))
-    assert found.rows[0] == found.rows[2] and len(set(found.rows.tolist())) == 3
+        assert values_of(lex, vocab, words, ["lower", "length"])[:, 1].tolist() == [0, 1, 0, 1]
+    found = found_of(lex, vocab, words)
+    assert found.types[0] == found.types[2] and len(set(found.types.tolist())) == 3
 
 
 def test_another_numbering_when_a_row_may_stand_for_another_word(vocab):
-    lex, seen = Lexicon(["lower"], most=10), {}
+    lex, seen = Lexicon(), {}
     for first, last in ((0, 5), (3, 9), (9, 12), (0, 30), (0, 2), (0, 4)):
         words = words_of(first, last)
-        found = lex.of(vocab, orths_of(vocab, words))
-        for word, row in zip(words, found.rows.tolist(), strict=True):
+        found = found_of(lex, vocab, words, most=10)
+        for word, row in zip(words, found.types.tolist(), strict=True):
             assert row >= 2, "those before are no words"
             assert seen.setdefault((id(found.numbering), row), word) == word
             seen[found.numbering] = found  # so that ids stay apart
     assert len({key[0] for key in seen if isinstance(key, tuple)}) > 2
     lex.clear()
-    assert lex.of(vocab, orths_of(vocab, ["a"])).numbering not in seen
+    assert found_of(lex, vocab, ["a"]).numbering not in seen
 
 
 def test_several_threads_learn_words(vocab):
-    lex, wrong = Lexicon(NAMES), []
+    lex, wrong = Lexicon(), []
     expected = {word: row for word, row in zip(words_of(0, 300), direct(vocab, words_of(0, 300)), strict=True)}
 
     def work(seed):
@@ -92,7 +99,9 @@ def test_several_threads_learn_words(vocab):
             words = [f"W{i}x" for i in rng.integers(0, 300, size=20)]
             if rng.random() < 0.1:
                 lex.clear()
-            if values_of(lex, vocab, words).tolist() != [expected[word] for word in words]:
+            some = sorted(rng.choice(4, size=rng.integers(1, 5), replace=False).tolist())
+            values = values_of(lex, vocab, words, [NAMES[a] for a in some])
+            if values.tolist() != [[expected[word][a] for a in some] for word in words]:
                 wrong.append(words)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
@@ -105,12 +114,19 @@ def test_several_threads_learn_words(vocab):
 
 def test_a_word_is_what_its_vocabulary_says():
     english, german = spacy.blank("en").vocab, spacy.blank("de").vocab
-    lex = Lexicon(["is_stop"])
     for _ in range(2):
         for vocab, expected in ((english, [1, 0]), (german, [0, 1])):
-            assert values_of(lex, vocab, ["the", "und"])[:, 0].tolist() == expected
-    again = pickle.loads(pickle.dumps(lex))
-    assert values_of(again, english, ["the", "und"])[:, 0].tolist() == [1, 0]
+            values = values_of(lexicon_of(vocab), vocab, ["the", "und"], ["is_stop"])
+            assert values[:, 0].tolist() == expected
+
+
+def test_a_lexicon_ends_with_its_vocabulary():
+    nlp = spacy.blank("en")
+    lexicon = weakref.ref(lexicon_of(nlp.vocab))
+    assert lexicon() is lexicon_of(nlp.vocab)
+    del nlp
+    gc.collect()
+    assert lexicon() is None
 
 
 @pytest.fixture
@@ -123,32 +139,66 @@ def calls():
 
 
 def test_each_type_is_worked_out_once(vocab, calls):
-    lex = Lexicon(["counting"])
+    lex = Lexicon()
     for words in (["a", "b", "a"], ["b", "c"], ["a", "b", "c"]):
-        values_of(lex, vocab, words)
+        values_of(lex, vocab, words, ["counting"])
     assert sorted(calls) == ["a", "b", "c"]
     lex.clear()
-    values_of(lex, vocab, ["c"])
+    values_of(lex, vocab, ["c"], ["counting"])
     assert sorted(calls) == ["a", "b", "c", "c"]
 
 
 def test_all_is_forgotten_when_there_are_too_many_types(vocab, calls):
-    lex = Lexicon(["counting"], most=10)
-    values_of(lex, vocab, words_of(0, 8))
-    values_of(lex, vocab, words_of(0, 2))
-    assert len(calls) == 8
-    values_of(lex, vocab, words_of(8, 12))
-    assert len(calls) == 12
-    values_of(lex, vocab, words_of(0, 1))
+    lex = Lexicon()
+    for first, last, n_calls in ((0, 8, 8), (0, 2, 8), (8, 12, 12)):
+        values_of(lex, vocab, words_of(first, last), ["counting"], most=10)
+        assert len(calls) == n_calls
+    values_of(lex, vocab, words_of(0, 1), ["counting"], most=10)
     assert len(calls) == 13, "the first words had been forgotten"
 
 
+def test_components_share_the_values_of_words(calls):
+    """Two extractors of one vocabulary; another vocabulary has its own words."""
+    vocab = spacy.blank("en").vocab
+    one, other = (FeatureExtractor(parse_templates([t])) for t in ("counting[0]", "counting[-1]+lower[0]"))
+    docs = [Doc(vocab, words=["a", "b", "a"])]
+    expected = [extractor.keys(docs).tolist() for extractor in (one, other)]
+    assert sorted(calls) == ["a", "b"]
+    elsewhere = [Doc(spacy.blank("en").vocab, words=["a", "b", "a"])]
+    assert one.keys(elsewhere).tolist() == expected[0] and len(calls) == 4
+    assert one.keys(docs).tolist() == expected[0] and len(calls) == 4
+    one.forget_words()
+    assert other.keys(docs).tolist() == expected[1] and len(calls) == 6
+
+
+def test_a_copied_extractor_reads_the_same_values(vocab):
+    docs = [Doc(vocab, words=["Some", "words"])]
+    extractor = FeatureExtractor(parse_templates(["suffix2[0]", "length[0]"]))
+    copied = pickle.loads(pickle.dumps(extractor))
+    rows = [each.columns(docs).rows.tolist() for each in (extractor, copied)]
+    assert rows[0] == rows[1]
+    assert np.array_equal(extractor.keys(docs), copied.keys(docs))
+
+
+def test_an_attribute_that_fails_is_asked_again(vocab, calls):
+    """`word_class1` needs a table; whoever does not ask for it is not concerned."""
+    lex = Lexicon()
+    own = spacy.blank("en").vocab
+    for _ in range(2):
+        with pytest.raises(ValueError, match="HS007"):
+            values_of(lex, own, ["a", "b"], ["lower", "word_class1"])
+        assert values_of(lex, own, ["b", "c"], ["length", "lower"])[:, 0].tolist() == [1, 1]
+    table = {"columns": [["", "x"]], "words": zlib.compress(b"")}
+    own.lookups.add_table("hoseq_word_classes", table)
+    assert values_of(lex, own, ["a", "b"], ["word_class1", "length"]).tolist() == [[0, 1], [0, 1]]
+
+
 def test_values_are_the_same_with_and_without_eviction(vocab):
-    lex = Lexicon(NAMES, most=6)
+    lex = Lexicon()
     rng = np.random.default_rng(3)
     for size in (1, 5, 6, 7, 30, 3, 2, 6):  # also more types in one batch than may be kept
         words = [f"W{i}x" for i in rng.integers(0, 40, size=size)]
-        assert values_of(lex, vocab, words).tolist() == direct(vocab, words)
+        assert values_of(lex, vocab, words, most=6).tolist() == direct(vocab, words)
 
 
 def test_keys_after_forgetting(vocab):

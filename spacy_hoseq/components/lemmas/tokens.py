@@ -40,7 +40,7 @@ class KnownTokens:
         if model.layers[0].name != "sparse_linear":
             return False
         extractor = _extractor(model)
-        return not extractor.margin and set(extractor.contextual) <= set(ANALYSIS)
+        return not extractor.reach and set(extractor.contextual) <= set(ANALYSIS)
 
     def labels(self, model: Model, docs: WordDocs, decode: Callable[[WordDocs], Labels]) -> Labels:
         """Label ids of all tokens (N,). decode: finds those of tokens that are not known."""

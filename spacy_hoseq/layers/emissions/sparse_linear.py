@@ -245,7 +245,9 @@ class SparseScorer(Scorer):
         self.features.forget_scores()
 
     def _used(self) -> UsedFeatures:
-        return self.features.used(self.shim.extra, self.shim.used_rows("table"))
+        """What predicts."""
+        shim = self.shim
+        return self.features.used(shim.extra, shim.used_rows("table"))
 
 
 def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:
