@@ -118,12 +118,12 @@ def peers(n_texts: int, _: int) -> Measured:
         spacy_hoseq.load("en").to_disk(folder / "model")
         model = str(folder / "model")
         programs = {
-            "hoseq apply": ["-m", "spacy", "hoseq", "apply", model, str(path), "-o", str(folder / "out"), "-n", "2"],
+            "hoseq apply": ["-m", "spacy", "hoseq", "apply", model, str(path), "-o", str(folder / "out"), "-j", "2"],
             "spacy apply": ["-m", "spacy", "apply", model, str(path), str(folder / "docs.spacy"), "-n", "2", "-F"],
             "nlp.pipe(n_process=2)": ["-c", PIPE, model, str(path)],
             "EDS-NLP, two processes": ["-c", EDS, model, str(path)],
         }
-        programs["hoseq apply"] += ["--restart", "--part-size", str(PART)]
+        programs["hoseq apply"] += ["--force", "--part-size", str(PART)]
         try:
             import edsnlp  # noqa: F401
         except ImportError:

@@ -54,6 +54,10 @@ class Warnings(metaclass=WithCodes):
         'The component "{name}" reads annotation that begins with "{prefix}" ({labels}) as "any label but this one". '
         'If these are labels of their own, set `neg_prefix = ""`.'
     )
+    HW011 = (
+        'The spelling "{old}" is of an earlier version. It works, and will go with the next major version: '
+        "say {new}."
+    )
 
 
 class JobErrors:
@@ -73,7 +77,7 @@ class JobErrors:
     HS164 = "There is no text in this row: it is null."
     HS165 = "There is no input at {path}: {problem}. Give files, folders, globs in quotes, or - for standard input."
     HS166 = "The input {path} is inside the output {output}. Give another output."
-    HS167 = "The output {path} {problem}. Give another one, or --restart to delete what an earlier run wrote there."
+    HS167 = "The output {path} {problem}. Give another one, or --force to delete what an earlier run wrote there."
     HS168 = "Another run is writing to {path} ({owner}). Wait for it, or give another output."
     HS169 = "Writing to {path} failed: {problem}. What is written is complete; the same command goes on."
     HS170 = "{package} is not installed. Install it (pip install {install})."
@@ -85,10 +89,10 @@ class JobErrors:
     HS176 = "Memory ran out at this text of {length:,} characters. Give it in smaller texts, or with fewer processes."
     HS177 = (
         "An earlier version has written to {path} (its manifest has format {format}; this version goes on with format "
-        "{known} only). Its parts can be read as before. Give another output, or --restart to annotate everything anew."
+        "{known} only). Its parts can be read as before. Give another output, or --force to annotate everything anew."
     )
     HS178 = (
         "The input is not what it was when {path} was written: {problem}. Give the same input, or another output, or "
-        "--restart to annotate everything anew."
+        "--force to annotate everything anew."
     )
     HS179 = "The format {format} has no columns, so rows cannot be tokens (--flat). Take csv, tsv, parquet or jsonl."

@@ -60,7 +60,7 @@ def pipeline_in(folder: Path) -> Path:
 def command_of(folder: Path, output: Path, shard: str, n_process: int) -> List[str]:
     options = ["-o", output, "-f", "jsonl", "--part-size", "10", "--code", folder / "code.py", "--shard", shard]
     command = [sys.executable, "-m", "spacy", "hoseq", "apply", folder / "model", folder / "in.jsonl"]
-    return [str(word) for word in [*command, *options, "-n", n_process]]
+    return [str(word) for word in [*command, *options, "-j", n_process]]
 
 
 def children_of(pid: int) -> List[int]:

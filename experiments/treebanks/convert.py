@@ -46,7 +46,7 @@ def main(
         msg.divider(f"{part}: {len(chosen)} files")
         target = output / f"{part}.spacy"
         target.unlink(missing_ok=True)
-        arguments = [str(copies), str(target), "--format", "trees", "--lang", lang, "--n-sents", "1"]
+        arguments = [str(copies), "-o", str(target), "--format", "trees", "--lang", lang, "--n-sents", "1"]
         done = subprocess.run([sys.executable, "-m", "spacy", "hoseq", "convert", *arguments])
         if done.returncode and not target.exists():
             msg.fail(f"No {target}", exits=1)

@@ -1,7 +1,7 @@
 """Who may write to the folder of a job: one run of the whole job, or runs of different shards
 beside each other.
 
-    .lock          held alone by a run of the whole job, and by `--restart`; held together by runs of shards
+    .lock          held alone by a run of the whole job, and by `--force`; held together by runs of shards
     .lock-2-of-4   held by the run of this shard
     .lock-gate     held for a moment by each run that begins, while it looks at what is there
 

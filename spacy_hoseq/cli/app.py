@@ -1,29 +1,79 @@
 """The group of commands, which every command of this package joins with
 `@hoseq_cli.command(...)`."""
 
+import sys
+from typing import Callable, List, TypeVar
+
 import typer
 from spacy.cli._util import app
+from typer.core import TyperCommand
+from wasabi import msg
+
+from .old_spellings import modern
+
+F = TypeVar("F", bound=Callable[..., object])
 
 EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabilities.
 
 \b
   hoseq tag "They tag it at once."                    tag a text, with the English pipeline of the package
   hoseq tag report.txt --html                         a file, as a page in the browser
-  hoseq apply en texts.jsonl -o annotated/ -n 4       any amount of text, in several processes
+  hoseq apply en texts.jsonl -o annotated/ -j 4       any amount of text, in several processes
   hoseq init tagger --lang de -o tagger.cfg           a config to train a tagger of your own with `spacy train`
-  hoseq convert wsj/ train.spacy --format trees       a corpus that spaCy does not read
+  hoseq convert wsj/ -o train.spacy --format trees    a corpus that spaCy does not read
   hoseq serve                                         a page for text that one types (extra ui)
-  hoseq find-errors corpus.spacy crf -o doubts        likely annotation errors, the most doubtful first
-  hoseq select pool.jsonl en -n 200 -o next.jsonl     texts to annotate next
+  hoseq find-errors crf corpus.spacy -o doubts        likely annotation errors, the most doubtful first
+  hoseq select en pool.jsonl -n 200 -o next.jsonl     texts to annotate next
   hoseq report training/model-best test.spacy -o r    how a model did: accuracy, confusions, probabilities
   hoseq treebank UD_Welsh-CCG/ -o cy                  a whole pipeline from a treebank
   hoseq clusters raw.txt -n 1000 -o clusters.tsv      word clusters from raw text, as features
-  hoseq compact training/model-best --dev dev.spacy   a smaller model of the same accuracy
-  hoseq package en packages/                          the English pipeline as a package for `spacy.load`
+  hoseq compact training/model-best dev.spacy -o small  a smaller model of the same accuracy
+  hoseq package en -o packages/                       the English pipeline as a package for `spacy.load`
 
 All after `python -m spacy`; `--help` after any of them says more."""
 
-hoseq_cli = typer.Typer(name="hoseq", help=EXAMPLES)
+NOTHING = "nothing is written"
+INTERRUPTED = 130  # exit status
+
+
+class Command(TyperCommand):
+    """A command of the group: it takes old spellings, and it ends with a message, never with a
+    traceback, when it fails or is interrupted. Its subclasses are made by `Commands.command`."""
+
+    failed: str
+    interrupted: str
+
+    def parse_args(self, ctx: typer.Context, args: List[str]) -> List[str]:
+        return super().parse_args(ctx, modern(self, args))
+
+    def invoke(self, ctx: typer.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (ImportError, OSError, ValueError) as error:
+            msg.fail(self.failed, str(error), exits=1)
+        except KeyboardInterrupt as error:
+            print(f"Interrupted: {self.interrupted}.", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from error
+
+
+class Commands(typer.Typer):
+    """The group that every command of this package joins."""
+
+    def command(  # type: ignore[override]
+        self, name: str, *, failed: str, interrupted: str = NOTHING, **settings: object
+    ) -> Callable[[F], F]:
+        """failed: title of the message when something cannot be done. interrupted: what Ctrl-C
+        leaves."""
+        made = type("Command", (Command,), {"failed": failed, "interrupted": interrupted})
+        return super().command(name, cls=made, **settings)  # type: ignore[arg-type]
+
+
+def then(step: str) -> None:
+    """Say what to do next."""
+    print(f"Next: {step}")
+
+
+hoseq_cli = Commands(name="hoseq", help=EXAMPLES)
 app.add_typer(hoseq_cli)
 
 

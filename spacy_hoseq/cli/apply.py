@@ -15,7 +15,7 @@ from wasabi import msg
 
 from ..batch.writing import output_format, output_formats
 from ..errors import Errors
-from .app import hoseq_cli
+from .app import hoseq_cli, then
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ FIELDS = "text,word,tag,pos,sentences,spans"
 OF_TOKENS = "word,lemma,tag,pos,prob,sentences,spans"
 
 
+READ = {"parquet": "pandas.read_parquet reads them all", "spacy": "DocBin().from_disk reads one"}
 FORMATS = ", ".join(output_formats())
 
 
@@ -48,7 +49,7 @@ def known_format(name: str) -> str:
     return name
 
 
-@hoseq_cli.command("apply")
+@hoseq_cli.command("apply", failed="Stopped")
 def apply_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
@@ -65,7 +66,7 @@ def apply_cli(
         False, "--flat", help="A row for each token, not for each text; csv and tsv always"
     ),
     n_process: int = typer.Option(
-        1, "--n-process", "-n", min=-1, help="Processes; -1: one for each core"
+        1, "--n-process", "-j", min=-1, help="Processes; -1: one for each core"
     ),
     shard: str = typer.Option(
         "1/1", "--shard", help="i/n: every nth part from the ith on; for n machines"
@@ -74,7 +75,7 @@ def apply_cli(
         None, "--fields", help=f"Default: {FIELDS}; with --flat {OF_TOKENS}"
     ),
     text_key: str = typer.Option(
-        "text", "--text-key", help="Column, or key of .jsonl, of the text"
+        "text", "--text-key", "-tk", help="Column, or key of .jsonl, of the text"
     ),
     id_key: str = typer.Option(
         "id", "--id-key", help="Column, or key of .jsonl, of the id, if there is one"
@@ -83,8 +84,8 @@ def apply_cli(
         False, "--whole", "-w", help="A .txt file is one text, not one in each line"
     ),
     part_size: int = typer.Option(5000, "--part-size", min=1, help="Texts of a file, at most"),
-    restart: bool = typer.Option(
-        False, "--restart", "-R", help="Delete what an earlier run wrote; begin anew"
+    force: bool = typer.Option(
+        False, "--force", "-F", help="Replace the output if it is there: begin anew"
     ),
     exclude: str = typer.Option(
         "", "--exclude", help="Components not to load, separated by commas"
@@ -123,7 +124,7 @@ def apply_cli(
             job = job_of(
                 model, settings, inputs, output, form, (text_key, id_key, whole), part_size, flat
             )
-            state = run(job, engine_of(engine.value, n_process, address), shard, restart)
+            state = run(job, engine_of(engine.value, n_process, address), shard, force)
     except (ValueError, OSError) as error:
         print(f"Stopped: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
@@ -138,6 +139,7 @@ def apply_cli(
         raise typer.Exit(1)
     if output != STANDARD:
         msg.good(output)
+        then(f"read {output}/parts: {READ.get(form, f'files of {form}')}")
 
 
 @contextmanager

@@ -2,13 +2,12 @@
 
 import time
 from pathlib import Path
-from typing import Iterator, List
+from typing import Iterable, Iterator, List
 
 import spacy
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from tqdm import tqdm
 from wasabi import msg
 
 from ..arrays import Ints
@@ -17,11 +16,13 @@ from ..lexicons import bigrams_of, exchange_words
 from ..pipelines import load_found
 from ..readers.files import find_files, json_entries, read_lines
 from ..readers.sentences import Problem
-from .app import hoseq_cli
+from .app import hoseq_cli, then
+from .files import write_text
+from .progress import progress
 from .tally import show_problems
 
 
-@hoseq_cli.command("clusters")
+@hoseq_cli.command("clusters", failed="No clusters")
 def clusters_cli(
     # fmt: off
     texts: List[Path] = typer.Argument(
@@ -31,7 +32,7 @@ def clusters_cli(
         ..., "--output", "-o", help="File to write: words and their clusters", dir_okay=False
     ),
     n: int = typer.Option(1000, "--number", "-n", min=2, help="Clusters"),
-    min_count: int = typer.Option(3, "--min-count", "-c", min=1, help="Rarer words get no cluster"),
+    min_count: int = typer.Option(3, "--min-count", min=1, help="Rarer words get no cluster"),
     sweeps: int = typer.Option(
         3, "--sweeps", "-i", min=1, help="How often each word is looked at, at most"
     ),
@@ -40,7 +41,7 @@ def clusters_cli(
         "", "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
     ),
     words: bool = typer.Option(
-        False, "--words", "-w", help="Words of texts are separated by spaces already"
+        False, "--words", help="Words of texts are separated by spaces already"
     ),
     text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
     # fmt: on
@@ -51,37 +52,28 @@ def clusters_cli(
     DOCS: docs/tasks/words.md
     """
     problems: List[Problem] = []
-    try:
-        nlp = load_found(model) if model else spacy.blank(lang)
-        files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]
-        bar = tqdm(
-            docs_of(nlp, files, words, text_key, problems),
-            desc="texts",
-            unit="",
-            leave=False,
-            disable=None,
-        )
-        bigrams = bigrams_of(bar, min_count)
-        if not bigrams.words:
-            raise ValueError(Errors.HS119.format(min_count=min_count))
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("No clusters", str(error), exits=1)
+    nlp = load_found(model) if model else spacy.blank(lang)
+    files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]
+    docs = docs_of(nlp, files, words, text_key, problems)
+    bigrams = bigrams_of(progress(docs, "texts"), min_count)
+    if not bigrams.words:
+        raise ValueError(Errors.HS119.format(min_count=min_count))
     start = time.perf_counter()
-    classes = exchange_words(
-        bigrams,
-        n,
-        sweeps,
-        lambda sweep, i: tqdm(sweep, desc=f"sweep {i + 1}", leave=False, disable=None),
-    )
+    classes = exchange_words(bigrams, n, sweeps, with_bar)
     seconds = time.perf_counter() - start
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text("".join(lines(bigrams.words, classes)), encoding="utf8")
+    write_text(output, "".join(lines(bigrams.words, classes)))
     tokens = int(bigrams.counts.sum())
     msg.good(f"{output}: {len(classes):,} words in {len(set(classes.tolist())):,} clusters")
     msg.text(f"{tokens:,} pairs of neighbours, {seconds:.0f} s")
+    then(f'[initialize.lookups] @misc = "spacy_hoseq.word_classes.v1", path = "{output}"')
     if problems:
         show_problems(msg, problems)
         msg.warn("Without what is listed above", exits=1)
+
+
+def with_bar(words: range, sweep: int) -> Iterable[int]:
+    """The words of a sweep."""
+    return progress(words, f"words, sweep {sweep + 1}", len(words))
 
 
 def docs_of(

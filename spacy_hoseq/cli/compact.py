@@ -7,6 +7,7 @@ from typing import Dict, List, Optional, Tuple
 
 import typer
 from spacy.cli._util import import_code
+from tqdm import tqdm
 from wasabi import msg, table
 
 from ..compaction.pipeline import (
@@ -19,7 +20,7 @@ from ..compaction.pipeline import (
     within,
 )
 from ..pipelines import load_from
-from .app import hoseq_cli
+from .app import hoseq_cli, then
 
 N_LOADS = 3
 LOAD = """
@@ -35,30 +36,26 @@ LOADING = "loading, CPU s"
 Row = Tuple[str, str, str]
 
 
-@hoseq_cli.command("compact")
+@hoseq_cli.command("compact", failed="Nothing written")
 def compact_cli(
     # fmt: off
     model: Path = typer.Argument(
         ..., help="Directory of a trained pipeline", exists=True, file_okay=False
     ),
-    dev: Path = typer.Option(
-        ..., "--dev", "-d", help="Development corpus (.spacy), read as in training", exists=True
+    dev: Path = typer.Argument(
+        ..., help="Development corpus (.spacy), read as in training", exists=True
     ),
     output: Optional[Path] = typer.Option(
         None, "--output", "-o", help="Directory to write. Default: MODEL itself"
     ),
     tolerance: float = typer.Option(
-        0.0005, "--tolerance", "-t", help="How much each metric may fall (0.0005 of 1)"
+        0.0005, "--tolerance", help="How much each metric may fall (0.0005 of 1)"
     ),
-    metric: Optional[List[str]] = typer.Option(
-        None, "--metric", "-m", help="Default: those of training"
-    ),
+    metric: Optional[List[str]] = typer.Option(None, "--metric", help="Default: those of training"),
     keep_strings: bool = typer.Option(
         False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"
     ),
-    overwrite: bool = typer.Option(
-        False, "--overwrite", "-F", help="Replace the pipeline in the output directory"
-    ),
+    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
     timings: bool = typer.Option(
         True, "--timings/--no-timings", help="Measure the time of loading"
     ),
@@ -74,16 +71,14 @@ def compact_cli(
     """
     import_code(code)
     output = model if output is None else output
-    try:
-        check_output(output, overwrite=overwrite)
-        nlp = load_from(model)
-        examples = dev_examples(nlp, dev)
-        before = sizes(model, timings, code)
-        msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
-        result = compact_pipeline(nlp, examples, tolerance, metric or None)
-        save_compact(nlp, output, overwrite=overwrite, keep_strings=keep_strings)
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing written", str(error), exits=1)
+    check_output(output, overwrite=force)
+    nlp = load_from(model)
+    examples = dev_examples(nlp, dev)
+    before = sizes(model, timings, code)
+    msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
+    with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
+        result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
+    save_compact(nlp, output, overwrite=force, keep_strings=keep_strings)
     saved = load_from(output)
     after = measured(saved, dev_examples(saved, dev), list(result.before))
     rows = table_rows(result._replace(after=after), before, sizes(output, timings, code))
@@ -91,6 +86,7 @@ def compact_cli(
     if not within(after, {name: score - tolerance for name, score in result.before.items()}):
         msg.fail(f"What was written to {output} does not keep the metrics", exits=1)
     msg.good(f"Written to {output}")
+    then(f"python -m spacy evaluate {output} TEST.spacy")
 
 
 def table_rows(result: Compaction, before: Dict[str, float], after: Dict[str, float]) -> List[Row]:

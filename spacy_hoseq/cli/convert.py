@@ -8,7 +8,6 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence
 import typer
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
-from tqdm import tqdm
 from wasabi import msg
 
 from ..errors import Errors
@@ -25,10 +24,10 @@ from ..readers.formats.table import (
     tree_format,
 )
 from ..readers.splits import PARTS, SPLITS, in_part
-from .app import hoseq_cli
+from .app import hoseq_cli, then
+from .files import whole
+from .progress import progress
 from .tally import Tally, show_counts, show_problems
-
-HALF = ".part"  # of a file that is being written
 
 
 class FormatName(str, Enum):
@@ -43,11 +42,11 @@ class FormatName(str, Enum):
     conllu = "conllu"
 
 
-@hoseq_cli.command("convert")
+@hoseq_cli.command("convert", failed="Nothing converted")
 def convert_cli(
     # fmt: off
     input_path: Path = typer.Argument(..., help="File, plain or gzipped, or folder of files"),
-    output_path: Path = typer.Argument(..., help="The .spacy file to write"),
+    output_path: Path = typer.Option(..., "--output", "-o", help="The .spacy file to write"),
     format_name: FormatName = typer.Option(
         FormatName.auto, "--format", "-f", help="auto: told by each file's ending"
     ),
@@ -55,12 +54,12 @@ def convert_cli(
         "en", "--lang", "-l", help="Language: words of zh are not separated by spaces"
     ),
     n_sents: int = typer.Option(
-        10, "--n-sents", "-n", min=0, help="Sentences per doc (0: one doc per file)"
+        10, "--n-sents", min=0, help="Sentences per doc (0: one doc per file)"
     ),
     split: str = typer.Option(
         "", "--split", "-s", help=f"Named division of a treebank: {', '.join(SPLITS)}"
     ),
-    part: str = typer.Option("", "--part", "-p", help=f"Part of the division: {', '.join(PARTS)}"),
+    part: str = typer.Option("", "--part", help=f"Part of the division: {', '.join(PARTS)}"),
     encoding: str = typer.Option(
         "", "--encoding", "-e", help="Default: UTF-8, and with -l zh then GB18030"
     ),
@@ -112,25 +111,20 @@ def convert_cli(
     if output_path.suffix != ".spacy":
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
     tally = Tally()
-    try:
-        if output_path.exists() and not force:
-            raise ValueError(Errors.HS115.format(path=output_path))
-        columns = Columns(word_column, tag_column, entity_column, separator, representation)
-        names = parse_entities(entities)
-        with_chunks = lang not in UNSPACED if chunks is None else chunks
-        form = form_of(
-            format_name, with_chunks, unescape, separator, names, split_sentences, columns
-        )
-        all_files = find_files(input_path, suffix or form.suffixes)
-        tally.others = n_files(input_path) - len(all_files)
-        files = in_part(all_files, split, part)
-        encodings = encodings_for(encoding, language)
-        if format_name is FormatName.columns:
-            warn_of_dropped_entities(files, encodings, columns)
-        docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
-        binary = DocBin(form.attributes, docs=tqdm(docs, unit=" docs", leave=False, disable=None))
-    except ValueError as error:
-        msg.fail("Nothing converted", str(error), exits=1)
+    if output_path.exists() and not force:
+        raise ValueError(Errors.HS115.format(path=output_path))
+    columns = Columns(word_column, tag_column, entity_column, separator, representation)
+    names = parse_entities(entities)
+    with_chunks = lang not in UNSPACED if chunks is None else chunks
+    form = form_of(format_name, with_chunks, unescape, separator, names, split_sentences, columns)
+    all_files = find_files(input_path, suffix or form.suffixes)
+    tally.others = n_files(input_path) - len(all_files)
+    files = in_part(all_files, split, part)
+    encodings = encodings_for(encoding, language)
+    if format_name is FormatName.columns:
+        warn_of_dropped_entities(files, encodings, columns)
+    docs = read_docs(files, form, encodings, n_sents, language, spans_key, tally)
+    binary = DocBin(form.attributes, docs=progress(docs))
     show_counts(msg, tally, len(all_files) - len(files), len(binary))
     finish(binary, output_path, tally)
 
@@ -225,21 +219,11 @@ def finish(binary: DocBin, output_path: Path, tally: Tally) -> None:
     if not tally.sentences:
         msg.fail("There are no sentences; nothing is written", exits=1)
     try:
-        write_whole(binary, output_path)
+        with whole(output_path) as part:
+            binary.to_disk(part)
     except OSError as error:
         msg.fail(f"Cannot write {output_path}", str(error), exits=1)
     if tally.problems:
         msg.warn(f"Without what is listed above: {output_path}", exits=1)
     msg.good(f"{output_path}")
-
-
-def write_whole(binary: DocBin, path: Path) -> None:
-    """Write a file beside the path and give it that name when it is whole: what was there before
-    stays until then."""
-    part = path.with_name(f"{path.name}{HALF}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        binary.to_disk(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    then("python -m spacy hoseq init tagger -o tagger.cfg")

@@ -8,7 +8,8 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..recipes import ALIASES, RECIPES, recipe
-from .app import hoseq_cli
+from .app import hoseq_cli, then
+from .files import write_text
 
 OTHER_NAMES = {recipe_name: f" (or {other})" for other, recipe_name in ALIASES.items()}
 LIST = "; ".join(
@@ -17,7 +18,7 @@ LIST = "; ".join(
 STANDARD_OUTPUT = Path("-")
 
 
-@hoseq_cli.command("init")
+@hoseq_cli.command("init", failed="Nothing written")
 def init_cli(
     # fmt: off
     name: str = typer.Argument(..., metavar="RECIPE", help=LIST),
@@ -34,17 +35,13 @@ def init_cli(
 
     DOCS: docs/reference/configs.md
     """
-    try:
-        text = recipe(name, lang)
-        if output == STANDARD_OUTPUT:
-            print(text, end="")
-            return
-        if output.exists() and not force:
-            raise ValueError(Errors.HS115.format(path=output))
-        output.write_text(text, encoding="utf8")
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing written", str(error), exits=1)
+    text = recipe(name, lang)
+    if output == STANDARD_OUTPUT:
+        print(text, end="")
+        return
+    if output.exists() and not force:
+        raise ValueError(Errors.HS115.format(path=output))
+    write_text(output, text)
     msg.good(f"{output}: {RECIPES[ALIASES.get(name, name)].what}")
-    msg.text(
-        f"python -m spacy train {output} --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
-    )
+    paths = "--paths.train TRAIN.spacy --paths.dev DEV.spacy"
+    then(f"python -m spacy train {output} {paths} --output DIR")

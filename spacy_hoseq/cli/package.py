@@ -9,14 +9,14 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..pipelines import embedded_path
-from .app import hoseq_cli
+from .app import hoseq_cli, then
 
 
-@hoseq_cli.command("package")
+@hoseq_cli.command("package", failed="No package made")
 def package_cli(
     # fmt: off
-    name: str = typer.Argument(..., help="en or zh"),
-    output: Path = typer.Argument(..., help="Folder to write to", file_okay=False),
+    model: str = typer.Argument(..., help="en or zh"),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder to write to", file_okay=False),
     build: str = typer.Option(
         "wheel", "--build", "-b", help="wheel, sdist or both, separated by a comma; or none"
     ),
@@ -31,16 +31,16 @@ def package_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    try:
-        path = embedded_path(name)
-        kinds = [kind.strip() for kind in build.split(",")]
-        if kinds != ["none"] and not has_build():
-            raise ValueError(Errors.HS170.format(package="build", install="build"))
-        output.mkdir(parents=True, exist_ok=True)
-        wheel = "wheel" in kinds
-        sdist = "sdist" in kinds
-        package(path, output, create_wheel=wheel, create_sdist=sdist, force=force, silent=True)
-    except (OSError, ValueError) as error:
-        msg.fail("No package made", str(error), exits=1)
-    for file in sorted(output.rglob("*.whl")) + sorted(output.rglob("*.tar.gz")):
+    path = embedded_path(model)
+    kinds = [kind.strip() for kind in build.split(",")]
+    if kinds != ["none"] and not has_build():
+        raise ValueError(Errors.HS170.format(package="build", install="build"))
+    output.mkdir(parents=True, exist_ok=True)
+    wheel = "wheel" in kinds
+    sdist = "sdist" in kinds
+    msg.info(f"Building {build}")
+    package(path, output, create_wheel=wheel, create_sdist=sdist, force=force, silent=True)
+    made = sorted(output.rglob("*.whl")) + sorted(output.rglob("*.tar.gz"))
+    for file in made:
         msg.good(str(file))
+    then(f"pip install {made[0] if made else output}")

@@ -2,7 +2,7 @@
 rarely."""
 
 import time
-from typing import IO, Any, Optional
+from typing import IO, Any, Iterable, Iterator, Optional, TypeVar
 
 from tqdm import tqdm
 
@@ -10,6 +10,14 @@ from tqdm import tqdm
 FIRST = 5.0
 LONGEST = 60.0  # seconds between two lines
 MB = 1e6
+
+T = TypeVar("T")
+
+
+def progress(items: Iterable[T], what: str = "docs", total: Optional[int] = None) -> Iterator[T]:
+    """The items, with a bar in a terminal."""
+    bar: Iterable[T] = tqdm(items, total=total, unit=f" {what}", leave=False, disable=None)
+    return iter(bar)
 
 
 class Progress:

@@ -2,6 +2,7 @@
 noticed."""
 
 from pathlib import Path
+from typing import Optional
 
 import typer
 from spacy.cli._util import import_code
@@ -9,16 +10,18 @@ from wasabi import msg
 
 from ..components.digest import FILES, write_digests
 from ..pipelines import load_from
-from .app import hoseq_cli
+from .app import hoseq_cli, then
 
 
-@hoseq_cli.command("seal")
+@hoseq_cli.command("seal", failed="Not sealed")
 def seal_cli(
     # fmt: off
     model: Path = typer.Argument(
         ..., help="Directory of a trained pipeline", exists=True, file_okay=False
     ),
-    code: Path = typer.Option(None, "--code", "-c", help="Python file that the pipeline needs"),
+    code: Optional[Path] = typer.Option(
+        None, "--code", "-c", help="Python file that the pipeline needs"
+    ),
     # fmt: on
 ) -> None:
     """List the files of a pipeline with their digests. From then on `spacy_hoseq.load` and the
@@ -28,10 +31,8 @@ def seal_cli(
     DOCS: docs/reference/command-line.md
     """
     import_code(code)
-    try:
-        (model / FILES).unlink(missing_ok=True)
-        load_from(model)
-        write_digests(model)
-    except (OSError, ValueError) as error:
-        msg.fail("Not sealed", str(error), exits=1)
+    (model / FILES).unlink(missing_ok=True)
+    load_from(model)
+    write_digests(model)
     msg.good(f"{model / FILES}")
+    then(f'copy {model} to where it is used; spacy_hoseq.load("{model}") looks for damage')

@@ -14,17 +14,22 @@ from ..components import SequenceComponent
 from ..pipelines import load_found
 from ..reporting.pages import uncalibrated
 from ..reporting.text import Cell, Sentence, sentences_of, text_page
-from .app import hoseq_cli
+from .app import hoseq_cli, then
+from .files import write_text
+from .progress import progress
 
+DEFAULTS = ("en", "-")  # pipeline and text
 SIZE = 100_000  # characters of lines that are tagged at once
 
 
-@hoseq_cli.command("tag")
+@hoseq_cli.command("tag", failed="Nothing tagged")
 def tag_cli(
     # fmt: off
-    text: str = typer.Argument("-", help="The text, or a file with it, or - for standard input"),
-    model: str = typer.Option(
-        "en", "--model", "-m", help="en or zh, or directory or package of another pipeline"
+    arguments: Optional[List[str]] = typer.Argument(
+        None,
+        metavar="[MODEL] [TEXT]",
+        help="Directory or package of a trained pipeline, or en (the default), zh; "
+        "the text, or a file with it, or - for standard input (the default)",
     ),
     html: bool = typer.Option(False, "--html", help="Open the text as a page in the browser"),
     output: Optional[Path] = typer.Option(
@@ -36,25 +41,28 @@ def tag_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    try:
-        nlp = pipeline_of(model)
-        docs = nlp.pipe(texts_of(text))
-        if html or output:
-            path = output or Path(tempfile.mkdtemp()) / "text.html"
-            title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
-            path.write_text(text_page(docs, title=title, notes=notes_of(nlp)), encoding="utf8")
-        else:
-            for doc in docs:
-                for sentence in sentences_of(doc):
-                    print(text_table(sentence))
-            for note in notes_of(nlp):
-                msg.warn(note)
-            return
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing tagged", str(error), exits=1)
-    msg.good(str(path))
-    if not output:
-        webbrowser.open(path.as_uri())
+    given = list(arguments or ())
+    if len(given) > len(DEFAULTS):
+        raise typer.BadParameter("expected a pipeline and a text in quotes, or a text alone.")
+    model, text = [*DEFAULTS[: len(DEFAULTS) - len(given)], *given]
+    nlp = pipeline_of(model)
+    docs = nlp.pipe(texts_of(text))
+    if html or output:
+        path = output or Path(tempfile.mkdtemp()) / "text.html"
+        title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
+        page = text_page(progress(docs), title=title, notes=notes_of(nlp))
+        write_text(path, page)
+        msg.good(str(path))
+        then(f"look at {path}")
+        if not output:
+            webbrowser.open(path.as_uri())
+        return
+    for doc in docs:
+        for sentence in sentences_of(doc):
+            print(text_table(sentence))
+    for note in notes_of(nlp):
+        msg.warn(note)
+    then(f'python -m spacy hoseq explain {model} "..." says why')
 
 
 def pipeline_of(name: str) -> Language:

@@ -2,12 +2,10 @@
 Dependencies."""
 
 from pathlib import Path
-from typing import Any, Dict, Iterable, Optional
+from typing import Any, Dict, Optional
 
 import spacy
 import typer
-from spacy.tokens import Doc
-from tqdm import tqdm
 from wasabi import msg, table
 
 from ..compaction.pipeline import check_output
@@ -29,15 +27,21 @@ from ..treebanks.training import (
     train_recipe,
     write_contents,
 )
-from .app import hoseq_cli
-from .clusters import docs_of, lines
+from .app import hoseq_cli, then
+from .clusters import docs_of, lines, with_bar
+from .files import write_text
+from .progress import progress
 
 N_CLUSTERS = 1000
 MIN_COUNT = 3
 SWEEPS = 3
 
 
-@hoseq_cli.command("treebank")
+@hoseq_cli.command(
+    "treebank",
+    failed="No pipeline made",
+    interrupted="the same command goes on with the step that it was at",
+)
 def treebank_cli(
     # fmt: off
     folder: Optional[Path] = typer.Argument(
@@ -49,9 +53,7 @@ def treebank_cli(
     lang: str = typer.Option(
         "", "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"
     ),
-    name: str = typer.Option(
-        "hoseq", "--name", "-n", help="Name of the pipeline, without its language"
-    ),
+    name: str = typer.Option("hoseq", "--name", help="Name of the pipeline, without its language"),
     raw: Optional[Path] = typer.Option(
         None, "--raw", help="Text, to make clusters of its words", exists=True
     ),
@@ -64,9 +66,7 @@ def treebank_cli(
     fetch: str = typer.Option(
         "", "--download", help="Treebank to fetch, in place of FOLDER: UD_Afrikaans-AfriBooms"
     ),
-    overwrite: bool = typer.Option(
-        False, "--overwrite", "-F", help="Replace the pipeline in the output folder"
-    ),
+    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
     # fmt: on
 ) -> None:
     """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features
@@ -76,21 +76,18 @@ def treebank_cli(
     DOCS: docs/tasks/treebank.md
     """
     work = output.with_name(f"{output.name}-training")
-    try:
-        check_output(output, overwrite=overwrite)
-        if (folder is None) == (not fetch):
-            expected = "its folder, or its name after --download, not both"
-            raise ValueError(
-                Errors.HS159.format(what="one treebank", source="the command", expected=expected)
-            )
-        work.mkdir(parents=True, exist_ok=True)
-        source = folder or (work / "treebank" / fetch)
-        if fetch and not source.is_dir():
-            source = download(fetch, work / "treebank")
-        treebank = treebank_in(source, lang)
-        scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
-    except (OSError, ValueError) as error:
-        msg.fail("No pipeline made", str(error), exits=1)
+    check_output(output, overwrite=force)
+    if (folder is None) == (not fetch):
+        expected = "its folder, or its name after --download, not both"
+        raise ValueError(
+            Errors.HS159.format(what="one treebank", source="the command", expected=expected)
+        )
+    work.mkdir(parents=True, exist_ok=True)
+    source = folder or (work / "treebank" / fetch)
+    if fetch and not source.is_dir():
+        source = download(fetch, work / "treebank")
+    treebank = treebank_in(source, lang)
+    scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
     print(
         table(
             figures(scores),
@@ -100,6 +97,7 @@ def treebank_cli(
         )
     )
     msg.good(f'spacy.load("{output}"); its card: {output / "README.md"}')
+    then(f'python -m spacy hoseq tag {output} "..."')
 
 
 def run(
@@ -146,16 +144,5 @@ def write_clusters(raw: Path, lang: str, path: Path) -> None:
     )
     if not bigrams.words:
         raise ValueError(Errors.HS119.format(min_count=MIN_COUNT))
-    classes = exchange_words(
-        bigrams,
-        N_CLUSTERS,
-        SWEEPS,
-        lambda sweep, i: tqdm(sweep, desc=f"sweep {i + 1}", leave=False, disable=None),
-    )
-    path.write_text("".join(lines(bigrams.words, classes)), encoding="utf8")
-
-
-def progress(docs: Iterable[Doc]) -> Iterable[Doc]:
-    """With a bar."""
-    bar: Iterable[Doc] = tqdm(docs, unit=" docs", leave=False, disable=None)
-    return bar
+    classes = exchange_words(bigrams, N_CLUSTERS, SWEEPS, with_bar)
+    write_text(path, "".join(lines(bigrams.words, classes)))

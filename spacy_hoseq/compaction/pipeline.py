@@ -1,10 +1,9 @@
 """Smaller pipelines: every component of this package loses the weights that the metric does not
 need."""
 
-import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -45,13 +44,14 @@ def compact_pipeline(
     tolerance: float,
     metrics: Optional[Sequence[str]] = None,
     components: Optional[Sequence[str]] = None,
+    progress: Callable[[], object] = lambda: None,
 ) -> Compaction:
     """Prune the components one after the other, in place; of n components the i-th may use up i / n
     of the tolerance.
 
     tolerance (float): >= 0; no metric falls by more. metrics: names in what `nlp.evaluate` gives;
     None = those of `guarded_metrics`. components: names; None = all of this package that have
-    weights of features.
+    weights of features. progress: is called after each evaluation.
     RAISES ValueError [HS110]: no such metrics; [HS111]: `tolerance`; [HS112]: nothing to prune.
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
@@ -68,23 +68,29 @@ def compact_pipeline(
     changes = []
     for i, (name, pipe) in enumerate(pipes):
         loss = tolerance * (i + 1) / len(pipes)
-        changes.append(
-            _compact(nlp, name, pipe.model, examples, {key: before[key] - loss for key in names})
-        )
+        floors = {key: before[key] - loss for key in names}
+        changes.append(_compact(nlp, name, pipe.model, examples, floors, progress))
         if changes[-1].pruning is not None and hasattr(pipe, "forget_calibration"):
             pipe.forget_calibration()
     return Compaction(before, measured(nlp, examples, names), changes)
 
 
 def _compact(
-    nlp: Language, name: str, model: Any, examples: Sequence[Example], floors: Metrics
+    nlp: Language,
+    name: str,
+    model: Any,
+    examples: Sequence[Example],
+    floors: Metrics,
+    progress: Callable[[], object],
 ) -> Change:
     weights = CompactWeights(model)
     before = counts_of(model)
 
     def is_good(pruning: Pruning) -> bool:
         weights.apply(pruning)
-        return within(measured(nlp, examples, list(floors)), floors)
+        scores = measured(nlp, examples, list(floors))
+        progress()
+        return within(scores, floors)
 
     def size_of(pruning: Pruning) -> int:
         weights.apply(pruning)
@@ -175,8 +181,8 @@ def save_compact(
             StringStore(labels).to_disk(new / "vocab" / "strings.json")
         write_digests(new)
         if output.exists():
-            shutil.rmtree(output)
-        shutil.move(str(new), str(output))
+            output.rename(Path(folder) / "old")
+        new.rename(output)
 
 
 def check_output(output: Path, *, overwrite: bool) -> None:

@@ -13,7 +13,18 @@ gold labelling nor the best one has a chunk that reaches beyond it; its alternat
 labellings of the region, each with its exact probability given the gold labels around.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from pathlib import Path
+from typing import (
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 import numpy as np
 from spacy.tokens import Doc
@@ -23,7 +34,7 @@ from ..arrays import AnyInts
 from ..chunks import OUTSIDE, TagTable
 from ..decoders import answers_of, k_best
 from ..inspection.accounts import Account
-from .folds import trained_without
+from .folds import Fold, trained_without
 from .judgement import Judgement, continues, judged
 from .reasons import reasons
 from .variation import variants
@@ -84,16 +95,18 @@ def find_errors(
     n: int = 200,
     k: int = 3,
     seed: int = 0,
+    folder: Optional[Path] = None,
+    progress: Callable[[Iterable[Fold]], Iterable[Fold]] = iter,
 ) -> List[Finding]:
     """Train the config n_folds times, each time without a part of the Docs, and judge that part.
 
     config: for `spacy train`, not interpolated. docs: annotated. n, k: findings, and alternatives
-        of each, at most.
+        of each, at most. folder: where trainings stay, and are taken up again.
     RAISES ValueError [HS150, HS151, HS152].
     """
     parts = [
         Judged(judgement, fold.docs)
-        for fold in trained_without(config, docs, n_folds, seed=seed)
+        for fold in progress(trained_without(config, docs, n_folds, seed=seed, folder=folder))
         for judgement in judged(fold.nlp, fold.examples)
     ]
     return ranked(parts, n=n, k=k, with_reasons=True)

@@ -5,12 +5,13 @@ Texts of the same words are in the same part: a model that has seen a sentence k
 wrong ones too.
 """
 
+import hashlib
 import re
 import tempfile
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 import spacy
@@ -29,6 +30,7 @@ from ..inspection.calibration import annotated_before, calibratable, calibrate_o
 
 DEV_SHARE = 0.1  # of the texts that a model may see, by which its training chooses the best weights
 VARIABLE = re.compile(r"\$\{(\w+)\.(\w+)\}")
+DONE = "done"  # the digest of what a training was made of
 QUIET = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
 
 
@@ -42,23 +44,29 @@ class Fold(NamedTuple):
 
 
 def trained_without(
-    config: Config, docs: Sequence[Doc], n_folds: int, *, seed: int = 0
+    config: Config,
+    docs: Sequence[Doc],
+    n_folds: int,
+    *,
+    seed: int = 0,
+    folder: Optional[Path] = None,
 ) -> Iterator[Fold]:
     """A training of the config for each of n_folds parts of the Docs, on the other parts.
 
     config: for `spacy train`, not interpolated; its corpora need a `path` of .spacy files. docs:
-    annotated, of one vocabulary.
+    annotated, of one vocabulary. folder: where trainings stay, and are taken up again.
     RAISES ValueError [HS150]: fewer than two parts, or more parts than different texts; [HS151]: a
     corpus of the config without a path.
     """
     parts = divided(docs, n_folds, seed)
     config = with_labels(config, docs)
-    for held_out in range(n_folds):
-        seen = np.flatnonzero(parts != held_out)
-        with tempfile.TemporaryDirectory() as folder:
-            nlp = trained(config, [docs[i] for i in seen.tolist()], Path(folder), seed=seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        for held_out in range(n_folds):
+            place = (folder or Path(temporary)) / f"{held_out}"
+            seen = np.flatnonzero(parts != held_out)
+            nlp = trained(config, [docs[i] for i in seen.tolist()], place, seed=seed)
             numbers = np.flatnonzero(parts == held_out).tolist()
-            examples = examples_of(nlp, [docs[i] for i in numbers], Path(folder))
+            examples = examples_of(nlp, [docs[i] for i in numbers], place)
             calibrate_margins(nlp, examples)
             yield Fold(nlp, numbers, examples)
 
@@ -106,18 +114,24 @@ def with_labels(config: Config, docs: Sequence[Doc]) -> Config:
 
 def trained(config: Config, docs: Sequence[Doc], folder: Path, *, seed: int = 0) -> Language:
     """`spacy train` of the config on the Docs, a tenth of which chooses the best weights. folder:
-    to write into."""
+    to write into. A training that is there, of the same config and Docs, is not repeated."""
     folder.mkdir(parents=True, exist_ok=True)
+    done = folder / DONE
+    digest = hashlib.sha256(config.to_bytes())
     order = np.random.default_rng(seed).permutation(len(docs)).tolist()
     n_dev = min(len(docs) - 1, max(1, round(DEV_SHARE * len(docs))))
     paths: Dict[str, Path] = {}
     for name, numbers in (("dev_corpus", order[:n_dev]), ("train_corpus", order[n_dev:])):
         paths[name] = folder / f"{name}.spacy"
         write_docs(paths[name], [docs[i] for i in sorted(numbers)])
+        digest.update(paths[name].read_bytes())
+    if done.is_file() and done.read_text(encoding="utf8") == digest.hexdigest():
+        return spacy.load(folder / "model-best")
     config = with_paths(config, paths)
     config["training"]["logger"] = dict(QUIET)
     log = StringIO()
     train(init_nlp(config), folder, use_gpu=-1, stdout=log, stderr=log)
+    done.write_text(digest.hexdigest(), encoding="utf8")
     return spacy.load(folder / "model-best")
 
 

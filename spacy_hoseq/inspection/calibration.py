@@ -6,7 +6,18 @@ text than the training text have the largest product of marginal probabilities (
 Weinberger 2017, section 4.2, for exact marginals, which are computed anew at every temperature).
 """
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 from spacy.language import Language
@@ -50,7 +61,10 @@ class Part(NamedTuple):
 
 
 def calibrate(
-    nlp: Language, examples: Sequence[Example], names: Optional[Sequence[str]] = None
+    nlp: Language,
+    examples: Sequence[Example],
+    names: Optional[Sequence[str]] = None,
+    progress: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> Dict[str, Calibration]:
     """Divide the weights of components by their best temperatures, in place, and keep with them
     what prediction sets need. RETURNS what was found, by name.
@@ -71,7 +85,7 @@ def calibrate(
         raise ValueError(
             Errors.HS152.format(names="any to which none listens", known=", ".join(own))
         )
-    for name in wanted:
+    for name in progress(wanted):
         pipe: Any = nlp.get_pipe(name)
         annotated = annotated_before(nlp, name, examples)
         found[name] = calibrate_one(pipe, annotated)

@@ -4,7 +4,7 @@ import platform
 import statistics
 import time
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import spacy
@@ -59,16 +59,19 @@ def report(
     against: Optional[Tuple[str, Language]] = None,
     train: Optional[Sequence[Doc]] = None,
     curve: Optional[Path] = None,
+    tell: Callable[[str], object] = str,
 ) -> Report:
     """examples: of the data; predicted docs with what the pipeline is given. against: the name of
     another pipeline, and that. train: the training corpus. curve: a folder for trainings of the
-    pipeline's config on shares of it."""
+    pipeline's config on shares of it. tell: is called with what begins."""
+    tell(f"Evaluating on {len(examples):,} texts")
     other = None
     if against is not None:
         other = list(against[1].pipe(eg.predicted.copy() for eg in _read_by(against[1], examples)))
     known = None if train is None else {token.text for doc in train for token in doc}
     layers = evaluated(nlp, examples, known, other)
     references = [eg.reference for eg in examples]
+    tell("Measuring the speed")
     n_sentences = sum(
         len(list(doc.sents)) if doc.has_annotation("SENT_START") else 1 for doc in references
     )
@@ -91,7 +94,9 @@ def report(
             "NumPy": np.__version__,
         },
         layers=layers,
-        curve=[] if curve is None else learning_curve(nlp.config, train or [], references, curve),
+        curve=[]
+        if curve is None
+        else learning_curve(nlp.config, train or [], references, curve, tell),
     )
 
 
@@ -108,7 +113,11 @@ def seconds(nlp: Language, docs: Sequence[Doc]) -> float:
 
 
 def learning_curve(
-    config: Config, train: Sequence[Doc], test: Sequence[Doc], folder: Path
+    config: Config,
+    train: Sequence[Doc],
+    test: Sequence[Doc],
+    folder: Path,
+    tell: Callable[[str], object] = str,
 ) -> List[Point]:
     """Trainings of a config on shares of the training corpus, drawn at random, each in those after
     it."""
@@ -116,6 +125,7 @@ def learning_curve(
     points = []
     for part in SHARES:
         docs = [train[i] for i in order[: max(2, round(part * len(train)))]]
+        tell(f"Training on {len(docs):,} of {len(train):,} texts")
         nlp = trained(config, docs, folder / f"{len(docs)}")
         layers = evaluated(nlp, examples_of(nlp, test, folder))
         points.append(

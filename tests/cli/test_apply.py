@@ -227,7 +227,7 @@ def test_two_thousand_texts_are_work_for_two_processes(tmp_path, slow):
 
 @pytest.mark.long
 def test_from_standard_input_to_standard_output():
-    process = start("en", "-", "-o", "-", "-n", 2, "--part-size", 1)
+    process = start("en", "-", "-o", "-", "-j", 2, "--part-size", 1)
     out, err = process.communicate(b"They tag it.\n\nb\xffd\nIt works.\n", timeout=120)
     assert process.returncode == 1 and b"HS172" in err and b"0xFF" in err
     rows = [json.loads(line) for line in out.splitlines()]
@@ -238,7 +238,7 @@ def test_from_standard_input_to_standard_output():
 def test_processes_write_the_same_bytes(tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS * 20)
     for n in (1, 2, 4):
-        code, output = run("en", path, "-o", tmp_path / f"out{n}", "-n", n, "--part-size", 9)
+        code, output = run("en", path, "-o", tmp_path / f"out{n}", "-j", n, "--part-size", 9)
         assert code == 0, output
     assert files(tmp_path / "out1") == files(tmp_path / "out2") == files(tmp_path / "out4")
     assert len(files(tmp_path / "out1")) == 16
@@ -250,7 +250,7 @@ def slow(tmp_path):
     model = picky_pipeline(tmp_path)
     (tmp_path / "code.py").write_text(SLOW)
     path = texts_file(tmp_path / "in.jsonl", [f"text {i}" for i in range(60)])
-    return model, path, "-o", tmp_path / "out", "-n", 2, "--part-size", 3, "--code", tmp_path / "code.py", "-f", "jsonl"
+    return model, path, "-o", tmp_path / "out", "-j", 2, "--part-size", 3, "--code", tmp_path / "code.py", "-f", "jsonl"
 
 
 def workers_of(path):

@@ -28,7 +28,7 @@ def run(*arguments, timings=False):
 
 
 def test_report(folder, tmp_path):
-    code, output = run(folder / "model", "--dev", folder / "dev.spacy", "-o", tmp_path / "new", "-t", "0")
+    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--tolerance", "0")
     assert code == 0, output
     fresh = spacy.load(tmp_path / "new")
     n_before, n_after = (counts_of(tagger_of(nlp).model).features for nlp in (ready(), fresh))
@@ -53,31 +53,31 @@ def test_loading_is_timed_in_processes_of_their_own(folder, tmp_path, monkeypatc
 def test_the_input_is_replaced_only_when_asked_for(tmp_path, folder):
     trained(n_updates=3).to_disk(tmp_path / "model")
     before = {path: path.read_bytes() for path in (tmp_path / "model").rglob("*") if path.is_file()}
-    code, output = run(tmp_path / "model", "-d", folder / "dev.spacy")
+    code, output = run(tmp_path / "model", folder / "dev.spacy")
     assert code == 1 and "[HS113]" in output and "Nothing written" in output
     assert all(path.read_bytes() == data for path, data in before.items())
-    code, output = run(tmp_path / "model", "-d", folder / "dev.spacy", "--overwrite", "--keep-strings")
+    code, output = run(tmp_path / "model", folder / "dev.spacy", "--force", "--keep-strings")
     assert code == 0, output
     path = tmp_path / "model" / "hoseq_tagger" / "model"
     assert len(path.read_bytes()) < len(before[path])
     assert "sleep" in spacy.load(tmp_path / "model").vocab.strings
 
 
-@pytest.mark.parametrize("settings, problem", [(["-m", "las"], "HS110"), (["-t", "-1"], "HS111")])
+@pytest.mark.parametrize("settings, problem", [(["--metric", "las"], "HS110"), (["--tolerance", "-1"], "HS111")])
 def test_impossible_settings(folder, tmp_path, settings, problem):
-    code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "new", *settings)
+    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", *settings)
     assert code == 1 and f"[{problem}]" in output and not (tmp_path / "new").exists()
 
 
 def test_what_cannot_be_read_or_written(folder, tmp_path):
     (tmp_path / "file").write_text("")
-    code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "file" / "new")
+    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "file" / "new")
     assert code == 1 and "✘ Nothing written" in output and "file" in output
-    code, output = run(tmp_path, "-d", folder / "dev.spacy", "-o", tmp_path / "new")
+    code, output = run(tmp_path, folder / "dev.spacy", "-o", tmp_path / "new")
     assert code == 1 and "[HS133]" in output
 
 
 def test_a_model_that_comes_out_worse_is_told(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(compact, "measured", lambda *args: {"tag_acc": 0.7})
-    code, output = run(folder / "model", "-d", folder / "dev.spacy", "-o", tmp_path / "new", "-t", "0.2")
+    code, output = run(folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--tolerance", "0.2")
     assert code == 1 and "does not keep the metrics" in output and "tag_acc 1.0000 0.7000" in output

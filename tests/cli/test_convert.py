@@ -14,15 +14,17 @@ from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
-from spacy_hoseq.cli.convert import parse_entities, write_whole
+from spacy_hoseq.cli.convert import parse_entities
+from spacy_hoseq.cli.files import whole
 from spacy_hoseq.cli.tally import SHOWN
 
 TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
 CHINESE = "( (IP (NP (NN 小猫)) (VP (VV 睡)) (PU 。)) )\n"
 
 
-def run(*arguments, command=hoseq_cli):
-    result = CliRunner().invoke(command, ["convert", *map(str, arguments)], env={"COLUMNS": "300"})
+def run(source, output, *options, command=hoseq_cli):
+    arguments = ["convert", *map(str, [source, "-o", output, *options])]
+    result = CliRunner().invoke(command, arguments, env={"COLUMNS": "300"})
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", result.output).split())  # without colours
 
@@ -58,7 +60,8 @@ def out(tmp_path):
 def test_trees(wsj, out):
     code, output = run(wsj, out, "-f", "trees")
     assert code == 0 and output == (
-        f"Files 12 Docs 12 Sentences 24 Tokens 72 Chunks 48 Traces dropped 24 Problems 0 ✔ {out}"
+        f"Files 12 Docs 12 Sentences 24 Tokens 72 Chunks 48 Traces dropped 24 Problems 0 ✔ {out} "
+        "Next: python -m spacy hoseq init tagger -o tagger.cfg"
     )
     docs = docs_of(out)
     first = [doc[0].text for doc in docs]
@@ -73,7 +76,7 @@ def test_trees(wsj, out):
 @pytest.mark.parametrize("n, sizes", [(1, [3] * 5), (2, [6, 6, 3]), (10, [15]), (0, [15])])
 def test_sentences_in_docs(tmp_path, out, n, sizes):
     write(tmp_path, {"a.mrg": TREE.format("it") * 5})
-    assert run(tmp_path / "a.mrg", out, "-f", "trees", "-n", n)[0] == 0
+    assert run(tmp_path / "a.mrg", out, "-f", "trees", "--n-sents", n)[0] == 0
     assert [len(doc) for doc in docs_of(out)] == sizes
 
 
@@ -103,7 +106,7 @@ def test_options_of_trees(tmp_path, out):
 @pytest.mark.parametrize("chunks, keys", [((), []), (("--chunks",), ["chunks"])])
 def test_chinese_trees(tmp_path, out, encoding, chunks, keys):
     write(tmp_path, {"chtb_0301.fid": f"<DOC>\n<S ID=1>\n{CHINESE}</S>\n</DOC>\n"}, encoding)
-    assert run(tmp_path, out, "-f", "trees", "-l", "zh", "-s", "ctb5", "-p", "dev", *chunks)[0] == 0
+    assert run(tmp_path, out, "-f", "trees", "-l", "zh", "-s", "ctb5", "--part", "dev", *chunks)[0] == 0
     (doc,) = docs_of(out)
     assert texts(out) == ["小猫/NN 睡/VV 。/PU"] and doc.text == "小猫睡。" and list(doc.spans) == keys
 
@@ -144,7 +147,7 @@ def test_many_problems(tmp_path, out):
 
 def test_tagged_text(tmp_path, out):
     write(tmp_path, {"a.txt": "it_PRP naps_VBZ\nyes_UH\n"})
-    assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged", "--separator", "_", "-n", 1)[0] == 0
+    assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged", "--separator", "_", "--n-sents", 1)[0] == 0
     assert texts(out) == ["it/PRP naps/VBZ", "yes/UH"]
     write(tmp_path, {"a.txt": "it/PRP\n"})
     assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged")[0] == 0
@@ -154,7 +157,7 @@ def test_tagged_text(tmp_path, out):
 def test_peoples_daily(tmp_path, out):
     text = "19990101-01-001-001/m [小/a 书社/n]nt 在/p 北村/ns 。/w 好/a\n"
     path = write(tmp_path, {"a.txt": text}, "gb18030") / "a.txt"
-    options = ("-f", "peoples-daily", "-l", "zh", "-n", 1)
+    options = ("-f", "peoples-daily", "-l", "zh", "--n-sents", 1)
     code, output = run(path, out, "-F", *options)
     assert code == 0 and "Sentences 2 Tokens 6 Entities 1" in output
     assert texts(out) == ["小/a 书社/n 在/p 北村/ns 。/w", "好/a"]
@@ -177,7 +180,7 @@ def test_columns(tmp_path, out):
 
 def test_characters(tmp_path, out):
     path = write(tmp_path, {"a.bmes": "小 B-X\n村 E-X\n。 O\n\n好 M-X\n"}, "gb18030") / "a.bmes"
-    code, output = run(path, out, "-f", "characters", "-n", 1)
+    code, output = run(path, out, "-f", "characters", "--n-sents", 1)
     assert code == 0 and "Entities 2 Entity tags mended 1 Problems 0" in output
     assert [doc.text for doc in docs_of(out)] == ["小村。", "好"]
     assert [(ent.text, ent.label_) for doc in docs_of(out) for ent in doc.ents] == [("小村", "X"), ("好", "X")]
@@ -254,7 +257,8 @@ def test_an_interrupted_conversion_leaves_what_was_there(wsj, earlier, monkeypat
 
     monkeypatch.setattr(DocBin, "to_disk", to_disk)
     with pytest.raises(KeyboardInterrupt):
-        write_whole(DocBin(), earlier)
+        with whole(earlier) as part:
+            DocBin().to_disk(part)
     assert earlier.read_bytes() == b"of an earlier run" and list(earlier.parent.glob("there*")) == [earlier]
 
 
@@ -336,13 +340,13 @@ def test_ends_of_lines(end, tmp_path, out):
     """Of old Macintosh files, too, which Python's binary files take for one line."""
     lines = [f"w{i}\tT{i}" if i % 5 else "" for i in range(1, 26)]
     folder = write(tmp_path / "in", {"a.tsv": end.join(lines) + end})
-    code, output = run(folder, out, "-f", "columns", "-n", "1")
+    code, output = run(folder, out, "-f", "columns", "--n-sents", "1")
     assert code == 0 and "Sentences 5 Tokens 20 Problems 0" in output
     assert texts(out)[0] == "w1/T1 w2/T2 w3/T3 w4/T4"
 
 
 def test_command_is_one_of_spacy(wsj, out):
-    result = CliRunner().invoke(app, ["hoseq", "convert", str(wsj), str(out), "-f", "trees"])
+    result = CliRunner().invoke(app, ["hoseq", "convert", str(wsj), "-o", str(out), "-f", "trees"])
     assert result.exit_code == 0 and len(docs_of(out)) == 12
 
 

@@ -27,7 +27,7 @@ def test_a_planted_error_is_found_and_corrected(tmp_path):
     texts[7] = texts[7].replace(". . O", ". NN O")
     corpus = corpus_file(tmp_path / "corpus.spacy", texts)
     quick = [part for name, value in QUICK.items() for part in (f"--{name}", srsly.json_dumps(value))]
-    code, output = run("find-errors", corpus, "crf", "-o", tmp_path / "out", "-k", "2", *quick)
+    code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "2", *quick)
     assert code == 0, output
     tasks = list(srsly.read_jsonl(tmp_path / "out" / "findings.jsonl"))
     assert tasks[0]["finding"]["doc"] == 7 and tasks[0]["finding"]["alternatives"][0][0][0][2] == "."
@@ -47,9 +47,9 @@ def test_a_planted_error_is_found_and_corrected(tmp_path):
 
 def test_what_cannot_be_done(tmp_path):
     corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:3])
-    code, output = run("find-errors", corpus, "no-such-recipe", "-o", tmp_path / "out")
+    code, output = run("find-errors", "no-such-recipe", corpus, "-o", tmp_path / "out")
     assert code == 1 and "[HS116]" in output
-    code, output = run("find-errors", corpus, "crf", "-o", tmp_path / "out", "-k", "9")
+    code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "9")
     assert code == 1 and "[HS150]" in output and not (tmp_path / "out").exists()
     srsly.write_jsonl(tmp_path / "answers.jsonl", [{"accept": ["1"]}])
     code, output = run("correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")

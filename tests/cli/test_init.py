@@ -57,7 +57,9 @@ def test_refused(arguments, code, tmp_path):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    status, output = run("tagger", "-o", tmp_path / "nowhere" / "config.cfg")
+    assert run("tagger", "-o", tmp_path / "new" / "config.cfg")[0] == 0
+    assert (tmp_path / "new" / "config.cfg").exists()
+    status, output = run("tagger", "-o", tmp_path / "new" / "config.cfg" / "config.cfg")
     assert status == 1 and "Nothing written" in output
 
 

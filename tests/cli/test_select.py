@@ -26,7 +26,7 @@ def prepared(folder):
 
 def test_texts_of_lines(tmp_path):
     pool, model = prepared(tmp_path)
-    code, output = run(pool, model, "-n", 2, "-o", tmp_path / "out.jsonl", "-d", "0.3")
+    code, output = run(model, pool, "-n", 2, "-o", tmp_path / "out.jsonl", "-d", "0.3")
     assert code == 0 and "2 of 3 texts" in output, output
     first, second = srsly.read_jsonl(tmp_path / "out.jsonl")
     assert first["text"] == TEXTS[1] and first["meta"]["id"] == 1 and first["meta"]["doubt"] > second["meta"]["doubt"]
@@ -38,7 +38,7 @@ def test_docs(tmp_path):
     pool, model = prepared(tmp_path)
     nlp = spacy.blank("xx")
     DocBin(docs=[helpers.doc_of(nlp, text) for text in TEXTS]).to_disk(tmp_path / "pool.spacy")
-    code, output = run(tmp_path / "pool.spacy", model, "-n", 1, "-o", tmp_path / "out.spacy", "--by", "margin")
+    code, output = run(model, tmp_path / "pool.spacy", "-n", 1, "-o", tmp_path / "out.spacy", "--by", "margin")
     assert code == 0, output
     (doc,) = DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab)
     assert len(doc.spans["doubtful"]) == len(doc.spans["doubtful"].attrs["scores"]) > 0
@@ -46,10 +46,10 @@ def test_docs(tmp_path):
 
 def test_what_cannot_be_done(tmp_path):
     pool, model = prepared(tmp_path)
-    code, output = run(pool, model, "-o", tmp_path / "out.txt")
+    code, output = run(model, pool, "-o", tmp_path / "out.txt")
     assert code == 1 and "[HS155]" in output
-    code, output = run(pool, model, "-o", tmp_path / "out.jsonl", "--by", "luck")
+    code, output = run(model, pool, "-o", tmp_path / "out.jsonl", "--by", "luck")
     assert code == 1 and "[HS154]" in output and not (tmp_path / "out.jsonl").exists()
     (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n')
-    code, output = run(pool, model, "-o", tmp_path / "out.jsonl")
+    code, output = run(model, pool, "-o", tmp_path / "out.jsonl")
     assert code == 1 and "pool.jsonl" in output and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1

@@ -72,7 +72,7 @@ def test_goes_on(made, monkeypatch):
     assert code == 1 and "HS113" in output
     monkeypatch.setattr(treebank, "write_parts", None)
     monkeypatch.setattr("spacy_hoseq.treebanks.training.train", None)
-    code, output = run(folder.parent / "UD_English-Tiny", "-o", folder, "--overwrite")
+    code, output = run(folder.parent / "UD_English-Tiny", "-o", folder, "--force")
     assert code == 0, output
 
 

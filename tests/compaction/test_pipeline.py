@@ -173,7 +173,7 @@ def test_where_something_is(tmp_path):
     nlp = trained()
     nlp.to_disk(tmp_path / "old")
     before = (tmp_path / "old" / NAME / "model").read_bytes()
-    with pytest.raises(ValueError, match=r"\[HS113\].*pipeline already.*--overwrite"):
+    with pytest.raises(ValueError, match=r"\[HS113\].*pipeline already.*--force"):
         save_compact(nlp, tmp_path / "old")
     assert (tmp_path / "old" / NAME / "model").read_bytes() == before
     compact_pipeline(nlp, examples_of(nlp), 0.1)

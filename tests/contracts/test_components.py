@@ -244,9 +244,9 @@ def test_docs_in_a_fresh_process(kind, model, gold, tmp_path):
 
 def test_tag(kind, model, tmp_path):
     """Words with what the component says of them, and how probable it is."""
-    printed = hoseq(kind, "tag", "tag", TEXT, "-m", model)
+    printed = hoseq(kind, "tag", "tag", model, TEXT)
     page = tmp_path / "page.html"
-    hoseq(kind, "tag", "tag", TEXT, "-m", model, "-o", page)
+    hoseq(kind, "tag", "tag", model, TEXT, "-o", page)
     nlp = spacy.load(model)
     labels = [label for label in labels_of(nlp(TEXT), kind) if label]
     names = {str(name) for label in labels for name in (label if isinstance(label, tuple) else [label])}
@@ -291,7 +291,7 @@ def test_report(kind, corpus, model, tmp_path):
 @pytest.mark.parametrize("how", ["printed", "json", "page"])
 def test_explain(kind, model, tmp_path, how):
     page = tmp_path / "page.html"
-    options = {"printed": ["--token", 1], "json": ["--token", 1, "--json"], "page": ["--html", page]}[how]
+    options = {"printed": ["--token", 1], "json": ["--token", 1, "--json"], "page": ["-o", page]}[how]
     printed = hoseq(kind, "explain", "explain", model, TEXT, *options)
     if printed and how == "json":
         result = CliRunner().invoke(app, ["hoseq", "explain", str(model), TEXT, *map(str, options)])
@@ -306,7 +306,7 @@ def test_explain(kind, model, tmp_path, how):
 
 def test_inspect(kind, corpus, model, tmp_path):
     """Every label has features, and a number of words in the corpus."""
-    hoseq(kind, "inspect", "inspect", model, corpus.folder / "dev.spacy", "--html", tmp_path / "page.html")
+    hoseq(kind, "inspect", "inspect", model, corpus.folder / "dev.spacy", "-o", tmp_path / "page.html")
     result = CliRunner().invoke(app, ["hoseq", "inspect", str(model), str(corpus.folder / "dev.spacy"), "--json"])
     if not CANNOT.get((kind.column, "inspect")):
         (component,) = json.loads(result.output)
@@ -329,7 +329,7 @@ def test_find_errors_and_correct(kind, corpus, model, tmp_path):
     """Findings in a corpus with mistakes, of which the first is accepted."""
     source, out = corpus.folder / "dev.spacy", tmp_path / "doubts"
     config = model.parent / "config.cfg"
-    if not hoseq(kind, "find-errors", "find-errors", source, config, "-o", out, "-k", 2, "-n", 5):
+    if not hoseq(kind, "find-errors", "find-errors", config, source, "-o", out, "-k", 2, "-n", 5):
         return
     tasks = list(srsly.read_jsonl(out / "findings.jsonl"))
     assert tasks
@@ -359,7 +359,7 @@ def test_select(kind, corpus, model, tmp_path):
     srsly.write_jsonl(tmp_path / "pool.jsonl", [{"text": text} for text in POOL])
     for measure in ("entropy", "margin", "confidence"):
         out = tmp_path / f"{measure}.jsonl"
-        if hoseq(kind, "select", "select", tmp_path / "pool.jsonl", model, "-o", out, "-n", 1, "--by", measure):
+        if hoseq(kind, "select", "select", model, tmp_path / "pool.jsonl", "-o", out, "-n", 1, "--by", measure):
             (task,) = srsly.read_jsonl(out)
             assert task["meta"]["doubt"] > 0
 
@@ -367,7 +367,7 @@ def test_select(kind, corpus, model, tmp_path):
 @long
 def test_compact(kind, corpus, model, tmp_path):
     out = tmp_path / "small"
-    arguments = ["--dev", corpus.folder / "dev.spacy", "--tolerance", 0.05, "-o", out, "--no-timings"]
+    arguments = [corpus.folder / "dev.spacy", "--tolerance", 0.05, "-o", out, "--no-timings"]
     if hoseq(kind, "compact", "compact", model, *arguments):
         assert labels_of(spacy.load(out)(TEXT), kind)
 

@@ -138,9 +138,9 @@ def test_command(folder):
     expected = [("hoseq_tagger", 1), ("hoseq_tagger", 2), ("hoseq_chunker", 0)]
     assert [(a["component"], a["first"]) for a in found] == expected
     assert found[0]["why"]["terms"][0]["kind"] in ("feature", "transition")
-    code, output = run(folder / "model", TEXT, "--html", folder / "page.html")
+    code, output = run(folder / "model", TEXT, "-o", folder / "page.html")
     assert code == 0 and "sees" in (folder / "page.html").read_text(encoding="utf8")
-    assert run(folder / "model", TEXT, "--html", folder / "new" / "page.html")[0] == 0
+    assert run(folder / "model", TEXT, "-o", folder / "new" / "page.html")[0] == 0
     code, output = run(folder / "model", TEXT, "-t", 1, "--against", "V")
     assert code == 0 and "hoseq_tagger, 1: old\n" in output and ", not V: " in output and "hoseq_chunker" not in output
     code, output = run(folder / "model", TEXT, "-t", 1, "--against", "VP")

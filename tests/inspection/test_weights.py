@@ -120,10 +120,10 @@ def run(*arguments):
 def test_command(folder):
     code, output = run(folder / "model")
     assert code == 0 and "lower[0]" not in output and "give a corpus in which they fire" in output, output
-    code, output = run(folder / "model", folder / "corpus.spacy", "--keep-names", "--html", folder / "page.html")
+    code, output = run(folder / "model", folder / "corpus.spacy", "--keep-names", "-o", folder / "page.html")
     assert code == 0 and (folder / "page.html").exists() and (folder / "model" / NAMES).exists()
     assert " names:" in output
-    code, output = run(folder / "model", "--json", "--top", 1)
+    code, output = run(folder / "model", "--json", "-n", 1)
     assert code == 0 and json.loads(output)[0]["strongest"]["V"][0]["name"]
     code, output = run(folder / "nothing")
     assert code == 1 and "[HS130]" in output

@@ -131,7 +131,7 @@ def test_the_command(copy):
     assert result.exit_code == 0 and (copy / FILES).exists()
     (copy / "tokenizer").write_bytes(b"")
     assert changed_file(copy) == "tokenizer"
-    for command in (["tag", "a", "-m", str(copy)], ["inspect", str(copy), str(copy)], ["seal", str(copy)]):
+    for command in (["tag", str(copy), "a"], ["inspect", str(copy), str(copy)], ["seal", str(copy)]):
         result = CliRunner().invoke(app, ["hoseq", *command])
         assert result.exit_code == 1 and "[HS133]" in result.output, command
 

@@ -1,6 +1,7 @@
 """`python -m spacy hoseq find-errors` and `correct`: likely annotation errors of a corpus, and what
 became of them."""
 
+import shutil
 from pathlib import Path
 from typing import Optional
 
@@ -19,20 +20,25 @@ from ...curation.findings import find_errors
 from ...readers.annotated import read_docs
 from ...recipes import recipe
 from ...reporting.findings import annotation_tasks, findings_page, marked
-from ..app import hoseq_cli
+from ..app import hoseq_cli, then
+from ..files import TRAININGS, whole, write_text
+from ..progress import progress
 
 
 @hoseq_cli.command(
-    "find-errors", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+    "find-errors",
+    failed="Nothing found",
+    interrupted="the same command goes on with the training that it was at",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def find_errors_cli(
     # fmt: off
     context: typer.Context,
-    corpus: Path = typer.Argument(
-        ..., help="Annotated .spacy file, or folder of them", exists=True
-    ),
     config: str = typer.Argument(
         ..., help="Config of the training, or a recipe of `hoseq init`; settings may follow"
+    ),
+    corpus: Path = typer.Argument(
+        ..., help="Annotated .spacy file, or folder of them", exists=True
     ),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False),
     folds: int = typer.Option(
@@ -40,10 +46,10 @@ def find_errors_cli(
     ),
     n: int = typer.Option(200, "--number", "-n", min=1, help="Findings at most"),
     alternatives: int = typer.Option(
-        3, "--alternatives", "-a", min=1, help="Alternatives of each, at most"
+        3, "--alternatives", min=1, help="Alternatives of each, at most"
     ),
     lang: Optional[str] = typer.Option(None, "--lang", "-l", help="Language of a recipe"),
-    seed: int = typer.Option(0, "--seed", "-s", help="Of the division into parts"),
+    seed: int = typer.Option(0, "--seed", help="Of the division into parts"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the config needs"
     ),
@@ -55,30 +61,36 @@ def find_errors_cli(
     DOCS: docs/tasks/errors.md
     """
     import_code(code)
-    try:
-        overrides = parse_config_overrides(context.args)
-        if config.endswith(".cfg"):
-            settings = load_config(config, overrides=overrides, interpolate=False)
-        else:
-            settings = Config().from_str(
-                recipe(config, lang), overrides=overrides, interpolate=False
-            )
-        vocab = spacy.blank(settings["nlp"]["lang"]).vocab
-        docs = list(read_docs(walk_corpus(corpus, FILE_TYPE), vocab, 0))
-        msg.info(f"{len(docs):,} docs, {folds} trainings")
-        findings = find_errors(settings, docs, n_folds=folds, n=n, k=alternatives, seed=seed)
-        output.mkdir(parents=True, exist_ok=True)
-        (output / "findings.html").write_text(findings_page(docs, findings), encoding="utf8")
-        srsly.write_jsonl(output / "findings.jsonl", annotation_tasks(docs, findings))
-        DocBin(docs=marked(docs, findings), store_user_data=True).to_disk(output / "findings.spacy")
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing found", str(error), exits=1)
-    msg.good(
-        f"{len(findings):,} findings: {output / 'findings.html'}, findings.jsonl, findings.spacy"
+    overrides = parse_config_overrides(context.args)
+    if config.endswith(".cfg"):
+        settings = load_config(config, overrides=overrides, interpolate=False)
+    else:
+        settings = Config().from_str(recipe(config, lang), overrides=overrides, interpolate=False)
+    vocab = spacy.blank(settings["nlp"]["lang"]).vocab
+    docs = list(progress(read_docs(walk_corpus(corpus, FILE_TYPE), vocab, 0)))
+    msg.info(f"{len(docs):,} docs, {folds} trainings")
+    findings = find_errors(
+        settings,
+        docs,
+        n_folds=folds,
+        n=n,
+        k=alternatives,
+        seed=seed,
+        folder=output / TRAININGS,
+        progress=lambda trained: progress(trained, "trainings", folds),
     )
+    page = output / "findings.html"
+    tasks = output / "findings.jsonl"
+    write_text(page, findings_page(docs, findings))
+    srsly.write_jsonl(tasks, annotation_tasks(docs, findings))
+    DocBin(docs=marked(docs, findings), store_user_data=True).to_disk(output / "findings.spacy")
+    shutil.rmtree(output / TRAININGS)
+    msg.good(f"{len(findings):,} findings: {page}, findings.jsonl, findings.spacy")
+    correct = f"python -m spacy hoseq correct {corpus} {tasks} -o CORRECTED.spacy"
+    then(f"look at {page}; answer in {tasks}; {correct}")
 
 
-@hoseq_cli.command("correct")
+@hoseq_cli.command("correct", failed="Nothing written")
 def correct_cli(
     # fmt: off
     corpus: Path = typer.Argument(
@@ -95,11 +107,10 @@ def correct_cli(
 
     DOCS: docs/tasks/errors.md
     """
-    try:
-        docs = list(read_docs(walk_corpus(corpus, FILE_TYPE), spacy.blank("xx").vocab, 0))
-        n_changed = corrected(docs, srsly.read_jsonl(answers))
-        output.parent.mkdir(parents=True, exist_ok=True)
-        DocBin(docs=docs, store_user_data=True).to_disk(output)
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing written", str(error), exits=1)
+    files = walk_corpus(corpus, FILE_TYPE)
+    docs = list(progress(read_docs(files, spacy.blank("xx").vocab, 0)))
+    n_changed = corrected(docs, srsly.read_jsonl(answers))
+    with whole(output) as part:
+        DocBin(docs=docs, store_user_data=True).to_disk(part)
     msg.good(f"{n_changed:,} corrections: {output}")
+    then(f"python -m spacy train CONFIG --paths.train {output} --paths.dev DEV.spacy --output DIR")

@@ -8,15 +8,18 @@ import typer
 from spacy.cli._util import import_code
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, SpanGroup
+from spacy.util import minibatch
 from wasabi import msg
 
-from ...curation.selection import Doubts, doubtful_tokens, doubts_of, select
+from ...curation.selection import BATCH, Doubts, doubtful_tokens, doubts_of, select
 from ...errors import Errors
 from ...pipelines import load_found
 from ...readers.files import find_files
 from ...readers.sentences import Problem
 from ...readers.texts import shares
-from ..app import hoseq_cli
+from ..app import hoseq_cli, then
+from ..files import whole
+from ..progress import progress
 from ..tally import show_problems
 
 SIZE = 1000  # texts that are read at a time
@@ -24,25 +27,25 @@ SPANS_KEY = "doubtful"
 META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
 
 
-@hoseq_cli.command("select")
+@hoseq_cli.command("select", failed="Nothing selected")
 def select_cli(
     # fmt: off
+    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     pool: Path = typer.Argument(
         ..., help="Texts (.jsonl), Docs (.spacy), one text (others), or folder", exists=True
     ),
-    model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     output: Path = typer.Option(
         ..., "--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False
     ),
     n: int = typer.Option(200, "--number", "-n", min=1, help="Texts to select"),
     by: str = typer.Option(
-        "entropy", "--by", "-b", help="Measure of doubt: entropy, margin or confidence"
+        "entropy", "--by", help="Measure of doubt: entropy, margin or confidence"
     ),
     diverse: bool = typer.Option(
         True, "--diverse/--no-diverse", help="Not many texts with the same doubtful words"
     ),
     per_word: bool = typer.Option(
-        False, "--per-word", "-w", help="Annotation is paid by the word, not by the text"
+        False, "--per-word", help="Annotation is paid by the word, not by the text"
     ),
     doubtful: float = typer.Option(
         0.05, "--doubtful", "-d", help="A word is doubtful above: 1 - p(label)"
@@ -62,22 +65,25 @@ def select_cli(
     DOCS: docs/tasks/select.md
     """
     import_code(code)
-    try:
-        if output.suffix not in (".jsonl", ".spacy"):
-            raise ValueError(Errors.HS155.format(path=output))
-        nlp = load_found(model)
-        problems: List[Problem] = []
-        docs = list(docs_of(nlp, find_files(pool, [""]), text_key, problems))
-        doubts = doubts_of(nlp, docs, by, component or ())  # type: ignore[arg-type]
-        chosen = select(doubts, n, diverse=diverse, per_word=per_word)
-        write(output, [docs[i] for i in chosen], [doubts[i] for i in chosen], doubtful)
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing selected", str(error), exits=1)
+    if output.suffix not in (".jsonl", ".spacy"):
+        raise ValueError(Errors.HS155.format(path=output))
+    nlp = load_found(model)
+    problems: List[Problem] = []
+    docs = list(progress(docs_of(nlp, find_files(pool, [""]), text_key, problems), "texts read"))
+    names = component or ()
+    doubts = [
+        one
+        for batch in minibatch(progress(docs, "texts", len(docs)), BATCH)
+        for one in doubts_of(nlp, batch, by, names)  # type: ignore[arg-type]
+    ]
+    chosen = select(doubts, n, diverse=diverse, per_word=per_word)
+    write(output, [docs[i] for i in chosen], [doubts[i] for i in chosen], doubtful)
     words = sum(len(doubts[i].words) for i in chosen)
     asked = sum(len(doubtful_tokens(doubts[i], doubtful)) for i in chosen)
     msg.good(
         f"{len(chosen):,} of {len(docs):,} texts: {output}. {words:,} words, of which {asked:,} are doubtful"
     )
+    then(f"label the doubtful words in {output}, and train with these texts, too")
     if problems:
         show_problems(msg, problems)
         msg.warn("Without what is listed above", exits=1)
@@ -101,18 +107,18 @@ def docs_of(
 def write(path: Path, docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: float) -> None:
     """Tasks for annotation tools, or Docs with the doubtful words as `doc.spans["doubtful"]`,
     scores: of doubt."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".jsonl":
-        srsly.write_jsonl(
-            path, [task(doc, one, threshold) for doc, one in zip(docs, doubts, strict=True)]
-        )
+        tasks = [task(doc, one, threshold) for doc, one in zip(docs, doubts, strict=True)]
+        with whole(path) as part:
+            srsly.write_jsonl(part, tasks)
         return
     for doc, one in zip(docs, doubts, strict=True):
         asked = doubtful_tokens(one, threshold).tolist()
         scores = one.doubtful[asked].tolist()
         spans = [doc[i : i + 1] for i in asked]
         doc.spans[SPANS_KEY] = SpanGroup(doc, name=SPANS_KEY, spans=spans, attrs={"scores": scores})
-    DocBin(docs=docs, store_user_data=True).to_disk(path)
+    with whole(path) as part:
+        DocBin(docs=docs, store_user_data=True).to_disk(part)
 
 
 def task(doc: Doc, doubts: Doubts, threshold: float) -> Dict[str, Any]:

@@ -1,18 +1,18 @@
 """`python -m spacy hoseq calibrate`: probabilities that mean what they say."""
 
 from pathlib import Path
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
 import typer
 from spacy.cli._util import import_code
 from wasabi import msg, table
 
-from ...compaction.pipeline import check_output, dev_examples
-from ...components import write_digests
+from ...compaction.pipeline import check_output, dev_examples, save_compact
 from ...inspection.calibration import Calibration, calibrate
 from ...pipelines import load_found
 from ...reporting.reliability import draw_calibration
-from ..app import hoseq_cli
+from ..app import hoseq_cli, then
+from ..progress import progress
 
 ROWS = {
     "ece": "expected calibration error",
@@ -23,7 +23,7 @@ ROWS = {
 }
 
 
-@hoseq_cli.command("calibrate")
+@hoseq_cli.command("calibrate", failed="Nothing written")
 def calibrate_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
@@ -34,15 +34,9 @@ def calibrate_cli(
     component: Optional[List[str]] = typer.Option(
         None, "--component", help="Default: all to whom none listens"
     ),
-    picture: Optional[Path] = typer.Option(
-        None, "--picture", "-p", help="Folder for a picture of each"
-    ),
-    limit: int = typer.Option(
-        0, "--limit", "-l", help="Use so many texts of the corpus only; 0 = all"
-    ),
-    overwrite: bool = typer.Option(
-        False, "--overwrite", "-F", help="Replace the pipeline in the output directory"
-    ),
+    picture: Optional[Path] = typer.Option(None, "--picture", help="Folder for a picture of each"),
+    limit: int = typer.Option(0, "--limit", help="Use so many texts of the corpus only; 0 = all"),
+    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
     ),
@@ -55,26 +49,27 @@ def calibrate_cli(
     DOCS: docs/tasks/how-sure.md
     """
     import_code(code)
-    try:
-        check_output(output, overwrite=overwrite)
-        nlp = load_found(model)
-        examples = dev_examples(nlp, dev)
-        found = calibrate(nlp, examples[: limit or None], component or None)
-        nlp.to_disk(output)
-        write_digests(output)
-        if picture:
-            picture.mkdir(parents=True, exist_ok=True)
-            for name, one in found.items():
-                svg = draw_calibration(one.before, one.after, title=f"Probabilities of {name}")
-                (picture / f"{name}.svg").write_text(svg, encoding="utf8")
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing written", str(error), exits=1)
+    check_output(output, overwrite=force)
+    nlp = load_found(model)
+    examples = dev_examples(nlp, dev)
+    found = calibrate(nlp, examples[: limit or None], component or None, with_bar)
+    save_compact(nlp, output, overwrite=force, keep_strings=True)
+    if picture:
+        picture.mkdir(parents=True, exist_ok=True)
+        for name, one in found.items():
+            svg = draw_calibration(one.before, one.after, title=f"Probabilities of {name}")
+            (picture / f"{name}.svg").write_text(svg, encoding="utf8")
     print(
         table(
             table_rows(found), header=("", "before", "after"), divider=True, aligns=("l", "r", "r")
         )
     )
     msg.good(f"Written to {output}")
+    then(f"python -m spacy hoseq report {output} TEST.spacy -o report")
+
+
+def with_bar(names: Iterable[str]) -> Iterable[str]:
+    return progress(names, "components")
 
 
 def table_rows(found: Dict[str, Calibration]) -> List[Tuple[str, str, str]]:

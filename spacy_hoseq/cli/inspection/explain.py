@@ -13,11 +13,13 @@ from wasabi import msg
 from ...errors import Errors
 from ...inspection.accounts import Account, accounts, as_data, explained, words_among
 from ...reporting.explanation import account_text, explanation_page
-from ..app import hoseq_cli
+from ..app import hoseq_cli, then
+from ..files import write_text
+from ..progress import progress
 from ..tag import pipeline_of, texts_of
 
 
-@hoseq_cli.command("explain")
+@hoseq_cli.command("explain", failed="Nothing explained")
 def explain_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
@@ -31,8 +33,8 @@ def explain_cli(
     component: Optional[List[str]] = typer.Option(
         None, "--component", help="Default: all taggers and chunkers"
     ),
-    html: Optional[Path] = typer.Option(
-        None, "--html", help="Write a page on which each word opens its reasons"
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="Write a page on which each word opens its reasons"
     ),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
     code: Optional[Path] = typer.Option(
@@ -47,44 +49,35 @@ def explain_cli(
     DOCS: docs/tasks/why.md
     """
     import_code(code)
-    try:
-        nlp = pipeline_of(model)
-        names = explained(nlp, component or None)
-        if against is not None:
-            names = having(nlp, names, against)
-        docs = [nlp(part) for part in texts_of(text)]
-        if not any(words_among(doc) for doc in docs):
-            raise ValueError(
-                Errors.HS159.format(what="word", source="the text", expected="one with words")
-            )
-        if html:
-            html.parent.mkdir(parents=True, exist_ok=True)
-            page = explanation_page(
-                nlp, docs, names, title=f"{nlp.meta['lang']}_{nlp.meta['name']}"
-            )
-            html.write_text(page, encoding="utf8")
-            msg.good(str(html))
-            return
-        every = [
-            (name, doc, one)
-            for doc in docs
-            for name in names
-            for one in chosen(nlp, name, doc, token, against)
-        ]
-        if not every:
-            source = f"what {', '.join(names)} found"
-            raise ValueError(
-                Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk")
-            )
-        for name, doc, account in every:
-            data = {"component": name, **as_data(account)}
-            print(
-                json.dumps(data, ensure_ascii=False)
-                if as_json
-                else account_text(account, name, doc)
-            )
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing explained", str(error), exits=1)
+    nlp = pipeline_of(model)
+    names = explained(nlp, component or None)
+    if against is not None:
+        names = having(nlp, names, against)
+    docs = [nlp(part) for part in texts_of(text)]
+    if not any(words_among(doc) for doc in docs):
+        raise ValueError(
+            Errors.HS159.format(what="word", source="the text", expected="one with words")
+        )
+    if output:
+        title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
+        write_text(output, explanation_page(nlp, progress(docs), names, title=title))
+        msg.good(str(output))
+        then(f"look at {output}")
+        return
+    every = [
+        (name, doc, one)
+        for doc in docs
+        for name in names
+        for one in chosen(nlp, name, doc, token, against)
+    ]
+    if not every:
+        source = f"what {', '.join(names)} found"
+        raise ValueError(
+            Errors.HS159.format(what="chunk", source=source, expected="a token of a chunk")
+        )
+    for name, doc, account in every:
+        data = {"component": name, **as_data(account)}
+        print(json.dumps(data, ensure_ascii=False) if as_json else account_text(account, name, doc))
 
 
 def having(nlp: Language, names: Sequence[str], label: str) -> List[str]:

@@ -14,20 +14,22 @@ from wasabi import msg
 from ...inspection.weights import NAMES, Table, inspected, names_in
 from ...pipelines import found_at
 from ...reporting.inspection import as_data, inspection_page, inspection_text
-from ..app import hoseq_cli
+from ..app import hoseq_cli, then
+from ..files import write_text
+from ..progress import progress
 from ..tag import pipeline_of
 
 
-@hoseq_cli.command("inspect")
+@hoseq_cli.command("inspect", failed="Nothing inspected")
 def inspect_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     corpus: Optional[Path] = typer.Argument(
         None, help="Texts (.spacy) that give names, counts, examples", exists=True
     ),
-    top: int = typer.Option(5, "--top", "-n", min=1, help="Features of each label, at both ends"),
-    limit: int = typer.Option(1000, "--limit", "-l", min=1, help="Use so many texts of the corpus"),
-    html: Optional[Path] = typer.Option(None, "--html", help="Write a page"),
+    n: int = typer.Option(5, "--number", "-n", min=1, help="Features of each label, at both ends"),
+    limit: int = typer.Option(1000, "--limit", min=1, help="Use so many texts of the corpus"),
+    output: Optional[Path] = typer.Option(None, "--output", "-o", help="Write a page"),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
     keep_names: bool = typer.Option(
         False, "--keep-names", help="Keep the names of features beside the model"
@@ -43,30 +45,25 @@ def inspect_cli(
     DOCS: docs/tasks/why.md
     """
     import_code(code)
-    try:
-        nlp = pipeline_of(model)
-        docs: List[Doc] = []
-        if corpus is not None:
-            plain = (bare(doc) for doc in DocBin().from_disk(corpus).get_docs(nlp.vocab))
-            docs = list(nlp.pipe(islice(plain, limit)))
-        names = names_beside(model)
-        components = inspected(nlp, docs, top=top, names=names)
-        merged: Table = {}
-        if keep_names:
-            known = names_in(components)
-            merged = {
-                one.name: {**names.get(one.name, {}), **known[one.name]} for one in components
-            }
-            srsly.write_json(Path(found_at(model)) / NAMES, merged)
-        if html:
-            html.parent.mkdir(parents=True, exist_ok=True)
-            html.write_text(inspection_page(components, title=f"Inside {model}"), encoding="utf8")
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing inspected", str(error), exits=1)
+    nlp = pipeline_of(model)
+    docs: List[Doc] = []
+    if corpus is not None:
+        plain = (bare(doc) for doc in DocBin().from_disk(corpus).get_docs(nlp.vocab))
+        docs = list(progress(nlp.pipe(islice(plain, limit))))
+    names = names_beside(model)
+    components = inspected(nlp, docs, top=n, names=names)
+    merged: Table = {}
+    if keep_names:
+        known = names_in(components)
+        merged = {one.name: {**names.get(one.name, {}), **known[one.name]} for one in components}
+        srsly.write_json(Path(found_at(model)) / NAMES, merged)
+    if output:
+        write_text(output, inspection_page(components, title=f"Inside {model}"))
     if as_json:
         print(json.dumps(as_data(components), ensure_ascii=False))
-    elif html:
-        msg.good(str(html))
+    elif output:
+        msg.good(str(output))
+        then(f"look at {output}")
     else:
         print("\n".join(map(inspection_text, components)))
         if any(

@@ -1,6 +1,6 @@
 """`python -m spacy hoseq report`: how a pipeline did on annotated text."""
 
-import tempfile
+import shutil
 from pathlib import Path
 from typing import Optional
 
@@ -14,10 +14,15 @@ from ...errors import Errors
 from ...pipelines import load_found
 from ...readers.annotated import read_docs
 from ...reporting.report import as_json, as_markdown, as_page, examples_in, report
-from ..app import hoseq_cli
+from ..app import hoseq_cli, then
+from ..files import TRAININGS, write_text
 
 
-@hoseq_cli.command("report")
+@hoseq_cli.command(
+    "report",
+    failed="No report",
+    interrupted="the same command goes on with the training that it was at",
+)
 def report_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
@@ -27,7 +32,7 @@ def report_cli(
         None, "--against", "-a", help="Another pipeline to compare with"
     ),
     train: Optional[Path] = typer.Option(
-        None, "--train", "-t", help="Training corpus: which words are known", exists=True
+        None, "--train", help="Training corpus: which words are known", exists=True
     ),
     curve: bool = typer.Option(
         False, "--curve", help="Train on shares of --train, for a learning curve"
@@ -44,42 +49,40 @@ def report_cli(
     DOCS: docs/tasks/report.md
     """
     import_code(code)
-    try:
-        if curve and train is None:
-            raise ValueError(Errors.HS156)
-        nlp = load_found(model)
-        examples = examples_in(nlp, data)
-        if not any(len(eg.reference) for eg in examples):
-            raise ValueError(
-                Errors.HS159.format(
-                    what="annotated text", source=data, expected="a .spacy file of some"
-                )
+    if curve and train is None:
+        raise ValueError(Errors.HS156)
+    nlp = load_found(model)
+    examples = examples_in(nlp, data)
+    if not any(len(eg.reference) for eg in examples):
+        raise ValueError(
+            Errors.HS159.format(
+                what="annotated text", source=data, expected="a .spacy file of some"
             )
-        docs = (
-            None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
         )
-        with tempfile.TemporaryDirectory() as folder:
-            found = report(
-                nlp,
-                examples,
-                model=name_of(model),
-                data=data.name,
-                against=None if against is None else (name_of(against), load_found(against)),
-                train=docs,
-                curve=Path(folder) if curve else None,
-            )
-        output.mkdir(parents=True, exist_ok=True)
-        (output / "report.html").write_text(as_page(found), encoding="utf8")
-        (output / "report.md").write_text(as_markdown(found), encoding="utf8")
-        srsly.write_json(output / "report.json", as_json(found))
-    except (OSError, ValueError) as error:
-        msg.fail("No report", str(error), exits=1)
+    docs = None if train is None else list(read_docs(walk_corpus(train, FILE_TYPE), nlp.vocab, 0))
+    found = report(
+        nlp,
+        examples,
+        model=name_of(model),
+        data=data.name,
+        against=None if against is None else (name_of(against), load_found(against)),
+        train=docs,
+        curve=output / TRAININGS if curve else None,
+        tell=msg.info,
+    )
+    page = output / "report.html"
+    write_text(page, as_page(found))
+    write_text(output / "report.md", as_markdown(found))
+    srsly.write_json(output / "report.json", as_json(found))
+    if curve:
+        shutil.rmtree(output / TRAININGS)
     for layer in found.layers:
         scores = ", ".join(
             f"{name} {100 * share.value:.2f}" for name, share in layer.scores.items()
         )
         msg.text(f"{layer.component}: {scores}")
-    msg.good(f"{output / 'report.html'}, report.md, report.json")
+    msg.good(f"{page}, report.md, report.json")
+    then(f"look at {page}")
 
 
 def name_of(model: str) -> str:

@@ -9,11 +9,11 @@ from spacy.cli._util import import_code
 from wasabi import msg
 
 from ...errors import Errors
-from ..app import hoseq_cli
+from ..app import hoseq_cli, then
 from ..tag import pipeline_of
 
 
-@hoseq_cli.command("serve")
+@hoseq_cli.command("serve", failed="Nothing served")
 def serve_cli(
     # fmt: off
     model: str = typer.Argument("en", help="Directory or package of a trained pipeline, or en, zh"),
@@ -47,27 +47,23 @@ def serve_cli(
     """
     import_code(code)
     try:
-        try:
-            from ...reporting.serving import server
-            from ...reporting.serving.application import application
-        except ImportError as error:
-            raise ValueError(
-                Errors.HS170.format(package=error.name, install='"spacy-hoseq[ui]"')
-            ) from error
-        with server.listening(host, port) as listener:
-            app = application(
-                pipeline_of(model),
-                component or None,
-                max_length=max_length,
-                max_words=max_words,
-                max_seconds=max_seconds,
-                hosts=[*server.names_of_server(host), *(name or ())],
-            )
-            msg.good(
-                f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}",
-                "Ctrl+C ends it.",
-            )
-            with suppress(KeyboardInterrupt):
-                server.serve(app, listener)
-    except (OSError, ValueError) as error:
-        msg.fail("Nothing served", str(error), exits=1)
+        from ...reporting.serving import server
+        from ...reporting.serving.application import application
+    except ImportError as error:
+        raise ValueError(
+            Errors.HS170.format(package=error.name, install='"spacy-hoseq[ui]"')
+        ) from error
+    with server.listening(host, port) as listener:
+        app = application(
+            pipeline_of(model),
+            component or None,
+            max_length=max_length,
+            max_words=max_words,
+            max_seconds=max_seconds,
+            hosts=[*server.names_of_server(host), *(name or ())],
+        )
+        address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        msg.good(address, "Ctrl+C ends it.")
+        then("look at this page in a browser")
+        with suppress(KeyboardInterrupt):
+            server.serve(app, listener)

@@ -1,0 +1,141 @@
+"""All commands say the same thing in the same way: letters, order of arguments, the next step."""
+
+import inspect
+import re
+
+import pytest
+import srsly
+from typer.core import TyperArgument, TyperOption
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from spacy_hoseq.cli import hoseq_cli, old_spellings
+from spacy_hoseq.cli.app import INTERRUPTED
+from spacy_hoseq.cli.old_spellings import OPTIONS, OUTPUT_WAS_LAST, SWAPPED, modern
+
+COMMANDS = get_command(hoseq_cli).commands
+LETTERS = {
+    "-F": "--force", "-S": "--keep-strings", "-a": "--against", "-b": "--build", "-c": "--code", "-d": "--doubtful",
+    "-e": "--encoding", "-f": "--format", "-i": "--sweeps", "-j": "--n-process", "-k": "--folds", "-l": "--lang",
+    "-m": "--model", "-n": "--number", "-o": "--output", "-p": "--port", "-s": "--split", "-sk": "--spans-key",
+    "-t": "--token", "-tk": "--text-key", "-w": "--whole",
+}  # fmt: skip
+ARGUMENTS = {
+    "apply": ["model", "inputs"], "calibrate": ["model", "dev"], "clusters": ["texts"], "compact": ["model", "dev"],
+    "convert": ["input_path"], "correct": ["corpus", "answers"], "explain": ["model", "text"],
+    "find-errors": ["config", "corpus"], "init": ["name"], "inspect": ["model", "corpus"], "package": ["model"],
+    "report": ["model", "data"], "seal": ["model"], "select": ["model", "pool"], "serve": ["model"],
+    "tag": ["arguments"], "treebank": ["folder"],
+}  # fmt: skip
+
+
+def options_of(name):
+    return [param for param in COMMANDS[name].params if isinstance(param, TyperOption) and param.name != "help"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_letter_means_one_thing(name):
+    for option in options_of(name):
+        longs = [word for word in option.opts if word.startswith("--")]
+        shorts = [word for word in option.opts if not word.startswith("--")]
+        assert len(longs) == 1 and len(shorts) <= 1, "one name, and one letter"
+        assert [LETTERS[word] for word in shorts] == longs[: len(shorts)]
+        if longs[0] in LETTERS.values():
+            assert shorts, f"{longs[0]} has a letter in other commands"
+
+
+def test_a_switch_is_one_everywhere():
+    kinds = {}
+    for name in COMMANDS:
+        for option in options_of(name):
+            kinds.setdefault(option.opts[0], set()).add(option.is_flag)
+    assert {name for name, found in kinds.items() if len(found) > 1} == set()
+    assert kinds["--force"] == {True} and kinds["--output"] == {False}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_arguments_are_in_one_order(name):
+    """What labels, then what is labelled; what is written is --output."""
+    arguments = [param.name for param in COMMANDS[name].params if isinstance(param, TyperArgument)]
+    assert arguments == ARGUMENTS[name]
+    assert "model" not in arguments[1:]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_ends_with_the_next_step(name):
+    source = inspect.getsource(inspect.unwrap(COMMANDS[name].callback))
+    module = inspect.getsource(inspect.getmodule(inspect.unwrap(COMMANDS[name].callback)))
+    assert re.search(r"\bthen\(", source if name != "convert" else module)
+    assert COMMANDS[name].failed and COMMANDS[name].interrupted
+
+
+def said(name, *words):
+    """The words of today, for those of an earlier version."""
+    return modern(COMMANDS[name], [str(word) for word in words])
+
+
+@pytest.mark.parametrize("name, old", [(name, old) for name in OPTIONS for old in OPTIONS[name]])
+def test_old_options_work_and_warn(name, old, capsys):
+    now = OPTIONS[name][old]
+    taken = {word: option for option in options_of(name) for word in option.opts}
+    assert old not in taken, "it would never be seen as old"
+    if now.startswith("--"):
+        is_flag = taken[now].is_flag
+        assert said(name, old, "x") == [now, "x"]
+        assert is_flag or said(name, f"{old}{'=' * old.startswith('--')}x") == [now, "x"]
+    else:
+        assert now in (old_spellings.FIRST, old_spellings.LAST)
+    assert f'[HW011] The spelling "{old}"' in capsys.readouterr().err or not now.startswith("--")
+
+
+def test_what_was_an_option_and_is_an_argument(capsys):
+    assert said("compact", "--dev", "dev.spacy", "model", "-o", "out") == ["model", "-o", "out", "dev.spacy"]
+    assert said("compact", "model", "--dev=dev.spacy", "--overwrite") == ["model", "--force", "dev.spacy"]
+    assert said("tag", "a text", "-m", "zh") == ["zh", "a text"]
+    assert said("tag", "--model", "zh", "-o", "p.html") == ["zh", "-o", "p.html", "-"]
+    assert capsys.readouterr().err.count("HW011") == 5
+
+
+@pytest.mark.parametrize("name", OUTPUT_WAS_LAST)
+def test_output_was_the_last_argument(name, capsys):
+    assert said(name, "in", "out", "-F") == ["in", "--output", "out", "-F"]
+    assert "--output" in capsys.readouterr().err
+    assert said(name, "in", "-o", "out") == ["in", "-o", "out"]
+    assert not capsys.readouterr().err
+
+
+def test_two_arguments_were_the_other_way_round(capsys):
+    assert set(SWAPPED) == {"select", "find-errors"}
+    old = ["corpus.spacy", "crf", "-o", "out", "--training.max_epochs", "4", "-n", "2"]
+    now = ["crf", "corpus.spacy", *old[2:]]
+    assert said("find-errors", *old) == said("find-errors", *now) == now
+    assert said("select", "--by", "margin", "pool", "en") == ["--by", "margin", "en", "pool"]
+    assert said("select", "nothing", "pool") == ["nothing", "pool"], "no guess"
+    assert capsys.readouterr().err.count("HW011") == 2
+
+
+def test_values_are_not_spellings(capsys):
+    same = ["in", "-o", "-n", "--entity-column", "-1", "--spans-key", "-p"]
+    assert said("convert", *same) == same
+    assert said("apply", "--", "-n", "x") == ["--", "-n", "x"]
+    assert not capsys.readouterr().err
+
+
+def test_an_old_spelling_from_the_shell(tmp_path):
+    result = CliRunner().invoke(hoseq_cli, ["inspect", "en", "--top", "1", "--html", str(tmp_path / "page.html")])
+    assert result.exit_code == 0 and (tmp_path / "page.html").exists(), result.output
+    assert result.output.count("HW011") == 2 and f"Next: look at {tmp_path}" in result.output
+
+
+def test_interruption(tmp_path, monkeypatch):
+    """Nothing half-written, and it says what is left."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "pool.jsonl"
+    srsly.write_jsonl(path, [{"text": "A text."}])
+    monkeypatch.setattr("spacy_hoseq.cli.curation.select.doubts_of", interrupted)
+    result = CliRunner().invoke(hoseq_cli, ["select", "en", str(path), "-o", str(tmp_path / "out.jsonl")])
+    assert result.exit_code == INTERRUPTED and "Interrupted: nothing is written." in result.output
+    assert list(tmp_path.iterdir()) == [path]
