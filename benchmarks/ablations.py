@@ -24,8 +24,8 @@ from spacy.util import fix_random_seed, load_model_from_config
 from thinc.api import Config
 from wasabi import msg
 
+from spacy_hoseq.features.template_sets import accurate_pos_templates_v2
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.features.word_classes import accurate_pos_templates_v2
 from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.readers.batches import shares

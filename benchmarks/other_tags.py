@@ -26,7 +26,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from spacy_hoseq.cli.clusters import lines
-from spacy_hoseq.features.known_tags import GUIDE_TAGS
+from spacy_hoseq.features.template_sets import GUIDE_TAGS
 from spacy_hoseq.lexicons import bigrams_of, exchange_words
 from spacy_hoseq.readers.batches import shares
 from spacy_hoseq.recipes import recipe

@@ -1,5 +1,5 @@
-"""Tags that words had in the training data: a table of the vocabulary, with the attributes and
-templates that read it.
+"""Tags that words had in the training data: a table of the vocabulary, with the attributes that
+read it.
 
 A component whose templates ask for it makes the table in its initialization, of its own labels in
 the training examples, and it is saved with the vocabulary. A table of other tags, or with other
@@ -26,29 +26,8 @@ from spacy.vocab import Vocab
 
 from ..errors import Errors
 from .attributes import register_attribute
-from .template_sets import chinese_pos_templates, english_pos_templates
 
 TABLE = "hoseq_known_tags"  # word -> numbers of its tags
-KNOWN_TAGS = ["known_tags[-2..2]"]
-KNOWN_TAGS_OF_SEVERAL = [
-    "known_tags[-1]+known_tags[0]+known_tags[1]",
-    "known_tags[-1]+lower[0]",
-    "lower[0]+known_tags[1]",
-]
-GUIDE_TAGS = [
-    "tag[-2..2]",
-    "tag[0]+orth[-1..1]",
-    "tag[-1]+tag[0]",
-    "tag[0]+tag[1]",
-    "tag[-1]+tag[1]",
-    "tag[-1]+tag[0]+tag[1]",
-    "tag[-2]+tag[-1]+tag[0]",
-    "tag[0]+tag[1]+tag[2]",
-    "tag[-1]+orth[0]",
-    "orth[0]+tag[1]",
-    "tag[0]+suffix1[0]",
-    "tag[0]+length[0]",
-]
 MAX_TAGS = 128  # as many as templates can name
 # of what components count: words of new text are unknown, so rare ones are, too
 MIN_COUNT = 5
@@ -116,59 +95,3 @@ def all_known_tags(word: Any) -> str:
         raise ValueError(Errors.HS007.format(name="known_tags", table=TABLE, n=0))
     table = lookups.get_table(TABLE)
     return " ".join(map(str, table.get(word.orth) or table.get(word.lower) or ()))
-
-
-def english_pos_templates_v2() -> List[str]:
-    """`english_pos_templates`, and which tags the words had in training."""
-    return [*KNOWN_TAGS, *english_pos_templates()]
-
-
-def chinese_pos_templates_v2() -> List[str]:
-    """`chinese_pos_templates`, and which tags the words had in training."""
-    return [*KNOWN_TAGS, *chinese_pos_templates()]
-
-
-def accurate_pos_templates() -> List[str]:
-    """`english_pos_templates_v2`, and more of the words around and of their tags in training. Most
-    look at one word, which costs no time in tagging."""
-    return [
-        *english_pos_templates_v2(),
-        "orth[-1]",
-        "orth[1]",
-        "lower[-3]",
-        "lower[3]",
-        "prefix6..8[0]",
-        "suffix8..10[0]",
-        "suffix1..2[-1]",
-        "suffix4[-1]",
-        "suffix1..2[1]",
-        "suffix4[1]",
-        "suffix3[-2]",
-        "suffix3[2]",
-        "short_shape[-1]",
-        "short_shape[1]",
-        "suffix2[0]+short_shape[0]",
-        "suffix3[0]+short_shape[0]",
-        "lower[-2]+lower[-1]",
-        "lower[1]+lower[2]",
-        "suffix3[-1]+suffix3[0]",
-        "suffix3[0]+suffix3[1]",
-        "edge[-1]+short_shape[0]",
-        "short_shape[-1]+short_shape[0]+short_shape[1]",
-        *KNOWN_TAGS_OF_SEVERAL,
-    ]
-
-
-def accurate_chinese_pos_templates() -> List[str]:
-    """`chinese_pos_templates_v2`, and more of the tags that words had in training."""
-    return [*chinese_pos_templates_v2(), *KNOWN_TAGS_OF_SEVERAL]
-
-
-def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
-    """For a tagger after another one, a guide, whose tags stand on the Doc: those tags, alone and
-    with words (Jiang, Huang & Liu 2009, "Automatic adaptation of annotation standards", section
-    3.2).
-
-    templates: what the tagger reads beside; None = `english_pos_templates_v2`.
-    """
-    return [*(english_pos_templates_v2() if templates is None else templates), *GUIDE_TAGS]

@@ -1,6 +1,6 @@
 """Ready-made template sets, registered under `misc` for use in configs."""
 
-from typing import List
+from typing import List, Optional
 
 LABEL_NGRAMS = [
     "label[-2]",
@@ -10,6 +10,26 @@ LABEL_NGRAMS = [
     "label[-2]+label[-1]",
     "label[-1]+label[1]",
     "label[1]+label[2]",
+]
+KNOWN_TAGS = ["known_tags[-2..2]"]
+KNOWN_TAGS_OF_SEVERAL = [
+    "known_tags[-1]+known_tags[0]+known_tags[1]",
+    "known_tags[-1]+lower[0]",
+    "lower[0]+known_tags[1]",
+]
+GUIDE_TAGS = [
+    "tag[-2..2]",
+    "tag[0]+orth[-1..1]",
+    "tag[-1]+tag[0]",
+    "tag[0]+tag[1]",
+    "tag[-1]+tag[1]",
+    "tag[-1]+tag[0]+tag[1]",
+    "tag[-2]+tag[-1]+tag[0]",
+    "tag[0]+tag[1]+tag[2]",
+    "tag[-1]+orth[0]",
+    "orth[0]+tag[1]",
+    "tag[0]+suffix1[0]",
+    "tag[0]+length[0]",
 ]
 
 
@@ -387,3 +407,93 @@ def multilayer_templates(n_tags: int = 45) -> List[str]:
         "has_digit[-2..2]",
         f"known_tag0..{n_tags - 1}[-2..2]",
     ]
+
+
+def english_pos_templates_v2() -> List[str]:
+    """`english_pos_templates`, and which tags the words had in training."""
+    return [*KNOWN_TAGS, *english_pos_templates()]
+
+
+def chinese_pos_templates_v2() -> List[str]:
+    """`chinese_pos_templates`, and which tags the words had in training."""
+    return [*KNOWN_TAGS, *chinese_pos_templates()]
+
+
+def accurate_pos_templates() -> List[str]:
+    """`english_pos_templates_v2`, and more of the words around and of their tags in training. Most
+    look at one word, which costs no time in tagging."""
+    return [
+        *english_pos_templates_v2(),
+        "orth[-1]",
+        "orth[1]",
+        "lower[-3]",
+        "lower[3]",
+        "prefix6..8[0]",
+        "suffix8..10[0]",
+        "suffix1..2[-1]",
+        "suffix4[-1]",
+        "suffix1..2[1]",
+        "suffix4[1]",
+        "suffix3[-2]",
+        "suffix3[2]",
+        "short_shape[-1]",
+        "short_shape[1]",
+        "suffix2[0]+short_shape[0]",
+        "suffix3[0]+short_shape[0]",
+        "lower[-2]+lower[-1]",
+        "lower[1]+lower[2]",
+        "suffix3[-1]+suffix3[0]",
+        "suffix3[0]+suffix3[1]",
+        "edge[-1]+short_shape[0]",
+        "short_shape[-1]+short_shape[0]+short_shape[1]",
+        *KNOWN_TAGS_OF_SEVERAL,
+    ]
+
+
+def accurate_chinese_pos_templates() -> List[str]:
+    """`chinese_pos_templates_v2`, and more of the tags that words had in training."""
+    return [*chinese_pos_templates_v2(), *KNOWN_TAGS_OF_SEVERAL]
+
+
+def guided_pos_templates(templates: Optional[List[str]] = None) -> List[str]:
+    """For a tagger after another one, a guide, whose tags stand on the Doc: those tags, alone and
+    with words (Jiang, Huang & Liu 2009, "Automatic adaptation of annotation standards", section
+    3.2).
+
+    templates: what the tagger reads beside; None = `english_pos_templates_v2`.
+    """
+    return [*(english_pos_templates_v2() if templates is None else templates), *GUIDE_TAGS]
+
+
+# Sets that read classes of words, too. classes (int): columns of the table; the last one, such as
+# the tags of a lexicon, is read in pairs, too.
+
+
+def english_pos_templates_v3(classes: int) -> List[str]:
+    """`english_pos_templates_v2`, and classes."""
+    return [*english_pos_templates_v2(), *_of_classes(classes)]
+
+
+def accurate_pos_templates_v2(classes: int) -> List[str]:
+    """`accurate_pos_templates`, and classes."""
+    return [*accurate_pos_templates(), *_of_classes(classes)]
+
+
+def morphology_templates_v2(classes: int) -> List[str]:
+    """`morphology_templates`, and classes."""
+    return [*morphology_templates(), *_of_classes(classes)]
+
+
+def chunk_word_templates_v2(classes: int) -> List[str]:
+    """`chunk_word_templates`, and classes."""
+    return [*chunk_word_templates(), *_of_classes(classes)]
+
+
+def chunk_templates_v2(classes: int) -> List[str]:
+    """`chunk_templates`, and classes."""
+    return [*chunk_templates(), *_of_classes(classes)]
+
+
+def _of_classes(n: int) -> List[str]:
+    last = f"word_class{n}"
+    return [f"word_class1..{n}[-1..1]", f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]

@@ -32,8 +32,6 @@ from spacy.strings import get_string_id
 
 from ..errors import Errors
 from .attributes import register_attribute
-from .known_tags import accurate_pos_templates, english_pos_templates_v2
-from .template_sets import chunk_templates, chunk_word_templates, morphology_templates
 
 # {"columns": names of the classes of each, "words": packed keys, and numbers of names}
 TABLE = "hoseq_word_classes"
@@ -160,37 +158,3 @@ def _unpacked(packed: bytes, n_columns: int) -> Tuple[NDArray[np.uint32], NDArra
     n_words = len(data) // (4 + 2 * n_columns)
     numbers = np.frombuffer(data, "<u2", offset=4 * n_words)
     return np.frombuffer(data, "<u4", n_words), numbers.reshape(n_columns, n_words)
-
-
-# Sets of templates that read the classes, too. classes (int): columns of the table; the last one, such as the tags of a
-# lexicon, is read in pairs, too.
-
-
-def english_pos_templates_v3(classes: int) -> List[str]:
-    """`english_pos_templates_v2`, and classes."""
-    return [*english_pos_templates_v2(), *_of_classes(classes)]
-
-
-def accurate_pos_templates_v2(classes: int) -> List[str]:
-    """`accurate_pos_templates`, and classes."""
-    return [*accurate_pos_templates(), *_of_classes(classes)]
-
-
-def morphology_templates_v2(classes: int) -> List[str]:
-    """`morphology_templates`, and classes."""
-    return [*morphology_templates(), *_of_classes(classes)]
-
-
-def chunk_word_templates_v2(classes: int) -> List[str]:
-    """`chunk_word_templates`, and classes."""
-    return [*chunk_word_templates(), *_of_classes(classes)]
-
-
-def chunk_templates_v2(classes: int) -> List[str]:
-    """`chunk_templates`, and classes."""
-    return [*chunk_templates(), *_of_classes(classes)]
-
-
-def _of_classes(n: int) -> List[str]:
-    last = f"word_class{n}"
-    return [f"word_class1..{n}[-1..1]", f"{last}[-1]+{last}[0]", f"{last}[0]+{last}[1]"]

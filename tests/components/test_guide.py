@@ -10,8 +10,12 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
-from spacy_hoseq.features.known_tags import TABLE, chinese_pos_templates_v2, guided_pos_templates
-from spacy_hoseq.features.template_sets import english_pos_templates
+from spacy_hoseq.features.known_tags import TABLE
+from spacy_hoseq.features.template_sets import (
+    chinese_pos_templates_v2,
+    english_pos_templates,
+    guided_pos_templates,
+)
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers.weights.shim import weights_in
 from spacy_hoseq.recipes import recipe
