@@ -27,6 +27,9 @@ WORDS = "they tag it at once nothing is missing the old ferry still runs twice a
 CODE = """
 import time
 from spacy.language import Language
+from spacy_hoseq.batch import engines
+
+engines.START = 0.0  # processes begin behind the first part
 
 @Language.component("slow")
 def slow(doc):

@@ -4,6 +4,7 @@ order of the parts."""
 import os
 import signal
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -16,6 +17,7 @@ from .parts import Part
 from .work import Done, Work
 
 AHEAD = 2  # parts for each process that are read before they are wanted
+START = 4.0  # seconds: about what it takes until processes have loaded a pipeline
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _WORK: List[Work] = []  # of a process that works for another one
@@ -27,9 +29,16 @@ def here(work: Work, parts: Iterable[Part]) -> Iterator[Done]:
 
 
 def processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
-    """In n processes of this machine. They end when this one does, in whatever way: each watches a
-    pipe that only this one holds open. RAISES ValueError [HS114]: one of them, or the one that
-    starts them, has ended."""
+    """In n processes of this machine, if there is work for longer than START seconds: until then
+    it is done here. They end when this one does, in whatever way: each watches a pipe that only
+    this one holds open. RAISES ValueError [HS114]: one of them, or the one that starts them, has
+    ended."""
+    remaining = iter(parts)
+    begun = time.monotonic()
+    for part in remaining:
+        yield work(part)
+        if time.monotonic() - begun > START:
+            break
     for name in THREADS:  # of those that start now: libraries that compute in threads would compete
         os.environ.setdefault(name, "1")
     context = _context()
@@ -40,7 +49,7 @@ def processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
         is_done = False
         try:
             submit = _coded(lambda part: pool.submit(_do, part))
-            yield from in_order(submit, _coded(Future.result), parts, n * (1 + AHEAD))
+            yield from in_order(submit, _coded(Future.result), remaining, n * (1 + AHEAD))
             is_done = True
         finally:
             if is_done:
