@@ -5,17 +5,21 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Tuple, Union
 
 import spacy
+from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.lookups import Lookups
+from spacy.pipeline import AttributeRuler
 from spacy.strings import StringStore
 from spacy.util import get_package_path, is_package, load_config, load_model_from_config
 from spacy.vectors import Vectors
+from spacy.vocab import Vocab
 
 from ..components.digest import changed_file
 from ..errors import Errors
 from .embedded import embedded_names, embedded_path, found_at
 
 CODED = "[HS"
+NAMES = {"TEXT", "OP", "IS_SENT_START", *IDS}  # of attributes in rules
 
 
 def load(name: Union[str, Path], **settings: Any) -> Language:
@@ -49,7 +53,6 @@ def load_found(name: Union[str, Path], **settings: Any) -> Language:
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
     """Of a folder or a package. RAISES ValueError as `load`."""
     folder = folder_of(place)
-    options: Dict[str, Any] = dict(settings)
     try:
         changed = changed_file(folder)
     except Exception as error:
@@ -57,12 +60,17 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
     if changed:
         raise _refusal(place, changed, "it is missing, or not as it was saved")
     try:
-        return spacy.load(place, **options)
+        nlp = spacy.load(place, **settings)
     except Exception as error:
         if str(error).startswith(CODED):
             raise
         name, problem = part_at_fault(folder, error)
         raise _refusal(place, name, problem) from error
+    for name, pipe in nlp.components:
+        problem_of_rules = problem_in(pipe, folder) if isinstance(pipe, AttributeRuler) else ""
+        if problem_of_rules:
+            raise _refusal(place, f"{name}/patterns", problem_of_rules)
+    return nlp
 
 
 def folder_of(place: Union[str, Path]) -> Path:
@@ -75,6 +83,26 @@ def folder_of(place: Union[str, Path]) -> Path:
         inner = sorted(path.parent for path in get_package_path(str(place)).glob("*/config.cfg"))
         folder = inner[0] if inner else get_package_path(str(place))
     return folder
+
+
+def problem_in(ruler: AttributeRuler, folder: Path) -> str:
+    """What is wrong with rules that spaCy reads without looking; "" for nothing. Their strings were
+    in the vocabulary when it was saved."""
+    vocab = Vocab(strings=StringStore().from_disk(folder / "vocab" / "strings.json"))
+    known = len(vocab.strings)
+    AttributeRuler(vocab).add_patterns(ruler.patterns)
+    if len(vocab.strings) > known:
+        return f"{list(vocab.strings)[known]!r} is not in vocab/strings.json"
+    for rule in ruler.patterns:
+        words = [word for pattern in rule["patterns"] for word in pattern]
+        names = [name for keys in [rule["attrs"], *words] for name in keys if name != "_"]
+        unknown = [name for name in names if str(name).upper() not in NAMES]
+        lengths = [len(p) for p in rule["patterns"] if not any("OP" in word for word in p)]
+        if unknown:
+            return f"there is no attribute {unknown[0]!r}"
+        if not isinstance(rule["index"], int) or any(not -n <= rule["index"] < n for n in lengths):
+            return f"no rule has a word {rule['index']!r}"
+    return ""
 
 
 def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseException]:

@@ -60,6 +60,29 @@ def test_missing_files_of_spacy(copy, name):
     refused(copy, name.replace("sentencizer.json", "sentencizer"))
 
 
+@pytest.mark.parametrize(
+    "before, after, problem",
+    [
+        (b"NOUN", b"NOWN", "'NOWN' is not in vocab/strings.json"),
+        (b"rodents", b"rodentz", "'rodentz' is not in vocab/strings.json"),
+        (b"POS", b"POR", "there is no attribute 'POR'"),
+        (b"\xa5index\x01", b"\xa5index\x02", "no rule has a word 2"),
+    ],
+)
+def test_damaged_rules_of_spacy(tmp_path, before, after, problem):
+    """A flipped bit in what spaCy reads without looking, and would fail at the text, or say something else."""
+    nlp = spacy.blank("en")
+    rules = [[{"LOWER": "two"}, {"TEXT": "rodents", "IS_SENT_START": False, "OP": "?"}], [{"LOWER": {"IN": ["a"]}}]]
+    nlp.add_pipe("attribute_ruler").add(rules[:1], {"POS": "NOUN", "MORPH": "Number=Plur"})
+    nlp.get_pipe("attribute_ruler").add([rules[1] * 2], {"LEMMA": "a"}, index=1)
+    nlp.to_disk(tmp_path)
+    spacy_hoseq.load(tmp_path)
+    path = tmp_path / "attribute_ruler" / "patterns"
+    path.write_bytes(path.read_bytes().replace(before, after))
+    with pytest.raises(ValueError, match=rf"\[HS133\] .* attribute_ruler/patterns.*{problem}"):
+        spacy_hoseq.load(tmp_path)
+
+
 def test_what_is_not_installed(copy):
     path = copy / "config.cfg"
     path.write_text(path.read_text().replace('factory = "sentencizer"', 'factory = "of_nobody"'), encoding="utf8")
