@@ -21,7 +21,6 @@ class Tuning(NamedTuple):
     cache_bytes, local_cache_bytes: feature rows of training texts that are kept between epochs, and
         those of local classifiers, which are more.
     score_bytes: scores of word types that are kept from batch to batch.
-    pair_bytes: rows of words with labels that are kept from batch to batch.
     word_types: of which attributes are remembered.
     scored_types: of which local classifiers remember features.
     label_strings: that there could be, up to which a table is made for them.
@@ -41,7 +40,6 @@ class Tuning(NamedTuple):
     cache_bytes: int = 1 << 29
     local_cache_bytes: int = 1 << 30
     score_bytes: int = 1 << 26
-    pair_bytes: int = 1 << 26
     word_types: int = 1_000_000
     scored_types: int = 200_000
     label_strings: int = 1 << 20

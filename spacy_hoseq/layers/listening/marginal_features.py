@@ -6,7 +6,7 @@ probable; that one, or where there are several the first, has its row in a table
 each template, and only what else there is needs lists.
 """
 
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -23,13 +23,11 @@ from ...features.templates import parse_templates
 from ...features.upstream_templates import split_upstream
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
-from .pair_rows import PairRows
-from .short_text import ShortFeatures, Templates
+from .short_text import ShortFeatures
 from .upstream import UpstreamLabels
 
 NO_LABEL = np.uint64(0)
 NO_WORDS = np.zeros((0, 0), np.uint64)
-ONE = (0,)  # the shape of a single label
 
 
 class Batch(NamedTuple):
@@ -163,23 +161,9 @@ class MarginalFeatures:
         words = self.templates.words
         self.words = FeatureExtractor(words, tuning.word_types) if words else None
         self._placed = list(zip(self.templates.labels, self.templates.places, strict=True))
-        places = self.words.of_one_word if self.words is not None else {}
-        self._word_at = {word: offset for offset, words in places.items() for word in words}
-        paired = [
-            k
-            for k, (of, at) in enumerate(self._placed)
-            if at.shape == ONE and of.word in self._word_at
-        ]
-        self._of_labels = [
-            k for k, (of, _) in enumerate(self._placed) if of.word < 0
-        ]  # templates without words
-        self._pair_of = {
-            k: pair for pair, k in enumerate(paired)
-        }  # templates of one word and one label
-        self._pairs = PairRows(len(paired), tuning)
-        shapes = [at.shape for _, at in self._placed]
-        of_short = Templates(self.templates.labels, shapes, self._pair_of, self._word_at)
-        self._short = ShortFeatures(of_short, self.templates.margin, tuning)
+        # templates without words
+        self._of_labels = [k for k, (of, _) in enumerate(self._placed) if of.word < 0]
+        self._short = ShortFeatures(self.templates, tuning)
         self._index: Kept[ExactIndex] = Kept()
 
     def index(self, known: Dict[str, Any]) -> ExactIndex:
@@ -198,9 +182,9 @@ class MarginalFeatures:
             return None
         columns = self.words.columns(docs) if self.words is not None else None
         lengths = sequence_lengths(docs) if columns is None else columns.lengths
-        words = (
-            None if self.words is None or columns is None else (self.words, columns, self._pairs)
-        )
+        words = NO_WORDS
+        if self.words is not None and columns is not None:
+            words = self.words.keys_between(columns, 0, columns.n_tokens)
         rows, values, tokens, templates, more, q = self._short.of(labels, lengths, index, words)
         return lengths, Active(
             rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {}
@@ -242,15 +226,17 @@ class MarginalFeatures:
         lattice = batch.lattice.between(start, stop)
         strings = self.strings(batch, lattice)
         keys = {shape: of.keys(batch.labels.keys) for shape, of in strings.items()}
-        look_up = self._look_up(batch, index, start, stop, keys)
+        words = self._words(batch, start, stop)
         distinct = dict.fromkeys(at for _, at in self._placed)
         around_at = {at: strings[at.shape].around(lattice, at.first, start) for at in distinct}
         around = [around_at[at] for _, at in self._placed]
         rows_of = self._rows_of_labels(index, keys)
         n_first = stop - start
         asked = [
-            rows_of[k].take(seen.strings) if k in rows_of else look_up(k, seen.at, seen.strings)
-            for k, seen in enumerate(around)
+            rows_of[k].take(seen.strings)
+            if k in rows_of
+            else index.lookup(_keys(of, words[of.word].take(seen.at), keys[at.shape], seen.strings))
+            for k, ((of, at), seen) in enumerate(zip(self._placed, around, strict=True))
         ]
         rows = np.array([of_template[:n_first] for of_template in asked])
         values = np.array([seen.values for seen in around], dtype)
@@ -277,44 +263,6 @@ class MarginalFeatures:
         ]
         rows = index.lookup(np.concatenate(keys)) if keys else np.zeros(0, np.int32)
         return dict(zip(self._of_labels, by_doc(rows, keys), strict=True))
-
-    def _look_up(
-        self,
-        batch: Batch,
-        index: ExactIndex,
-        start: int,
-        stop: int,
-        labels: Dict[Tuple[int, ...], List[Keys]],
-    ) -> Callable[[int, Ints, Ints], Rows]:
-        """RETURNS what finds rows of a template that words are part of: takes its number k, tokens
-        counted from `start`, and the string at each. labels: of all strings, by shape."""
-        columns = batch.columns
-        words = self.words
-        kept = (
-            self._pairs.of(index, columns, labels[ONE][0])
-            if columns is not None and self._pair_of
-            else None
-        )
-
-        def look_up(k: int, tokens: Ints, strings: Ints) -> Rows:
-            if columns is None or words is None:  # no template has words
-                return np.zeros(0, np.int32)
-            template = self.templates.labels[k]
-            of_labels = labels[self._placed[k][1].shape]
-            if kept is None or k not in self._pair_of:
-                keys = words.keys_between(columns, start, stop, [template.word])[0].take(tokens)
-                return index.lookup(_keys(template, keys, of_labels, strings))
-            places = columns.positions.take(tokens + start) + self._word_at[template.word]
-
-            def find(some: Ints) -> Rows:
-                keys = words.type_keys(
-                    columns, [template.word], columns.types.take(places.take(some))
-                )[0]
-                return index.lookup(_keys(template, keys, of_labels, strings.take(some)))
-
-            return kept.of(self._pair_of[k], places, strings, find)
-
-        return look_up
 
     def used(
         self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int

@@ -6,18 +6,18 @@ Sums have the order of a batch, so that scores are the same to the last bit. Che
 tests/layers/listening/test_short_text.py.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Lengths, Rows
-from ...features.extract import Columns, FeatureExtractor, positions_of
+from ...arrays import Floats, Ints, Keys, Lengths, Rows
+from ...features.extract import positions_of
 from ...features.index import Index
 from ...features.keys import ABSENT, mix
 from ...features.label_templates import LabelTemplate
+from ...features.upstream_templates import UpstreamTemplates
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
-from .pair_rows import PairRows
 from .upstream import UpstreamLabels
 
 Shape = Tuple[int, ...]
@@ -116,16 +116,6 @@ class ShortLattice:
         return result
 
 
-class Templates(NamedTuple):
-    """labels, shapes: of all templates. pairs: of those of one word and one label, by number, which
-    of these. word_at: the offset of each word part."""
-
-    labels: List[LabelTemplate]
-    shapes: List[Shape]
-    pairs: Dict[int, int]
-    word_at: Dict[int, int]
-
-
 class OfShape:
     """Rows of strings of one shape under its templates without words, remembered by string.
 
@@ -186,22 +176,22 @@ class FirstAndOthers(NamedTuple):
 
 
 class ShortFeatures:
-    """serves (bool): whether no template has a word and several labels, or several words: such ones
-    are rare.
+    """serves (bool): whether no template has a word and several labels: such ones are rare.
 
-    shape_of, columns, firsts, pairs, word_at (K,): of each template, its shape; its place in the
-    rows of a string; the offset of its first label; which of those of one word and one label it is,
-    -1 = none; and the offset of its word.
-    paired (P,): those.
+    shape_of, columns, firsts, word_of (K,): of each template, its shape; its place in the rows of a
+    string; the offset of its first label; and its part about words, -1 = none. with_words (P,):
+    templates that have one, with one label.
     """
 
-    def __init__(self, templates: Templates, margin: int, tuning: Tuning = TUNING) -> None:
-        labels, shapes, pairs, word_at = templates
-        self._margin = margin
-        self.serves = all(template.word < 0 or k in pairs for k, template in enumerate(labels))
+    def __init__(self, templates: UpstreamTemplates, tuning: Tuning = TUNING) -> None:
+        labels = templates.labels
+        shapes = [place.shape for place in templates.places]
+        self._margin = templates.margin
+        with_words = [k for k, template in enumerate(labels) if template.word >= 0]
+        self.serves = all(len(shapes[k]) == 1 for k in with_words)
         plain: Dict[Shape, List[int]] = {shape: [] for shape in shapes}
         for k, shape in enumerate(shapes):
-            plain[shape] += [] if k in pairs else [k]
+            plain[shape] += [k] if labels[k].word < 0 else []
         self._width = width = 1 + max(map(len, plain.values()), default=0)
         of_shapes = plain.items() if self.serves else ()
         self._shapes = [
@@ -213,21 +203,14 @@ class ShortFeatures:
         for of in plain.values():
             self._columns[of] = np.arange(len(of))
         self._firsts = np.array([template.offsets[0] for template in labels], np.intp)
-        self._pairs = np.array([pairs.get(k, -1) for k in range(len(labels))], np.intp)
-        self._word_at = np.array([word_at.get(template.word, 0) for template in labels], np.intp)
-        self._paired = np.array(sorted(pairs, key=lambda k: pairs[k]), np.intp)
-        self._seeds = np.array([labels[k].seed for k in self._paired], np.uint64)
-        self._words = [labels[k].word for k in self._paired]
+        self._word_of = np.array([template.word for template in labels], np.intp)
+        self._with_words = np.array(with_words, np.intp)
+        self._seeds = np.array([template.seed for template in labels], np.uint64)
 
     def of(
-        self,
-        labels: UpstreamLabels,
-        lengths: Lengths,
-        index: Index,
-        words: Optional[Tuple[FeatureExtractor, Columns, PairRows]],
+        self, labels: UpstreamLabels, lengths: Lengths, index: Index, words: Keys
     ) -> FirstAndOthers:
-        """words: what knows those of the text, and remembers rows of pairs; None = no template has
-        any."""
+        """words (W, n): keys of the word parts of templates."""
         lattice = ShortLattice(labels, lengths, self._margin)
         places = positions_of(lengths, self._margin)
         all_rows, q, ids, others = self._written_down(lattice, index)
@@ -238,13 +221,18 @@ class ShortFeatures:
         ngrams, templates, tokens = self._around(others, places, n_places)
         ngrams += len(ids) - len(others)
         other_rows = all_rows.take(ngrams * width + self._columns.take(templates))
-        if words is not None:
-            some = self._paired
-            paired = (self._pairs.take(templates) >= 0).nonzero()[0]
+        some = self._with_words
+        if len(some):
+            paired = (self._word_of.take(templates) >= 0).nonzero()[0]
             every = np.concatenate([cells.take(some, axis=1).reshape(-1), ngrams.take(paired)])
             of = np.concatenate([np.tile(some, len(places)), templates.take(paired)])
             at = np.concatenate([np.arange(len(places)).repeat(len(some)), tokens.take(paired)])
-            of_pairs = self._pair_rows(of, at, ids.take(every), labels, index, words)
+            # of pairs of words and labels
+            of_words = words[self._word_of.take(of), at]
+            heard = ids.take(every)
+            keys = mix(mix(self._seeds.take(of), of_words), labels.keys.take(heard))
+            keys *= (of_words != ABSENT) & (heard >= 0)  # 0 is ABSENT
+            of_pairs = index.lookup(keys)
             rows[:, some] = of_pairs[: len(places) * len(some)].reshape(-1, len(some))
             other_rows[paired] = of_pairs[len(places) * len(some) :]
         order = (templates * len(places) + tokens).argsort(kind="stable")
@@ -294,29 +282,3 @@ class ShortFeatures:
         tokens = token_at.take(place.take(which) - self._firsts.take(templates) + self._margin)
         there = (tokens >= 0).nonzero()[0]
         return which.take(there), templates.take(there), tokens.take(there)
-
-    def _pair_rows(
-        self,
-        templates: Ints,
-        tokens: Ints,
-        ids: Ints,
-        labels: UpstreamLabels,
-        index: Index,
-        words: Tuple[FeatureExtractor, Columns, PairRows],
-    ) -> Rows:
-        """Of words with a label: templates of both, tokens, and numbers of labels, -1 = none. All
-        (m,)."""
-        extractor, columns, kept = words
-        pairs = self._pairs.take(templates)
-        places = columns.positions.take(tokens) + self._word_at.take(templates)
-
-        def find(some: Ints) -> Rows:
-            which = pairs.take(some)
-            keys = extractor.type_keys(columns, self._words, columns.types.take(places.take(some)))
-            of_words = keys[which, np.arange(len(some))]
-            state = mix(mix(self._seeds.take(which), of_words), labels.keys.take(ids.take(some)))
-            return index.lookup(np.where(of_words != ABSENT, state, ABSENT))
-
-        rows = kept.of(index, columns, labels.keys).of(pairs, places, ids, find)
-        rows[ids < 0] = index.n_rows
-        return rows

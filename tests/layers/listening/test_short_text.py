@@ -10,8 +10,8 @@ from spacy_hoseq.layers.weights.shim import weights_of
 
 from ..helpers import index_features, randomize, zeros
 from .test_marginal_linear import L, plain_scores, source
-from .test_pair_rows import numbered, texts
 from .test_upstream import docs_of, labels_of
+from .test_words_with_labels import numbered, texts
 
 TEMPLATES = [
     "upstream[-1..1]",
@@ -23,6 +23,7 @@ TEMPLATES = [
     "upstream[0]+lower[0]",
     "upstream[0]+lower[1]",
     "upstream[-1]+suffix1[1]",
+    "upstream[0]+lower[-1]+suffix1[1]",
 ]
 
 
@@ -111,10 +112,10 @@ def test_memory_is_bounded():
         assert len(of_shape._rows.latest) <= 5 + 9 * 5**3  # and what one text needs
 
 
-@pytest.mark.parametrize("template", ["upstream[-1]+upstream[0]+lower[0]", "upstream[0]+lower[-1]+suffix1[1]"])
-def test_words_with_several_labels_are_left_to_the_batch(template):
+def test_words_with_several_labels_are_left_to_the_batch():
     docs = docs_of()
     labels = labels_of(docs)
+    template = "upstream[-1]+upstream[0]+lower[0]"
     model = layer(docs, labels, ["upstream[0]", template])
     assert features_of(model).active_of_short(docs, labels, None) is None
     expected = plain_scores(model, ["upstream[0]", template], docs, labels)

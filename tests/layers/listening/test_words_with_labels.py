@@ -1,4 +1,4 @@
-"""Kept rows of words with labels: the same scores, bit for bit, whatever was seen before, never of other features."""
+"""Words with labels: the same scores, bit for bit, whatever was seen before, never of other features."""
 
 import copy
 import pickle
@@ -11,7 +11,6 @@ from spacy_hoseq.features.label_templates import label_values
 from spacy_hoseq.layers.listening.listener import no_backprop
 from spacy_hoseq.layers.listening.marginal_features import MarginalFeatures
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
-from spacy_hoseq.layers.listening.pair_rows import UNKNOWN
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
 
@@ -64,32 +63,17 @@ def fresh(model, docs):
     return np.concatenate(pickle.loads(pickle.dumps(model)).predict(docs))
 
 
-def kept(model):
-    """How many rows."""
-    pairs = model.attrs["features"]._pairs
-    return int((pairs._tables[0].table[: len(pairs)] != UNKNOWN).sum())
-
-
-def n_columns(model):
-    return model.attrs["features"]._pairs._tables[0].table.shape[2]
-
-
 def parts_of(docs):
     return [docs[:1], docs[20:], docs[5:9], docs, docs[::-1], docs[3:6]]
 
 
 def test_scores_do_not_depend_on_what_was_seen_before():
     docs = texts()
-    model, before = layer(docs), 0
+    model = layer(docs)
     for part in [*parts_of(docs), *parts_of(docs)]:
         got = np.concatenate(model.predict(part))
         assert np.array_equal(got, fresh(model, part)) and got == expected(model, part)
         assert np.abs(got).max() > 1
-    before = kept(model)
-    assert before > 100
-    for part in parts_of(docs):
-        model.predict(part)
-    assert kept(model) == before, "what is known is not looked up again"
 
 
 def test_training_and_prediction_keep_the_same_rows():
@@ -107,18 +91,6 @@ def test_other_features_have_other_rows():
     assert np.array_equal(np.concatenate(model.predict(docs)), fresh(other, docs))
 
 
-@pytest.mark.parametrize("n_types", [0, 1, 3, 12])
-def test_memory_is_bounded(n_types):
-    """Rows are forgotten when they are too many, but never those that are asked for just now."""
-    docs = texts()
-    model = layer(docs, pair_bytes=n_types * 3 * 10 * 4)  # pairs of three templates, and up to ten labels
-    for part in parts_of(docs):
-        assert np.array_equal(np.concatenate(model.predict(part)), fresh(model, part))
-        n_words = len({token.orth for doc in part for token in doc}) + 2
-        assert len(model.attrs["features"]._pairs) <= 3 * n_types + n_words  # fewer labels, more words
-    assert kept(model)
-
-
 def test_words_that_are_numbered_anew():
     """When too many words are known, or a memory zone ends, numbers stand for other words."""
     docs = texts()
@@ -131,15 +103,12 @@ def test_words_that_are_numbered_anew():
 
 
 def test_labels_that_come_later():
-    """More than there was room for."""
     docs = texts()
     model = layer(docs)
     model.layers[0]._func = lambda model, docs, is_train: (few(docs), no_backprop)
     before = np.concatenate(model.predict(docs[:4]))
-    columns = n_columns(model)
     model.layers[0]._func = heard
     assert np.array_equal(np.concatenate(model.predict(docs)), fresh(model, docs))
-    assert n_columns(model) > columns
     model.layers[0]._func = lambda model, docs, is_train: (few(docs), no_backprop)
     assert np.array_equal(np.concatenate(model.predict(docs[:4])), before)
 
@@ -152,19 +121,18 @@ def few(docs):
     return labels._replace(probable=type(labels.probable)(*one))
 
 
-def test_copies_have_rows_of_their_own():
+def test_copies_say_the_same():
     docs = texts()
     model = layer(docs)
     scores = np.concatenate(model.predict(docs))
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model.copy()):
-        assert not kept(other)
         assert np.array_equal(np.concatenate(other.predict(docs)), scores)
 
 
 @pytest.mark.long
 def test_several_threads():
     docs = texts(n=120)
-    model = layer(docs, pair_bytes=16 * 3 * 10 * 4)  # words are forgotten again and again
+    model = layer(docs, word_types=16)  # words are forgotten again and again
     expected = [fresh(model, [doc]) for doc in docs]
     for scores, answers in zip(expected, in_threads(model, docs), strict=True):
         assert len(answers) == 4 and all(np.array_equal(answer, scores) for answer in answers)
