@@ -20,7 +20,7 @@ from spacy.util import get_package_path, import_file, is_package, load_model_fro
 from thinc.api import Config
 
 from ..arrays import Floats32
-from ..components import HoseqChunker, SequenceComponent
+from ..components import SequenceComponent
 from ..errors import Errors
 from ..pipelines import found_at, load_found, load_from
 from .columns import Chunks
@@ -84,7 +84,9 @@ class Loaded:
             raise ValueError(Errors.HS175)
         return docs
 
-    def _chunks(self, chunker: Optional[HoseqChunker], docs: List[Doc]) -> List[Optional[Chunks]]:
+    def _chunks(
+        self, chunker: Optional[SequenceComponent], docs: List[Doc]
+    ) -> List[Optional[Chunks]]:
         """What the chunker finds, which is not written to the Docs unless they have chunks
         already."""
         if chunker is None or not docs:
@@ -134,12 +136,12 @@ def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:
     return others[-1] if others else None
 
 
-def _chunker_of(nlp: Language) -> Optional[HoseqChunker]:
+def _chunker_of(nlp: Language) -> Optional[SequenceComponent]:
     """The last component, if it finds spans that are no entities."""
     last = nlp.pipeline[-1][1] if nlp.pipeline else None
-    if not isinstance(last, HoseqChunker) or "ents" in last.target.places:
+    if not isinstance(last, SequenceComponent) or not last.target.of_spans:
         return None
-    return last
+    return None if "ents" in last.target.places else last
 
 
 _LOADED: Dict[str, Loaded] = {}  # of this process, by what tells them apart

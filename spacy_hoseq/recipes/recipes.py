@@ -69,7 +69,8 @@ CLASSES = {  # -> the same, and the classes of words
 }
 # of languages that have a file, too
 TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS, "en": CLASSES}
-SETTINGS = {"en": "\nclasses = 4"}  # of these templates
+SETTINGS = {"en": {"classes": ["classes = 4"]}}  # of these templates
+PACKAGE = "spacy_hoseq."  # begins the names of its functions
 TRAINED_BY = "#   python -m spacy train config.cfg --paths.train TRAIN.spacy --paths.dev DEV.spacy --output DIR"
 
 
@@ -86,16 +87,21 @@ def recipe(name: str, lang: Optional[str] = None) -> str:
     lang = RECIPES[name].lang if lang is None else lang
     sets = TEMPLATES.get(lang, {})
     layers = [layer_of(file) for file in ("frame", *RECIPES[name].files)]
-    text = text_of(composed(layers))
-    if lang == "zh" or any(f'"spacy_hoseq.{each}"' in text for each in sets):
+    general = composed(layers).sections.values()
+    if lang == "zh" or any(short(section.function) in sets for section in general):
         layers.append(layer_of(lang))
     layer = composed([*layers, read_layer(f'[nlp]\nlang = "{checked(lang)}"\n')])
-    text = text_of(Layer([*layer.heading, TRAINED_BY], layer.sections))
-    for general, special in sets.items():
-        text = text.replace(
-            f'"spacy_hoseq.{general}"', f'"spacy_hoseq.{special}"{SETTINGS.get(lang, "")}'
-        )
-    return text
+    sections = {
+        title: section.made_by(PACKAGE + sets[short(section.function)], SETTINGS.get(lang, {}))
+        if short(section.function) in sets
+        else section
+        for title, section in layer.sections.items()
+    }
+    return text_of(Layer([*layer.heading, TRAINED_BY], sections))
+
+
+def short(function: str) -> str:
+    return function.removeprefix(PACKAGE)
 
 
 def layer_of(file: str) -> Layer:

@@ -19,9 +19,21 @@ class Section(NamedTuple):
     settings: Dict[str, List[str]]
 
     @property
-    def is_function(self) -> bool:
-        """Whether a registered function makes it, whose settings are no other function's."""
-        return any(name.startswith("@") for name in self.settings)
+    def function(self) -> str:
+        """The registered function that makes it, whose settings are no other function's; "" =
+        none."""
+        lines = [lines[-1] for name, lines in self.settings.items() if name.startswith("@")]
+        return lines[0].partition(" = ")[2].strip('"') if lines else ""
+
+    def made_by(self, function: str, settings: Dict[str, List[str]]) -> "Section":
+        """The same, made by another function, with settings of it below its name."""
+        changed: Dict[str, List[str]] = {}
+        for name, lines in self.settings.items():
+            changed[name] = lines
+            if name.startswith("@"):
+                changed[name] = [*lines[:-1], f'{name} = "{function}"']
+                changed.update(settings)
+        return Section(self.comment, changed)
 
 
 Sections = Dict[str, Section]
@@ -76,7 +88,7 @@ def _add(sections: Sections, name: str, section: Section) -> None:
     parent, _, last = name.rpartition(".")
     if parent in sections:
         sections[parent].settings.pop(last, None)
-    if section.is_function and name in sections:
+    if section.function and name in sections:
         sections[name] = Section([], {})  # keeps its place
         _remove(sections, f"{name}.")
     for setting in section.settings:

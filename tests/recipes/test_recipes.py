@@ -16,7 +16,7 @@ from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
 
 import spacy_hoseq
-from spacy_hoseq.recipes import RECIPES, recipe
+from spacy_hoseq.recipes import RECIPES, recipe, recipes
 from spacy_hoseq.recipes.recipes import TEMPLATES
 
 ROOT = Path(__file__).parents[2]
@@ -194,3 +194,19 @@ def test_parts_of_the_pipeline_can_be_what_the_paper_compares():
     for changes in ({}, {f"{listener}output": "one_best"}, {f"{listener}grad_factor": 1.0}):
         nlp = load_model_from_config(config_of("pipeline", **changes).interpolate(), auto_fill=False, validate=True)
         assert nlp.pipe_names == [TAGGER, CHUNKER]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh", "de"])
+@pytest.mark.parametrize("name", RECIPES)
+def test_templates_of_a_language_are_the_only_change(name, lang, monkeypatch):
+    """Sections are composed as data: what comes out is the general text with other names, to the byte."""
+    expected = recipe(name, lang)
+    sets = TEMPLATES.get(lang, {})
+    marked = {general: general for general in sets}
+    monkeypatch.setitem(recipes.TEMPLATES, lang, marked)
+    monkeypatch.setitem(recipes.SETTINGS, lang, {})
+    text = recipe(name, lang)
+    for general, special in sets.items():
+        classes = "\nclasses = 4" if lang == "en" else ""
+        text = text.replace(f'"spacy_hoseq.{general}"', f'"spacy_hoseq.{special}"{classes}')
+    assert text == expected
