@@ -14,7 +14,7 @@ from spacy.util import get_package_path, is_package, load_config, load_model_fro
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
-from ..components.digest import changed_file
+from ..components.digest import FILES, changed_file
 from ..errors import Errors
 from .embedded import embedded_names, embedded_path, found_at
 
@@ -66,6 +66,8 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
             raise
         name, problem = part_at_fault(folder, error)
         raise _refusal(place, name, problem) from error
+    if (folder / FILES).exists():  # nothing is damaged, and a compacted vocabulary has no strings
+        return nlp
     for name, pipe in nlp.components:
         problem_of_rules = problem_in(pipe, folder) if isinstance(pipe, AttributeRuler) else ""
         if problem_of_rules:

@@ -176,3 +176,9 @@ def test_packages_need_build(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["hoseq", "package", "en", str(tmp_path / "new")])
     assert result.exit_code == 1 and "[HS170]" in result.output and "pip install build" in result.output
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["en", "zh"])
+def test_pipelines_of_the_package_are_whole(name):
+    """A compacted vocabulary has no strings of rules, which is no damage."""
+    assert spacy_hoseq.load(name).pipe_names
