@@ -239,6 +239,11 @@ class SequenceComponent(SavedComponent):
         cannot."""
         return False
 
+    def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
+        """Set the probability from which on spans are taken, so that it fits some examples. RETURNS
+        (float): the setting `span_threshold`; None = there is none."""
+        return None
+
     def lend_tables(self, vocab: Vocab) -> None:
         """Give the tables on which features depend to the vocabulary of another pipeline. RAISES
         ValueError [HS003]: it has others."""

@@ -33,6 +33,8 @@ from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.chunk_tags import ChunkTags, FoundChunks
 from .targets.entities import preset_mask
 
+THRESHOLDS = [n / 20 for n in range(2, 13)]  # among which `fit_threshold` chooses
+
 
 class ChunkReading(Reading):
     """tags: the labels, as a table. continues (L, L): pairs of tags of one chunk. threshold: None =
@@ -59,15 +61,19 @@ class ChunkReading(Reading):
         """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
         as it does."""
         if self._threshold is not None:
-            representation = str(self.target.representation)
-            chunks, p = expected_chunks(self.answers, self.labels, representation, self._threshold)
-            return chunks_by_doc(self.docs, chunks, p)
+            return self.chunks_at(self._threshold)
         lengths = self.answers.lengths
         begins = np.zeros(len(self.best), bool)
         begins[np.cumsum(lengths) - lengths] = True
         first, end, types = self._tags.chunks(self.best, begins)
         p = self.answers.segments(first, end - first, continues=self._continues)
         return chunks_by_doc(self.docs, Chunks(first, end, types), p)
+
+    def chunks_at(self, threshold: float) -> List[FoundChunks]:
+        """Those that are right in expectation, of probabilities above a threshold."""
+        representation = str(self.target.representation)
+        chunks, p = expected_chunks(self.answers, self.labels, representation, threshold)
+        return chunks_by_doc(self.docs, chunks, p)
 
 
 class ScoredChunks(NamedTuple):
@@ -190,6 +196,25 @@ class HoseqChunker(StructuredComponent):
                 of_doc.append(ScoredChunks(list(zip(*bounds, types, strict=True)), score))
             chunkings.append(of_doc)
         return chunkings
+
+    def fit_threshold(self, examples: Sequence[Example]) -> Optional[float]:
+        """As all components: the one with the largest F, its neighbours counted in."""
+        if self.cfg["span_threshold"] is None:
+            return None
+        reading: Any = self.read([eg.predicted for eg in examples], preset=False)
+        gold = [{*self.target.items(eg.reference)} for eg in examples]
+        scores = []
+        for threshold in THRESHOLDS:
+            found = [
+                {*zip(chunks.first, chunks.end, chunks.types, strict=True)}
+                for chunks in reading.chunks_at(threshold)
+            ]
+            right = sum(len(a & b) for a, b in zip(gold, found, strict=True))
+            scores.append(2 * right / max(1, sum(map(len, [*gold, *found]))))
+        smooth = np.convolve(np.pad(scores, 1, mode="edge"), np.full(3, 1 / 3), "valid")
+        best = THRESHOLDS[int(smooth.argmax())]
+        self.cfg["span_threshold"] = best
+        return best
 
     def _asked(self) -> Asked:
         return Asked(nodes=self.cfg["save_marginals"], continues=self.continues)

@@ -19,6 +19,8 @@ CFG = "cfg"
 DIGEST = "digest"  # of `cfg`: that of the model it was saved with
 OF_TRAINING = ("labels", "tag_dictionary")  # of `cfg`; the rest of it is what the config says
 SETS = "conformal"  # of `cfg`, once it is calibrated: what prediction sets need
+TEMPERATURE = "temperature"  # of `cfg`: that of a training which calibrates
+OF_CALIBRATION = (SETS, TEMPERATURE)
 
 Self = TypeVar("Self", bound="SavedComponent")
 
@@ -52,8 +54,9 @@ class SavedComponent(TrainablePipe):
         raise NotImplementedError
 
     def forget_calibration(self) -> None:
-        """Drop what prediction sets need: it holds for the weights that it was found with."""
-        self.cfg.pop(SETS, None)
+        """Drop what holds for the weights that it was found with."""
+        for name in OF_CALIBRATION:
+            self.cfg.pop(name, None)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """As all components of spaCy, with a digest in the model and in `cfg`."""
@@ -111,7 +114,7 @@ class SavedComponent(TrainablePipe):
 
     def _load(self, where: str, read: Callable[[], Optional[bytes]]) -> None:
         """read: reads all but the model, and gives its bytes, None if it is not asked for."""
-        self.cfg.pop(SETS, None)
+        self.forget_calibration()
         before = dict(self.cfg)
         older = False
         try:
@@ -121,7 +124,7 @@ class SavedComponent(TrainablePipe):
             self.cfg = {
                 key: saved[key] if key in OF_TRAINING else value for key, value in before.items()
             }
-            self.cfg.update({SETS: saved[SETS]} if SETS in saved else {})
+            self.cfg.update({name: saved[name] for name in OF_CALIBRATION if name in saved})
             self._labels_changed()
             if data is not None:
                 older = not has_digest(data) and is_older(data)

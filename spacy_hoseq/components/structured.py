@@ -24,7 +24,7 @@ from ..learning.objectives import objective_named
 from ..learning.parameter import UpdateRule
 from .base import SequenceComponent, inspection
 from .listening import ComponentTexts, warn_uncalibrated
-from .saving import SETS
+from .saving import OF_CALIBRATION
 from .targets.target import Target, word_examples
 
 DEFAULT_MODEL = """
@@ -89,7 +89,9 @@ class StructuredComponent(SequenceComponent):
     def is_calibrated(self) -> bool:
         """Whether p(y | x) is what is learnt, or was calibrated since: of labels with probability
         0.9, nine in ten are right then."""
-        return self.objective_name == "log_likelihood" or SETS in self.cfg
+        return self.objective_name == "log_likelihood" or any(
+            name in self.cfg for name in OF_CALIBRATION
+        )
 
     def keep_probabilities(self) -> bool:
         self.cfg["save_marginals"] = True

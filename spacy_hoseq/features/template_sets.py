@@ -324,6 +324,43 @@ def character_entity_templates() -> List[str]:
     ]
 
 
+def chinese_entity_templates() -> List[str]:
+    """Named entities in Chinese, whether tokens are words or characters: strings of up to three
+    characters, those at the ends of words among them, and words, which differ from their
+    characters where there are several."""
+    longer = "several_chars[{0}]+{1}[{0}]"
+    return [
+        "bias",
+        "suffix1[-2..2]",
+        "suffix1[-2]+suffix1[-1]",
+        "suffix1[-1]+suffix1[0]",
+        "suffix1[0]+suffix1[1]",
+        "suffix1[1]+suffix1[2]",
+        "suffix1[-1]+suffix1[1]",
+        "orth[-2]+orth[-1]+orth[0]",
+        "orth[-1]+orth[0]+orth[1]",
+        "orth[0]+orth[1]+orth[2]",
+        "char_classes[-1..1]",
+        "char_classes[-1]+char_classes[0]+char_classes[1]",
+        "length[-1..1]",
+        "suffix1[0]+length[0]",
+        *(longer.format(place, "orth") for place in range(-2, 3)),
+        *(longer.format(place, "prefix1") for place in range(-1, 2)),
+        "several_chars[-1]+orth[-1]+orth[0]",
+        "orth[-1]+several_chars[0]+orth[0]",
+        "several_chars[0]+orth[0]+orth[1]",
+        "orth[0]+several_chars[1]+orth[1]",
+        "orth[-2]+several_chars[-1]+orth[-1]",
+        "several_chars[1]+orth[1]+orth[2]",
+        "several_chars[-1]+orth[-1]+orth[1]",
+        "several_chars[0]+prefix1[0]+suffix1[0]",
+        "prefix2[-1..1]",
+        "suffix2[-2..2]",
+        "suffix2[-1]+suffix2[0]",
+        "suffix2[0]+suffix2[1]",
+    ]
+
+
 def segmentation_templates() -> List[str]:
     """Words of texts without spaces, where each token is a unit (segmentation/units.py): strings of
     up to two within two places, what kind of characters they are, and where known words lie."""
@@ -492,6 +529,11 @@ def chunk_word_templates_v2(classes: int) -> List[str]:
 def chunk_templates_v2(classes: int) -> List[str]:
     """`chunk_templates`, and classes."""
     return [*chunk_templates(), *_of_classes(classes)]
+
+
+def entity_templates_v2(classes: int) -> List[str]:
+    """`entity_templates`, and classes."""
+    return [*entity_templates(), *_of_classes(classes)]
 
 
 def _of_classes(n: int) -> List[str]:

@@ -46,6 +46,13 @@ def short_infix(place: int, words: Sequence[str]) -> List[str]:
     return [word[-place - 2 : -place] if len(word) >= place + 2 else "" for word in words]
 
 
+@register_attribute("several_chars")
+def several_chars(word: str) -> bool:
+    """Beside others in a template, it keeps words of one character apart: in texts that are split
+    into characters such a template never fires."""
+    return len(word) > 1
+
+
 @register_attribute("has_digit")
 def has_digit(word: str) -> bool:
     return any(map(str.isdigit, word))

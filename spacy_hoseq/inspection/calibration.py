@@ -22,14 +22,14 @@ from typing import (
 import numpy as np
 from spacy.language import Language
 from spacy.training import Example
-from spacy.util import minibatch
+from spacy.util import minibatch, resolve_dot_names
 
 from ..arrays import Floats, Labels
-from ..components import StructuredComponent, listeners_in
+from ..components import SequenceComponent, StructuredComponent, listeners_in
 from ..decoders import Potentials, answers_of
 from ..errors import Errors
 from ..layers.listening.listener import own_layers
-from ..layers.weights.shim import WeightsShim
+from ..layers.weights.shim import WeightsShim, weights_in
 from .conformal import Conformal
 from .measures import LEAST, Quality, quality
 from .reading import Reading, knows_sums, own_components, sums_of
@@ -37,6 +37,7 @@ from .reading import Reading, knows_sums, own_components, sums_of
 RANGE = (0.02, 100.0)  # of 1 / T, searched on a logarithmic scale
 STEPS = 14
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+FACTORS = np.geomspace(0.67, 1.5, 15)  # of 1 / T: beside the best log loss, or the last one
 BATCH = 200  # examples
 TOLERANCE = 0.01  # of scores after scaling: weights are saved in half precision
 
@@ -113,18 +114,81 @@ def annotated_before(nlp: Language, name: str, examples: Sequence[Example]) -> L
 def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Calibration:
     """Of one component; examples: with what earlier components set. RAISES ValueError [HS144,
     HS145]."""
-    parts = list(_parts(pipe, examples))
+    parts = list(parts_of(pipe, examples))
     if sum(bool((part.gold >= 0).any()) for part in parts) < 1 or len(examples) < 2:
         raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
-    halves = [list(_parts(pipe, examples[i::2])) for i in range(2)]
+    halves = [list(parts_of(pipe, examples[i::2])) for i in range(2)]
     factors = [best_factor(half) for half in halves]
     before = measured([(part, 1.0) for half in halves for part in half])
     after = measured([(part, factors[1 - i]) for i, half in enumerate(halves) for part in half])
     factor = best_factor(parts)
     scale(pipe, factor, parts[0].potentials, examples[:BATCH])
-    now = [part.best for part in _parts(pipe, examples)]
+    now = [part.best for part in parts_of(pipe, examples)]
     n_changed = sum(int((a.best != b).sum()) for a, b in zip(parts, now, strict=True))
     return Calibration(1 / factor, before, after, n_changed)
+
+
+def calibrate_in_training(
+    words: int = 10_000, span_thresholds: bool = False
+) -> Callable[[Language], Language]:
+    """Registered as `spacy_hoseq.calibrate.v1`: calibration whenever a training saves its pipeline.
+
+        [training.before_to_disk]
+        @callbacks = "spacy_hoseq.calibrate.v1"
+
+    Each component gets the temperature at which the expected calibration error on the text that
+    evaluates the training is smallest. Labels stay as they are; so do the weights that learn. The
+    same text chooses the epoch: what probabilities are worth is to be measured on other text.
+
+    words (int): of the development text, about, taken evenly from all of it. span_thresholds
+    (bool): chunkers that have a `span_threshold` get the one with the largest F there, which is
+    written to the config that is saved.
+    RETURNS (Callable): takes the pipeline that is to be saved and returns it. Components that are
+    frozen, that others listen to, or that have a network stay as they are.
+    """
+    factors: Dict[str, float] = {}
+    texts: List[Example] = []
+
+    def calibrate(nlp: Language) -> Language:
+        training = nlp.config.interpolate()["training"]
+        if not texts:
+            (read,) = resolve_dot_names(nlp.config.interpolate(), [training["dev_corpus"]])
+            examples = list(read(nlp))
+            n_words = sum(map(len, examples))
+            texts.extend(examples[:: max(1, n_words // words)])
+        for name in calibratable(nlp):
+            pipe: Any = nlp.get_pipe(name)
+            if name in training["frozen_components"]:
+                continue
+            annotated = annotated_before(nlp, name, texts)
+            if is_linear(pipe):
+                _calibrate(pipe, annotated, factors)
+            threshold = pipe.fit_threshold(annotated) if span_thresholds else None
+            if threshold is not None:
+                nlp.get_pipe_config(name)["span_threshold"] = threshold
+        return nlp
+
+    return calibrate
+
+
+def is_linear(component: SequenceComponent) -> bool:
+    """Whether all that scores are made of is in weights that can be scaled."""
+    leaves = [layer for layer in own_layers(component.model) if not layer.layers]
+    return all(isinstance(shim, WeightsShim) for layer in leaves for shim in layer.shims or [None])
+
+
+def _calibrate(pipe: Any, examples: List[Example], factors: Dict[str, float]) -> None:
+    parts = [part for part in parts_of(pipe, examples) if (part.gold >= 0).any()]
+    if not parts:
+        return
+    about = 1.0 if pipe.name in factors else best_factor(parts)
+    candidates = [about * float(factor) for factor in FACTORS]
+    errors = [measured([(part, each) for part in parts]).ece for each in candidates]
+    found = candidates[int(np.argmin(errors))]
+    factors[pipe.name] = factors.get(pipe.name, 1.0) * found
+    for shim in weights_in(pipe.model):
+        shim.scale(found)
+    pipe.cfg["temperature"] = 1 / factors[pipe.name]
 
 
 def best_factor(parts: Sequence[Part]) -> float:
@@ -184,7 +248,8 @@ def scale(
         raise ValueError(Errors.HS144.format(name=pipe.name, error=error))
 
 
-def _parts(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:
+def parts_of(pipe: StructuredComponent, examples: Sequence[Example]) -> Iterator[Part]:
+    """What temperatures are found with."""
     for batch in minibatch(examples, BATCH):
         reading = Reading(pipe, [eg.predicted for eg in batch])
         yield Part(reading.potentials, pipe.gold_ids(batch), reading.best)

@@ -85,6 +85,7 @@ class Parameter:
         )
         self.shape = values.shape
         self.n_updates = 0
+        self._factor = 1.0  # of what predicts and is saved
         self._weight = 0  # C_T
         self._used: Mask = np.ones(self.shape[0], bool)  # rows that may hold a weight
         self._cells: Optional[TouchedCells] = (
@@ -114,9 +115,7 @@ class Parameter:
         self._table = None
         self._used = np.ones(self.shape[0], bool)
         self._cells = None
-        self._finished = {}
-        self._finished_rows = {}
-        self._finished_cells = {}
+        self._forget_finished()
 
     def update(
         self, rule: UpdateRule, gradients: Sequence[Gradient], *, late: bool = False
@@ -132,9 +131,7 @@ class Parameter:
             self._update_cells(rule, self._table, gradients)
         else:
             self._update_rows(rule, gradients)
-        self._finished = {}
-        self._finished_rows = {}
-        self._finished_cells = {}
+        self._forget_finished()
         self.n_updates += 1
         self._weight += self.n_updates * (self.n_updates + 1) * (self.n_updates + 2) if late else 1
 
@@ -258,6 +255,16 @@ class Parameter:
                 self._cells.add(cells)
         return touched
 
+    def scale_finished(self, factor: float) -> None:
+        """Multiply what predicts and is saved, from now on; what is being learnt stays as it is."""
+        self._factor *= factor
+        self._forget_finished()
+
+    def _forget_finished(self) -> None:
+        self._finished = {}
+        self._finished_rows = {}
+        self._finished_cells = {}
+
     def as_loaded(self) -> Optional[UsedCells]:
         """The weights that are not zero, if they were loaded and nothing was learnt since; else
         None."""
@@ -347,7 +354,8 @@ class Parameter:
                 used = self._loaded
             elif table is not None:
                 used = self._cells_now(table, averaged=averaged)
-                used = used if self.resumed and not self.n_updates else used.rounded()
+                if self.n_updates or not self.resumed:
+                    used = used.scaled(self._factor).rounded()
             elif touched is None:
                 used = self.finished_rows(averaged=averaged).cells()
             else:
@@ -374,6 +382,8 @@ class Parameter:
             rows = used[start : start + self._block_rows]
             block = rounded[start : start + self._block_rows]
             block[...] = self._mean_of_rows(rows) if averaged else self.values.take(rows, axis=0)
+            if self._factor != 1:
+                block *= self._factor
             cells = np.flatnonzero(block != 0)  # converting numbers takes longer than all else here
             if not as_read:
                 block.reshape(-1)[cells] = to_storage(block.reshape(-1).take(cells))
@@ -392,4 +402,4 @@ class Parameter:
             values = self._mean(
                 values, self._touched.sums_of(*np.divmod(cells, max(1, self.n_columns)))
             )
-        return UsedCells(self.shape, cells, values).rounded()
+        return UsedCells(self.shape, cells, values).scaled(self._factor).rounded()

@@ -1,8 +1,8 @@
 """Configs to begin with, by name: `python -m spacy hoseq init NAME`.
 
 A recipe is a stack of the .cfg files beside this one, over `frame.cfg`; each file holds what it
-changes. The language sets `nlp.lang`, for Chinese the templates and the tokenizer, for English tags
-and chunks the classes of words.
+changes. The language sets `nlp.lang`, for Chinese the templates and the tokenizer, for English the
+classes of words.
 """
 
 from pathlib import Path
@@ -59,13 +59,14 @@ CHARACTERS = {  # what is asked of words in letters -> of words in Chinese chara
     "english_pos_templates.v2": "chinese_pos_templates.v2",
     "accurate_pos_templates.v1": "accurate_chinese_pos_templates.v1",
     "chunk_word_templates.v1": "word_entity_templates.v1",
-    "entity_templates.v1": "character_entity_templates.v1",
+    "entity_templates.v1": "chinese_entity_templates.v1",
 }
 CLASSES = {  # -> the same, and the classes of words
     "english_pos_templates.v2": "english_pos_templates.v3",
     "accurate_pos_templates.v1": "accurate_pos_templates.v2",
     "chunk_templates.v1": "chunk_templates.v2",
     "chunk_word_templates.v1": "chunk_word_templates.v2",
+    "entity_templates.v1": "entity_templates.v2",
 }
 # of languages that have a file, too
 TEMPLATES: Dict[str, Dict[str, str]] = {"zh": CHARACTERS, "en": CLASSES}

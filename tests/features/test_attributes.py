@@ -45,6 +45,8 @@ VALUES = [  # attribute, word, value (text is hashed, 0 = no value)
     ("known_tag0", "Pod", 0),  # there is no table
     ("has_hyphen", "well-known", 1),
     ("has_hyphen", "known", 0),
+    ("several_chars", "高兴", 1),
+    ("several_chars", "高", 0),
     ("length", "Mid-1990s", 9),
     ("length", "高兴", 2),
     ("length", " \n", 2),

@@ -79,7 +79,8 @@ def test_languages():
         asks = {*TEMPLATES["en"].values()} & {*templates(name, "en")}
         assert (config_of(name, "en")["initialize"].get("lookups") is not None) == bool(asks), name
     assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates.v2"]
-    assert templates("entities", "zh") == ["character_entity_templates.v1"]
+    assert templates("entities", "zh") == ["chinese_entity_templates.v1"]
+    assert templates("entities", "en") == ["entity_templates.v2"]
     pipeline = ["chinese_pos_templates.v2", "word_entity_templates.v1", "upstream_chunk_templates.v1"]
     assert templates("pipeline", "zh") == pipeline
     assert config_of("tagger", "zh")["nlp"]["tokenizer"]["segmenter"] == "char"
@@ -158,7 +159,7 @@ def test_recipe_learns_and_predicts(name, corpus, tmp_path):
 
 
 def test_entities_are_those_above_a_threshold_of_their_own():
-    """0.3, so that entities that are likely are found even if the best labelling has none; chunks are those of it."""
+    """At first 0.3, so that likely ones are found even if the best labelling has none; chunks are those of it."""
     thresholds = {
         name: config_of(name, "en")["components"][CHUNKER].get("span_threshold")
         for name in RECIPES
@@ -167,6 +168,15 @@ def test_entities_are_those_above_a_threshold_of_their_own():
     assert thresholds == {
         "chunker": None, "pipeline": None, "entities": 0.3, "neural-chunker": None, "neural-entities": 0.3,
     }  # fmt: skip
+
+
+def test_recipes_of_tags_and_chunks_calibrate_in_training():
+    found = {name: config_of(name, "en")["training"]["before_to_disk"] for name in RECIPES}
+    assert {name for name, callback in found.items() if callback is None} == {
+        "bidirectional", "morphologizer", "sentences", "treebank",
+    }  # fmt: skip
+    fitted = {name for name, callback in found.items() if callback and callback["span_thresholds"]}
+    assert fitted == {"entities", "neural-entities"}
 
 
 def test_probabilities():

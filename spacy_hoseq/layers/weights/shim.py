@@ -110,13 +110,14 @@ class WeightsShim(Shim):
         self._has_update = False
 
     def scale(self, factor: float) -> None:
-        """Multiply all weights: probabilities become sharper (factor > 1) or flatter, the best
-        labels stay. What is being learnt is lost."""
+        """Multiply all weights that predict: probabilities become sharper (factor > 1) or flatter,
+        the best labels stay. Those that learn stay as they are."""
         for name, parameter in list(self.parameters.items()):
+            if parameter.n_updates:
+                parameter.scale_finished(factor)
+                continue
             values = self.values(name, is_train=False) * np.float32(factor)
             self.set(Parameter(name, values, nonnegative=parameter.nonnegative, resumed=True))
-        self._pending = {}
-        self._has_update = False
 
     def drop_features(self) -> None:
         """Forget features whose weights are zero, and bring the others in ascending order; hashed
