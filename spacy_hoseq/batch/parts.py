@@ -86,28 +86,9 @@ def rows_of_part(number: int) -> int:
     return int(FIRST_ROWS * 2 ** min(number // EACH_SIZE, MOST_DOUBLINGS))
 
 
-class _Open:
-    """The part that rows are being put into."""
-
-    def __init__(self, characters: int) -> None:
-        self.rows: List[Row] = []
-        self.problems: List[Problem] = []
-        self._room = characters
-
-    def __bool__(self) -> bool:
-        return bool(self.rows or self.problems)
-
-    def has_room(self, row: Row, size: int) -> bool:
-        is_short = len(row.text or "") <= self._room
-        return not self.rows or (len(self.rows) < size and is_short)
-
-    def add(self, row: Row) -> None:
-        self.rows.append(row)
-        self._room -= len(row.text or "")
-
-
 class _Cutter:
-    """Gives parts their numbers, and tells of ids that were there before."""
+    """Fills one part after the other, gives them their numbers, and tells of ids that were there
+    before."""
 
     def __init__(self, size: int, characters: int) -> None:
         self.number = 0
@@ -115,36 +96,42 @@ class _Cutter:
         self._size = size
         self._characters = characters
         self._seen = SeenIds()
-        self._open = _Open(characters)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows: List[Row] = []
+        self._problems: List[Problem] = []
+        self._room = self._characters
 
     def add(self, item: Union[Row, Problem], source: Source) -> Iterator[Part]:
         """Take in a row or a problem. YIELDS the part before, if it is full."""
         if isinstance(item, Problem):
-            self._open.problems.append(item)
+            self._problems.append(item)
             return
-        if not self._open.has_room(item, min(self._size, rows_of_part(self.number))):
+        is_full = len(self._rows) >= min(self._size, rows_of_part(self.number))
+        if self._rows and (is_full or len(item.text or "") > self._room):
             yield self.finish(source)
-        self._open.add(item)
+        self._rows.append(item)
+        self._room -= len(item.text or "")
 
     def flush(self, source: Source) -> Iterator[Part]:
         """What was taken in and is not yet given, if there is anything."""
-        if self._open:
+        if self._rows or self._problems:
             yield self.finish(source)
 
     def finish(self, source: Source, docs: Optional[Tuple[Path, bytes]] = None) -> Part:
         """The part as it is; the next one is begun."""
-        rows = self._open.rows
-        problems = self._open.problems
-        own = [row.id for row in rows if row.own]
+        problems = self._problems
+        own = [row.id for row in self._rows if row.own]
         for i in self._seen.repeated(own):
             problems.append(
                 Problem(source.path, 0, Errors.HS173.format(id=own[i]), "an id of its own")
             )
-        ids = [row.id for row in rows]
-        texts = [row.text for row in rows]
+        ids = [row.id for row in self._rows]
+        texts = [row.text for row in self._rows]
         part = Part(self.number, ids, texts, docs, problems, self.before + source.position)
         self.number += 1
-        self._open = _Open(self._characters)
+        self._begin()
         return part
 
 

@@ -10,7 +10,7 @@ import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 import srsly
@@ -23,7 +23,7 @@ from ..arrays import Floats32
 from ..components import SequenceComponent
 from ..errors import Errors
 from ..pipelines import found_at, load_found, load_from
-from .columns import Chunks
+from .columns import Annotated, Chunks
 
 Source = Union[str, Path, bytes]
 SPANS = "spans."  # how the place of a group of spans begins
@@ -51,7 +51,7 @@ class Loaded:
         if self.tagger is not None and "save_marginals" in self.tagger.cfg:
             self.tagger.cfg["save_marginals"] = True  # so that `predict` asks for probabilities
 
-    def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> "Found":
+    def annotated(self, rows: Sequence[Union[str, Doc]], on_docs: bool) -> Annotated:
         """What the pipeline finds. on_docs (bool): all is to be on the Docs. Otherwise chunks of a
         chunker that is the last component are not: spans of spaCy are objects, and to make and read
         them takes as long as to find chunks.
@@ -74,7 +74,8 @@ class Loaded:
             docs = self._through(docs, names[place + 1 :])
         else:
             docs = self._through(rows, names)
-        return Found(docs, self._chunks(chunker, docs), probabilities)
+        chunks = self._chunks(chunker, docs)
+        return Annotated([*docs], [None] * len(docs), chunks, probabilities)
 
     def _through(self, rows: Sequence[Union[str, Doc]], names: Sequence[str]) -> List[Doc]:
         """The Docs behind these components."""
@@ -111,16 +112,6 @@ class Loaded:
             self._zone.close()
             self._zone.enter_context(self.nlp.memory_zone())
             self._room = self._zone_tokens
-
-
-class Found(NamedTuple):
-    """What a pipeline has found. chunks: those that are not on the Docs. probabilities (len(doc),):
-    of the tags, NaN where there is none; None if they were not asked for, or no component says
-    so."""
-
-    docs: List[Doc]
-    chunks: List[Optional[Chunks]]
-    probabilities: List[Optional[Floats32]]
 
 
 def _tagger_of(nlp: Language) -> Optional[SequenceComponent]:

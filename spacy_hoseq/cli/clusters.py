@@ -6,20 +6,19 @@ from typing import Iterable, Iterator, List
 
 import spacy
 import typer
-from spacy.language import Language
-from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
 from ..arrays import Ints
 from ..errors import Errors
 from ..lexicons import bigrams_of, exchange_words
 from ..pipelines import load_found
-from ..readers.files import find_files, json_entries, read_lines
+from ..readers.files import find_files
 from ..readers.sentences import Problem
 from .app import hoseq_cli, then
 from .files import write_text
 from .progress import progress
 from .tally import show_problems
+from .texts import docs_of
 
 
 @hoseq_cli.command("clusters", failed="No clusters")
@@ -54,7 +53,7 @@ def clusters_cli(
     problems: List[Problem] = []
     nlp = load_found(model) if model else spacy.blank(lang)
     files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]
-    docs = docs_of(nlp, files, words, text_key, problems)
+    docs = docs_of(nlp, files, text_key, problems, words=words)
     bigrams = bigrams_of(progress(docs, "texts"), min_count)
     if not bigrams.words:
         raise ValueError(Errors.HS119.format(min_count=min_count))
@@ -74,24 +73,6 @@ def clusters_cli(
 def with_bar(words: range, sweep: int) -> Iterable[int]:
     """The words of a sweep."""
     return progress(words, f"words, sweep {sweep + 1}", len(words))
-
-
-def docs_of(
-    nlp: Language, files: List[Path], words: bool, text_key: str, problems: List[Problem]
-) -> Iterator[Doc]:
-    """Of each line of .txt and .jsonl, and all of .spacy files."""
-    for file in files:
-        if file.suffix == ".spacy":
-            yield from DocBin().from_disk(file).get_docs(nlp.vocab)
-            continue
-        lines = read_lines(file, ["utf-8"])
-        for item in json_entries(file, lines, text_key) if ".jsonl" in file.suffixes else lines:
-            if isinstance(item, Problem):
-                problems.append(item)
-            elif words:
-                yield Doc(nlp.vocab, words=item.text.split())
-            else:
-                yield nlp.tokenizer(item.text)
 
 
 def lines(words: List[str], classes: Ints) -> Iterator[str]:

@@ -28,9 +28,10 @@ from ..treebanks.training import (
     write_contents,
 )
 from .app import hoseq_cli, then
-from .clusters import docs_of, lines, with_bar
+from .clusters import lines, with_bar
 from .files import write_text
 from .progress import progress
+from .texts import docs_of
 
 N_CLUSTERS = 1000
 MIN_COUNT = 3
@@ -105,17 +106,15 @@ def run(
 ) -> Dict[str, Any]:
     """All steps that are not done. RETURNS scores on the test part."""
     corpus = work / "corpus"
-    parts = work / "corpus" / "parts.json"
+    parts = corpus / "parts.json"
     if not parts.exists():
         msg.info(f"{treebank.name}, language {treebank.lang}: reading")
         corpus.mkdir(parents=True, exist_ok=True)
         write_contents(parts, write_parts(treebank, corpus, progress))
     contents = read_contents(parts)
     if raw is not None:
-        clusters = work / "clusters.tsv"
+        clusters = with_clusters(raw, treebank.lang, work / "clusters.tsv")
         lexicons = lexicons._replace(clusters=clusters)
-        if not clusters.exists():
-            write_clusters(raw, treebank.lang, clusters)
     for recipe in RECIPES:
         config = work / "configs" / f"{recipe}.cfg"
         if not config.exists():
@@ -129,20 +128,21 @@ def run(
     scores = measure(nlp, corpus / "test.spacy")
     meta = meta_of(treebank, name, scores, lexicons)
     save(nlp, meta, output, overwrite=True)
-    (output / "README.md").write_text(
-        card_of(treebank, str(output), meta, scores, contents), encoding="utf8"
-    )
+    write_text(output / "README.md", card_of(treebank, str(output), meta, scores, contents))
     return scores
 
 
-def write_clusters(raw: Path, lang: str, path: Path) -> None:
-    """Clusters of the words of raw text, as `hoseq clusters` makes them. RAISES ValueError [HS119]:
-    too few words."""
+def with_clusters(raw: Path, lang: str, path: Path) -> Path:
+    """The file of clusters of the words of raw text, as `hoseq clusters` makes them. RAISES
+    ValueError [HS119]: too few words."""
+    if path.exists():
+        return path
     nlp = spacy.blank(lang)
     bigrams = bigrams_of(
-        progress(docs_of(nlp, find_files(raw, [".txt", ".jsonl"]), False, "text", [])), MIN_COUNT
+        progress(docs_of(nlp, find_files(raw, [".txt", ".jsonl"]), "text", [])), MIN_COUNT
     )
     if not bigrams.words:
         raise ValueError(Errors.HS119.format(min_count=MIN_COUNT))
     classes = exchange_words(bigrams, N_CLUSTERS, SWEEPS, with_bar)
     write_text(path, "".join(lines(bigrams.words, classes)))
+    return path

@@ -39,7 +39,6 @@ from .judgement import Judgement, continues, judged
 from .reasons import reasons
 from .variation import variants
 
-SPANS = "spans."  # begins the name of a span group where that of an attribute could stand
 EXPLAINED = 500  # findings
 Stretch = Tuple[int, int, str]  # tokens first <= i < end, and their label
 

@@ -199,16 +199,12 @@ def best_factor(parts: Sequence[Part]) -> float:
     for _ in range(STEPS):
         if losses[0] < losses[1]:
             high = inner[1]
-            inner = [inner[0], inner[0]]
-            losses = [losses[0], losses[0]]
-            inner[0] = high - GOLDEN * (high - low)
-            losses[0] = _log_loss(parts, inner[0])
+            inner = [high - GOLDEN * (high - low), inner[0]]
+            losses = [_log_loss(parts, inner[0]), losses[0]]
         else:
             low = inner[0]
-            inner = [inner[1], inner[1]]
-            losses = [losses[1], losses[1]]
-            inner[1] = low + GOLDEN * (high - low)
-            losses[1] = _log_loss(parts, inner[1])
+            inner = [inner[1], low + GOLDEN * (high - low)]
+            losses = [losses[1], _log_loss(parts, inner[1])]
     return float(np.exp((low + high) / 2))
 
 

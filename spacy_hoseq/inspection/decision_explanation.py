@@ -136,14 +136,13 @@ def _neighbours(
         found = decisions.at(np.repeat(here, n_labels), visible, contexts)
         instead = found.argmax(axis=1)
         turned = np.flatnonzero((instead != label) & np.isfinite(log_p[neighbour]))
-        token = decisions.token(neighbour)[1]
         text = decisions.text(neighbour)
         if len(turned):
             y = int(turned[log_p[neighbour, turned].argmax()])
             cost = float(log_p[neighbour, decisions.best[neighbour]] - log_p[neighbour, y])
             turns.append(
                 Turn(
-                    token,
+                    decisions.token(neighbour)[1],
                     text,
                     names[y],
                     float(np.exp(log_p[neighbour, y])),

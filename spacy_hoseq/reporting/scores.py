@@ -131,14 +131,14 @@ def label_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelSco
     n_right = Counter(item[2] for a, b in zip(annotated, predicted, strict=True) for item in a & b)
     rows = []
     for label in sorted({*n_gold, *n_found} - {""}, key=lambda name: (-n_gold[name], name)):
-        right = n_right[label]
-        found = n_found[label]
-        there = n_gold[label]
-        f = 2 * right / max(1, found + there)
-        rows.append(
-            LabelScore(label, right / max(1, found), right / max(1, there), f, there, found)
-        )
+        rows.append(_score(label, n_right[label], n_found[label], n_gold[label]))
     return rows
+
+
+def _score(label: str, n_right: int, n_found: int, n_gold: int) -> LabelScore:
+    f = 2 * n_right / max(1, n_gold + n_found)
+    recall = n_right / max(1, n_gold)
+    return LabelScore(label, n_right / max(1, n_found), recall, f, n_gold, n_found)
 
 
 def feature_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelScore]:
@@ -152,12 +152,7 @@ def feature_scores(gold: Sequence[Items], guess: Sequence[Items]) -> List[LabelS
         n_gold = sum(score.gold for score in of_name)
         n_found = sum(score.found for score in of_name)
         n_right = round(sum(score.recall * score.gold for score in of_name))
-        f = 2 * n_right / max(1, n_gold + n_found)
-        rows.append(
-            LabelScore(
-                name, n_right / max(1, n_found), n_right / max(1, n_gold), f, n_gold, n_found
-            )
-        )
+        rows.append(_score(name, n_right, n_found, n_gold))
     return rows
 
 

@@ -15,6 +15,7 @@ from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 from thinc.api import Config
 
+from ..arrays import Ints, Mask
 from ..components.tagger import HoseqTagger
 from ..errors import Errors
 from ..pipelines import load_from
@@ -138,14 +139,11 @@ class CharacterTokenizer:
                 tokens.append(text[start:end])
                 spaces.append(False)
             at = end
-        sentence: Optional[List[Union[bool, int, None]]] = None
+        begins: Optional[List[Union[bool, int, None]]] = None
         if self.sentences and tokens:
-            begins = np.zeros(len(tokens), bool)
-            begins[np.array(places[:-1], np.intp)[units.sentence[words.first]]] = True
-            begins[: places[0] + 1] = False  # white space before the first word is of its sentence
-            begins[0] = True
-            sentence = begins.tolist()
-        return Doc(self.vocab, words=tokens, spaces=spaces, sent_starts=sentence)
+            of_words = units.sentence[words.first]
+            begins = _sentence_starts(len(tokens), np.array(places, np.intp), of_words).tolist()
+        return Doc(self.vocab, words=tokens, spaces=spaces, sent_starts=begins)
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
@@ -208,6 +206,16 @@ class CharacterTokenizer:
         if segmenter is None:
             self.segmenter = None
         return self
+
+
+def _sentence_starts(n: int, places: Ints, begins: Mask) -> Mask:
+    """Of n tokens. places: of the words among them, and the end. begins: which words begin a
+    sentence. White space before the first word is of its sentence."""
+    starts: Mask = np.zeros(n, bool)
+    starts[places[:-1][begins]] = True
+    starts[: places[0] + 1] = False
+    starts[0] = True
+    return starts
 
 
 def _to_parts(segmenter: Language) -> Dict[str, bytes]:

@@ -53,3 +53,10 @@ def test_what_cannot_be_done(tmp_path):
     (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n')
     code, output = run(model, pool, "-o", tmp_path / "out.jsonl")
     assert code == 1 and "pool.jsonl" in output and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
+
+
+def test_lines_of_a_text_file(tmp_path):
+    _, model = prepared(tmp_path)
+    (tmp_path / "pool.txt").write_text("\n\n".join(TEXTS), encoding="utf8")
+    code, output = run(model, tmp_path / "pool.txt", "-n", 2, "-o", tmp_path / "out.jsonl")
+    assert code == 0 and "2 of 3 texts" in output, output

@@ -1,12 +1,11 @@
 """`python -m spacy hoseq select`: which texts of a pool to annotate next."""
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 import srsly
 import typer
 from spacy.cli._util import import_code
-from spacy.language import Language
 from spacy.tokens import Doc, DocBin, SpanGroup
 from spacy.util import minibatch
 from wasabi import msg
@@ -16,15 +15,13 @@ from ...errors import Errors
 from ...pipelines import load_found
 from ...readers.files import find_files
 from ...readers.sentences import Problem
-from ...readers.texts import shares
 from ..app import hoseq_cli, then
 from ..files import whole
 from ..progress import progress
 from ..tally import show_problems
+from ..texts import META, docs_of
 
-SIZE = 1000  # texts that are read at a time
 SPANS_KEY = "doubtful"
-META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
 
 
 @hoseq_cli.command("select", failed="Nothing selected")
@@ -32,7 +29,7 @@ def select_cli(
     # fmt: off
     model: str = typer.Argument(..., help="Directory or package of a trained pipeline, or en, zh"),
     pool: Path = typer.Argument(
-        ..., help="Texts (.jsonl), Docs (.spacy), one text (others), or folder", exists=True
+        ..., help="Texts (.jsonl, .txt: one in each line), Docs (.spacy), or folder", exists=True
     ),
     output: Path = typer.Option(
         ..., "--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False
@@ -87,21 +84,6 @@ def select_cli(
     if problems:
         show_problems(msg, problems)
         msg.warn("Without what is listed above", exits=1)
-
-
-def docs_of(
-    nlp: Language, files: List[Path], text_key: str, problems: List[Problem]
-) -> Iterator[Doc]:
-    """Not annotated but for what a .spacy file has."""
-    for share in shares(files, SIZE, text_key):
-        problems += share.problems
-        if share.docs is not None:
-            yield from DocBin().from_disk(share.docs).get_docs(nlp.vocab)
-        for source in share.texts or ():
-            doc = nlp.make_doc(source.text)
-            if source.meta:
-                doc.user_data[META] = source.meta
-            yield doc
 
 
 def write(path: Path, docs: Sequence[Doc], doubts: Sequence[Doubts], threshold: float) -> None:

@@ -1,0 +1,36 @@
+"""Docs of texts that have no annotation."""
+
+from pathlib import Path
+from typing import Iterable, Iterator, List
+
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+
+from ..readers.sentences import Problem
+from ..readers.texts import texts_in
+
+META = "meta"  # the key of `doc.user_data` for what a line of .jsonl has beside the text
+
+
+def docs_of(
+    nlp: Language,
+    files: Iterable[Path],
+    text_key: str,
+    problems: List[Problem],
+    *,
+    words: bool = False,
+) -> Iterator[Doc]:
+    """Of each line of .jsonl and of plain text, and all of .spacy files. problems: is appended to.
+    words: spaces separate them already."""
+    for file in files:
+        if file.suffix == ".spacy":
+            yield from DocBin().from_disk(file).get_docs(nlp.vocab)
+            continue
+        for item in texts_in(file, text_key):
+            if isinstance(item, Problem):
+                problems.append(item)
+                continue
+            doc = Doc(nlp.vocab, words=item.text.split()) if words else nlp.tokenizer(item.text)
+            if item.fields:
+                doc.user_data[META] = item.fields
+            yield doc
