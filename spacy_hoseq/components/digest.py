@@ -112,3 +112,9 @@ def changed_file(folder: Path) -> str:
     saved = json.loads(path.read_text(encoding="utf8"))
     there = file_digests(folder)
     return next((name for name in sorted(saved) if saved[name] != there.get(name)), "")
+
+
+def is_listed(folder: Path, name: str) -> bool:
+    """Whether `digests.json` is there, and names a file."""
+    path = folder / FILES
+    return path.is_file() and name in json.loads(path.read_text(encoding="utf8"))

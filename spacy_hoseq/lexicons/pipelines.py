@@ -15,6 +15,7 @@ from ..errors import Errors
 from ..features.attributes import SOURCES
 from ..features.word_classes import TABLE
 from ..pipelines import found_at
+from ..pipelines.loading import check_files, refusal
 
 
 def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
@@ -24,17 +25,24 @@ def word_classes_of(pipeline: Union[str, Path]) -> Lookups:
     pipeline: its folder, or "en", the pipeline of this package: word clusters in three widths, and
         the tags of words in a lexicon (its card names the sources). A component that learns with
         the table names them in the meta of its pipeline.
-    RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words.
+    RAISES ValueError [HS130]: no such pipeline; [HS132]: it has no classes of words; [HS133]: its
+        files are damaged.
     """
     folder = Path(found_at(str(pipeline)))
     if not folder.is_dir():
         raise ValueError(Errors.HS130.format(name=pipeline, known='"en"'))
-    every = Lookups().from_disk(folder / "vocab")
-    lookups = Lookups()
-    if not every.has_table(TABLE):
+    check_files(pipeline, folder)
+    try:
+        every = Lookups().from_disk(folder / "vocab")
+        sources = _sources_in(every, folder)
+        classes = every.get_table(TABLE, None)
+    except Exception as error:
+        raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
+    if classes is None:
         raise ValueError(Errors.HS132.format(name=pipeline))
-    lookups.set_table(TABLE, every.get_table(TABLE))
-    lookups.set_table(SOURCES, _sources_in(every, folder))
+    lookups = Lookups()
+    lookups.set_table(TABLE, classes)
+    lookups.set_table(SOURCES, sources)
     return lookups
 
 

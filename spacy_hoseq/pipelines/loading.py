@@ -14,7 +14,7 @@ from spacy.util import get_package_path, is_package, load_config, load_model_fro
 from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 
-from ..components.digest import FILES, changed_file
+from ..components.digest import changed_file, is_listed
 from ..errors import Errors
 from .embedded import embedded_names, embedded_path, found_at
 
@@ -53,26 +53,31 @@ def load_found(name: Union[str, Path], **settings: Any) -> Language:
 def load_from(place: Union[str, Path], **settings: Any) -> Language:
     """Of a folder or a package. RAISES ValueError as `load`."""
     folder = folder_of(place)
-    try:
-        changed = changed_file(folder)
-    except Exception as error:
-        raise _refusal(place, "digests.json", error) from error
-    if changed:
-        raise _refusal(place, changed, "it is missing, or not as it was saved")
+    check_files(place, folder)
     try:
         nlp = spacy.load(place, **settings)
     except Exception as error:
         if str(error).startswith(CODED):
             raise
         name, problem = part_at_fault(folder, error)
-        raise _refusal(place, name, problem) from error
-    if (folder / FILES).exists():  # nothing is damaged, and a compacted vocabulary has no strings
-        return nlp
+        raise refusal(place, name, problem) from error
     for name, pipe in nlp.components:
-        problem_of_rules = problem_in(pipe, folder) if isinstance(pipe, AttributeRuler) else ""
+        # where they are in the list they are as saved, and a compacted vocabulary has no strings
+        is_open = isinstance(pipe, AttributeRuler) and not is_listed(folder, f"{name}/patterns")
+        problem_of_rules = problem_in(pipe, folder) if is_open else ""
         if problem_of_rules:
-            raise _refusal(place, f"{name}/patterns", problem_of_rules)
+            raise refusal(place, f"{name}/patterns", problem_of_rules)
     return nlp
+
+
+def check_files(place: Union[str, Path], folder: Path) -> None:
+    """RAISES ValueError [HS133]: a file is not as the list of files of the pipeline has it."""
+    try:
+        changed = changed_file(folder)
+    except Exception as error:
+        raise refusal(place, "digests.json", error) from error
+    if changed:
+        raise refusal(place, changed, "it is missing, or not as it was saved")
 
 
 def folder_of(place: Union[str, Path]) -> Path:
@@ -139,6 +144,6 @@ def _problem(read: Callable[[], Any]) -> Union[BaseException, None]:
     return None
 
 
-def _refusal(place: Union[str, Path], name: str, problem: Any) -> ValueError:
+def refusal(place: Union[str, Path], name: str, problem: Any) -> ValueError:
     said = str(problem) or repr(problem)
     return ValueError(Errors.HS133.format(place=place, file=name, problem=said))

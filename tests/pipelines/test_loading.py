@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import spacy_hoseq
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.components.digest import FILES, changed_file, write_digests
+from spacy_hoseq.components.digest import FILES, changed_file, write_digest_of_tokenizer, write_digests
 from spacy_hoseq.pipelines import embedded_names, embedded_path, load_found
 
 from ..components import helpers
@@ -76,6 +76,7 @@ def test_damaged_rules_of_spacy(tmp_path, before, after, problem):
     nlp.add_pipe("attribute_ruler").add(rules[:1], {"POS": "NOUN", "MORPH": "Number=Plur"})
     nlp.get_pipe("attribute_ruler").add([rules[1] * 2], {"LEMMA": "a"}, index=1)
     nlp.to_disk(tmp_path)
+    write_digest_of_tokenizer(tmp_path)  # as every component of ours does
     spacy_hoseq.load(tmp_path)
     path = tmp_path / "attribute_ruler" / "patterns"
     path.write_bytes(path.read_bytes().replace(before, after))

@@ -159,7 +159,7 @@ class ShortSums:
         now = -1
         for entry, token in enumerate(tokens):
             if token != now:
-                before = [] if token in firsts else here
+                before = here if token == now + 1 and token not in firsts else []
                 here = []
                 now = token
             earlier += before

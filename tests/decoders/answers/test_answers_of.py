@@ -79,8 +79,7 @@ def test_everything_is_the_enumerated(kind, data, seed):
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_everything_is_the_enumerated_where_scores_are_far_apart(kind, data, seed):
-    case = far_apart(draw(data, kind, min_labels=2))
-    assert isinstance(assert_all(case, seed, 1e-8)._posterior, PatternPosterior)
+    assert_all(far_apart(draw(data, kind, min_labels=2)), seed, 1e-8)
 
 
 @given(case=cases_with_edge_scores(), seed=st.integers(0, 99), far=st.booleans())

@@ -104,6 +104,13 @@ def test_probable_labels_of_a_chain(case, n_tokens, threshold, sharpness):
     assert_probable(fit(case, sharpness), threshold, tuning=parts_of(n_tokens))
 
 
+def test_no_pair_across_a_token_without_probable_labels():
+    scores = np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    case = Case(scores, np.zeros((3, 3)), np.array([3]))
+    assert_probable(case, 0.4)
+    assert with_probable(case, 0.4).probable(0.4).tokens.tolist() == [0, 2]
+
+
 @given(case=cases(), n_tokens=PARTS, seed=st.integers(0, 99), sharpness=st.sampled_from([0.3, 4.0]))
 def test_segments_of_a_chain(case, n_tokens, seed, sharpness):
     assert_segments(fit(case, sharpness), seed, tuning=parts_of(n_tokens))
