@@ -11,7 +11,12 @@ from typer.testing import CliRunner
 
 import spacy_hoseq
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.components.digest import FILES, changed_file, write_digest_of_tokenizer, write_digests
+from spacy_hoseq.components.digest import (
+    FILES,
+    changed_file,
+    write_digest_of_tokenizer,
+    write_digests,
+)
 from spacy_hoseq.pipelines import embedded_names, embedded_path, load_found
 
 from ..components import helpers

@@ -25,6 +25,7 @@ from ..components import chunker_helpers
 
 pytest.importorskip("uvicorn", reason='pip install "spacy-hoseq[ui]"')
 from spacy_hoseq.reporting.serving import application as served  # noqa: E402
+from spacy_hoseq.reporting.serving import server as serving  # noqa: E402
 from spacy_hoseq.reporting.serving.application import application  # noqa: E402
 from spacy_hoseq.reporting.serving.guard import Guard, is_this_server  # noqa: E402
 from spacy_hoseq.reporting.serving.server import listening, names_of_server  # noqa: E402
@@ -268,6 +269,30 @@ def test_body_that_does_not_arrive(nlp):
             answer += client.recv(100_000)
     running.stop()
     assert b" 408 " in answer.splitlines()[0] and b"[HS181]" in answer
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n"])
+def test_head_that_does_not_arrive(nlp, monkeypatch, begin):
+    """One line more every moment, also after another request: the connection is closed, and none is taken for good."""
+    monkeypatch.setattr(serving, "IDLE", 0.2)
+    listener = serving.listening("127.0.0.1", 0)
+    server = serving.server_of(application(nlp))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    with socket.create_connection(listener.getsockname(), timeout=10) as client:
+        client.sendall(begin)
+        start = time.monotonic()
+        with pytest.raises(ConnectionError):
+            while time.monotonic() < start + 10:
+                client.sendall(b"X-a: b\r\n" if begin else b"")
+                client.setblocking(False)
+                with suppress(BlockingIOError):
+                    if not client.recv(4096):
+                        raise ConnectionResetError
+                client.settimeout(10)
+                time.sleep(0.02)
+    server.should_exit = True
+    thread.join(10)
 
 
 def test_threads_get_their_own_answers(server, nlp):

@@ -2,15 +2,17 @@
 
 import socket
 from ipaddress import ip_address
-from typing import Tuple
+from typing import Any, Optional, Tuple
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...errors import Errors
 
 MOST = 32  # connections and requests at a time; more are told to come again
-IDLE = 5  # seconds
+IDLE = 5  # seconds without a request; one has twice as long to say what it is for
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -35,8 +37,27 @@ def names_of_server(host: str) -> Tuple[str, ...]:
     return ("localhost",) if address.is_loopback else ()
 
 
-def serve(app: Starlette, listener: socket.socket) -> None:
-    """Answer until interrupted."""
+class Connection(H11Protocol):
+    """Is closed if no whole head of a request arrives in time, however slowly its bytes go on."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._seen = self.scope
+        self._timer = self.loop.call_later(IDLE, self._look)
+
+    def connection_lost(self, exc: Optional[Exception]) -> None:
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        if self.conn.their_state is h11.IDLE and self.scope is self._seen:
+            self.transport.close()
+        self._seen = self.scope
+        self._timer = self.loop.call_later(IDLE, self._look)
+
+
+def server_of(app: Starlette) -> uvicorn.Server:
+    """Not running yet."""
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -44,8 +65,13 @@ def serve(app: Starlette, listener: socket.socket) -> None:
         server_header=False,
         lifespan="off",
         ws="none",
-        http="h11",
+        http=Connection,
         limit_concurrency=MOST,
         timeout_keep_alive=IDLE,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    return uvicorn.Server(config)
+
+
+def serve(app: Starlette, listener: socket.socket) -> None:
+    """Answer until interrupted."""
+    server_of(app).run(sockets=[listener])
