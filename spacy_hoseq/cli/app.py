@@ -43,10 +43,10 @@ class Command(TyperCommand):
     failed: str
     interrupted: str
 
-    def parse_args(self, ctx: typer.Context, args: List[str]) -> List[str]:
+    def parse_args(self, ctx: typer.Context, args: List[str]) -> List[str]:  # type: ignore[override, unused-ignore]
         return super().parse_args(ctx, modern(self, args))
 
-    def invoke(self, ctx: typer.Context) -> object:
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override, unused-ignore]
         try:
             return super().invoke(ctx)
         except (ImportError, OSError, ValueError) as error:
