@@ -160,7 +160,7 @@ class Errors(JobErrors, metaclass=WithCodes):
         "{there}. Give the name under which the labels stand (`attribute`, `spans_key`), examples that have them, or "
         "the labels (`labels` in [initialize.components.{name}], `add_label`)."
     )
-
+    HS070 = "The shares of texts in lower case ({lower}) and in capitals ({upper}) are below 0, or above 1 together."
     HS072 = "The reader of annotated corpora cannot copy the attributes {attributes}. Give some of: {known}."
     HS073 = (
         "Cannot read {path}, line {line}: found {actual}, expected {expected}. Mend the file, or convert it with "

@@ -7,13 +7,14 @@ Docs as they are in the file, and reads the files once (`corpus_cache.py`).
 """
 
 import warnings
+import zlib
 from pathlib import Path
 from typing import Callable, Iterator, List, Optional, Sequence, Union
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
@@ -29,13 +30,17 @@ NO_USER_DATA = b"\x80"
 
 
 def annotated_corpus(
-    path: Optional[Union[str, Path]], attributes: List[str], limit: int = 0
+    path: Optional[Union[str, Path]],
+    attributes: List[str],
+    limit: int = 0,
+    augmenter: Optional[Callable[[Language, Example], Iterator[Example]]] = None,
 ) -> Callable[[Language], Iterator[Example]]:
     """Examples with the tokens and sentence starts of the reference.
 
     path: a .spacy file or a folder of them. attributes: token attributes that the predicted docs
         have, too ("tag").
-    limit (int): read so many docs only; 0 = all.
+    limit (int): read so many docs only; 0 = all. augmenter: makes more examples of
+        each.
     RAISES ValueError [E913]: no path; [HS072]: an attribute that cannot be copied.
     """
     if path is None:
@@ -47,7 +52,8 @@ def annotated_corpus(
         for reference in cached(
             nlp, limit, files, map(without_crossing, read_docs(files, nlp.vocab, limit))
         ):
-            yield Example(annotated_with(reference, attributes), reference)
+            example = Example(annotated_with(reference, attributes), reference)
+            yield from [example] if augmenter is None else augmenter(nlp, example)
 
     return read
 
@@ -104,3 +110,46 @@ def annotated_with(reference: Doc, attributes: List[str]) -> Doc:
     names = ["SENT_START", *(name.upper() for name in attributes)]
     doc = Doc(reference.vocab, words=words, spaces=spaces)
     return doc.from_array(names, reference.to_array(names))  # type: ignore[arg-type]
+
+
+def case_augmenter(
+    lower: float = 0.15, upper: float = 0.1, seed: int = 0
+) -> Callable[[Language, Example], Iterator[Example]]:
+    """Registered as `spacy_hoseq.case_augmenter.v1`: each example, and of some a second one in
+    lower case or in capitals, with the same annotation and the same spaces.
+
+    [corpora.train.augmenter]
+    @augmenters = "spacy_hoseq.case_augmenter.v1"
+
+    spaCy's `lower_case` augmenter draws anew at each reading and cuts the text into words again.
+    Here a text and the seed alone decide, so that initialization and training see the same copies,
+    and words stay those of the corpus.
+
+    lower, upper (float): shares of the texts that are seen in lower case, and in capitals, too.
+    RAISES ValueError [HS070]: shares below 0, or above 1 together.
+    """
+    if min(lower, upper) < 0 or lower + upper > 1:
+        raise ValueError(Errors.HS070.format(lower=lower, upper=upper))
+
+    def augment(nlp: Language, example: Example) -> Iterator[Example]:
+        yield example
+        draw = zlib.crc32(f"{seed} {example.reference.text}".encode()) / 2**32
+        if draw < lower + upper:
+            change = str.lower if draw < lower else str.upper
+            yield Example(
+                with_words(example.predicted, change), with_words(example.reference, change)
+            )
+
+    return augment
+
+
+def with_words(doc: Doc, change: Callable[[str], str]) -> Doc:
+    """A copy of a Doc whose words were changed; tokens, spaces, annotation and spans are the
+    same."""
+    words = [change(token.text) for token in doc]
+    copy = Doc(doc.vocab, words=words, spaces=doc.to_array(["SPACY"]).tolist())
+    names = ["SENT_START", *(name.upper() for name in KNOWN)]
+    copy.from_array(names, doc.to_array(names))  # type: ignore[arg-type]
+    for key, group in doc.spans.items():
+        copy.spans[key] = [Span(copy, span.start, span.end, span.label) for span in group]
+    return copy

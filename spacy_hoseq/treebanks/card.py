@@ -80,9 +80,9 @@ def meta_of(
     gold = {
         score: scores["gold"][score]
         for score in FIGURES
-        if score not in GIVEN and _has(scores["gold"], score)
+        if score not in GIVEN and scores["gold"].get(score) is not None
     }
-    raw = {score: scores["raw"][score] for score in GIVEN if _has(scores["raw"], score)}
+    raw = {score: scores["raw"][score] for score in GIVEN if scores["raw"].get(score) is not None}
     return {
         "name": name,
         "description": f"{treebank.lang}: sentences, tags, parts of speech, features and lemmas, from {treebank.name}.",
@@ -115,7 +115,11 @@ def card_of(
         words=contents["test"].words,
         test=" (its test part)" if not contents["test"].made else "",
         table="\n".join(
-            ["| | gold words | raw text |", "| --- | ---: | ---: |", *map(_row, figures(scores))]
+            [
+                "| | gold words | raw text |",
+                "| --- | ---: | ---: |",
+                *(f"| {' | '.join(cells)} |" for cells in figures(scores)),
+            ]
         ),
         train=contents["train"].words,
         dev=contents["dev"].words,
@@ -129,18 +133,11 @@ def figures(scores: Dict[str, Any]) -> List[Tuple[str, str, str]]:
     rows = []
     for score, name in FIGURES.items():
         gold = "" if score in GIVEN else _percent(scores["gold"], score)
-        if gold or _has(scores["raw"], score):
-            rows.append((name, gold, _percent(scores["raw"], score)))
+        raw = _percent(scores["raw"], score)
+        if gold or raw:
+            rows.append((name, gold, raw))
     return rows
 
 
-def _row(cells: Tuple[str, str, str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _has(scores: Dict[str, Any], score: str) -> bool:
-    return scores.get(score) is not None
-
-
 def _percent(scores: Dict[str, Any], score: str) -> str:
-    return f"{100 * scores[score]:.1f}" if _has(scores, score) else ""
+    return "" if scores.get(score) is None else f"{100 * scores[score]:.1f}"

@@ -61,13 +61,19 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
     if not {"POS", "MORPH"} & set(layers):
         _remove(config, MORPHOLOGIZER, ["pos_acc", "morph_acc", "tag_acc"])
     if lexicons.clusters or lexicons.forms:
-        table = {"path": _text(lexicons.clusters), "lexicon": _text(lexicons.forms)}
+        table = {
+            "path": lexicons.clusters and str(lexicons.clusters.resolve()),
+            "lexicon": lexicons.forms and str(lexicons.forms.resolve()),
+        }
         config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", **table}
         n_classes = sum(path is not None for path in (lexicons.clusters, lexicons.forms))
         templates = {"@misc": "spacy_hoseq.morphology_templates.v2", "classes": n_classes}
         components[MORPHOLOGIZER]["model"]["emissions"]["templates"] = templates
     if lexicons.lemmas and LEMMATIZER in components:
-        lexicon = {"@misc": "spacy_hoseq.lemma_lexicon.v1", "path": _text(lexicons.lemmas)}
+        lexicon = {
+            "@misc": "spacy_hoseq.lemma_lexicon.v1",
+            "path": lexicons.lemmas and str(lexicons.lemmas.resolve()),
+        }
         config["initialize"]["components"][LEMMATIZER] = {"lexicon": lexicon}
     return config
 
@@ -135,7 +141,3 @@ def _remove(config: Config, component: str, scores: List[str]) -> None:
     weights = config["training"]["score_weights"]
     for score in scores:
         weights.pop(score, None)
-
-
-def _text(path: Optional[Path]) -> Optional[str]:
-    return None if path is None else str(path.resolve())

@@ -31,14 +31,10 @@ KINDS = 'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what
 LEAST_SHARED = 3  # a common string of a third of the longer one, or less, is chance
 
 
-def _title(form: str) -> str:
-    return form[:1].upper() + form[1:].lower()
-
-
 CASES: Dict[str, Callable[[str], str]] = {
     "lower": str.lower,
     "keep": str,
-    "title": _title,
+    "title": lambda form: form[:1].upper() + form[1:].lower(),
     "upper": str.upper,
 }
 
