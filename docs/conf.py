@@ -67,6 +67,13 @@ CONTENTS = {
         "reference/api/index",
     ],
     "How it works inside": ["architecture", "algorithms"],
+    "The papers": [
+        "papers",
+        "papers/easiest-first",
+        "papers/nonnegative",
+        "papers/sparse-crf",
+        "papers/multilayer",
+    ],
     "Measurements": [
         "measurements/index",
         "measurements/performance",

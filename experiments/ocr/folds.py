@@ -4,7 +4,8 @@
         --output FILE.json
 
 For every fold and order: accuracy of letters after the last iteration (no development set is used), seconds of one
-training iteration, and seconds to label the test folds. An order of 1 is a chain without label patterns.
+training iteration, and seconds to label the test folds. An order of 1 is a chain without label patterns. Runs that
+FILE.json has already, with the same settings, are not done again.
 
 With --divide-words the different words are divided, too, into as many parts as the file has folds: the i-th fold is
 trained on without the words of part i (of all words in alphabetical order the i-th, and every n-th from there). Of the
@@ -62,11 +63,16 @@ def main(
     unknown = set(numbers(folds)) - set(all_folds)
     if unknown:
         msg.fail(f"{data} has no folds {sorted(unknown)}", f"It has {all_folds}.", exits=1)
-    runs: List[Dict[str, Any]] = []
+    runs: List[Dict[str, Any]] = srsly.read_json(output)["runs"] if output.exists() else []
+    chosen = {"iterations": iterations, "dropout": dropout, "min_count": min_count, "divide_words": divide_words}
+    setting = {"objective": objective, "decoder": decoder, "config": config.name, "chosen": chosen}
     combinations = [(fold, order) for order in numbers(orders) for fold in numbers(folds)]
     with tqdm(combinations, unit="run") as progress:
         for fold, order in progress:
             progress.set_description(f"order {order}, fold {fold}")
+            key = {"fold": fold, "order": order, **setting}
+            if any(all(done.get(name) == value for name, value in key.items()) for done in runs):
+                continue
             settings = load_config(config, overrides={"paths.letters": str(data)})
             tagger = settings["components"]["hoseq_tagger"]
             tagger.update(OBJECTIVES[objective] if objective else {})
@@ -80,7 +86,7 @@ def main(
             rest = [other for other in all_folds if other != fold]
             unseen = set(vocabulary[all_folds.index(fold) :: len(all_folds)]) if divide_words else set()
             measured = run(settings, data, fold, rest, unseen)
-            runs.append({"fold": fold, "order": order, "objective": objective, "decoder": decoder, **measured})
+            runs.append({**key, **measured})
             output.parent.mkdir(parents=True, exist_ok=True)
             srsly.write_json(output, {"data_folds": all_folds, "runs": runs, "means": means(runs)})
     rows = []

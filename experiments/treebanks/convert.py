@@ -2,10 +2,12 @@
 
 Divisions are described in docs/reference/readers.md.
 
-    python convert.py FOLDER OUTPUT --split wsj-tagging [--lang en] [--name 'the Penn Treebank']
+    python convert.py OUTPUT --folder FOLDER --split wsj-tagging [--lang en] [--name 'the Penn Treebank']
+        [--tenths 1] [--sample FOLDER]
 
-A folder that lacks a part of the division, such as a free sample of the treebank, is divided by files instead: the last
-tenth is for testing and the tenth before it for development.
+Without FOLDER, that of --sample is taken. A folder that lacks a part of the division, such as a free sample of the
+treebank, is divided by files instead: the last tenth (or so many tenths) is for testing, and as much before it for
+development.
 """
 
 import shutil
@@ -23,8 +25,15 @@ from spacy_hoseq.readers.splits import PARTS, in_part
 
 
 def main(
-    output: Path, folder: str = "", split: str = "wsj-tagging", lang: str = "en", name: str = "the treebank"
+    output: Path,
+    folder: str = "",
+    split: str = "wsj-tagging",
+    lang: str = "en",
+    name: str = "the treebank",
+    tenths: int = 1,
+    sample: str = "",
 ) -> None:
+    folder = folder or sample
     if not folder or not Path(folder).is_dir():
         msg.fail(
             f'No folder with {name}: "{folder}"' if folder else f"No folder with {name} is named",
@@ -36,7 +45,7 @@ def main(
         files = find_files(Path(folder), tree_format(False, True).suffixes)
     except ValueError as error:
         msg.fail("Nothing converted", str(error), exits=1)
-    for part, chosen in divided(files, split).items():
+    for part, chosen in divided(files, split, tenths).items():
         copies = output / "files" / part
         shutil.rmtree(copies, ignore_errors=True)
         for number, file in enumerate(chosen):
@@ -52,12 +61,12 @@ def main(
             msg.fail(f"No {target}", exits=1)
 
 
-def divided(files: List[Path], split: str) -> Dict[str, List[Path]]:
+def divided(files: List[Path], split: str, tenths: int = 1) -> Dict[str, List[Path]]:
     """The files of each part."""
     try:
         return {part: in_part(files, split, part) for part in PARTS}
     except ValueError as error:
-        n = max(1, len(files) // 10)
+        n = max(1, tenths * len(files) // 10)
         if len(files) < 3:
             msg.fail("Nothing converted", str(error), exits=1)
         msg.warn(

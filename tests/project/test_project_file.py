@@ -61,7 +61,7 @@ def command_of(name):
 
 def test_there_are_projects():
     assert [folder.removeprefix("experiments/") for folder in EXPERIMENTS] == [
-        "conll2000", "ocr", "organisations", "released", "treebanks"
+        "conll2000", "ocr", "organisations", "papers", "released", "treebanks"
     ]  # fmt: skip
 
 

@@ -14,6 +14,10 @@ SCRIPT = ROOT / "experiments" / "ocr" / "folds.py"
 DEFAULTS: Dict[str, Any] = dict(
     decoder="exact", iterations=2, dropout=None, min_count=2, objective="", divide_words=False
 )
+SETTINGS = {
+    *("fold", "order", "objective", "decoder", "config", "chosen"),
+    *("iterations", "batch_size", "dropout"),
+}
 MEASURED = {"accuracy", "train_seconds_per_iteration", "test_seconds", "patterns"}
 
 
@@ -49,7 +53,7 @@ def test_folds_and_orders(config, objective, data, tmp_path, capsys):
     assert set(found) == {"data_folds", "runs", "means"} and found["data_folds"] == [0, 1, 2]
     assert [(r["order"], r["fold"]) for r in found["runs"]] == [(1, 0), (1, 2), (3, 0), (3, 2)]
     for one in found["runs"]:
-        assert set(one) == MEASURED | {"fold", "order", "objective", "decoder", "iterations", "batch_size", "dropout"}
+        assert set(one) == MEASURED | SETTINGS
         assert (one["objective"], one["decoder"], one["iterations"]) == (objective, "exact", 2)
         assert 0 < one["accuracy"] <= 1 and min(one["train_seconds_per_iteration"], one["test_seconds"]) > 0
         assert (one["patterns"] > 0) == (one["order"] > 1)
@@ -104,6 +108,16 @@ def test_patterns_up_to_an_order(min_count, data, tmp_path):
 def test_decoder(data, tmp_path):
     found = folds_of(data, tmp_path / "x.json", folds="1", orders="3", decoder="beam", objective="perceptron")
     assert [one["decoder"] for one in found["runs"]] == ["beam"] and len(found["means"]) == 1
+
+
+def test_finished_runs_are_not_done_again(data, tmp_path):
+    """Another fold is added, and a run with another setting is not taken for it."""
+    file = tmp_path / "x.json"
+    first = folds_of(data, file, folds="0", orders="1", objective="perceptron")["runs"]
+    both = folds_of(data, file, folds="0,1", orders="1", objective="perceptron")["runs"]
+    assert both[:1] == first and [one["fold"] for one in both] == [0, 1]
+    other = folds_of(data, file, folds="0", orders="1", objective="perceptron", iterations=1)["runs"]
+    assert other[:2] == both and other[2]["iterations"] == 1
 
 
 @pytest.mark.parametrize("objective", ["hinge", "log_likelihood", "CRF"])

@@ -1,0 +1,40 @@
+"""Dual decomposition with the steps of Rush, Sontag, Collins & Jaakkola (2010), which Qian & Liu follow, and what they
+may have returned: the labels of the chain after the last iteration, agreed upon or not.
+
+    u <- u - rate / (1 + n) * subgradient,    n: how often the bound has risen
+
+`spacy_hoseq.dual_decomposition_decoder.v1` takes Polyak's steps and returns the best labels seen.
+"""
+
+import numpy as np
+
+from spacy_hoseq.arrays import Ints
+from spacy_hoseq.decoders.baselines.dual_decomposition import _slaves, _sum_rows
+from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.problem import Potentials, Weights, make_instances, path_score
+
+
+def last_labels(potentials: Potentials, iterations: int, rate: float) -> Ints:
+    """Labels (N,) of the chain in the last iteration. Sequences whose slaves agree stay as they are."""
+    lengths = potentials.lengths
+    n_tokens, n_labels = potentials.scores.shape
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    z = make_instances(potentials)
+    multipliers = np.zeros((len(z.tokens), n_labels))
+    pairs = np.arange(len(z.tokens))
+    bounds = np.full(len(lengths), np.inf)
+    rises = np.zeros(len(lengths))
+    chain = potentials._replace(weights=Weights(potentials.trans), fired=None)
+    for _ in range(iterations):
+        chain = chain._replace(scores=potentials.scores + _sum_rows(z.tokens, multipliers, n_tokens))
+        labels = decode_exact(chain).labels
+        wanted, values = _slaves(z, multipliers)
+        dual = path_score(chain, labels) + np.bincount(sequence[z.last], weights=values, minlength=len(lengths))
+        rises += dual > bounds
+        bounds = dual
+        chosen = labels[z.tokens]
+        differ = chosen != wanted
+        step = (rate / (1 + rises))[sequence[z.tokens[differ]]]
+        multipliers[pairs[differ], chosen[differ]] -= step
+        multipliers[pairs[differ], wanted[differ]] += step
+    return labels

@@ -1,0 +1,189 @@
+"""Write the pages of the papers: tables of metrics beside the published figures, between marks in docs/papers.
+
+    python pages.py OUTPUT [--pages ../../docs/papers] [--metrics metrics]
+
+OUTPUT: a folder for the pages; that of --pages itself updates them. A table without metrics stays as it was.
+"""
+
+import shutil
+import statistics
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import numpy as np
+import srsly
+import typer
+from wasabi import MarkdownRenderer, msg
+
+from spacy_hoseq.arrays import Floats
+from spacy_hoseq.reporting.significance import paired_bootstrap
+
+Row = Dict[str, Any]
+Table = Tuple[Sequence[str], List[List[str]]]
+EASIEST = "easiest_first"
+WIDTH = 0.5  # of the recipe; other widths are tuned beside it
+PUBLISHED = Path(__file__).parent / "published.yml"
+
+
+def main(
+    output: Path,
+    pages: Path = Path("../../docs/papers"),
+    metrics: Path = Path("metrics"),
+) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    tables: Dict[str, Tuple[Path, Callable[[Any], Table]]] = {
+        "tags": (metrics / "tags.jsonl", tags_table),
+        "widths": (metrics / "tags.jsonl", widths_table),
+        "curve": (metrics / "curve.json", curve_table),
+        "letters": (metrics / "perceptron.json", letters_table),
+        "words": (metrics / "perceptron_words.json", words_table),
+        "dual": (metrics / "letters.jsonl", dual_table),
+        "approximate": (metrics / "letters.jsonl", approximate_table),
+    }
+    for page in sorted(pages.glob("*.md")):
+        text = page.read_text(encoding="utf8")
+        for name, (source, table) in tables.items():
+            if f"<!-- begin {name} -->" in text and source.exists():
+                data = list(srsly.read_jsonl(source)) if source.suffix == ".jsonl" else srsly.read_json(source)
+                text = filled(text, name, *table(data))
+        if output.resolve() != pages.resolve():
+            shutil.copy(page, output)
+        (output / page.name).write_text(text, encoding="utf8")
+        msg.good(f"{output / page.name}")
+
+
+def filled(text: str, name: str, header: Sequence[str], rows: List[List[str]]) -> str:
+    """With a table between the marks of this name."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    before, _, rest = text.partition(begin)
+    markdown = MarkdownRenderer().table(rows, header, aligns=("l", *["r"] * (len(header) - 1)))
+    return f"{before}{begin}\n{markdown}\n{end}{rest.partition(end)[2]}"
+
+
+def published(paper: str, table: str, row: str, column: str = "accuracy") -> str:
+    """As printed; "-" where the paper has no such figure."""
+    wanted = {"paper": paper, "table": table, "row": row, "column": column}
+    values = [one["value"] for one in srsly.read_yaml(PUBLISHED) if wanted.items() <= one.items()]
+    return f"{values[0]}" if values else "-"
+
+
+def tags_table(rows: List[Row]) -> Table:
+    """Strategies over the seeds of the recipe's width. A sentence counts once: its counts are means over seeds."""
+    header = ("Strategy", "Order", "Test, %", "Errors, by seed", "easiest first over it", "p", "paper, order 2")
+    return header, list(tags_rows([row for row in rows if row["width"] == WIDTH]))
+
+
+def tags_rows(rows: List[Row]) -> Iterator[List[str]]:
+    for order in sorted({row["order"] for row in rows}):
+        runs = [row for row in rows if row["order"] == order]
+        reference = sentence_counts(runs, EASIEST)
+        for strategy in runs[0]["test"]:
+            shares = [100 * run["test"][strategy].count("1") / len(run["test"][strategy]) for run in runs]
+            errors = ", ".join(str(run["test"][strategy].count("0")) for run in runs)
+            compared = [""] * 2
+            if strategy != EASIEST:
+                gain, p = two_sided(sentence_counts(runs, strategy), reference)
+                compared = [f"{100 * gain:+.2f}", f"{p:.3f}"]
+            paper = published("tsuruoka-tsujii", "2", strategy) if order == 2 else "-"
+            yield [strategy, str(order), spread(shares), errors, *compared, paper]
+
+
+def sentence_counts(runs: List[Row], strategy: str) -> Floats:
+    """Right words and words of each sentence (S, 2), means over runs."""
+    lengths = runs[0]["sentences"]["test"]
+    starts = np.cumsum(lengths) - lengths
+    right = [[mark == "1" for mark in run["test"][strategy]] for run in runs]
+    mean = np.add.reduceat(np.mean(right, axis=0), starts)
+    return np.stack([mean, np.array(lengths, float)], axis=1)
+
+
+def two_sided(a: Floats, b: Floats) -> Tuple[float, float]:
+    """Gain in accuracy of b over a, and twice the smaller tail of the paired bootstrap over sentences."""
+    test = paired_bootstrap(a, b, lambda sums: sums[:, 0] / sums[:, 1])
+    return test.gain, min(1.0, 2 * min(test.p, 1 - test.p))
+
+
+def widths_table(rows: List[Row]) -> Table:
+    """Seed 0."""
+    lines = []
+    for row in sorted((row for row in rows if row["seed"] == 0), key=lambda row: (row["order"], row["width"])):
+        cells = [
+            f"{100 * row[part][strategy].count('1') / len(row[part][strategy]):.2f}"
+            for part in ("dev", "test")
+            for strategy in (EASIEST, "full_bidirectional")
+        ]
+        lines.append([str(row["order"]), f"{row['width']:g}", *cells, f"{row['model_bytes'] / 1e6:.1f}"])
+    return ("Order", "Width", "dev, easiest", "dev, full", "test, easiest", "test, full", "Model, MB"), lines
+
+
+def curve_table(data: Row) -> Table:
+    rows = [
+        [str(r["order"]), f"{r['n']:,}", f"{r['queries'] / r['n']:.2f}", f"{1e6 * r['seconds'] / r['n']:.1f}"]
+        for r in data["rows"]
+    ]
+    return ("Order", "Words n", "Classifications a word", "Processor time a word, us"), rows
+
+
+def letters_table(data: Row) -> Table:
+    """Letters of the folds that are not trained on."""
+    rows = []
+    for order, runs in by_order(data):
+        scores = [100 * run["accuracy"] for run in runs]
+        gain = gains(data, order, "accuracy")
+        paper = published("qian-liu", "1", f"perceptron order {order}")
+        rows.append([f"perceptron, order {order}", spread(scores), gain, str(len(runs)), paper])
+    return ("System", "Accuracy, %", "over order 1", "Folds", "paper, 10 folds"), rows
+
+
+def words_table(data: Row) -> Table:
+    rows = []
+    for order, runs in by_order(data):
+        cells = []
+        for name in ("accuracy", "unseen_accuracy"):
+            cells += [spread([100 * run[name] for run in runs]), gains(data, order, name)]
+        rows.append([f"perceptron, order {order}", *cells, str(len(runs))])
+    header = ("System", "Words of training, %", "over order 1", "Words not in training, %", "over order 1", "Folds")
+    return header, rows
+
+
+def by_order(data: Row) -> Iterator[Tuple[int, List[Row]]]:
+    for order in sorted({run["order"] for run in data["runs"]}):
+        yield order, [run for run in data["runs"] if run["order"] == order]
+
+
+def gains(data: Row, order: int, name: str) -> str:
+    """Over order 1, fold by fold."""
+    low = {run["fold"]: run[name] for run in data["runs"] if run["order"] == 1}
+    differences = [
+        100 * (run[name] - low[run["fold"]]) for run in data["runs"] if run["order"] == order and run["fold"] in low
+    ]
+    return spread(differences, "+.2f") if order > 1 and differences else ""
+
+
+def dual_table(rows: List[Row]) -> Table:
+    return decoding_table([row for row in rows if row["objective"] == "perceptron"])
+
+
+def approximate_table(rows: List[Row]) -> Table:
+    return decoding_table([row for row in rows if row["objective"] == "crf"])
+
+
+def decoding_table(rows: List[Row]) -> Table:
+    lines = []
+    for row in rows:
+        learnt = {"exact": "exact", "dual_decomposition": "dual decomposition, 10"}[row["decoder"]]
+        words = f"{row['words']} words" if row["words"] else "fold 0"
+        amount = str(row["amount"] or "-")
+        right = f"{100 * row['right'].count('1') / len(row['right']):.2f}"
+        lines.append([f"order {row['order']}, {learnt}, {words}", row["decoding"], amount, right])
+    return ("Learnt", "Decoded", "Iterations or sweeps", "Letters right, %"), lines
+
+
+def spread(values: Sequence[float], form: str = ".2f") -> str:
+    """Mean and standard deviation."""
+    text = f"{statistics.mean(values):{form}}"
+    return text if len(values) == 1 else f"{text} ± {statistics.stdev(values):.2f}"
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,71 @@
+"""The pages of the papers: tables of metrics between marks, beside the published figures."""
+
+import numpy as np
+import pytest
+import srsly
+
+from ...repository import ROOT, script
+
+pages = script("papers/pages")
+STRATEGIES = ("left_to_right", "easiest_first", "full_bidirectional")
+
+
+def row(order, seed, right, width=0.5):
+    parts = {"dev": dict.fromkeys(STRATEGIES, "11110"), "test": dict(zip(STRATEGIES, right, strict=True))}
+    key = {"corpus": "x", "templates": "paper_pos", "order": order, "width": width, "seed": seed}
+    return {**key, **parts, "sentences": {"dev": [5], "test": [2, 3]}, "model_bytes": 1_000_000}
+
+
+def test_published_figures_have_a_place():
+    figures = srsly.read_yaml(ROOT / "experiments" / "papers" / "published.yml")
+    keys = [(one["paper"], one["table"], one["row"], one["column"]) for one in figures]
+    assert len(set(keys)) == len(keys) > 20
+    assert pages.published("tsuruoka-tsujii", "2", "easiest_first") == "97.13"
+    assert pages.published("tsuruoka-tsujii", "2", "voting") == "-"
+
+
+def test_a_sentence_counts_once():
+    runs = [row(2, 0, ("10000", "11111", "11111")), row(2, 1, ("00000", "11110", "11111"))]
+    assert pages.sentence_counts(runs, "left_to_right").tolist() == [[0.5, 2], [0, 3]]
+    header, lines = pages.tags_table([*runs, row(2, 0, ("11111",) * 3, width=1.0)])
+    assert [line[:2] for line in lines] == [[name, "2"] for name in STRATEGIES]
+    assert lines[0][3] == "4, 5" and lines[0][4] == "+80.00" and lines[0][6] == "96.92"
+    assert lines[1][4:6] == ["", ""] and len(header) == len(lines[0])
+
+
+def test_the_difference_to_itself_is_none():
+    counts = np.array([[1.0, 2], [3, 3]])
+    assert pages.two_sided(counts, counts)[0] == 0
+    gain, p = pages.two_sided(counts * [0, 1], counts)
+    assert gain == pytest.approx(0.8) and p == 0
+
+
+def test_gains_are_fold_by_fold():
+    runs = [
+        {"fold": fold, "order": order, "accuracy": value, "unseen_accuracy": value / 2}
+        for fold, order, value in ((0, 1, 0.5), (1, 1, 0.6), (0, 7, 0.7), (1, 7, 0.9))
+    ]
+    _, lines = pages.letters_table({"runs": runs})
+    assert lines[0] == ["perceptron, order 1", "55.00 ± 7.07", "", "2", "82.42"]
+    assert lines[1][2] == "+25.00 ± 7.07" and lines[1][4] == "88.53"
+    assert pages.words_table({"runs": runs})[1][1][4] == "+12.50 ± 3.54"
+
+
+def test_tables_stand_between_their_marks(tmp_path):
+    (tmp_path / "pages").mkdir()
+    text = "# Title\n\n<!-- begin curve -->\nold\n<!-- end curve -->\n\n<!-- begin tags -->\nkept\n<!-- end tags -->\n"
+    (tmp_path / "pages" / "one.md").write_text(text, encoding="utf8")
+    (tmp_path / "metrics").mkdir()
+    points = {"rows": [{"order": 1, "n": 1000, "queries": 2000, "seconds": 0.001}]}
+    srsly.write_json(tmp_path / "metrics" / "curve.json", points)
+    pages.main(tmp_path / "out", pages=tmp_path / "pages", metrics=tmp_path / "metrics")
+    page = (tmp_path / "out" / "one.md").read_text(encoding="utf8")
+    assert "| 1 | 1,000 | 2.00 | 1.0 |" in page and "old" not in page and "kept" in page
+    assert (tmp_path / "pages" / "one.md").read_text(encoding="utf8") == text
+
+
+@pytest.mark.parametrize("page", ["easiest-first", "nonnegative", "sparse-crf", "multilayer"])
+def test_every_paper_has_a_page_that_says_what_is_not_made(page):
+    text = (ROOT / "docs" / "papers" / f"{page}.md").read_text(encoding="utf8")
+    entry = (ROOT / "docs" / "papers.md").read_text(encoding="utf8")
+    assert "## Not made here" in text and f"papers/{page}.md" in entry

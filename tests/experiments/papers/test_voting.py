@@ -1,0 +1,70 @@
+"""Voting of directions: marginals of each direction against enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ...repository import script
+
+voting = script("papers/voting")
+
+
+class Table:
+    """Scores of all labels in every context of order 1. scores (2 ** 2, N, L + 2, L + 2, L)."""
+
+    def __init__(self, n_tokens, n_labels, seed):
+        self.n_tokens, self.n_labels = n_tokens, n_labels
+        rng = np.random.default_rng(seed)
+        self.scores = rng.normal(scale=2, size=(4, n_tokens, n_labels + 2, n_labels + 2, n_labels))
+
+    def __call__(self, tokens, visible, owners, contexts):
+        before, after = (np.where(visible[owners] >> slot & 1, contexts[:, slot], 0) for slot in (0, 1))
+        return self.scores[visible[owners], tokens[owners], before, after]
+
+
+def enumerated(table, slot):
+    """P(y_t) of one direction, by the definition."""
+    n, n_labels = table.n_tokens, table.n_labels
+    total = np.zeros((n, n_labels))
+    for labels in itertools.product(range(n_labels), repeat=n):
+        p = 1.0
+        for t, label in enumerate(labels):
+            near = t + (-1, 1)[slot]
+            seen = labels[near] if 0 <= near < n else n_labels + slot
+            context = (seen, 0) if slot == 0 else (0, seen)
+            weights = np.exp(table.scores[1 << slot, t, context[0], context[1]])
+            p *= weights[label] / weights.sum()
+        total[np.arange(n), labels] += p
+    return total
+
+
+@pytest.mark.parametrize("slot", [voting.BEFORE, voting.AFTER])
+@pytest.mark.parametrize("seed", range(3))
+def test_marginals_of_a_direction(slot, seed):
+    table = Table(4, 3, seed)
+    assert voting.direction_marginals(table, np.array([4]), slot) == pytest.approx(enumerated(table, slot), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_vote_is_the_best_sum(seed):
+    table = Table(4, 3, seed)
+    both = enumerated(table, voting.BEFORE) + enumerated(table, voting.AFTER)
+    assert voting.vote(table, np.array([4])).tolist() == both.argmax(axis=1).tolist()
+
+
+def test_sequences_are_apart():
+    table = Table(5, 3, 0)
+    marginals = voting.direction_marginals(table, np.array([2, 0, 3]), voting.BEFORE)
+    first = Table(5, 3, 0)
+    first.n_tokens = 2
+    assert marginals[:2] == pytest.approx(enumerated(first, voting.BEFORE), abs=1e-12)
+    assert marginals.sum(axis=1) == pytest.approx(np.ones(5))
+
+
+def test_labels_that_are_not_allowed_get_no_votes():
+    table = Table(3, 3, 1)
+    allowed = np.ones((3, 3), bool)
+    allowed[1, voting.vote(table, np.array([3]))[1]] = False
+    labels = voting.vote(table, np.array([3]), allowed)
+    assert allowed[np.arange(3), labels].all()
