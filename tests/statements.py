@@ -118,16 +118,17 @@ def counts(source: Source) -> Counter[str]:
     )
 
 
-def total() -> Counter[str]:
-    return sum((counts(source) for source in sources()), Counter())
+def total(every: list[Source]) -> Counter[str]:
+    return sum(map(counts, every), Counter())
 
 
 def main() -> None:
     rooms: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for source in sources():
+    every = sources()
+    for source in every:
         rooms[source.room] += counts(source)
     print(f"{'room':28}" + "".join(f"{column:>12}" for column in COLUMNS))
-    for room, count in [*sorted(rooms.items()), ("all", total())]:
+    for room, count in [*sorted(rooms.items()), ("all", total(every))]:
         print(f"{room:28}" + "".join(f"{count[column]:>12,}" for column in COLUMNS))
 
 

@@ -49,6 +49,7 @@ class Running:
 
     def stop(self):
         self.server.should_exit = True
+        self.server.force_exit = True  # without waiting for answers that nobody reads
         self.thread.join(10)
         self.listener.close()
 
