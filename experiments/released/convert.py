@@ -1,41 +1,62 @@
 """CoNLL-U treebanks, with trees where there are some, as Docs of whole texts: for taggers that begin with raw text.
 
-    python convert.py OUTPUT.spacy [--n-sents 10] [--layout line] TREEBANK.conllu.gz[,TREES.ptb.gz] ...
+    python convert.py OUTPUT.spacy [--n-sents 10] [--layout line] TREEBANK[,TREES[,ENTITIES]] ...
 
-A text is a document of the treebank (`# newdoc`). Its words have their tags, parts of speech and spaces. Between two
+TREEBANK.conllu.gz, TREES.ptb.gz, ENTITIES.jsonl.gz: of the same sentences.
+
+A text is a document of the treebank (`# newdoc`). Its words have their tags, parts of speech, features, lemmas and
+spaces. Between two
 paragraphs (`# newpar`) stands a blank line, as in the treebanks' own text files, or what `--layout` says: texts of
-users have line breaks elsewhere. Trees give chunks by the rules of CoNLL-2000 (docs/reference/readers.md).
+users have line breaks elsewhere. Trees give chunks by the rules of CoNLL-2000 (docs/reference/readers.md), mentions of
+entities give names (names.py).
 """
 
 import gzip
 import sys
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterator, List, NamedTuple, Optional, Sequence
 
 import spacy
+import srsly
 import typer
+from names import Mention, names_among
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.formats.trees import read_trees
 from spacy_hoseq.readers.sentences import LabelledSpan, Sentence
 
-WORD, UPOS, XPOS = 1, 3, 4
+WORD, LEMMA, UPOS, XPOS, FEATS, HEAD = 1, 2, 3, 4, 5, 6
 LAYOUTS = {"blank": "\n\n", "line": "\n", "running": "", "wrapped": "\n\n"}  # between paragraphs
 WIDTH = 72  # of wrapped lines
-Row = Tuple[str, bool, str, str, bool]  # word, whether a space follows, tag, part of speech, whether a sentence starts
+ATTRS = ("ORTH", "SPACY", "SENT_START", "TAG", "POS", "MORPH", "LEMMA", "ENT_IOB", "ENT_TYPE")
+
+
+class Row(NamedTuple):
+    """A word, whether a space follows, whether a sentence starts."""
+
+    word: str
+    space: bool
+    starts: bool
+    tag: str
+    pos: str
+    morph: str
+    lemma: str
 
 
 class Sent(NamedTuple):
-    """A sentence of a treebank. chunks: of its tree, if there is one. begins (int): 2 where a text begins, 1 where a
-    paragraph does."""
+    """A sentence of a treebank. heads: places of words, -1 of the root. chunks: of its tree, if there is one. names: of
+    its entities; None: they are not known. begins (int): 2 where a text begins, 1 where a paragraph does."""
 
-    words: List[str]
-    spaces: List[bool]
-    tags: List[str]
-    pos: List[str]
+    rows: List[Row]
+    heads: List[int]
     begins: int
     chunks: Sequence[LabelledSpan] = ()
+    names: Optional[Sequence[LabelledSpan]] = None
+
+    @property
+    def words(self) -> List[str]:
+        return [row.word for row in self.rows]
 
 
 def read_treebank(path: Path) -> Iterator[Sent]:
@@ -59,19 +80,21 @@ def read_treebank(path: Path) -> Iterator[Sent]:
 def sentence_of(rows: List[List[str]], begins: int) -> Sent:
     """Words of a sentence. Inside of a token of several words, none is followed by a space; the last as the token."""
     until, after = 0, True
-    words, spaces, tags, pos = [], [], [], []  # type: List[str], List[bool], List[str], List[str]
+    words: List[Row] = []
+    heads: List[int] = []
     for row in rows:
         first, dash, last = row[0].partition("-")
         if dash:
             until, after = int(last), "SpaceAfter=No" not in row[-1]
         if not first.isdigit() or dash:
             continue
-        words.append(row[WORD])
-        tags.append("" if row[XPOS] == "_" else row[XPOS])
-        pos.append(row[UPOS])
         inside = int(first) <= until
-        spaces.append((after if int(first) == until else False) if inside else "SpaceAfter=No" not in row[-1])
-    return Sent(words, spaces, tags, pos, begins)
+        space = (after if int(first) == until else False) if inside else "SpaceAfter=No" not in row[-1]
+        tag, morph = ("" if row[column] == "_" else row[column] for column in (XPOS, FEATS))
+        lemma = "" if row[LEMMA] == "_" and row[WORD] != "_" else row[LEMMA]
+        words.append(Row(row[WORD], space, not words, tag, row[UPOS], morph, lemma))
+        heads.append(int(row[HEAD]) - 1)
+    return Sent(words, heads, begins)
 
 
 def with_chunks(sentences: Iterator[Sent], trees: Optional[Path]) -> Iterator[Sent]:
@@ -84,6 +107,19 @@ def with_chunks(sentences: Iterator[Sent], trees: Optional[Path]) -> Iterator[Se
         if not isinstance(tree, Sentence) or len(tree.words) != len(sentence.words):
             raise ValueError(f"{trees}: no tree of these words: {' '.join(sentence.words)}")
         yield sentence._replace(chunks=tree.chunks or ())
+
+
+def with_names(sentences: Iterator[Sent], entities: Optional[Path]) -> Iterator[Sent]:
+    """The same with the names among their entities. RAISES ValueError: a line has other words."""
+    if entities is None:
+        yield from sentences
+        return
+    for sentence, line in zip(sentences, srsly.read_gzip_jsonl(entities), strict=True):
+        if line["words"] != sentence.words:
+            raise ValueError(f"{entities}: no entities of these words: {' '.join(sentence.words)}")
+        mentions = [Mention(*each) for each in line["entities"]]
+        tags = [row.tag for row in sentence.rows]
+        yield sentence._replace(names=names_among(mentions, sentence.words, tags, sentence.heads))
 
 
 def texts(sentences: Iterator[Sent]) -> Iterator[List[Sent]]:
@@ -102,41 +138,49 @@ def doc_of(text: List[Sent], vocab: Vocab, layout: str) -> Doc:
     """A Doc of some sentences, with what `layout` has between paragraphs and, if wrapped, between lines."""
     between = LAYOUTS[layout]
     rows: List[Row] = []
-    spans: List[Tuple[int, int, str]] = []
+    chunks: List[LabelledSpan] = []
+    names: List[LabelledSpan] = []
     width = 0
     for number, sentence in enumerate(text):
         if number and sentence.begins:
-            rows[-1] = (rows[-1][0], not between, *rows[-1][2:])
-            rows += [(between, False, "_SP", "SPACE", False)] if between else []
+            rows[-1] = rows[-1]._replace(space=not between)
+            rows += [white_space(between)] if between else []
             width = 0
         at = []
-        for i, word in enumerate(sentence.words):
-            if layout == "wrapped" and rows and rows[-1][1] and width + len(word) > WIDTH:
-                rows[-1] = (rows[-1][0], False, *rows[-1][2:])
-                rows.append(("\n", False, "_SP", "SPACE", False))
+        for row in sentence.rows:
+            if layout == "wrapped" and rows and rows[-1].space and width + len(row.word) > WIDTH:
+                rows[-1] = rows[-1]._replace(space=False)
+                rows.append(white_space("\n"))
                 width = 0
             at.append(len(rows))
-            rows.append((word, sentence.spaces[i], sentence.tags[i], sentence.pos[i], i == 0))
-            width += len(word) + sentence.spaces[i]
-        spans += [(at[chunk.first], at[chunk.end - 1] + 1, chunk.name) for chunk in sentence.chunks]
-    words, spaces, tags, pos, starts = map(list, zip(*rows, strict=True))
-    doc = Doc(vocab, words=words, spaces=spaces, tags=tags, pos=pos, sent_starts=starts)
-    doc.spans["chunks"] = [Span(doc, first, end, label) for first, end, label in spans]
+            rows.append(row)
+            width += len(row.word) + row.space
+        for found, of_sentence in ((chunks, sentence.chunks), (names, sentence.names or ())):
+            found += [LabelledSpan(at[span.first], at[span.end - 1] + 1, span.name) for span in of_sentence]
+    words, spaces, starts, tags, pos, morphs, lemmas = map(list, zip(*rows, strict=True))
+    doc = Doc(vocab, words, spaces, tags=tags, pos=pos, morphs=morphs, lemmas=lemmas, sent_starts=starts)
+    doc.spans["chunks"] = [Span(doc, *chunk) for chunk in chunks]
+    if all(sentence.names is not None for sentence in text):
+        doc.set_ents([Span(doc, *name) for name in names], default="outside")
     return doc
+
+
+def white_space(text: str) -> Row:
+    return Row(text, False, False, "_SP", "SPACE", "", text)
 
 
 def main(
     output: Path = typer.Argument(..., help="The .spacy file to write"),
-    treebanks: List[str] = typer.Argument(..., help="TREEBANK.conllu.gz, or TREEBANK.conllu.gz,TREES.ptb.gz"),
+    treebanks: List[str] = typer.Argument(..., help="TREEBANK.conllu.gz[,TREES.ptb.gz[,ENTITIES.jsonl.gz]]"),
     lang: str = typer.Option("en", help="Language"),
     n_sents: int = typer.Option(0, help="Sentences of a Doc; 0 = all of a document"),
     layout: List[str] = typer.Option(["blank"], help="Each text so, may be given again: blank, line, running, wrapped"),
 ) -> None:
     vocab = spacy.blank(lang).vocab
-    docs = DocBin(store_user_data=False)
+    docs = DocBin(attrs=ATTRS, store_user_data=False)
     for treebank in treebanks:
-        path, _, trees = treebank.partition(",")
-        sentences = with_chunks(read_treebank(Path(path)), Path(trees) if trees else None)
+        path, trees, entities = (Path(part) if part else None for part in f"{treebank},,".split(",")[:3])
+        sentences = with_names(with_chunks(read_treebank(path), trees), entities)
         for text in texts(sentences):
             for name in layout:
                 for first in range(0, len(text), n_sents or len(text)):

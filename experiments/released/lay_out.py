@@ -9,12 +9,12 @@ from pathlib import Path
 import typer
 
 FILES = ("ewt_train.conllu.gz", "ewt_dev.conllu.gz", "gum_train.conllu.gz", "gum_dev.conllu.gz")
-TREES = ("gum_train.ptb.gz", "gum_dev.ptb.gz")
+OF_GUM = ("gum_train.ptb.gz", "gum_dev.ptb.gz", "gum_train.entities.jsonl.gz", "gum_dev.entities.jsonl.gz")
 
 
 def main(output: Path, corpora: str = typer.Argument("", help="With en_ewt and en_gum")) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    for name in (*FILES, *TREES):
+    for name in (*FILES, *OF_GUM):
         treebank, _, part = name.partition("_")
         source = Path(corpora) / f"en_{treebank}" / part
         if not (output / name).exists():

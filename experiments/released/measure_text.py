@@ -20,6 +20,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 
+from spacy_hoseq.readers.annotated import with_words
 from spacy_hoseq.reporting.evaluation import evaluated
 from spacy_hoseq.scorers import chunk_score
 from spacy_hoseq.segmentation.units import are_parted
@@ -43,6 +44,8 @@ def main(model: Path, train: Path, dev: Path, output: Path, unspaced: bool = Fal
     raw = raw_texts(gold, texts, unspaced=unspaced)
     result: Dict[str, Any] = {"tokens": sum(map(len, gold)), "texts": len(raw), **from_raw_text(nlp, raw, known)}
     result["gold_words"] = on_gold_words(nlp, gold, known)
+    for name, change in {"lower": str.lower, "capitals": str.upper}.items():
+        result[f"gold_words_{name}"] = on_gold_words(nlp, [with_words(doc, change) for doc in gold], known)
     if any(doc.spans.get("chunks") for doc in gold) and "hoseq_chunker" in nlp.pipe_names:
         examples = [Example(doc, reference) for doc, reference in zip(nlp.pipe(copies(gold)), gold, strict=True)]
         result["chunks_f"] = chunk_score(examples)["spans_chunks_f"]

@@ -1,10 +1,11 @@
 """Classes of English words, from two packages with open licences, for `spacy_hoseq.word_classes.v1`.
 
-    python word_classes.py OUTPUT.tsv
+    python word_classes.py OUTPUT.tsv [--lower]
 
 Four columns: the word cluster (Brown clusters of web text, `lexeme_cluster` of spacy-lookups-data, MIT), its coarser
 classes by the first 6 and 10 steps of its path, and the tags that the word can have by the SPECIALIST lexicon of the
-U.S. National Library of Medicine (as in lemminflect, MIT).
+U.S. National Library of Medicine (as in lemminflect, MIT). With `--lower` a name has its classes in
+lower case, too, where no other word has some there: people write without capitals.
 """
 
 import gzip
@@ -22,8 +23,11 @@ BASE = {"noun": "NN", "adj": "JJ", "adv": "RB", "verb": "VB", "aux": "MD"}
 FORMS = {"noun": ["NNS"], "adj": ["JJR", "JJS"], "adv": ["RBR", "RBS"], "verb": ["VBD", "VBN", "VBG", "VBZ"]}
 
 
-def main(output: Path) -> None:
+def main(output: Path, lower: bool = False) -> None:
     clusters, lexicon = read_clusters(), read_lexicon()
+    for name in sorted({*clusters, *lexicon}) if lower else ():
+        clusters.setdefault(name.lower(), clusters.get(name, 0))
+        lexicon.setdefault(name.lower(), lexicon.get(name, set()))
     lines = []
     for word in sorted({*clusters, *lexicon}):
         path = clusters.get(word, 0)
