@@ -15,6 +15,8 @@ from thinc.api import Model
 from ...arrays import Labels
 from ...features.extract import FeatureExtractor
 from ...features.sequences import WordDocs, words_of
+from ...layers.emissions.sparse_linear import SparseScorer
+from ...layers.scorer import scorer_of
 from ...layers.weights.shim import weights_of
 
 MOST_TOKENS = 200_000  # that are remembered
@@ -31,16 +33,13 @@ class KnownTokens:
     @staticmethod
     def serve(model: Model) -> bool:
         """Whether the labels of a model follow from form and analysis."""
-        if (
-            len(model.layers) != 1
-            or model.attrs["source"] is not None
-            or model.attrs["structure"].label_pairs
-        ):
+        head = scorer_of(model)
+        if len(model.layers) != 1 or head.source is not None or head.structure.label_pairs:
             return False
-        if model.layers[0].name != "sparse_linear":
+        emissions = head.emissions
+        if not isinstance(emissions, SparseScorer):
             return False
-        extractor = _extractor(model)
-        return not extractor.reach and set(extractor.contextual) <= set(ANALYSIS)
+        return not emissions.reach and set(_extractor(model).contextual) <= set(ANALYSIS)
 
     def labels(self, model: Model, docs: WordDocs, decode: Callable[[WordDocs], Labels]) -> Labels:
         """Label ids of all tokens (N,). decode: finds those of tokens that are not known."""
@@ -66,5 +65,5 @@ class KnownTokens:
 
 
 def _extractor(model: Model) -> FeatureExtractor:
-    extractor: FeatureExtractor = model.layers[0].attrs["features"].extractor
-    return extractor
+    emissions: SparseScorer = scorer_of(model.layers[0])
+    return emissions.features.extractor

@@ -59,7 +59,7 @@ class Others(NamedTuple):
         return Others(*(column.take(some) for column in cast(Tuple[Any, ...], self)))
 
 
-class Around(NamedTuple):
+class SeenNGrams(NamedTuple):
     """What n tokens see at one offset. Tokens are counted from the first of the n.
 
     values (n,): q of the first n-gram there. tokens, again, more_values (A,): of the others, the
@@ -75,7 +75,7 @@ class Around(NamedTuple):
     strings: Ints
 
 
-class Strings(NamedTuple):
+class LabelStrings(NamedTuple):
     """The n-grams of one shape (M of them), and strings of labels, each once (U of them). distinct:
     for each place, the labels (U,). which (M,): the string of each n-gram. again (A,): n-grams
     beside the first at their place. first_at (P,): the first one at each place, M = none. number_at
@@ -92,7 +92,7 @@ class Strings(NamedTuple):
     @classmethod
     def of(
         cls, ngrams: NGrams, ids: Ints, n_labels: int, n_places: int, tuning: Tuning = TUNING
-    ) -> "Strings":
+    ) -> "LabelStrings":
         """ids (C,): the label of each cell."""
         distinct, which = distinct_strings(
             [ids.take(cells) for cells in ngrams.cells], n_labels, tuning
@@ -107,7 +107,7 @@ class Strings(NamedTuple):
             ngrams, distinct, which, np.flatnonzero(~is_first), first_at, number_at, value_at
         )
 
-    def around(self, lattice: LabelLattice, first: int, start: int) -> "Around":
+    def around(self, lattice: LabelLattice, first: int, start: int) -> "SeenNGrams":
         """What tokens of the lattice see whose templates begin at an offset. start (int): their
         first token."""
         places = lattice.places + first
@@ -117,7 +117,7 @@ class Strings(NamedTuple):
         tokens = tokens.take(seen) - start
         at = np.concatenate([np.arange(len(places)), tokens])
         strings = np.concatenate([self.number_at.take(places), self.which.take(again)])
-        return Around(
+        return SeenNGrams(
             self.value_at.take(places), tokens, again, self.ngrams.values.take(again), at, strings
         )
 
@@ -136,10 +136,10 @@ class Active(NamedTuple):
     rows: Rows
     values: Floats
     others: Others
-    strings: Dict[Tuple[int, ...], Strings]
+    strings: Dict[Tuple[int, ...], LabelStrings]
 
 
-class Used(NamedTuple):
+class WeightedFeatures(NamedTuple):
     """Features of one template that have a weight. ngrams (m,): numbers of those of the shape.
     tokens, rows, values (m,)."""
 
@@ -208,12 +208,12 @@ class MarginalFeatures:
             labels = [keys.take(batch.ids.take(cells.take(kept))) for cells in ngrams.cells]
             yield label_keys(template, words.take(tokens.take(kept), axis=1), labels)
 
-    def strings(self, batch: Batch, lattice: LabelLattice) -> Dict[Tuple[int, ...], Strings]:
+    def strings(self, batch: Batch, lattice: LabelLattice) -> Dict[Tuple[int, ...], LabelStrings]:
         """Of each shape. lattice: that of the batch, or a part of it."""
         threshold = batch.labels.threshold
         n_labels = len(batch.labels.keys)
         return {
-            shape: Strings.of(
+            shape: LabelStrings.of(
                 lattice.ngrams(shape, threshold), batch.ids, n_labels, lattice.n_places, self.tuning
             )
             for shape in self.templates.shapes
@@ -266,7 +266,7 @@ class MarginalFeatures:
 
     def used(
         self, active: Active, lattice: LabelLattice, tokens: Ints, nothing: int
-    ) -> Iterator[Used]:
+    ) -> Iterator[WeightedFeatures]:
         """Template by template, at some tokens. active, lattice: of a whole batch. nothing (int):
         the last row."""
         rows, values, others, strings = active
@@ -279,7 +279,7 @@ class MarginalFeatures:
             more = np.flatnonzero((others.templates == k) & wanted.take(others.tokens))
             ngrams = strings[at.shape].first_at.take(places.take(first) + at.first)
             at_first = tokens.take(first)
-            yield Used(
+            yield WeightedFeatures(
                 at.shape,
                 np.concatenate([ngrams, others.ngrams.take(more)]),
                 np.concatenate([at_first, others.tokens.take(more)]),

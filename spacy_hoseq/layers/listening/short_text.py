@@ -116,7 +116,7 @@ class ShortLattice:
         return result
 
 
-class OfShape:
+class ShapeRows:
     """Rows of strings of one shape under its templates without words, remembered by string.
 
     width (int): of all rows, more than there are templates; the rest is that of no feature.
@@ -152,7 +152,7 @@ class OfShape:
         return known
 
 
-class WrittenDown(NamedTuple):
+class NGramRows(NamedTuple):
     """N-grams (M of them): first that of each cell, shape after shape, place by place, or none, and
     then all others. rows (M * W,). q, ids (M,): the probability of each, and the label at its end.
     others: the cell of each other."""
@@ -195,7 +195,8 @@ class ShortFeatures:
         self._width = width = 1 + max(map(len, plain.values()), default=0)
         of_shapes = plain.items() if self.serves else ()
         self._shapes = [
-            OfShape(s, [labels[k] for k in of], width, tuning.short_strings) for s, of in of_shapes
+            ShapeRows(s, [labels[k] for k in of], width, tuning.short_strings)
+            for s, of in of_shapes
         ]
         numbers = {shape: i for i, shape in enumerate(plain)}
         self._shape_of = np.array([numbers[shape] for shape in shapes], np.intp)
@@ -213,7 +214,7 @@ class ShortFeatures:
         """words (W, n): keys of the word parts of templates."""
         lattice = ShortLattice(labels, lengths, self._margin)
         places = positions_of(lengths, self._margin)
-        all_rows, q, ids, others = self._written_down(lattice, index)
+        all_rows, q, ids, others = self._ngram_rows(lattice, index)
         n_places = len(lattice.cells)
         width = self._width
         cells = self._shape_of * n_places + self._firsts + places[:, None]  # (n, K)
@@ -245,7 +246,7 @@ class ShortFeatures:
         )
         return FirstAndOthers(rows.T, q.take(cells).T, *beside)
 
-    def _written_down(self, lattice: ShortLattice, index: Index) -> WrittenDown:
+    def _ngram_rows(self, lattice: ShortLattice, index: Index) -> NGramRows:
         firsts: List[NGram] = []
         rows: List[bytes] = []
         others: List[Tuple[int, NGram, bytes]] = []  # with its cell and row
@@ -265,7 +266,7 @@ class ShortFeatures:
         _, q, cells = zip(*firsts, *(ngram for _, ngram, _ in others), strict=True)
         rows += [row for _, _, row in others]
         all_rows = np.frombuffer(b"".join(rows), np.int32)
-        return WrittenDown(
+        return NGramRows(
             all_rows,
             np.array(q),
             np.array(lattice.ids, np.intp).take(cells),

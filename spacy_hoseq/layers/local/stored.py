@@ -11,7 +11,7 @@ from ..weights.storage import keys_problem
 from .learner import SparseRows, group_starts
 
 
-class Used(NamedTuple):
+class KeptFeatures(NamedTuple):
     """weights: of each classifier, by its mask. keys: of the features, one array a group."""
 
     weights: Dict[int, SparseRows]
@@ -26,7 +26,7 @@ def nonzero_rows(weights: SparseRows) -> SparseRows:
 
 def without_unused(
     weights: Dict[int, SparseRows], keys: List[Keys], groups: Dict[int, List[int]]
-) -> Used:
+) -> KeptFeatures:
     """Leave out features without a weight anywhere; the weights then have other rows. groups: of
     each classifier."""
     sizes = [len(group) for group in keys]
@@ -44,7 +44,7 @@ def without_unused(
             for g, start in zip(groups[visible], starts, strict=False)
         ]
         kept[visible] = SparseRows(np.concatenate(parts)[rows].astype(np.int32), values)
-    return Used(kept, [group[mask[:-1]] for group, mask in zip(keys, used, strict=True)])
+    return KeptFeatures(kept, [group[mask[:-1]] for group, mask in zip(keys, used, strict=True)])
 
 
 def classifiers_problem(
