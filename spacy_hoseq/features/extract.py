@@ -51,7 +51,8 @@ class Columns(NamedTuple):
         """Of word types, in one call that reads these cells alone. attributes (a, 1): numbers of
         the extractor's. types (n,) or (a, n). RETURNS (a, n) uint64."""
         starts = self.rows.take(attributes) * self.table.shape[1]
-        return self.table.reshape(-1).take(starts + types)
+        values: Keys = self.table.reshape(-1).take(starts + types)
+        return values
 
 
 class Maker(NamedTuple):

@@ -85,11 +85,11 @@ class Lexicon:
             # 0, the empty word, is no key
             types, words = self._words.of(orths + _ONE, lambda keys: (keys - _ONE)[:, None])
             n_types = self._words.n_rows
-            known, rows = self._served.get(asked, (0, types))
-            if known < n_types:
-                rows = self._filled(vocab, asked, words[:n_types, 0])
-                self._served[asked] = n_types, rows
-            return ValuesOf(types, self._table, rows, self._words)
+            served = self._served.get(asked)
+            if served is None or served[0] < n_types:
+                served = n_types, self._filled(vocab, asked, words[:n_types, 0])
+                self._served[asked] = served
+            return ValuesOf(types, self._table, served[1], self._words)
 
     def _compare(self, lookups: Lookups, names: Sequence[str]) -> None:
         """Begin anew if the vocabulary has other tables now than those that values were made of."""
@@ -133,7 +133,8 @@ def _values_of(vocab: Vocab, orths: List[int], attributes: Sequence[Attribute]) 
         return values
     for row, (function, kind, _, _) in zip(values, attributes, strict=True):
         words: Sequence[Any] = texts if kind in ("text", "texts") else lexemes
-        row[:] = as_keys(function(words) if kind in ("texts", "lexemes") else map(function, words))
+        is_of_all = kind in ("texts", "lexemes")
+        row[:] = as_keys(function(words) if is_of_all else list(map(function, words)))
     return values
 
 
