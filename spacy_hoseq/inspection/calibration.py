@@ -174,7 +174,10 @@ def calibrate_in_training(
 def is_linear(component: SequenceComponent) -> bool:
     """Whether all that scores are made of is in weights that can be scaled."""
     leaves = [layer for layer in own_layers(component.model) if not layer.layers]
-    return all(isinstance(shim, WeightsShim) for layer in leaves for shim in layer.shims or [None])
+    return all(
+        layer.shims and all(isinstance(shim, WeightsShim) for shim in layer.shims)
+        for layer in leaves
+    )
 
 
 def _calibrate(pipe: Any, examples: List[Example], factors: Dict[str, float]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Callable, Dict, Tuple, Union
+from typing import Any, Callable, Dict, List, Tuple, Union
 
 import spacy
 from spacy.attrs import IDS
@@ -63,10 +63,10 @@ def load_from(place: Union[str, Path], **settings: Any) -> Language:
         raise refusal(place, name, problem) from error
     for name, pipe in nlp.components:
         # where they are in the list they are as saved, and a compacted vocabulary has no strings
-        is_open = isinstance(pipe, AttributeRuler) and not is_listed(folder, f"{name}/patterns")
-        problem_of_rules = problem_in(pipe, folder) if is_open else ""
-        if problem_of_rules:
-            raise refusal(place, f"{name}/patterns", problem_of_rules)
+        if isinstance(pipe, AttributeRuler) and not is_listed(folder, f"{name}/patterns"):
+            problem_of_rules = problem_in(pipe, folder)
+            if problem_of_rules:
+                raise refusal(place, f"{name}/patterns", problem_of_rules)
     return nlp
 
 
@@ -97,10 +97,11 @@ def problem_in(ruler: AttributeRuler, folder: Path) -> str:
     in the vocabulary when it was saved."""
     vocab = Vocab(strings=StringStore().from_disk(folder / "vocab" / "strings.json"))
     known = len(vocab.strings)
-    AttributeRuler(vocab).add_patterns(ruler.patterns)
+    rules: List[Dict[str, Any]] = list(ruler.patterns)
+    AttributeRuler(vocab).add_patterns(rules)
     if len(vocab.strings) > known:
         return f"{list(vocab.strings)[known]!r} is not in vocab/strings.json"
-    for rule in ruler.patterns:
+    for rule in rules:
         words = [word for pattern in rule["patterns"] for word in pattern]
         names = [name for keys in [rule["attrs"], *words] for name in keys if name != "_"]
         unknown = [name for name in names if str(name).upper() not in NAMES]

@@ -49,7 +49,13 @@ SYSTEMS = {
             f"{CHUNKER}.model.emissions.second.upstream.grad_factor": 1.0,
         },
     ),
-    "entities": System("entities", {f"{CHUNKER}.save_marginals": True}),
+    "entities": System(
+        "entities",
+        {
+            f"{CHUNKER}.save_marginals": True,
+            f"{CHUNKER}.model.emissions.templates": {"@misc": "spacy_hoseq.entity_templates.v1"},
+        },
+    ),
     "morphologizer": System("morphologizer", {"components.hoseq_morphologizer.save_marginals": True}),
 }
 EMBEDDED = {"en_hoseq_sm": ("en", " "), "zh_hoseq_sm": ("zh", "")}
