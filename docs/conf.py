@@ -41,6 +41,7 @@ CONTENTS = {
         "tasks/chinese",
         "tasks/letters",
         "tasks/annotate",
+        "tasks/serve",
         "tasks/dataframe",
         "tasks/smaller",
         "tasks/words",
