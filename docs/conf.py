@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import api_pages  # noqa: E402
 
 CONTENTS = {
-    "Tutorial": ["tutorial", "tutorial-annotation", "pipelines", "licences"],
+    "Tutorial": ["tutorial", "tutorial-annotation", "pipelines", "upgrading", "licences"],
     "I want to ...": [
         "tasks/index",
         "tasks/convert",

@@ -1,0 +1,19 @@
+"""docs/tasks/serve.md: the service answers as the page says."""
+
+import re
+import textwrap
+
+import pytest
+
+from .pages import section
+
+fastapi = pytest.importorskip("fastapi", reason="fastapi is not installed")
+testclient = pytest.importorskip("fastapi.testclient", reason="httpx is not installed")
+
+
+def test_service():
+    code = "\n".join(re.findall(r"^(?: {4}(?!uvicorn|curl).*|)$", section("docs/tasks/serve.md", "For programs"), re.M))
+    namespace = {"__name__": "service"}
+    exec(compile(textwrap.dedent(code), "service.py", "exec"), namespace)
+    answer = testclient.TestClient(namespace["app"]).post("/tags", json=["It just works.", ""])
+    assert answer.json() == [[["It", "PRP"], ["just", "RB"], ["works", "VBZ"], [".", "."]], []]
