@@ -35,7 +35,7 @@ from .pages import (
     tables,
 )
 
-REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers")
+REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters")
 OBJECTS = {  # defaults that tables name by a word
     "below": lambda name: Language.get_factory_meta(name).default_config["model"],
     "exact": lambda name: {"@misc": "spacy_hoseq.exact_decoder.v1"},
