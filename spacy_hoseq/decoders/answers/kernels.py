@@ -7,27 +7,49 @@ Cheapest first:
               patterns of any sign, or beside scores of label pairs   longest matches                  `patterns/`
               configurations                                          states made on the fly           `patterns/`
     SUMS      no patterns                                             scaled probabilities             `chain/`
-              everything else                                         as `pattern_sums.py` has it
+              everything else                                         sums of FEATURES
+    FEATURES  configurations fire: one sequence                       states made on the fly           O(S L) a token
+              no patterns, beside such sequences                      scaled probabilities             O(L^2)
+              patterns that fire everywhere, several sequences        messages, products of matrices   O(cells)
+              patterns, weights that keep digits                      inclusive messages, scaled       O(U + L^2)
+              everything else; states are longest matches             logarithms                       O(U L)
     TOGETHER  segments or probable labels of a short chain            both ways in one walk            `short/sums.py`
               the same of other chains                                part by part, forgotten at once  `in_parts.py`
 
 The first row that accepts is taken. Only sums can tell, on the way, that digits would be lost, and
 only candidates how many there are; then a row has no result, and the next is taken. Whether a label
 that is worth nothing now is the only way on, where transitions are forbidden, no range tells: the
-walk of a chain sees it, and then sums are of logarithms.
+walk sees it, and then sums are of logarithms.
 """
 
 from typing import Callable, Generic, NamedTuple, Optional, Tuple, TypeVar
 
 from ...arrays import Labels
 from ..chain import chain_posterior, edge_viterbi
-from ..patterns import any_sign_checked, labels_with_configurations
-from ..problem import Asked, Posterior, Potentials, Profile, Together, Tuning
+from ..patterns import (
+    InnerNodes,
+    MatrixWalk,
+    PatternWalk,
+    any_sign_checked,
+    labels_with_configurations,
+)
+from ..problem import Asked, Posterior, Potentials, Profile, Sums, Together, Tuning
 from ..pruning import pruned_checked
 from ..short import is_short_chain, is_short_text, short_labels, short_sums
 from .in_parts import part_sums
 from .pattern_posterior import PatternPosterior
+from .pattern_sums import (
+    SumsRequest,
+    add_sums,
+    chain_sums,
+    configuration_sums,
+    exclusive,
+    message_sums,
+    no_sums,
+    parts_to_sum,
+)
 
+Asking = TypeVar("Asking")
 Result = TypeVar("Result")
 
 
@@ -40,18 +62,20 @@ class Request(NamedTuple):
     tuning: Tuning
 
 
-class Kernel(Generic[Result]):
+class Kernel(Generic[Asking, Result]):
     """One row. accepts: whether it is for such a request. run: what it finds, or None if digits, or
     candidates, do not let it."""
 
     def __init__(
-        self, accepts: Callable[[Request], bool], run: Callable[[Request], Optional[Result]]
+        self, accepts: Callable[[Asking], bool], run: Callable[[Asking], Optional[Result]]
     ) -> None:
         self.accepts = accepts
         self.run = run
 
 
-def first_result(kernels: "Tuple[Kernel[Result], ...]", request: Request) -> Optional[Result]:
+def first_result(
+    kernels: "Tuple[Kernel[Asking, Result], ...]", request: Asking
+) -> Optional[Result]:
     """What the first row that accepts, and has a result, finds."""
     for kernel in kernels:
         if kernel.accepts(request):
@@ -67,7 +91,7 @@ def _reads_chain(request: Request) -> bool:
     return in_one_walk and request.profile.is_chain and not request.profile.has_edge_scores
 
 
-LABELS: "Tuple[Kernel[Labels], ...]" = (
+LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
     Kernel(
         lambda r: is_short_text(r.profile, r.tuning), lambda r: short_labels(r.potentials, r.tuning)
     ),
@@ -79,13 +103,42 @@ LABELS: "Tuple[Kernel[Labels], ...]" = (
     ),
     Kernel(lambda r: True, lambda r: labels_with_configurations(r.potentials)),
 )
-SUMS: "Tuple[Kernel[Posterior], ...]" = (
+FEATURES: "Tuple[Kernel[SumsRequest, Sums], ...]" = (
+    Kernel(lambda r: r.has_configurations, configuration_sums),
+    Kernel(lambda r: r.is_chain, chain_sums),
+    Kernel(
+        lambda r: not r.is_chain and r.fits_matrices and r.keeps_digits,
+        lambda r: message_sums(
+            r, MatrixWalk, len(r.potentials.weights.trie.prepared(InnerNodes).nodes)
+        ),
+    ),
+    Kernel(
+        lambda r: not r.is_chain and r.keeps_digits,
+        lambda r: message_sums(r, PatternWalk, len(r.potentials.weights.trie)),
+    ),
+    Kernel(lambda r: True, lambda r: exclusive(*r)),
+)
+
+
+def feature_sums(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
+    """E[f] of all features; with costs their covariances with c(y) = score(x, y) under `costs`,
+    which differ in scores and in what fires. potentials: checked. log_z is -inf where there is no
+    path. RAISES ValueError [HS038, HS097]."""
+    total = no_sums(potentials)
+    for part, request in parts_to_sum(potentials, costs, tuning):
+        sums = first_result(FEATURES, request)
+        if sums is not None:
+            add_sums(total, part, sums)
+    return total
+
+
+SUMS: "Tuple[Kernel[Request, Posterior], ...]" = (
     Kernel(
         lambda r: r.profile.is_chain, lambda r: chain_posterior(r.potentials, r.potentials.lengths)
     ),
-    Kernel(lambda r: True, lambda r: PatternPosterior(r.potentials, tuning=r.tuning)),
+    Kernel(lambda r: True, lambda r: PatternPosterior(r.potentials, feature_sums, tuning=r.tuning)),
 )
-TOGETHER: "Tuple[Kernel[Together], ...]" = (
+TOGETHER: "Tuple[Kernel[Request, Together], ...]" = (
     Kernel(
         lambda r: _reads_chain(r) and is_short_chain(r.profile, r.tuning),
         lambda r: short_sums(r.potentials, r.tuning),

@@ -31,7 +31,7 @@ from ..problem import (
     sums_of_sequences,
 )
 from .label_strings import LabelStrings, with_configurations, with_patterns
-from .pattern_sums import feature_sums, spanned_sequences
+from .pattern_sums import FeatureSums, spanned_sequences
 
 
 class Walked(NamedTuple):
@@ -45,12 +45,16 @@ class PatternPosterior(Posterior):
     """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of
     their own.
 
-    potentials: checked. RAISES ValueError [HS023]; as `feature_sums`.
+    potentials: checked. feature_sums: finds them, by the table of algorithms. RAISES ValueError
+    [HS023]; as `feature_sums`.
     """
 
-    def __init__(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> None:
+    def __init__(
+        self, potentials: Potentials, feature_sums: FeatureSums, *, tuning: Tuning = TUNING
+    ) -> None:
         self._potentials = potentials
         self._tuning = tuning
+        self._feature_sums = feature_sums
         self._log_z, self._expected = feature_sums(potentials, None, tuning)
         self._nodes: Floats = self._expected.scores.astype(np.float64, copy=False)
         if len(self._log_z) and self._log_z.min() == -np.inf:
@@ -110,7 +114,7 @@ class PatternPosterior(Posterior):
             return sums_of_sequences(self.conditional_entropies(), self.lengths)
         entropies = np.zeros(len(self._potentials.lengths))
         for i, part in enumerate(self._potentials.one_by_one()):
-            log_z, counts = feature_sums(part.potentials, None, self._tuning)
+            log_z, counts = self._feature_sums(part.potentials, None, self._tuning)
             entropies[i] = log_z[0] - _expected_score(part.potentials, counts)
         return np.maximum(entropies, 0.0)
 
@@ -131,7 +135,7 @@ class PatternPosterior(Posterior):
             strings = LabelStrings(arcs.tokens[follows] - 1, np.full(len(follows), 2), labels)
             potentials, places = with_patterns(potentials, strings)
             cost = d_arcs[follows].astype(np.float64)
-        sums = feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
+        sums = self._feature_sums(potentials, _costs(potentials, d_nodes, cost), self._tuning)
         scores, trans, nodes, fired, configurations, edges = sums.counts
         return PotentialsGradient(
             scores.astype(d_nodes.dtype),
@@ -182,14 +186,12 @@ class PatternPosterior(Posterior):
             some = strings.chosen(chosen)
             some = some._replace(first=some.first + moved[sequence[chosen]])
             if has_configurations:
-                counts = feature_sums(
-                    with_configurations(part.potentials, some), None, self._tuning
-                ).counts
+                extended = with_configurations(part.potentials, some)
+                counts = self._feature_sums(extended, None, self._tuning).counts
                 p[chosen] = counts.configuration_weights[-len(chosen) :]
             else:
-                counts = feature_sums(
-                    with_patterns(part.potentials, some)[0], None, self._tuning
-                ).counts
+                extended, _ = with_patterns(part.potentials, some)
+                counts = self._feature_sums(extended, None, self._tuning).counts
                 p[chosen] = counts.fired_weights[-len(chosen) :]
         return p
 

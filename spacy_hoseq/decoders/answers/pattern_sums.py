@@ -1,18 +1,11 @@
-"""Sums over a batch with label patterns and configurations: which walk sums which sequences,
-decided beforehand.
+"""Sums over a batch with label patterns and configurations, part by part: what the rows FEATURES of
+the table of algorithms (`kernels.py`) run.
 
-    label patterns, weights that keep digits        inclusive messages, scaled     O(U + L^2) a token
-    label patterns of any size and sign             exclusive states, logarithms   O(U L)
-    label patterns, scores of label pairs           the same
-    a chain of which scaled messages lose digits    the same; states are labels    O(L^2)
-    sequences in which configurations fire          states made on the fly         O(S L)
-
-Ranges of transitions and weights tell which it is. Only where transitions are forbidden, shares can
-vanish that ranges say nothing of; then the walk of inclusive messages has no result, and its
-sequences are summed as in the second row.
+A row takes potentials, and perhaps potentials of costs, to E[f] of all features, or to covariances
+with the costs. Sequences in which configurations fire are summed one by one, the others together.
 """
 
-from typing import Callable, Optional
+from typing import Callable, Iterator, NamedTuple, Optional, Type
 
 import numpy as np
 
@@ -20,30 +13,66 @@ from ...arrays import Ints
 from ..chain import chain_posterior
 from ..patterns import (
     ConfigurationLattice,
+    InclusiveWalk,
+    InnerNodes,
     LongestMatch,
     exclusive_sums,
     inclusive_sums,
     keeps_digits,
 )
-from ..problem import Potentials, PotentialsGradient, Selection, Sums, Tuning, make_layout
+from ..problem import (
+    Potentials,
+    PotentialsGradient,
+    Selection,
+    Sums,
+    Tuning,
+    make_layout,
+    parts_of,
+)
 
-Walk = Callable[[Potentials, Optional[Potentials], Tuning], Sums]
+FeatureSums = Callable[[Potentials, Optional[Potentials], Tuning], Sums]
 
 
-def feature_sums(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    """E[f] of all features; with costs their covariances with c(y) = score(x, y) under `costs`,
-    which differ in scores and in what fires. potentials: checked. log_z is -inf where there is no
-    path. RAISES ValueError [HS038, HS097]."""
-    spanned = spanned_sequences(potentials)
-    if not len(spanned):
-        return _contiguous(potentials, costs, tuning)
-    total = _no_sums(potentials)
-    rest = np.setdiff1d(np.arange(len(potentials.lengths)), spanned, assume_unique=True)
-    if len(rest):
-        _add(total, potentials.select(rest), costs, _without_configurations, tuning)
-    for sequence in spanned.tolist():
-        _add(total, potentials.select(np.array([sequence])), costs, _with_configurations, tuning)
-    return total
+class SumsRequest(NamedTuple):
+    """potentials: of one sequence in which configurations fire, or of several in which none do,
+    checked. costs: of the same sequences, which differ in scores and in what fires: asked for are
+    covariances with c(y) = score(x, y) under them; None = expectations."""
+
+    potentials: Potentials
+    costs: Optional[Potentials]
+    tuning: Tuning
+
+    @property
+    def has_configurations(self) -> bool:
+        configurations = self.potentials.configurations
+        return configurations is not None and len(configurations.first) > 0
+
+    @property
+    def is_chain(self) -> bool:
+        return not self.potentials.weights.has_patterns
+
+    @property
+    def keeps_digits(self) -> bool:
+        """Whether inclusive messages do."""
+        return self.potentials.edge_scores is None and keeps_digits(self.potentials)
+
+    @property
+    def fits_matrices(self) -> bool:
+        """Whether products of matrices take less time than the nodes: they take many calls, which
+        several sequences share."""
+        trie = self.potentials.weights.trie
+        fired = self.potentials.fired
+        fires = fired is not None and len(fired.tokens) > 0
+        if fires or len(self.potentials.lengths) < 2:
+            return False
+        return trie.prepared(InnerNodes).n_cells <= self.tuning.matrix_cells * len(trie)
+
+
+class SumsPart(NamedTuple):
+    """A part of a batch that one row of the table sums. part: where it comes from."""
+
+    part: Selection
+    request: SumsRequest
 
 
 def spanned_sequences(potentials: Potentials) -> Ints:
@@ -56,66 +85,72 @@ def spanned_sequences(potentials: Potentials) -> Ints:
     )
 
 
-def _without_configurations(
+def parts_to_sum(
     potentials: Potentials, costs: Optional[Potentials], tuning: Tuning
-) -> Sums:
-    """The sequences in which none fire, where others have some: a chain as long as it keeps its
-    digits."""
-    chain = None
-    if not potentials.weights.has_patterns:
-        chain = chain_posterior(potentials, potentials.lengths)
+) -> Iterator[SumsPart]:
+    """A checked batch in parts, each of which one row of the table can sum."""
+    spanned = spanned_sequences(potentials)
+    rest = np.setdiff1d(np.arange(len(potentials.lengths)), spanned, assume_unique=True)
+    n_inner = len(potentials.weights.trie.prepared(InnerNodes).nodes)
+    lengths = potentials.lengths[rest]
+    groups = [rest[some] for some in parts_of(lengths, len(rest), tuning.sum_cells // n_inner)]
+    groups += [np.array([sequence]) for sequence in spanned.tolist()]
+    for sequences in groups:
+        part = potentials.select(sequences)
+        of_costs = None if costs is None else costs.select(sequences).potentials
+        yield SumsPart(part, SumsRequest(part.potentials, of_costs, tuning))
+
+
+def chain_sums(request: SumsRequest) -> Optional[Sums]:
+    """RETURNS None if scaled probabilities would lose digits."""
+    potentials, costs, _ = request
+    chain = chain_posterior(potentials, potentials.lengths)
     if chain is None:
-        return _contiguous(potentials, costs, tuning)
+        return None
     return Sums(chain.log_z, chain.expected if costs is None else chain.backprop(costs.scores))
 
 
-def _contiguous(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    """Without configurations."""
-    needs_states = potentials.edge_scores is not None or not potentials.weights.has_patterns
-    if needs_states or not keeps_digits(potentials):
-        return exclusive(potentials, costs, tuning)
-    total = _no_sums(potentials)
-    for part in potentials.parts(
-        len(potentials.lengths), tuning.sum_cells // len(potentials.weights.trie)
-    ):
-        _add(total, part, costs, _inclusive, tuning)
+def message_sums(request: SumsRequest, walk: Type[InclusiveWalk], n_nodes: int) -> Optional[Sums]:
+    """By inclusive messages to so many nodes. RETURNS None if they lose digits."""
+    potentials, costs, tuning = request
+    total = no_sums(potentials)
+    for part in potentials.parts(len(potentials.lengths), tuning.sum_cells // n_nodes):
+        of_costs = None if costs is None else costs.select(part.sequences).potentials
+        sums = inclusive_sums(part.potentials, of_costs, walk)
+        if sums is None:
+            return None
+        add_sums(total, part, sums)
     return total
-
-
-def _inclusive(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    sums = inclusive_sums(potentials, costs)
-    return exclusive(potentials, costs, tuning) if sums is None else sums
 
 
 def exclusive(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
     """Over longest matches; without patterns these are the labels."""
-    total = _no_sums(potentials)
+    total = no_sums(potentials)
     trie = potentials.weights.trie
     columns = max(1, tuning.arc_cells // (len(trie) * trie.n_labels))
     for part in potentials.parts(columns, tuning.sum_cells // len(trie)):
-        _add(total, part, costs, _longest_matches, tuning)
+        layout = make_layout(part.potentials.lengths, len(part.tokens))
+        of_costs = None
+        if costs is not None:
+            of_costs = LongestMatch(costs.select(part.sequences).potentials, layout)
+        lattice = LongestMatch(part.potentials, layout)
+        add_sums(total, part, exclusive_sums(lattice, part.potentials, layout, of_costs))
     return total
 
 
-def _longest_matches(potentials: Potentials, costs: Optional[Potentials], tuning: Tuning) -> Sums:
-    layout = make_layout(potentials.lengths, len(potentials.scores))
-    of_costs = None if costs is None else LongestMatch(costs, layout)
-    return exclusive_sums(LongestMatch(potentials, layout), potentials, layout, of_costs)
-
-
-def _with_configurations(
-    potentials: Potentials, costs: Optional[Potentials], tuning: Tuning
-) -> Sums:
+def configuration_sums(request: SumsRequest) -> Sums:
     """Of one sequence. Costs have the same labels allowed, so that their lattice has the same
     states."""
+    potentials, costs, _ = request
     layout = make_layout(potentials.lengths, len(potentials.scores))
-    of_costs = (
-        None if costs is None else ConfigurationLattice(costs._replace(allowed=potentials.allowed))
-    )
+    of_costs = None
+    if costs is not None:
+        of_costs = ConfigurationLattice(costs._replace(allowed=potentials.allowed))
     return exclusive_sums(ConfigurationLattice(potentials), potentials, layout, of_costs)
 
 
-def _no_sums(potentials: Potentials) -> Sums:
+def no_sums(potentials: Potentials) -> Sums:
+    """To add to."""
     weights = potentials.weights
     fired = potentials.fired
     configurations = potentials.configurations
@@ -130,12 +165,9 @@ def _no_sums(potentials: Potentials) -> Sums:
     return Sums(np.zeros(len(potentials.lengths)), counts)
 
 
-def _add(
-    total: Sums, part: Selection, costs: Optional[Potentials], walk: Walk, tuning: Tuning
-) -> None:
-    """Into total, what a walk over a part of the batch finds."""
-    of_costs = None if costs is None else costs.select(part.sequences).potentials
-    log_z, counts = walk(part.potentials, of_costs, tuning)
+def add_sums(total: Sums, part: Selection, sums: Sums) -> None:
+    """Into total, those of a part of the batch."""
+    log_z, counts = sums
     total.log_z[part.sequences] = log_z
     total.counts.scores[part.tokens] = counts.scores
     total.counts.trans[:] += counts.trans

@@ -27,11 +27,11 @@ Checked against enumeration and finite differences in
 tests/decoders/patterns/test_inclusive_sums.py.
 """
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple, Type
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats, Ints, Mask
 from ..chain import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
 from ..problem import (
     Fired,
@@ -52,24 +52,29 @@ CANCELLED = 1e-10  # of probabilities that sum to 1: more than rounding without 
 STEP = 1e-50  # imaginary; its square vanishes beside 1
 
 
-def inclusive_sums(potentials: Potentials, costs: Optional[Potentials] = None) -> Optional[Sums]:
+def inclusive_sums(
+    potentials: Potentials,
+    costs: Optional[Potentials],
+    walk: "Type[InclusiveWalk]",
+) -> Optional[Sums]:
     """E[f] of all features of some sequences, without configurations; with costs their covariances
     with c(y) = score(x, y) under `costs`, which differ in scores and in what fires. RETURNS None if
     digits are lost on the way: some transitions are forbidden, and a share vanishes that may count
     later, or negative weights cancel; and if a sequence has no path.
 
-    To be asked only where `keeps_digits`. Time O(N (L^2 + U)), memory O(N U).
+    walk: `PatternWalk`, or `MatrixWalk` where nothing fires. To be asked only where `keeps_digits`.
+    Time O(N (L^2 + U)), memory O(N U), or as `matrix_walk.py`.
     """
     layout = make_layout(potentials.lengths, len(potentials.scores))
     emissions = packed_scores(potentials.scores, potentials.allowed, layout)
     if costs is None:
-        sums = PatternWalk(emissions, potentials.weights, potentials.fired, layout).sums()
+        sums = walk(emissions, potentials.weights, potentials.fired, layout).sums()
         return sums if sums is not None and _sums_to(1.0, sums.counts, layout, CANCELLED) else None
     complex_emissions = emissions + 1j * STEP * packed_scores(costs.scores, None, layout)
     fired = potentials.fired
     if fired is not None and costs.fired is not None:
         fired = fired._replace(weights=fired.weights + 1j * STEP * costs.fired.weights)
-    sums = PatternWalk(complex_emissions, potentials.weights, fired, layout).sums()
+    sums = walk(complex_emissions, potentials.weights, fired, layout).sums()
     if sums is None:
         return None
     counts = PotentialsGradient(*(np.asarray(part).imag / STEP for part in sums.counts[:4]))
@@ -106,9 +111,9 @@ def keeps_digits(potentials: Potentials) -> bool:
     return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < MAX_LOSS
 
 
-class PatternWalk:
-    """One group of sequences. All arrays over nodes are node-major, (U, n) at a step; messages are
-    scaled.
+class InclusiveWalk:
+    """Both ways through one group of sequences. Arrays over nodes are node-major, (U, n) at a step;
+    messages are scaled.
 
     emissions (L, N): packed scores. Every step is an analytic function of them and of the fired
     weights, so both may be complex, and then all results are.
@@ -120,7 +125,7 @@ class PatternWalk:
         self.trie = weights.trie
         self.layout = layout
         self.fired = fired
-        trie = weights.trie
+        self.type = emissions.dtype
         trans = weights.precise_trans
         reached = reached_labels(emissions.real.T > -np.inf, trans, layout)
         self.reached = None if reached is None else reached.T
@@ -129,43 +134,84 @@ class PatternWalk:
         self.shift = emissions.real.max(axis=0, initial=-np.inf)
         self.has_paths = bool(np.isfinite(self.shift).all())
         self.potentials = np.exp(emissions - np.where(np.isfinite(self.shift), self.shift, 0.0))
-        self.type = emissions.dtype
         top = float(np.max(trans, initial=-np.inf))
         self.top = top if np.isfinite(top) else 0.0
-        self.trans_weights: Floats = np.exp(trans - self.top)
+
+    def sums(self) -> Optional[Sums]:
+        """RETURNS None if digits are lost, or if a sequence has no path."""
+        forward: List[Message] = []
+        for t in range(len(self.layout.size_at_t)):
+            step = self._step(t, forward[-1].z if forward else None) if self.has_paths else None
+            if step is None:
+                return None
+            forward.append(step)
+        log_scale = np.zeros(0)
+        if forward:
+            log_scale = np.concatenate([np.log(message.scale.real) for message in forward])
+        by_rank = sum_by_rank(log_scale + self.shift, self.layout)
+        by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
+        log_z = np.empty(len(by_rank))
+        log_z[self.layout.order] = by_rank
+        return Sums(log_z, self._backward(forward))
+
+    def _step(self, t: int, before: Optional[Floats]) -> "Optional[Message]":
+        """before: Z at the last step. RETURNS None if digits are lost."""
+        raise NotImplementedError
+
+    def _backward(self, forward: "List[Message]") -> PotentialsGradient:
+        raise NotImplementedError
+
+    def _loses(self, t: int, singles: Floats, scale: Floats, reached: Mask) -> bool:
+        """Whether digits of Z of single labels (L, n), which sums to scale (n,), are lost."""
+        with np.errstate(invalid="ignore"):
+            shares = (singles / scale).real
+        reached = reached[:, self.layout.step(t)]
+        return not scale.all() or vanished(singles.real, shares, reached)
+
+    def _unpacked(self, marginals: Floats) -> Floats:
+        """(L, N) packed -> (N, L)."""
+        flat = np.empty(marginals.shape[::-1], self.type)
+        flat[self.layout.tokens] = marginals.T
+        return flat
+
+    def _matched(self, longest: Floats) -> Floats:
+        """How often each node is matched (U,), from how often it is the longest match: a match of v
+        is a match of all its suffixes. 0 of single labels. Changes `longest`."""
+        for nodes, _, targets, starts in reversed(self.trie.links):
+            longest[targets] += np.add.reduceat(longest[nodes], starts)
+        longest[: self.trie.n_labels] = 0.0
+        return longest
+
+
+class Message(NamedTuple):
+    """z, w (U, n): Z_t scaled, and w_t. scale (n,): what Z_t was divided by."""
+
+    z: Floats
+    w: Floats
+    scale: Floats
+
+
+class PatternWalk(InclusiveWalk):
+    """Over all nodes, with patterns that fire at given positions."""
+
+    def __init__(
+        self, emissions: Floats, weights: Weights, fired: Optional[Fired], layout: Layout
+    ) -> None:
+        super().__init__(emissions, weights, fired, layout)
+        trie = weights.trie
+        self.trans_weights: Floats = np.exp(weights.precise_trans - self.top)
         self.deep = slice(trie.n_labels, len(trie))
         self.label = trie.label[self.deep]
         self.parent = trie.parent[self.deep]
         self.move = self.trans_weights[trie.label[self.parent], self.label][:, None]  # (U - L, 1)
         self.psi = weights.psi
-        has_fired = self.fired is not None and len(self.fired.tokens) > 0
-        self.extra = (
-            expand_fired(self.fired, trie, layout) if has_fired and self.fired is not None else {}
-        )
-        self.entries = (
-            _entries_by_step(self.fired, layout) if has_fired and self.fired is not None else {}
-        )
+        self.extra: Dict[int, Tuple[Ints, Ints, Floats]] = {}
+        self.entries: Dict[int, Tuple[Ints, Ints]] = {}
+        if self.fired is not None and len(self.fired.tokens):
+            self.extra = expand_fired(self.fired, trie, layout)
+            self.entries = _entries_by_step(self.fired, layout)
         self.by_parent, self.parents, self.parent_starts = _grouped(self.parent)
         self.by_label, self.labels, self.label_starts = _grouped(trie.label)
-
-    def sums(self) -> Optional[Sums]:
-        """RETURNS None if digits are lost, or if a sequence has no path."""
-        forward: List[Tuple[Floats, Floats, Floats]] = []  # (Z scaled, w, scale) of each step
-        for t in range(len(self.layout.size_at_t)):
-            step = self._step(t, forward[-1][0] if forward else None) if self.has_paths else None
-            if step is None:
-                return None
-            forward.append(step)
-        log_scale = (
-            np.concatenate([np.log(scale.real) for _, _, scale in forward])
-            if forward
-            else np.zeros(0)
-        )
-        by_rank = sum_by_rank(log_scale + self.shift, self.layout)
-        by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
-        log_z = np.empty(len(by_rank))
-        log_z[self.layout.order] = by_rank
-        return self._backward(forward, log_z)
 
     def _psi_at(self, t: int, n: int) -> Floats:
         """e^psi of all nodes, (U, n) or (U, 1)."""
@@ -176,8 +222,7 @@ class PatternWalk:
         psi[nodes, columns] += weights
         return np.exp(psi)
 
-    def _step(self, t: int, before: Optional[Floats]) -> Optional[Tuple[Floats, Floats, Floats]]:
-        """RETURNS Z scaled, w, scale; None if digits are lost."""
+    def _step(self, t: int, before: Optional[Floats]) -> Optional[Message]:
         potentials = self.potentials[:, self.layout.step(t)]  # (L, n)
         n = potentials.shape[1]
         w = np.zeros((len(self.trie), n), self.type)
@@ -195,17 +240,13 @@ class PatternWalk:
             surplus = (grown[nodes] - grown[fail]) * w[nodes] + below[nodes]
             below[targets] += np.add.reduceat(surplus, starts, axis=0)
         z += below
-        scale = z[: self.trie.n_labels].sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            scaled = z / scale
-        if self.reached is not None:
-            singles = slice(0, self.trie.n_labels)
-            reached = self.reached[:, self.layout.step(t)]
-            if not scale.all() or vanished(z[singles].real, scaled[singles].real, reached):
-                return None
-        return scaled, w, scale
+        singles = z[: self.trie.n_labels]
+        scale = singles.sum(axis=0)
+        if self.reached is not None and self._loses(t, singles, scale, self.reached):
+            return None
+        return Message(z / scale, w, scale)
 
-    def _backward(self, forward: List[Tuple[Floats, Floats, Floats]], log_z: Floats) -> Sums:
+    def _backward(self, forward: List[Message]) -> PotentialsGradient:
         trie = self.trie
         layout = self.layout
         n_labels = trie.n_labels
@@ -255,13 +296,9 @@ class PatternWalk:
         order, pairs, starts = _grouped(trie.label[self.parent] * n_labels + self.label)
         if len(pairs):
             transitions.reshape(-1)[pairs] += np.add.reduceat(at_node[self.deep][order], starts)
-        # a match of v is a match of all its suffixes
-        for nodes, _, targets, starts in reversed(trie.links):
-            matched[targets] += np.add.reduceat(matched[nodes], starts)
-        matched[:n_labels] = 0.0
-        flat = np.empty((len(layout.tokens), n_labels), self.type)
-        flat[layout.tokens] = marginals.T
-        return Sums(log_z, PotentialsGradient(flat, transitions, matched, fired_counts))
+        return PotentialsGradient(
+            self._unpacked(marginals), transitions, self._matched(matched), fired_counts
+        )
 
     def _count_fired(self, t: int, longest: Floats, fired_counts: Floats) -> None:
         """Probability of each fired entry whose last token is at step t: that its node is matched

@@ -19,7 +19,7 @@ from .layout import (
     sums_of_sequences,
 )
 from .path_score import chain_score, path_score, score_of_checked
-from .potentials import Potentials, PotentialsGradient, Selection
+from .potentials import Potentials, PotentialsGradient, Profile, Selection
 from .probable import (
     LabelPairs,
     ProbableLabels,
@@ -30,7 +30,6 @@ from .probable import (
     probable_labels,
     reach,
 )
-from .profile import Profile
 from .results import KBest, NoPath, Paths
 from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning

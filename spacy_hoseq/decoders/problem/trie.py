@@ -9,7 +9,19 @@ that end at a token are found on the failure chain of the longest node that matc
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+    cast,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +31,7 @@ from ...errors import Errors
 from .tuning import TUNING, Tuning
 
 Pattern = Tuple[int, ...]  # label ids, oldest first
+Prepared = TypeVar("Prepared")
 
 
 class Occurrences(NamedTuple):
@@ -111,8 +124,16 @@ class PatternTrie:
             self._child_table = np.full(len(ids) * n_labels, -1, np.int32)
             self._child_table[keys] = np.arange(n_labels, len(ids))
 
+        self._prepared: Dict[Callable[[PatternTrie], Any], Any] = {}
+
     def __len__(self) -> int:
         return len(self.fail)
+
+    def prepared(self, make: "Callable[[PatternTrie], Prepared]") -> Prepared:
+        """What `make` makes of this trie, made once, as `Weights.prepared`."""
+        if make not in self._prepared:
+            self._prepared.setdefault(make, make(self))
+        return cast(Prepared, self._prepared[make])
 
     @property
     def max_length(self) -> int:

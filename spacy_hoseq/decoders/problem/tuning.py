@@ -25,6 +25,8 @@ class Tuning(NamedTuple):
     arc_cells: arcs of one step of the sequences that are walked together, over longest matches
         (`longest_match.py`).
     sum_cells: states of all tokens that are kept together for sums.
+    matrix_cells: for each node of a trie, up to which products of matrices take less time
+        (`matrix_walk.py`).
     table_cells: (node, label) pairs up to which a trie's children are looked up in a table, beyond
         by search.
     key_cells: of a table of all keys (token, node) by which weights are added up, beyond they are
@@ -73,6 +75,7 @@ class Tuning(NamedTuple):
     dominance_history: int = 20_000_000
     arc_cells: int = 2_000_000
     sum_cells: int = 4_000_000
+    matrix_cells: int = 50
     table_cells: int = 8_000_000
     key_cells: int = 16_000_000
     limit_cells: int = 200_000

@@ -3,6 +3,8 @@
 import numpy as np
 
 from spacy_hoseq.decoders.answers import answers_of
+from spacy_hoseq.decoders.answers.kernels import feature_sums
+from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.problem.potentials import Potentials, PotentialsGradient
 from spacy_hoseq.decoders.problem.probable import LabelPairs
 from spacy_hoseq.decoders.problem.tuning import TUNING
@@ -16,6 +18,11 @@ def posterior_of(potentials, tuning=TUNING):
     answers = answers_of(potentials, tuning=tuning)
     assert answers.log_z.shape == answers.lengths.shape
     return answers
+
+
+def pattern_posterior(potentials, tuning=TUNING):
+    """By sums of features, whatever there is."""
+    return PatternPosterior(potentials, feature_sums, tuning=tuning)
 
 
 def forward_backward(scores, trans, lengths, allowed=None):

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.problem.probable import LabelPairs
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -24,6 +23,7 @@ from .posteriors import (
     every_arc,
     forward_backward,
     has_path,
+    pattern_posterior,
     random_arcs,
     random_segments,
 )
@@ -33,7 +33,7 @@ def marginals(case, tuning=TUNING):
     """Without patterns, too, as if there were some."""
     trie, node_weights, fired = case.pattern_scores()
     potentials = case.potentials()._replace(weights=Weights(case.trans, trie, node_weights), fired=fired)
-    return PatternPosterior(potentials.check(), tuning=tuning)
+    return pattern_posterior(potentials.check(), tuning)
 
 
 def fit(case):
@@ -108,7 +108,7 @@ def test_gradient_is_that_of_finite_differences(closed, masked):
     def at(emissions=case.scores, trans=case.trans, deep=node_weights[3:], fires=fires_here.weights):
         weights = np.concatenate([node_weights[:3], deep])  # single labels have no weight
         weights, fires = Weights(np.where(forbidden, NEVER, trans), trie, weights), fires_here._replace(weights=fires)
-        return PatternPosterior(case.potentials()._replace(scores=emissions, weights=weights, fired=fires))
+        return pattern_posterior(case.potentials()._replace(scores=emissions, weights=weights, fired=fires))
 
     def loss(**moved):
         found = at(**moved)
@@ -229,7 +229,7 @@ def test_arguments_are_not_changed():
     weights = potentials.weights
     arrays = [case.scores, weights.trans, weights.node_weights, *potentials.fired, costs[0], *costs[1], costs[2]]
     before = [array.copy() for array in arrays]
-    found = PatternPosterior(potentials)
+    found = pattern_posterior(potentials)
     once = found.backprop(*costs)
     assert_close(found.backprop(*costs)[:5], once[:5], 0)
     assert all(np.array_equal(*pair) for pair in zip(arrays, before, strict=True))

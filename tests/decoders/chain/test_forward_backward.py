@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
+from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.chain import forward_backward as module
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
 from spacy_hoseq.decoders.problem.trie import PatternTrie
@@ -21,7 +22,7 @@ from spacy_hoseq.decoders.problem.weights import Weights
 from ... import oracle
 from ...cases import Case, is_well_formed
 from ...strategies import cases, random_mask
-from ..answers.posteriors import forward_backward
+from ..answers.posteriors import forward_backward, pattern_posterior
 
 WALKS = ["scaled", "every_step", "logarithmic", "patterns"]
 NEVER = -np.inf
@@ -33,10 +34,10 @@ def posterior(case, walk=None):
         return forward_backward(case.scores, case.trans, case.lengths, allowed=case.allowed)
     potentials = case.potentials().check()
     if walk == "logarithmic":
-        return PatternPosterior(potentials)
+        return PatternPosterior(potentials, exclusive)
     if walk == "patterns":
         trie = PatternTrie([], case.n_labels)
-        return PatternPosterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
+        return pattern_posterior(potentials._replace(weights=Weights(case.trans, trie, np.zeros(len(trie)))))
     most = 2 * module.SMALL if walk == "every_step" else None  # scores need no shift if they are smaller
     found = chain_posterior(potentials, case.lengths, most=most)
     assert isinstance(found, ChainPosterior)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
+from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.chain import forward_backward as module
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -20,7 +21,7 @@ NEVER = -np.inf
 
 
 def logarithmic(scores, trans, lengths, allowed):
-    return PatternPosterior(Potentials(scores, Weights(trans), lengths, allowed=allowed))
+    return PatternPosterior(Potentials(scores, Weights(trans), lengths, allowed=allowed), exclusive)
 
 
 def assert_right(scores, trans, lengths, allowed=None, way=True):

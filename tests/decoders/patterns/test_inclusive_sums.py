@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.patterns.inclusive_sums import inclusive_sums, keeps_digits
+from spacy_hoseq.decoders.patterns.inclusive_sums import PatternWalk, inclusive_sums, keeps_digits
+from spacy_hoseq.decoders.patterns.matrix_walk import MatrixWalk
 from spacy_hoseq.decoders.problem.results import NoPath
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -24,6 +24,7 @@ from ..answers.posteriors import (
     assert_finite_differences,
     forward_backward,
     has_path,
+    pattern_posterior,
     posterior_of,
 )
 from ..chain.test_forward_backward import NEVER, only_way_on
@@ -36,9 +37,14 @@ def potentials_of(case):
 
 
 def summed(potentials):
-    """What tests of all walks look at."""
+    """What tests of all walks look at; where nothing fires, both walks find the same."""
     assert keeps_digits(potentials)
-    log_z, counts = inclusive_sums(potentials)
+    log_z, counts = inclusive_sums(potentials, None, PatternWalk)
+    if not potentials.fired:
+        same_log_z, same_counts = inclusive_sums(potentials, None, MatrixWalk)
+        np.testing.assert_allclose(same_log_z, log_z, rtol=1e-12, atol=1e-12)
+        for same, count in zip(same_counts[:4], counts[:4], strict=True):
+            np.testing.assert_allclose(same, count, atol=1e-10)
     return SimpleNamespace(log_z=log_z, nodes=counts.scores, expected=counts)
 
 
@@ -168,7 +174,7 @@ def test_low_share_that_is_the_only_way_on(score):
 def test_share_that_vanishes_is_refused(score):
     """By this walk; the entry for all exact inference finds another."""
     case = with_pattern(only_way_on(score))
-    assert keeps_digits(case.potentials()) and inclusive_sums(case.potentials()) is None
+    assert keeps_digits(case.potentials()) and inclusive_sums(case.potentials(), None, PatternWalk) is None
     assert_enumerated(posterior_of(case.potentials()), case)
 
 
@@ -176,7 +182,7 @@ def test_no_permitted_labelling():
     """No result here, since a sum of 0 may also have vanished; the entry for all sums tells."""
     case = Case(np.zeros((3, 2)), np.array([[0, NEVER], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),))
     case = replace(case, allowed=np.array([[True, True], [True, False], [False, True]]))
-    assert inclusive_sums(case.potentials()) is None
+    assert inclusive_sums(case.potentials(), None, PatternWalk) is None
     with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1"):
         posterior_of(case.potentials())
 
@@ -208,7 +214,7 @@ def test_patterns_of_two_labels_are_transitions(case):
 def test_batch_is_the_singles_in_any_order_and_grouping(case, data, cells):
     order = data.draw(st.permutations(range(len(case.lengths))))
     batch = case.take(order)
-    got = PatternPosterior(potentials_of(batch), tuning=TUNING._replace(sum_cells=cells))
+    got = pattern_posterior(potentials_of(batch), TUNING._replace(sum_cells=cells))
     parts = [posterior(case.take([i])) for i in order]
     np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-12)
