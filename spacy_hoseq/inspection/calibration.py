@@ -6,6 +6,7 @@ text than the training text have the largest product of marginal probabilities (
 Weinberger 2017, section 4.2, for exact marginals, which are computed anew at every temperature).
 """
 
+import warnings
 from typing import (
     Any,
     Callable,
@@ -181,7 +182,9 @@ def is_linear(component: SequenceComponent) -> bool:
 
 
 def _calibrate(pipe: Any, examples: List[Example], factors: Dict[str, float]) -> None:
-    parts = [part for part in parts_of(pipe, examples) if (part.gold >= 0).any()]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\[HW001\]")  # labels that training has not seen
+        parts = [part for part in parts_of(pipe, examples) if (part.gold >= 0).any()]
     if not parts:
         return
     about = 1.0 if pipe.name in factors else best_factor(parts)

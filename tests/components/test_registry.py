@@ -18,7 +18,7 @@ tomllib = pytest.importorskip("tomllib")
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 GROUPS = {"spacy_factories": "factories", "spacy_architectures": "architectures", "spacy_scorers": "scorers",
           "spacy_misc": "misc", "spacy_readers": "readers", "spacy_batchers": "batchers",
-          "spacy_callbacks": "callbacks",
+          "spacy_callbacks": "callbacks", "spacy_augmenters": "augmenters",
           "spacy_tokenizers": "tokenizers", "spacy_cli": "cli", "thinc_layers": "layers"}  # fmt: skip
 
 SCRIPT = """
