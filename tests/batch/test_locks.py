@@ -92,7 +92,7 @@ def test_two_runs_of_a_job(run):
 
 
 def test_shards_beside_each_other(run):
-    first, second = run(1), None
+    first = run(1)
     first.begin()
     second = run(2)
     second.begin()

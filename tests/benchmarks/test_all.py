@@ -1,8 +1,6 @@
 """All measurements: every table of the pages has its command, and is as it was written."""
 
-import importlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,16 +10,6 @@ from ..repository import ROOT
 
 TABLES = ROOT / "docs" / "measurements" / "tables"
 MARKED = r"<!-- begin (.+?) -->\n(.*?)\n<!-- end \1 -->"
-
-
-@pytest.fixture
-def benchmarks(monkeypatch):
-    """Modules by name. They are imported from the repository, which is no package that is installed."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    monkeypatch.chdir(ROOT)
-    yield lambda name: importlib.import_module(f"benchmarks.{name}")
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
 
 
 def marked():

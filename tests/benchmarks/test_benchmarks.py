@@ -1,8 +1,6 @@
 """What the benchmarks compute besides measuring, and one measurement of the system that needs no training."""
 
 import gc
-import importlib
-import sys
 import time
 from itertools import islice
 from typing import Any
@@ -12,18 +10,6 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 from thinc.api import Config
-
-from ..repository import ROOT
-
-
-@pytest.fixture
-def benchmarks(monkeypatch):
-    """Modules by name. They are imported from the repository, which is no package that is installed."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    monkeypatch.chdir(ROOT)
-    yield lambda name: importlib.import_module(f"benchmarks.{name}")
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
 
 
 def row(system: str, seconds: float, accuracy: Any, to_best: Any, **others: Any) -> "dict[str, Any]":
