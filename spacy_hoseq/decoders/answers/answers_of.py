@@ -12,7 +12,6 @@ from ..problem import (
     Answers,
     Asked,
     LabelPairs,
-    NoPath,
     Posterior,
     Potentials,
     PotentialsGradient,
@@ -24,7 +23,7 @@ from ..problem import (
     check_threshold,
     ranges,
 )
-from .kernels import LABELS, SUMS, TOGETHER, Request, first_result
+from .kernels import LABELS, SUMS, TOGETHER, Request, first_result, required
 
 BEST_LABELS = Asked()  # nothing else
 
@@ -67,7 +66,7 @@ class _Answers(Answers):
     @cached_property
     def _posterior(self) -> Posterior:
         """The sums of the whole batch, kept."""
-        return checked_posterior(self._request)
+        return required(SUMS, self._request)
 
     @cached_property
     def best(self) -> Labels:
@@ -134,31 +133,16 @@ def best_labels(request: Request) -> Labels:
     potentials = request.potentials
     groups = _groups(potentials)
     if len(groups) == 1 and potentials.configurations is None:
-        return _labels(request)
+        return required(LABELS, request)
     labels = np.zeros(len(potentials.scores), np.int32)
     for sequences in groups:
         part = potentials.select(sequences)
         with part.numbered() as some:
             paying = _without_zeros(some)
-            labels[part.tokens] = _labels(
-                request._replace(potentials=paying, profile=Profile.of(paying))
+            labels[part.tokens] = required(
+                LABELS, request._replace(potentials=paying, profile=Profile.of(paying))
             )
     return labels
-
-
-def _labels(request: Request) -> Labels:
-    labels = first_result(LABELS, request)
-    if labels is None:
-        raise NoPath(0)
-    return labels
-
-
-def checked_posterior(request: Request) -> Posterior:
-    """p(y | x) by sums over all labellings. RAISES ValueError [HS023, HS038, HS097]."""
-    posterior = first_result(SUMS, request)
-    if posterior is None:
-        raise NoPath(0)
-    return posterior
 
 
 def _groups(potentials: Potentials) -> List[Ints]:

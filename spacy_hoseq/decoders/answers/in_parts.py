@@ -13,13 +13,13 @@ Checked against enumeration in tests/decoders/answers/test_in_parts.py.
 """
 
 from functools import cached_property
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple, cast
+from typing import Callable, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints, Labels, Mask
-from ..chain import ChainPart, LikelyCells, long_viterbi, read_parts
+from ..chain import ChainPart, LikelyCells, read_parts
 from ..problem import (
     Asked,
     Factors,
@@ -30,7 +30,9 @@ from ..problem import (
     neighbours,
     reach,
 )
-from ..pruning import least_likely, likely_labels, pruned_checked
+from ..pruning import least_likely, likely_labels
+
+Decode = Callable[[Potentials, Tuning], Labels]  # of a chain, by the table of algorithms
 
 
 class PartSums:
@@ -48,6 +50,7 @@ class PartSums:
         factors: Factors,
         nodes: Optional[Floats],
         long_labels: Labels,
+        decode: Decode,
     ) -> None:
         self._potentials = potentials
         self._asked = asked
@@ -56,10 +59,17 @@ class PartSums:
         self._factors = factors
         self.nodes = nodes
         self._long_labels = long_labels
+        self._decode = decode
 
     @cached_property
     def _best(self) -> Tuple[Labels, Ints]:
-        return _best_labels(self._potentials, self._known, self._long_labels, self._tuning)
+        """The labels (N,), and sequences for which marginals did not help, so that cells may be
+        missing on their best labelling."""
+        potentials = self._potentials
+        log_z = self._known.log_z
+        labels, undecided = likely_labels(potentials, self._known.cells, log_z, self._tuning)
+        labels = np.where(np.repeat(np.isnan(log_z), potentials.lengths), self._long_labels, labels)
+        return decode_some(potentials, undecided, labels, self._decode, self._tuning), undecided
 
     @property
     def labels(self) -> Labels:
@@ -108,16 +118,18 @@ class PartSums:
         )
 
 
-def part_sums(potentials: Potentials, asked: Asked, tuning: Tuning) -> Optional[PartSums]:
-    """Of a chain. RETURNS None if scaled probabilities would lose digits, or if a sequence has no
-    path."""
+def part_sums(
+    potentials: Potentials, asked: Asked, tuning: Tuning, decode: Decode
+) -> Optional[PartSums]:
+    """Of a chain. decode: finds the labels of some of its sequences. RETURNS None if scaled
+    probabilities would lose digits, or if a sequence has no path."""
     n_tokens, n_labels = potentials.scores.shape
     continues = asked.continues
     # at the tokens s, i and t
     factors = Factors(*np.ones((3, n_tokens if continues is not None else 0)))
     # they are kept for the whole batch
     nodes = np.empty((n_tokens if asked.nodes else 0, n_labels), np.float32)
-    long_labels = _long_labels(potentials, tuning)
+    long_labels = _long_labels(potentials, decode, tuning)
 
     def also(part: ChainPart) -> None:
         if part.inner is not None and continues is not None:
@@ -132,7 +144,7 @@ def part_sums(potentials: Potentials, asked: Asked, tuning: Tuning) -> Optional[
     if known is None:
         return None
     kept = cast(Floats, nodes) if asked.nodes else None
-    return PartSums(potentials, asked, tuning, known, factors, kept, long_labels)
+    return PartSums(potentials, asked, tuning, known, factors, kept, long_labels, decode)
 
 
 class ChainCells(NamedTuple):
@@ -146,7 +158,9 @@ class ChainCells(NamedTuple):
     log_z: Floats
 
 
-def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning: Tuning) -> Labels:
+def decode_some(
+    potentials: Potentials, sequences: Ints, labels: Labels, decode: Decode, tuning: Tuning
+) -> Labels:
     """The labels of the batch (N,), with those of some sequences of a chain decoded. RETURNS
     (N,)."""
     if not len(sequences):
@@ -154,7 +168,7 @@ def decode_some(potentials: Potentials, sequences: Ints, labels: Labels, tuning:
     part = potentials.select(sequences)
     labels = labels.copy()
     with part.numbered() as some:
-        labels[part.tokens] = pruned_checked(some, tuning)
+        labels[part.tokens] = decode(some, tuning)
     return labels
 
 
@@ -201,7 +215,7 @@ def _read(
     weights = np.empty(potentials.trans.shape)
     log_z = np.full(len(potentials.lengths), np.nan)
 
-    def read(part: ChainPart) -> Tuple[NDArray[Any], ...]:
+    def read(part: ChainPart) -> Tuple[NDArray[np.generic], ...]:
         weights[:] = part.posterior.weights  # the same in all parts
         cells = part.posterior.likely(least, part.inner)
         if part.inner is None:
@@ -217,7 +231,11 @@ def _read(
     parts = read_parts(potentials, read, tuning=tuning)
     if parts is None:
         return None
-    empty: List[NDArray[Any]] = [np.zeros(0, np.intp), np.zeros(0, np.intp), *np.zeros((4, 0))]
+    empty: List[NDArray[np.generic]] = [
+        np.zeros(0, np.intp),
+        np.zeros(0, np.intp),
+        *np.zeros((4, 0)),
+    ]
     *columns, stop = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
     order = _by_token(columns[0], len(potentials.scores))
     return ChainCells(
@@ -241,32 +259,10 @@ def _by_token(tokens: Ints, n_tokens: int) -> Ints:
     return order
 
 
-def _best_labels(
-    potentials: Potentials, known: ChainCells, long: Labels, tuning: Tuning
-) -> Tuple[Labels, Ints]:
-    """long (N,): labels of sequences in pieces. RETURNS the best labels (N,), and sequences for
-    which marginals did not help, so that cells may be missing on their best labelling."""
-    labels, undecided = likely_labels(potentials, known.cells, known.log_z, tuning)
-    labels = np.where(np.repeat(np.isnan(known.log_z), potentials.lengths), long, labels)
-    return decode_some(potentials, undecided, labels, tuning), undecided
-
-
-def _long_labels(potentials: Potentials, tuning: Tuning) -> Labels:
+def _long_labels(potentials: Potentials, decode: Decode, tuning: Tuning) -> Labels:
     """The labels of long sequences; 0 in others, which are decoded when their marginals are known.
-    RETURNS (N,).
-
-    Exact pruning cuts a long sequence at the tokens that are decided. With forbidden transitions
-    hardly any are, since a change of one label alone is hardly ever permitted; then pieces are
-    decoded."""
+    RETURNS (N,)."""
     labels = np.zeros(len(potentials.scores), np.int32)
-    long = np.flatnonzero(potentials.lengths >= tuning.long_tokens)
-    if potentials.weights.permit_all:
-        return decode_some(potentials, long, labels, tuning)
-    for sequence in long.tolist():
-        part = potentials.select(np.array([sequence]))
-        long_labels = long_viterbi(part.potentials, tuning=tuning)
-        if long_labels is None:
-            labels = decode_some(potentials, np.array([sequence]), labels, tuning)
-        else:
-            labels[part.tokens] = long_labels
+    for sequence in np.flatnonzero(potentials.lengths >= tuning.long_tokens).tolist():
+        labels = decode_some(potentials, np.array([sequence]), labels, decode, tuning)
     return labels

@@ -6,6 +6,13 @@ Cheapest first:
               scores of label pairs, no patterns                      Viterbi                          `chain/`
               patterns of any sign, or beside scores of label pairs   longest matches                  `patterns/`
               configurations                                          states made on the fly           `patterns/`
+    REMAINING candidates, no patterns                                 pairs of candidates              `pruning/`
+              few candidates, patterns                                cells of candidates              `pruning/`
+              no patterns                                             Viterbi                          `chain/`
+              patterns, many nodes                                    nodes that can still pay         `patterns/`
+              everything else                                         every node                       `patterns/`
+    CHAINS    one long sequence, transitions are forbidden            pieces of it                     `chain/`
+              everything else                                         what exact pruning leaves        `pruning/`
     SUMS      no patterns                                             scaled probabilities             `chain/`
               everything else                                         sums of FEATURES
     FEATURES  configurations fire: one sequence                       states made on the fly           O(S L) a token
@@ -16,8 +23,10 @@ Cheapest first:
     TOGETHER  segments or probable labels of a short chain            both ways in one walk            `short/sums.py`
               the same of other chains                                part by part, forgotten at once  `in_parts.py`
 
-The first row that accepts is taken. Only sums can tell, on the way, that digits would be lost, and
-only candidates how many there are; then a row has no result, and the next is taken. Whether a label
+The first row that accepts is taken. Only sums can tell, on the way, that digits would be lost, only
+candidates how many there are, and only pieces whether they agree; then a row has no result, and the
+next is taken. REMAINING is what exact pruning leaves: sequences, or windows of them; CHAINS are
+sequences whose marginals are read part by part. Whether a label
 that is worth nothing now is the only way on, where transitions are forbidden, no range tells: the
 walk sees it, and then sums are of logarithms.
 """
@@ -25,16 +34,18 @@ walk sees it, and then sums are of logarithms.
 from typing import Callable, Generic, NamedTuple, Optional, Tuple, TypeVar
 
 from ...arrays import Labels
-from ..chain import chain_posterior, edge_viterbi
+from ..chain import chain_posterior, edge_viterbi, long_viterbi, viterbi
 from ..patterns import (
     InnerNodes,
     MatrixWalk,
     PatternWalk,
     any_sign_checked,
+    every_node,
     labels_with_configurations,
+    paying_nodes,
 )
-from ..problem import Asked, Posterior, Potentials, Profile, Sums, Together, Tuning
-from ..pruning import pruned_checked
+from ..problem import Asked, NoPath, Posterior, Potentials, Profile, Sums, Together, Tuning
+from ..pruning import Remaining, decode_sparse, pruned_checked, sparse_viterbi
 from ..short import is_short_chain, is_short_text, short_labels, short_sums
 from .in_parts import part_sums
 from .pattern_posterior import PatternPosterior
@@ -91,11 +102,69 @@ def _reads_chain(request: Request) -> bool:
     return in_one_walk and request.profile.is_chain and not request.profile.has_edge_scores
 
 
+def required(kernels: "Tuple[Kernel[Asking, Result], ...]", request: Asking) -> Result:
+    """`first_result`. RAISES ValueError [HS023]: there is none."""
+    result = first_result(kernels, request)
+    if result is None:
+        raise NoPath(0)
+    return result
+
+
+def remaining_labels(remaining: Remaining) -> Labels:
+    """The labels of what exact pruning leaves. RAISES ValueError [HS023]."""
+    return required(REMAINING, remaining)
+
+
+def chain_labels(potentials: Potentials, tuning: Tuning) -> Labels:
+    """The labels of a chain whose marginals are read part by part. RAISES ValueError [HS023]."""
+    return required(CHAINS, Request(potentials, Profile.of(potentials), Asked(), tuning))
+
+
+def _pruned(request: Request) -> Labels:
+    return pruned_checked(request.potentials, request.tuning, remaining_labels)
+
+
+def _viterbi(potentials: Potentials, tuning: Tuning) -> Labels:
+    scores, weights, lengths = potentials[:3]
+    return viterbi(scores, weights.trans, lengths, allowed=potentials.allowed, tuning=tuning).labels
+
+
+def _in_pieces(request: Request) -> bool:
+    """Whether it is one long sequence. With forbidden transitions exact pruning decides hardly a
+    token, since a change of one label alone is hardly ever permitted."""
+    profile = request.profile
+    is_one = len(request.potentials.lengths) == 1
+    return is_one and profile.longest >= request.tuning.long_tokens and not profile.permits_all
+
+
+REMAINING: "Tuple[Kernel[Remaining, Labels], ...]" = (
+    Kernel(
+        lambda r: r.candidates is not None and not r.has_patterns,
+        lambda r: (
+            sparse_viterbi(r.left, r.potentials.weights.precise_trans, r.potentials.lengths).labels
+        ),
+    ),
+    Kernel(
+        lambda r: r.has_few_candidates,
+        lambda r: (
+            decode_sparse(
+                r.left, r.potentials.weights, r.potentials.fired, r.potentials.lengths
+            ).labels
+        ),
+    ),
+    Kernel(lambda r: not r.has_patterns, lambda r: _viterbi(r.potentials, r.tuning)),
+    Kernel(lambda r: r.has_many_nodes, lambda r: paying_nodes(r.dense, r.tuning).labels),
+    Kernel(lambda r: True, lambda r: every_node(r.dense, r.tuning).labels),
+)
+CHAINS: "Tuple[Kernel[Request, Labels], ...]" = (
+    Kernel(_in_pieces, lambda r: long_viterbi(r.potentials, tuning=r.tuning)),
+    Kernel(lambda r: True, _pruned),
+)
 LABELS: "Tuple[Kernel[Request, Labels], ...]" = (
     Kernel(
         lambda r: is_short_text(r.profile, r.tuning), lambda r: short_labels(r.potentials, r.tuning)
     ),
-    Kernel(lambda r: r.profile.is_plain, lambda r: pruned_checked(r.potentials, r.tuning)),
+    Kernel(lambda r: r.profile.is_plain, _pruned),
     Kernel(lambda r: r.profile.is_chain, lambda r: edge_viterbi(r.potentials).labels),
     Kernel(
         lambda r: not r.profile.has_configurations,
@@ -143,5 +212,5 @@ TOGETHER: "Tuple[Kernel[Request, Together], ...]" = (
         lambda r: _reads_chain(r) and is_short_chain(r.profile, r.tuning),
         lambda r: short_sums(r.potentials, r.tuning),
     ),
-    Kernel(_reads_chain, lambda r: part_sums(r.potentials, r.asked, r.tuning)),
+    Kernel(_reads_chain, lambda r: part_sums(r.potentials, r.asked, r.tuning, chain_labels)),
 )

@@ -61,10 +61,7 @@ class LabelLattice:
         self._origin = 0
         self.places = np.arange(n_tokens) + moved
         self._cell_of = np.arange(n_entries) + moved.take(probable.tokens)  # of each entry
-        ends = np.cumsum(lengths)
-        steps = np.arange(1, margin + 1)
-        before = (self.places[ends - lengths, None] - steps).reshape(-1)
-        after = (self.places[ends - 1, None] + steps).reshape(-1)
+        before, after = self._outside(lengths)
         self._count = np.ones(n_tokens + n_outside, np.intp)
         self._count[self.places] = np.bincount(probable.tokens, minlength=n_tokens)
         self._first = np.cumsum(self._count) - self._count
@@ -81,6 +78,14 @@ class LabelLattice:
         self._found: Dict[Tuple[float, ...], NGrams] = {}
         self._link(probable, np.concatenate([before, after]))
 
+    def _outside(self, lengths: AnyInts) -> Tuple[Ints, Ints]:
+        """Places before and after each sequence."""
+        ends = np.cumsum(lengths)
+        steps = np.arange(1, self._margin + 1)
+        before = self.places[ends - lengths, None] - steps
+        after = self.places[ends - 1, None] + steps
+        return before.reshape(-1), after.reshape(-1)
+
     def _link(self, probable: ProbableLabels, outside: Ints) -> None:
         """Links in order of their earlier cell. A link of a cell outside is as probable as the cell
         within. (Links from one sequence to the next are there, too; no n-gram around a token
@@ -91,17 +96,7 @@ class LabelLattice:
         value = probable.pairs
         self._n_pairs = len(earlier)
         if len(outside):
-            is_outside = np.zeros(len(self._count), bool)
-            is_outside[outside] = True
-            beside = np.flatnonzero(is_outside[:-1] | is_outside[1:])
-            sizes = self._count[beside] * self._count[beside + 1]
-            which = np.repeat(np.arange(len(beside)), sizes)
-            number = ranges(np.zeros(len(beside), np.intp), sizes)
-            at = beside[which]
-            n_later = self._count[beside + 1][which]
-            a = self._first[at] + number // n_later
-            b = self._first[at + 1] + number % n_later
-            inner = np.where(is_outside[at], b, a)
+            a, b, inner = self._links_outside(outside)
             earlier = np.concatenate([earlier, a])
             later = np.concatenate([later, b])
             source = np.concatenate([source, -1 - inner])  # below 0: the probability of a cell
@@ -112,6 +107,19 @@ class LabelLattice:
         self._link_p = value[order]
         self._link_count = np.bincount(earlier, minlength=len(self._p))
         self._link_first = np.cumsum(self._link_count) - self._link_count
+
+    def _links_outside(self, outside: Ints) -> Tuple[Ints, Ints, Ints]:
+        """Of cells outside: the earlier and the later cell, and which of both is within."""
+        is_outside = np.zeros(len(self._count), bool)
+        is_outside[outside] = True
+        beside = np.flatnonzero(is_outside[:-1] | is_outside[1:])
+        sizes = self._count[beside] * self._count[beside + 1]
+        number = ranges(np.zeros(len(beside), np.intp), sizes)
+        at = beside.repeat(sizes)
+        n_later = self._count[at + 1]
+        earlier = self._first[at] + number // n_later
+        later = self._first[at + 1] + number % n_later
+        return earlier, later, np.where(is_outside[at], later, earlier)
 
     def between(self, start: int, stop: int) -> "LabelLattice":
         """The same lattice around the tokens start <= n < stop: only their places and n-grams, with

@@ -1,0 +1,1 @@
+"""Decoders to compare with: Algorithm 1 as printed, dual decomposition, beam search."""

@@ -56,9 +56,8 @@ class BeamSearch:
 
 
 def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray[np.int32], Floats]:
-    trie = potentials.weights.trie
-    psi = potentials.weights.psi
-    trans = potentials.weights.precise_trans
+    weights = potentials.weights
+    trie = weights.trie
     fired = potentials.fired
     emissions = packed_scores(potentials.scores, potentials.allowed, layout).T  # (N, L)
     extra = expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
@@ -68,16 +67,14 @@ def _search(potentials: Potentials, layout: Layout, width: int) -> Tuple[NDArray
     # best score and place of the sequences that end at t, by rank
     finals: List[Tuple[Floats, Ints]] = []
     for t, n in enumerate(layout.size_at_t.tolist()):
-        v = v[:n]
-        node = node[:n]
         here = emissions[layout.step(t)]  # (n, L)
         if t == 0:
             target = np.broadcast_to(np.arange(trie.n_labels), (n, trie.n_labels))
-            candidates = here + psi[target]
+            moved = here
         else:
-            target = trie.after[node].reshape(n, -1).astype(np.intp)  # (n, width * L)
-            moved = v[:, :, None] + trans[trie.label[node]] + here[:, None, :]
-            candidates = moved.reshape(n, -1) + psi[target]
+            target = trie.after[node[:n]].reshape(n, -1).astype(np.intp)  # (n, width * L)
+            moved = v[:n, :, None] + weights.precise_trans[trie.label[node[:n]]] + here[:, None, :]
+        candidates = moved.reshape(n, -1) + weights.psi[target]
         if t in extra:
             candidates = candidates + _earned(target, extra[t], len(trie))
         keep, v = _keep(candidates, target, width)

@@ -34,7 +34,6 @@ from ..problem import (
     make_instances,
     path_score,
 )
-from ..pruning import pruned_checked
 
 TOLERANCE = 1e-9  # relative: a gap this small is rounding
 
@@ -131,11 +130,11 @@ def _solve(potentials: Potentials, max_iterations: int) -> Certified:
     pairs = np.arange(len(z.tokens))
     chain = potentials._replace(weights=Weights(potentials.trans), fired=None)
     for _ in range(max_iterations):
-        chain = chain._replace(scores=scores + _sum_rows(z.tokens, multipliers, n_tokens))
-        guess = pruned_checked(chain)
-        slaves, value = _slaves(z, multipliers)
-        dual = path_score(chain, guess)
-        dual += np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
+        chain = chain._replace(scores=scores + sum_rows(z.tokens, multipliers, n_tokens))
+        paths = decode_exact(chain)
+        guess = paths.labels
+        slaves, value = solve_slaves(z, multipliers)
+        dual = paths.scores + np.bincount(sequence[z.last], weights=value, minlength=len(lengths))
         bounds = np.where(certified, bounds, np.minimum(bounds, dual))
         primal = path_score(potentials, guess)
         better = (primal > best) & ~certified
@@ -156,9 +155,12 @@ def _solve(potentials: Potentials, max_iterations: int) -> Certified:
     return Certified(labels, best, bounds, certified, iterations)
 
 
-def _sum_rows(rows: Ints, values: Floats, n_rows: int) -> Floats:
+def sum_rows(rows: Ints, values: Floats, n_rows: int) -> Floats:
     """Sum of the rows of `values` that belong to each of n_rows. rows (P,), values (P, L). RETURNS
-    (n_rows, L)."""
+    (n_rows, L).
+
+    With z.tokens and the multipliers: what is added to the scores of the chain.
+    """
     result = np.zeros((n_rows, values.shape[1]))
     order = np.argsort(rows, kind="stable")
     present, starts = np.unique(rows[order], return_index=True)
@@ -167,8 +169,12 @@ def _sum_rows(rows: Ints, values: Floats, n_rows: int) -> Floats:
     return result
 
 
-def _slaves(z: Instances, multipliers: Floats) -> "tuple[Ints, Floats]":
-    """max_v phi [v = z] - u(v) of every pattern. RETURNS the labels v (P,), and the values (M,)."""
+def solve_slaves(z: Instances, multipliers: Floats) -> "tuple[Ints, Floats]":
+    """The own problem of every pattern: max_v phi [v = z] - u(v).
+
+    z: M patterns written out at their places, P labels in all. multipliers u (P, L). RETURNS the
+    labels v (P,), and the values (M,).
+    """
     if not len(z.tokens):
         return z.labels, np.zeros(0)
     free = multipliers.argmin(axis=1)

@@ -38,16 +38,12 @@ def decide_short(
     text = _ShortText(local, lengths, order, allowed)
     everything = (1 << 2 * order) - 1
     earlier = [-1] * local.n_tokens
-    last = []
-    start = 0
+    last = [token for token, visible in enumerate(text.visible) if visible == everything]
     regions: List[Tuple[List[int], int]] = []  # open tokens, ascending; the decision before
+    start = 0
     for length in lengths.tolist():
-        tokens = range(start, start + length)
-        last += [token for token in tokens if text.visible[token] == everything]
-        regions += [
-            (part, -1)
-            for part in _parts([t for t in tokens if text.visible[t] != everything], order)
-        ]
+        tokens = [t for t in range(start, start + length) if text.visible[t] != everything]
+        regions += [(part, -1) for part in _parts(tokens, order)]
         start += length
     text.close(last)
     while regions:

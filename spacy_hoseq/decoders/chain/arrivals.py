@@ -53,13 +53,13 @@ class Arrivals:
     it is computed."""
 
     def __init__(self, trans: Floats, tuning: Tuning = TUNING) -> None:
-        self.table = Table.of(trans)
         self.tuning = tuning
         self.blocks: List[Block] = []
         self.few: Optional[Few] = None
         permitted = trans > -np.inf
         if permitted.mean() < 0.5:
             self._group(trans, permitted)
+        self.table = Table.of(trans if self.few is None else trans[:0, :0])
 
     def _group(self, trans: Floats, permitted: Mask) -> None:
         # (G, L): sets of earlier labels

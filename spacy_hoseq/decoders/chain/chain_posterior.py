@@ -84,9 +84,7 @@ def chain_posterior(
         edge_scores = packed_edge_scores(potentials.edge_scores, rows)
     emissions = packed_emissions(scores, potentials.allowed, rows)
     most = largest(scores) if most is None else most
-    prefixes = scaled_prefixes(
-        emissions, potentials.trans.astype(np.float64), layout, most, edge_scores
-    )
+    prefixes = scaled_prefixes(emissions, potentials.trans, layout, most, edge_scores)
     return None if prefixes is None else ChainPosterior(prefixes, layout)
 
 
@@ -188,7 +186,8 @@ class ChainPosterior(Posterior):
         alpha = self._alpha.take(self._places_before(), axis=0)
         nothing = np.zeros(0)
         if self._weights.ndim == 2:
-            trans = (alpha.T @ message) * self._weights
+            trans = alpha.T @ message
+            trans *= self._weights
             return PotentialsGradient(self.nodes, trans, nothing, nothing)
         packed = np.zeros(self._weights.shape)
         packed[first:] = alpha[:, :, None] * self._weights[first:] * message[:, None, :]

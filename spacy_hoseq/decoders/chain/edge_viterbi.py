@@ -6,8 +6,10 @@ Checked against enumeration in tests/decoders/chain/test_edge_scores.py.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..problem import Paths, Potentials, make_layout, packed_edge_scores, packed_scores
+from ...arrays import Floats
+from ..problem import Layout, Paths, Potentials, make_layout, packed_edge_scores, packed_scores
 from .viterbi import unpack_paths
 
 
@@ -34,7 +36,12 @@ def edge_viterbi(potentials: Potentials) -> Paths:
         candidates = before[:, :, None] + both[here]  # (n, earlier, later)
         back[here] = candidates.argmax(axis=1)
         v[here] += candidates.max(axis=1)
-    labels = np.zeros(len(scores), np.int32)
+    return _read_back(v, back, layout)
+
+
+def _read_back(v: Floats, back: NDArray[np.int32], layout: Layout) -> Paths:
+    """v (N, L): packed. back (N, L): the label before each. RAISES ValueError [HS023]."""
+    labels = np.zeros(len(v), np.int32)
     best = np.zeros(len(layout.lengths))
     following = np.zeros(0, np.int32)  # labels at t + 1
     for t in range(len(layout.size_at_t) - 1, -1, -1):

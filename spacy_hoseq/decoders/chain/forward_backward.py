@@ -29,6 +29,7 @@ from ..problem import Layout
 MAX_RANGE = 300.0
 # share of alpha that keeps its digits through the next step, with MAX_RANGE below it
 LEAST = 1e-150
+MANY_LABELS = 500  # from which on a second table of their pairs takes memory that is missed
 NORMAL = 1e-290  # number that has all its digits
 SMALL = 50.0  # by how much a step with small scores changes logarithms at most
 # by how much all steps do that go without scaling: e^-ROOM * LEAST * e^-SMALL is above NORMAL
@@ -56,26 +57,28 @@ def packed_emissions(scores: AnyFloats, allowed: Optional[Mask], layout: Layout)
 
 def finite_range(trans: AnyFloats) -> float:
     """By how much the transitions that are not forbidden differ."""
-    finite = trans[np.isfinite(trans)]
-    return float(np.ptp(finite)) if finite.size else 0.0
+    finite = np.isfinite(trans)
+    most = float(trans.max(initial=-np.inf, where=finite))
+    return max(0.0, most - float(trans.min(initial=np.inf, where=finite)))
 
 
 def scaled_prefixes(
     emissions: AnyFloats,
-    trans: Floats,
+    trans: AnyFloats,
     layout: Layout,
     most: float,
     edge_scores: Optional[Floats] = None,
 ) -> Optional[ScaledPrefixes]:
     """most (float): no finite emission is further from 0. edge_scores (N, L, L): packed, on top of
     trans. RETURNS None if digits would be lost, or if a sequence has no path."""
-    both = trans if edge_scores is None else trans + edge_scores
+    both = trans if edge_scores is None else trans.astype(np.float64) + edge_scores
     spread = finite_range(both)
     if spread >= MAX_RANGE:
         return None
     top = float(both.max(initial=-np.inf))
     top = top if np.isfinite(top) else 0.0
-    weights = np.exp(both - top)
+    weights = np.subtract(both, top, dtype=np.float64)
+    np.exp(weights, out=weights)
     opened = bool((trans > -np.inf).all())
     change = most + spread + np.log(max(1, len(trans)))
     if edge_scores is None and change <= SMALL:
@@ -224,9 +227,10 @@ def moved_on(before: Floats, weights: Floats, here: slice) -> Floats:
 
 def turned(weights: Floats) -> Floats:
     """With the later label first: `moved_on` with these is a step back. Laid out anew, since
-    products with a transposed matrix take longer."""
+    products with a transposed matrix take longer, unless it is large."""
     swapped = weights.swapaxes(-1, -2)
-    return np.ascontiguousarray(swapped) if weights.ndim == 2 else swapped
+    is_small = weights.ndim == 2 and len(weights) <= MANY_LABELS
+    return np.ascontiguousarray(swapped) if is_small else swapped
 
 
 def highest(values: Floats) -> Floats:

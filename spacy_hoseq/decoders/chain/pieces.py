@@ -51,7 +51,7 @@ class ChainPart(NamedTuple):
         """The tokens of the batch that the part answers for. RETURNS (m,)."""
         return self.inner_of(self.tokens)
 
-    def inner_of(self, values: NDArray[Any]) -> NDArray[Any]:
+    def inner_of(self, values: NDArray[np.generic]) -> NDArray[Any]:
         """What is known of `tokens` (n, ...), at those that the part answers for. RETURNS (m,
         ...)."""
         return values if self.inner is None else values[self.inner]

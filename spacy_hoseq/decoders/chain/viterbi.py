@@ -152,12 +152,17 @@ def way_back(
 
 
 def unpack_paths(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
-    """Packed labels and scores by rank -> the given order. RAISES ValueError [HS023]: a sequence
-    has no path."""
+    """`in_order`. RAISES ValueError [HS023]: a sequence has no path."""
+    paths = in_order(labels, best, layout)
+    if len(best) and best.min() == -np.inf:
+        raise NoPath(int(paths.scores.argmin()))
+    return paths
+
+
+def in_order(labels: NDArray[np.int32], best: Floats, layout: Layout) -> Paths:
+    """Packed labels and scores by rank -> the given order."""
     flat = np.empty_like(labels)
     flat[layout.tokens] = labels
     scores = np.empty_like(best)
     scores[layout.order] = best
-    if len(best) and best.min() == -np.inf:
-        raise NoPath(int(scores.argmin()))
     return Paths(flat, scores)

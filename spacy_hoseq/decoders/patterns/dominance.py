@@ -32,7 +32,7 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..chain import Arrivals
+from ..chain import Arrivals, in_order
 from ..problem import (
     TUNING,
     Fired,
@@ -47,6 +47,7 @@ from ..problem import (
     packed_scores,
     ranges,
 )
+from .nonnegative import decoded_in_parts
 
 ROUNDING = 1e-9  # relative
 
@@ -72,6 +73,11 @@ class Remembered(NamedTuple):
     value: Floats
     source: Ints
     kept: List[Ints]
+
+
+def paying_nodes(potentials: Potentials, tuning: Tuning) -> Paths:
+    """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
+    return decoded_in_parts(potentials, tuning.dominance_cells, decode_columns, tuning)
 
 
 def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
@@ -114,11 +120,7 @@ def decode_columns(potentials: Potentials, tuning: Tuning = TUNING) -> Paths:
             node = walk.source(remembered, np.concatenate([walk.before(remembered, node), ended]))
             labels[layout.step(t)] = potentials.weights.trie.label[node]
         last = first
-    flat = np.empty_like(labels)
-    ordered = np.empty_like(best)
-    flat[layout.tokens] = labels
-    ordered[layout.order] = best
-    return Paths(flat, ordered)
+    return in_order(labels, best, layout)
 
 
 class _Tables:
@@ -146,20 +148,14 @@ class _Walk:
     def __init__(self, potentials: Potentials, layout: Layout, tuning: Tuning) -> None:
         weights = potentials.weights
         fired = potentials.fired
-        tables = weights.prepared(_Tables)
+        self.tables = weights.prepared(_Tables)
         trie = weights.trie
         self.trie = trie
         self.layout = layout
         self.tuning = tuning
         self.emissions = packed_scores(potentials.scores, potentials.allowed, layout)  # (L, N)
         self.trans = weights.precise_trans
-        self.bonus = tables.bonus
         self.arriving = Arrivals(self.trans, tuning)
-        self.gain = tables.gain
-        self.all_gain = tables.all_gain
-        self.children = tables.children
-        self.first_child = tables.first_child
-        self.has_child = tables.has_child
         self.extra = (
             expand_fired(fired, trie, layout) if fired is not None and len(fired.tokens) else {}
         )
@@ -181,9 +177,10 @@ class _Walk:
         emissions = self.emissions[:, self.layout.step(t)]  # (L, n)
         n_labels, n = emissions.shape
         self.n_steps += 1
-        overwritten = self.previous  # of two steps before
-        self.previous = self.value
-        self.value = overwritten
+        self.value, self.previous = (
+            self.previous,
+            self.value,
+        )  # what is two steps old is overwritten
         columns = np.arange(n)
         single_keys = columns * len(trie) + np.arange(n_labels)[:, None]  # (L, n)
         levels: List[Seen] = []
@@ -235,9 +232,9 @@ class _Walk:
                 column = column[on]
                 parent = parent[on]
                 kept = kept[on]
-            first = self.first_child.take(parent)
-            counts = self.first_child.take(parent + 1) - first
-            child = self.children.take(ranges(first, counts))
+            first = self.tables.first_child.take(parent)
+            counts = self.tables.first_child.take(parent + 1) - first
+            child = self.tables.children.take(ranges(first, counts))
             value = before.value.take(kept).repeat(counts)
             parts.append(
                 [self._children(t, child, column.repeat(counts), value, singles, emissions)]
@@ -261,7 +258,7 @@ class _Walk:
             base = self.previous.take(column * len(trie) + parent)
             from_single = np.flatnonzero(parent < trie.n_labels)
             base[from_single] = best_before[parent[from_single], column[from_single]]
-            own = base + self.bonus.take(suffix) + emissions[trie.label.take(suffix), column]
+            own = base + self.tables.bonus.take(suffix) + emissions[trie.label.take(suffix), column]
             depths = trie.depth.take(suffix)
             for shallower in range(2, depth):
                 some = np.flatnonzero(depths == shallower)
@@ -275,10 +272,10 @@ class _Walk:
         """Of these nodes, write those that can still pay more than the best history for their last
         label."""
         at = self.trie.label.take(node) * emissions.shape[1] + column
-        own = base + self.bonus.take(node)
+        own = base + self.tables.bonus.take(node)
         own += emissions.reshape(-1).take(at)
         better = singles.reshape(-1).take(at)
-        hope = own + self.all_gain.take(node)
+        hope = own + self.tables.all_gain.take(node)
         if self.still_to_fire is not None:
             hope += (self.still_to_fire + self.fires)[self.layout.step(t)].take(column)
         pays = np.flatnonzero((hope >= better - ROUNDING * (1 + np.abs(better))) & (own > -np.inf))
@@ -304,12 +301,12 @@ class _Walk:
         kept = []
         n = 0
         for level, suffix in zip(levels, suffixes, strict=True):
-            inner = np.flatnonzero(self.has_child.take(level.node))
+            inner = np.flatnonzero(self.tables.has_child.take(level.node))
             node = level.node.take(inner)
             key = level.key.take(inner)
             value = self.value.take(key)
             better = self.value.take(suffix.take(inner))
-            hope = value + self.gain.take(node)
+            hope = value + self.tables.gain.take(node)
             if self.still_to_fire is not None:
                 hope += self.still_to_fire[self.layout.step(t)].take(level.column.take(inner))
             keys.append(key)

@@ -19,13 +19,13 @@ With a negative weight own_t(u) could exceed the true score; such weights are re
 Checked against enumeration in tests/decoders/patterns/test_nonnegative.py.
 """
 
-from typing import List, Optional
+from typing import Callable, List, Optional
 
 import numpy as np
 
 from ...arrays import Floats, Ints
 from ...errors import Errors
-from ..chain import Arrivals
+from ..chain import Arrivals, in_order
 from ..problem import (
     TUNING,
     Layout,
@@ -38,7 +38,6 @@ from ..problem import (
     make_layout,
     packed_scores,
 )
-from . import dominance
 
 
 def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
@@ -54,29 +53,32 @@ def decode_nonnegative(potentials: Potentials, *, tuning: Tuning = TUNING) -> Pa
         [HS039], [HS099]: there are general configurations, or scores of label pairs at each token.
 
     Time O(N (L^2 + U)) for U nodes, O(U) memory a token, in blocks as in `viterbi`; for large tries
-    less (`dominance.py`). Qian & Liu, "Decoding Algorithm"; messages and failure links after
+    `dominance.py` takes less. Qian & Liu, "Decoding Algorithm"; messages and failure links after
     Takhanov & Kolmogorov (2013), whose subtraction max does not need.
     """
     potentials.refuse_configurations("decode_nonnegative")
     check_weights(potentials)
-    return decode_checked(potentials.check(), tuning=tuning)
+    return every_node(potentials.check(), tuning)
 
 
-def decode_checked(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
+def every_node(potentials: Potentials, tuning: Tuning) -> Paths:
     """`decode_nonnegative` of a batch that has been checked. RAISES ValueError [HS023]."""
-    n_nodes = len(potentials.weights.trie)
+    cells = max(tuning.min_columns * len(potentials.weights.trie), tuning.column_cells)
+    return decoded_in_parts(potentials, cells, _decode, tuning)
+
+
+def decoded_in_parts(
+    potentials: Potentials,
+    cells: int,
+    decode: Callable[[Potentials, Tuning], Paths],
+    tuning: Tuning,
+) -> Paths:
+    """By `decode`, whose scores are -inf where there is no path. cells: of one step of the
+    sequences that are walked together, nodes x sequences. RAISES ValueError [HS023]."""
     labels = np.zeros(len(potentials.scores), np.int32)
     best = np.zeros(len(potentials.lengths))
-    is_large = (
-        n_nodes > tuning.many_nodes and n_nodes * len(potentials.lengths) > tuning.plain_cells
-    )
-    columns = (
-        tuning.dominance_cells
-        if is_large
-        else max(tuning.min_columns * n_nodes, tuning.column_cells)
-    )
-    decode = dominance.decode_columns if is_large else _decode
-    for part in potentials.parts(max(1, columns // n_nodes), tuning.history_cells):
+    columns = max(1, cells // len(potentials.weights.trie))
+    for part in potentials.parts(columns, tuning.history_cells):
         labels[part.tokens], best[part.sequences] = decode(part.potentials, tuning)
     if len(best) and best.min() == -np.inf:
         raise NoPath(int(best.argmin()))
@@ -110,11 +112,7 @@ def _decode(potentials: Potentials, tuning: Tuning) -> Paths:
                 here[:n_on] = lattice.before(rows, v)
             labels[layout.step(t)] = lattice.label[here]
             rows = lattice.longest(here, v)
-    flat = np.empty_like(labels)
-    scores_of = np.empty_like(best)
-    flat[layout.tokens] = labels
-    scores_of[layout.order] = best
-    return Paths(flat, scores_of)
+    return in_order(labels, best, layout)
 
 
 class _Rows:

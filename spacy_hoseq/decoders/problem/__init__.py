@@ -18,7 +18,7 @@ from .layout import (
     ranges,
     sums_of_sequences,
 )
-from .path_score import chain_score, path_score, score_of_checked
+from .path_score import chain_score, check_possible, path_score, score_of_checked
 from .potentials import Potentials, PotentialsGradient, Profile, Selection
 from .probable import (
     LabelPairs,
@@ -39,7 +39,7 @@ __all__ = [
     "Answers", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "LabelPairs",
     "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
     "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING", "Together",
-    "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient",
+    "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient", "check_possible",
     "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold",
     "expand_fired", "largest", "least_reaching", "make_instances", "make_layout", "matching",
     "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",

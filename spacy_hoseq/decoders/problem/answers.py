@@ -58,9 +58,9 @@ class Factors(NamedTuple):
         return Factors(self.start[first], go_on, self.stop[first + sizes - 1])
 
 
-class Posterior(Protocol):
-    """The distribution p(y | x) = exp(score(x, y)) / Z(x) of a batch, as sums over its labellings
-    have found it.
+class Marginals(Protocol):
+    """What both `Posterior` and `Answers` know of the distribution p(y | x) = exp(score(x, y)) /
+    Z(x) of a batch.
 
     lengths (S,). log_z (S,) float64: log sum_y exp(score(x, y)). nodes (N, L) float64: p(y_t = y |
     x).
@@ -84,10 +84,9 @@ class Posterior(Protocol):
         """p(y_{t-1} = a, y_t = b | x), 0 at the first token of a sequence. RETURNS (A,)."""
         ...
 
-    def factors(
-        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
-    ) -> Factors:
-        """Of segments that lie within sequences; as `segments`."""
+    def probable(self, least: float) -> ProbableLabels:
+        """All labels, and pairs of labels, with at least this probability. RAISES ValueError
+        [HS027]: `least` is not from 0 to below 1."""
         ...
 
     def conditional_entropies(self) -> Floats:
@@ -119,6 +118,16 @@ class Posterior(Protocol):
         """
         ...
 
+
+class Posterior(Marginals, Protocol):
+    """p(y | x) of a batch, as sums over its labellings have found it."""
+
+    def factors(
+        self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask]
+    ) -> Factors:
+        """Of segments that lie within sequences; as `segments`."""
+        ...
+
     def segments(
         self, first: AnyInts, sizes: AnyInts, labels: AnyInts, continues: Optional[Mask] = None
     ) -> Floats:
@@ -137,8 +146,6 @@ class Posterior(Protocol):
         return self.factors(first, sizes, labels, continues).product(sizes)
 
     def probable(self, least: float) -> ProbableLabels:
-        """All labels, and pairs of labels, with at least this probability. RAISES ValueError
-        [HS027]: `least` is not from 0 to below 1."""
         check_threshold(least)
         return probable_labels(self.nodes, self.lengths, self.pairs, least)
 
@@ -161,35 +168,20 @@ class Together(Protocol):
     def probable(self, least: float) -> Optional[ProbableLabels]: ...
 
 
-class Answers(Protocol):
+class Answers(Marginals, Protocol):
     """All that can be asked of p(y | x) of a batch. Nothing is computed before it is asked for, and
     then once: the best labels take no sums.
 
     best (N,) int32: y* = argmax_y score(x, y), as `decode_exact` finds it. is_chain: no feature
     looks at more than two neighbouring labels, so that p(y_t | y_1..y_{t-1}, x) = p(y_t | y_{t-1},
-    x). All else as of `Posterior`; nodes may be in single precision if they were asked for
-    beforehand.
+    x). nodes may be in single precision if they were asked for beforehand.
     """
-
-    @property
-    def lengths(self) -> AnyInts: ...
 
     @property
     def is_chain(self) -> bool: ...
 
     @property
     def best(self) -> Labels: ...
-
-    @property
-    def log_z(self) -> Floats: ...
-
-    @property
-    def nodes(self) -> Floats: ...
-
-    @property
-    def expected(self) -> PotentialsGradient: ...
-
-    def pairs(self, arcs: LabelPairs) -> Floats: ...
 
     def segments(
         self,
@@ -201,24 +193,11 @@ class Answers(Protocol):
         """As `Posterior.segments`; labels: None = those of the best labelling."""
         ...
 
-    def probable(self, least: float) -> ProbableLabels: ...
-
     def entropies(self) -> Floats:
         """H(y_t | x) of each token in nats. RETURNS (N,)."""
         p = self.nodes
         entropies: Floats = np.maximum(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1), 0.0)
         return entropies
-
-    def conditional_entropies(self) -> Floats: ...
-
-    def sequence_entropies(self) -> Floats: ...
-
-    def backprop(
-        self,
-        d_nodes: AnyFloats,
-        arcs: Optional[LabelPairs] = None,
-        d_arcs: Optional[AnyFloats] = None,
-    ) -> PotentialsGradient: ...
 
 
 def check_gradient(d_nodes: AnyFloats, shape: "tuple[int, ...]") -> None:

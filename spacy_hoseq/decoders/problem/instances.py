@@ -8,6 +8,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from .layout import ranges
 from .potentials import Potentials
+from .trie import PatternTrie
 
 
 class Instances(NamedTuple):
@@ -56,12 +57,16 @@ def make_instances(potentials: Potentials) -> Instances:
     depth = trie.depth[nodes]
     first_pair = np.cumsum(depth) - depth
     tokens = ranges(last - depth + 1, depth)
-    labels = np.empty(len(tokens), np.intp)
-    at = first_pair + depth - 1
-    node = nodes
-    while len(at):  # from the last label of each pattern back to the first
-        labels[at] = trie.label[node]
-        going_on = trie.parent[node] >= 0
-        at = at[going_on] - 1
-        node = trie.parent[node[going_on]]
+    labels = _labels_of(nodes, first_pair + depth - 1, trie)
     return Instances(last, nodes, total[total != 0], first_pair, tokens, labels)
+
+
+def _labels_of(nodes: Ints, at: Ints, trie: PatternTrie) -> Ints:
+    """Those of all patterns, end to end. at: the place of the last label of each."""
+    labels = np.empty(int(at.max(initial=-1)) + 1, np.intp)
+    while len(at):  # from the last label of each pattern back to the first
+        labels[at] = trie.label[nodes]
+        going_on = trie.parent[nodes] >= 0
+        at = at[going_on] - 1
+        nodes = trie.parent[nodes[going_on]]
+    return labels

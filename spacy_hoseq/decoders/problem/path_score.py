@@ -6,6 +6,7 @@ from ...arrays import AnyFloats, AnyInts, Floats
 from .firing import matching
 from .layout import check_lengths, check_scores
 from .potentials import Potentials
+from .results import NoPath
 
 
 def path_score(potentials: Potentials, labels: AnyInts) -> Floats:
@@ -61,3 +62,12 @@ def chain_score(emissions: Floats, trans: AnyFloats, labels: AnyInts, lengths: A
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
     here[later] += trans[labels[later - 1], labels[later]]
     return np.asarray(np.bincount(sequence, weights=here, minlength=len(lengths)), np.float64)
+
+
+def check_possible(labels: AnyInts, trans: AnyFloats, lengths: AnyInts) -> None:
+    """RAISES NoPath [HS023]: the labels use a forbidden transition."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    follows = sequence[1:] == sequence[:-1]
+    closed = np.flatnonzero(follows & (trans[labels[:-1], labels[1:]] == -np.inf))
+    if len(closed):
+        raise NoPath(int(sequence[closed[0]]))

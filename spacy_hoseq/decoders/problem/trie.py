@@ -7,10 +7,8 @@ that end at a token are found on the failure chain of the longest node that matc
 2009; Qian & Liu, "Problem Definition").
 """
 
-from bisect import bisect_left
 from functools import cached_property
 from typing import (
-    Any,
     Callable,
     Dict,
     List,
@@ -96,20 +94,9 @@ class PatternTrie:
         self, patterns: Sequence[Pattern], n_labels: int, *, tuning: Tuning = TUNING
     ) -> None:
         self.n_labels = n_labels
-        by_depth: Dict[int, Dict[Pattern, None]] = {}
         for pattern in patterns:
             check_pattern(pattern, n_labels)
-            for depth in range(2, len(pattern) + 1):
-                by_depth.setdefault(depth, {})[pattern[:depth]] = None
-        ids: Dict[Pattern, int] = {(y,): y for y in range(n_labels)}
-        fail = [-1] * n_labels
-        self.levels = [slice(0, n_labels)]
-        for depth in sorted(by_depth):
-            level = sorted((_longest_suffix(string, ids), string) for string in by_depth[depth])
-            self.levels.append(slice(len(ids), len(ids) + len(level)))
-            for suffix, string in level:
-                ids[string] = len(ids)
-                fail.append(suffix)
+        ids, fail, self.levels = _numbered(patterns, n_labels)
         strings = list(ids)
         self.fail: Ints = np.array(fail, np.intp)
         self.label: Ints = np.array([s[-1] for s in strings], np.intp)
@@ -124,7 +111,7 @@ class PatternTrie:
             self._child_table = np.full(len(ids) * n_labels, -1, np.int32)
             self._child_table[keys] = np.arange(n_labels, len(ids))
 
-        self._prepared: Dict[Callable[[PatternTrie], Any], Any] = {}
+        self._prepared: Dict[Callable[[PatternTrie], object], object] = {}
 
     def __len__(self) -> int:
         return len(self.fail)
@@ -158,17 +145,10 @@ class PatternTrie:
         at = np.minimum(np.searchsorted(self._child_keys, keys), len(self._child_keys) - 1)
         return np.where(self._child_keys[at] == keys, self._children[at], -1)
 
-    def child_of(self, node: int, label: int) -> int:
-        """`child` of one node."""
-        key = node * self.n_labels + label
-        if self._child_table is not None:
-            return int(self._child_table.item(key))
-        at = bisect_left(self._child_keys, key)
-        return (
-            int(self._children[at])
-            if at < len(self._child_keys) and self._child_keys[at] == key
-            else -1
-        )
+    @cached_property
+    def children(self) -> Dict[int, int]:
+        """Nodes by parent * L + label, for plain Python."""
+        return dict(zip(self._child_keys.tolist(), self._children.tolist(), strict=True))
 
     @cached_property
     def after(self) -> NDArray[np.int32]:
@@ -384,6 +364,27 @@ def check_pattern(pattern: Pattern, n_labels: int) -> None:
     for label in pattern:
         if not 0 <= label < n_labels:
             raise ValueError(Errors.HS031.format(pattern=pattern, label=label, last=n_labels - 1))
+
+
+def _numbered(
+    patterns: Sequence[Pattern], n_labels: int
+) -> Tuple[Dict[Pattern, int], List[int], List[slice]]:
+    """RETURNS the number of each node's string, the longest suffix of each, and the nodes of each
+    depth."""
+    by_depth: Dict[int, Dict[Pattern, None]] = {}
+    for pattern in patterns:
+        for depth in range(2, len(pattern) + 1):
+            by_depth.setdefault(depth, {})[pattern[:depth]] = None
+    ids: Dict[Pattern, int] = {(y,): y for y in range(n_labels)}
+    fail = [-1] * n_labels
+    levels = [slice(0, n_labels)]
+    for depth in sorted(by_depth):
+        level = sorted((_longest_suffix(string, ids), string) for string in by_depth[depth])
+        levels.append(slice(len(ids), len(ids) + len(level)))
+        for suffix, string in level:
+            ids[string] = len(ids)
+            fail.append(suffix)
+    return ids, fail, levels
 
 
 def _longest_suffix(string: Pattern, ids: Dict[Pattern, int]) -> int:

@@ -40,7 +40,8 @@ class Tuning(NamedTuple):
     bound_candidates: candidates compared at once to exclude more of them.
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
     short_tokens: of a text that plain Python decodes, `short_candidates`: of each of its tokens, on
-        average, and `short_pairs`: of candidates at neighbouring tokens of all its windows.
+        average, `short_refined`: pairs of candidates at neighbouring tokens of a sequence that are
+        compared one by one, and `short_pairs`: that are decoded so, of all its windows.
     short_sequences: of the length of the longest, up to which a text is short for sums
         (`short/sums.py`), and `short_labels`: that it may have; `short_likely`: of each token, on
         average, that are decoded one by one.
@@ -87,6 +88,7 @@ class Tuning(NamedTuple):
     pair_cells: int = 1_000_000
     short_tokens: int = 160
     short_candidates: int = 12
+    short_refined: int = 300
     short_pairs: int = 500
     short_sequences: int = 3
     short_labels: int = 100

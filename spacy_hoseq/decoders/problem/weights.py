@@ -34,9 +34,9 @@ class Weights:
         self.trans = trans
         self._trie = trie
         self._node_weights = node_weights
-        self._prepared: Dict[Callable[[Weights], Any], Any] = {}
+        self._prepared: Dict[Callable[[Weights], object], object] = {}
         self._permitting: Optional[Tuple[Mask, Weights]] = None
-        self._earlier: Dict[Callable[[Weights], Any], Any] = {}
+        self._earlier: Dict[Callable[[Weights], object], object] = {}
 
     @property
     def n_labels(self) -> int:

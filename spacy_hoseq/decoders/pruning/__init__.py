@@ -4,8 +4,11 @@ from .bounds import ROUNDING, least_reach
 from .candidates import dense_cost
 from .likely import SURE, least_likely, likely_labels
 from .limits import Limits
-from .pruned import pruned_checked
+from .pruned import Remaining, pruned_checked
+from .sparse import decode_sparse
+from .sparse_viterbi import sparse_viterbi
 
 __all__ = [
-    "Limits", "ROUNDING", "SURE", "dense_cost", "least_likely", "least_reach", "likely_labels", "pruned_checked",
+    "Limits", "ROUNDING", "Remaining", "SURE", "decode_sparse", "dense_cost", "least_likely",
+    "least_reach", "likely_labels", "pruned_checked", "sparse_viterbi",
 ]  # fmt: skip

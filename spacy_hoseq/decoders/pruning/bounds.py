@@ -100,14 +100,8 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> 
     """The same test, with neighbours that have one candidate restricted to it. What it costs grows
     with the candidates, not with pairs of them; so it comes before `refine`, and leaves half of
     them or less."""
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
     is_open = candidates.counts > 1
-    ends = np.ones(len(is_open) + 1, bool)  # between tokens n - 1 and n
-    ends[1:-1] = sequence[1:] != sequence[:-1]
-    known_before = ends[:-1].copy()
-    known_after = ends[1:].copy()
-    known_before[1:] |= ~is_open[:-1]
-    known_after[:-1] |= ~is_open[1:]
+    ends, known_before, known_after = _known_beside(is_open, lengths)
     tokens = np.flatnonzero(is_open & (known_before | known_after))
     rivals, tested, token = _against_best(candidates, tokens)
     j = candidates.labels.take(rivals)
@@ -127,6 +121,19 @@ def beside_decided(candidates: Candidates, limits: Limits, lengths: AnyInts) -> 
     kept = np.ones(len(candidates.labels), bool)
     kept[tested] = possible & ~(gap - limit > ROUNDING * (1 + gap))
     return candidates.chosen(kept)
+
+
+def _known_beside(is_open: Mask, lengths: AnyInts) -> Tuple[Mask, Mask, Mask]:
+    """RETURNS where sequences end, before each token and behind the last one (N + 1,), and tokens
+    whose neighbour before, and after, is decided or not there (N,)."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    ends = np.ones(len(is_open) + 1, bool)
+    ends[1:-1] = sequence[1:] != sequence[:-1]
+    before = ends[:-1].copy()
+    after = ends[1:].copy()
+    before[1:] |= ~is_open[:-1]
+    after[:-1] |= ~is_open[1:]
+    return ends, before, after
 
 
 def refine(
@@ -186,18 +193,16 @@ def _lost_beside(
     k stand. sequence (N,): of each token. kept (C,): the candidates that count, at least one a
     token. RETURNS (n,)."""
     upper, lower = limits.sides[0 if step < 0 else 1]
-    first = candidates.first
     n_labels = len(limits.trans)
     neighbour = token + step
-    is_one = (neighbour >= 0) & (neighbour < len(sequence))
-    is_one &= sequence.take(neighbour, mode="clip") == sequence.take(token)
+    is_within = sequence.take(neighbour, mode="clip") == sequence.take(token)
+    is_one = is_within & (neighbour >= 0) & (neighbour < len(sequence))
     most = np.zeros(len(token))
     every = np.flatnonzero(is_one)
     for start in range(0, len(every), max_candidates):
         at = every[start : start + max_candidates]
-        begin = first.take(neighbour.take(at))
-        counts = first.take(neighbour.take(at) + 1) - begin
-        cells = ranges(begin, counts)
+        counts = candidates.counts.take(neighbour.take(at))
+        cells = ranges(candidates.first.take(neighbour.take(at)), counts)
         other = candidates.labels.take(cells)
         of_k = (k.take(at) * n_labels).repeat(counts)
         of_j = (j.take(at) * n_labels).repeat(counts)

@@ -48,9 +48,8 @@ def likely_labels(
     """What marginals say of the best labels of a chain. cells: all that are not below
     `least_likely`. log_z (S,): of the same potentials and mask; NaN = the sequence is not looked
     at, and what it gets are its most probable labels."""
-    scores = potentials.scores
-    trans = potentials.trans
-    lengths = potentials.lengths
+    scores, weights, lengths = potentials[:3]
+    trans = weights.trans
     rows = np.arange(len(scores)) * scores.shape[1]
     first = np.concatenate([[0], np.cumsum(np.bincount(cells.tokens, minlength=len(scores)))])
     best = first_best(cells.p, first) if len(scores) else np.zeros(0, np.intp)
@@ -74,21 +73,27 @@ def likely_labels(
     at, window_sizes = open_windows(is_open, lengths, 1)
     if len(at):
         every = Candidates(first, np.arange(len(cells.p)), cells.p, cells.p).of(at)
-        candidates = every.chosen(every.scores >= np.repeat(least.take(at), every.counts))
-        some_labels = cells.labels.take(candidates.labels)
-        emissions = scores.take(rows.take(at).repeat(candidates.counts) + some_labels).astype(
-            np.float64
+        chosen = every.chosen(every.scores >= np.repeat(least.take(at), every.counts))
+        of_windows = cells.labels.take(chosen.labels)
+        at_cells = rows.take(at).repeat(chosen.counts) + of_windows
+        labels[at] = _best_in(
+            Candidates(chosen.first, of_windows, scores.take(at_cells), chosen.loss),
+            trans,
+            window_sizes,
         )
-        candidates = Candidates(candidates.first, some_labels, emissions, np.zeros(len(emissions)))
-        labels[at] = sparse_viterbi(
-            candidates, _finite(trans, emissions, window_sizes), window_sizes
-        ).labels
     again = np.flatnonzero(np.repeat(impossible, lengths))
     emissions = scores.take(rows[again] + labels[again]).astype(np.float64)
     p[impossible] = np.exp(
         chain_score(emissions, trans, labels[again], lengths[impossible]) - log_z[impossible]
     )
     return LikelyLabels(labels, np.flatnonzero(p < tuning.undecided))
+
+
+def _best_in(candidates: Candidates, trans: AnyFloats, sizes: Ints) -> Labels:
+    """The best labels of windows (M,), of which any may be impossible. sizes (W,): their tokens."""
+    scores = candidates.scores.astype(np.float64)
+    exact = candidates._replace(scores=scores, loss=np.zeros(len(scores)))
+    return sparse_viterbi(exact, _finite(trans, scores, sizes), sizes).labels
 
 
 def _finite(trans: AnyFloats, scores: Floats, sizes: Ints) -> Floats:

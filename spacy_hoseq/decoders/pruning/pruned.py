@@ -6,25 +6,31 @@ patterns or transitions that cover both, so a sequence decomposes into independe
 runs of open tokens, with `reach` decided tokens of context on both sides (1 for a chain, max_length
 - 1 with patterns that fire everywhere). A pattern that fires at a position matters there only if
 all its labels are left and one of its tokens is open; all its tokens then belong to one window.
-Each window is decoded as a sequence of its own, over its candidates only, and without patterns if
-it has none.
+Each window is decoded as a sequence of its own, and without patterns if it has none: by which
+algorithm the table in `answers/kernels.py` says, which is handed in.
 
 Checked label by label against the unpruned decoders in tests/decoders/pruning/test_pruned.py.
 """
 
-from typing import Iterator, NamedTuple, Optional, Tuple
+from typing import Callable, Iterator, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 
 from ...arrays import AnyInts, Ints, Labels, Mask
-from ..chain import viterbi
-from ..patterns import check_weights, decode_checked
-from ..problem import TUNING, Fired, NoPath, Potentials, Tuning, Weights, matching, ranges
+from ..problem import (
+    TUNING,
+    Fired,
+    NoPath,
+    Potentials,
+    Tuning,
+    Weights,
+    check_possible,
+    matching,
+    ranges,
+)
 from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
 from .candidates import Candidates, dense_cost
 from .limits import Limits
-from .sparse import decode_sparse
-from .sparse_viterbi import sparse_viterbi
 
 
 class Windows(NamedTuple):
@@ -35,24 +41,63 @@ class Windows(NamedTuple):
     lengths: Ints
 
 
-def pruned_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
-    """The labels y* = argmax_y score(x, y) (N,), as `viterbi` (no patterns) or `decode_nonnegative`
-    give them, for less work.
+class Remaining(NamedTuple):
+    """Sequences, or windows of some, with the labels that are left.
 
-    RAISES ValueError as `decode_nonnegative`. Where two labellings have exactly the same score, the
-    chosen one may differ from the unpruned decoder's with patterns (never without); it does not
-    depend on the rest of the batch.
+    candidates: these labels, None = all. potentials: their scores, unless there are candidates.
+    has_patterns: whether any pattern matters there.
+    """
+
+    potentials: Potentials
+    candidates: Optional[Candidates]
+    has_patterns: bool
+    tuning: Tuning
+
+    @property
+    def left(self) -> Candidates:
+        """The candidates, where there are some."""
+        return cast(Candidates, self.candidates)
+
+    @property
+    def has_few_candidates(self) -> bool:
+        """Whether it pays to decode by pairs of them, with patterns."""
+        if self.candidates is None:
+            return False
+        counts = self.candidates.counts
+        _, weights, lengths = self.potentials[:3]
+        cost = self.tuning.sparse_cost
+        return bool(is_few(counts, lengths, weights, self.tuning, cost).all())
+
+    @property
+    def has_many_nodes(self) -> bool:
+        """Whether looking at the nodes that still pay takes less time than walking all."""
+        n_nodes = len(self.potentials.weights.trie)
+        n_cells = n_nodes * len(self.potentials.lengths)
+        return n_nodes > self.tuning.many_nodes and n_cells > self.tuning.plain_cells
+
+    @property
+    def dense(self) -> Potentials:
+        """With the scores of all labels, and the candidates as `allowed`."""
+        if self.candidates is None:
+            return self.potentials
+        scores, allowed = self.candidates.dense(self.potentials.weights.n_labels)
+        return self.potentials._replace(scores=scores, allowed=allowed)
+
+
+Decode = Callable[[Remaining], Labels]  # by the algorithm that the table chooses
+
+
+def pruned_checked(potentials: Potentials, tuning: Tuning, decode: Decode) -> Labels:
+    """The labels y* = argmax_y score(x, y) (N,) of a chain, or with patterns whose weights are not
+    negative, for less work than over all labels. potentials: checked. decode: what is left.
+
+    RAISES ValueError [HS023]. Where two labellings have exactly the same score, the chosen one may
+    differ from the unpruned decoder's with patterns (never without); it does not depend on the rest
+    of the batch.
 
     Time O(N L) plus that of the limits, which are kept with the weights, and of the decoder on the
     windows that stay open.
     """
-    potentials.refuse_configurations("pruned_labels")
-    check_weights(potentials)
-    return pruned_checked(potentials.check(), tuning)
-
-
-def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
-    """`pruned_labels` of a batch that has been checked. RAISES ValueError [HS023]."""
     scores = potentials.scores
     sizes = potentials.lengths.astype(np.intp, copy=False)
     if not len(scores):
@@ -70,19 +115,21 @@ def pruned_checked(potentials: Potentials, tuning: Tuning = TUNING) -> Labels:
     few = is_few(candidates.counts, sizes, potentials.weights, tuning)  # (S,)
     pairs = _pairs(candidates.counts, sizes)
     if few.all() and pairs.sum() < tuning.pair_cells:
-        return _decode_open(candidates, limits, potentials, tuning)
+        return _decode_open(candidates, limits, potentials, tuning, decode)
     # what the candidates say need not be copied
     bare = potentials._replace(scores=scores[:, :0], allowed=None)
     labels = np.zeros(len(scores), np.int32)
     for sequences in _parts(np.flatnonzero(few), pairs, tuning.pair_cells):
         part = bare.select(sequences)
         with part.numbered() as some:
-            labels[part.tokens] = _decode_open(candidates.of(part.tokens), limits, some, tuning)
+            labels[part.tokens] = _decode_open(
+                candidates.of(part.tokens), limits, some, tuning, decode
+            )
     many = np.flatnonzero(~few)
     if len(many):
         part = potentials.select(many)
         with part.numbered() as some:
-            labels[part.tokens] = _decode_all(some, tuning)
+            labels[part.tokens] = decode(Remaining(some, None, some.weights.has_patterns, tuning))
     return labels
 
 
@@ -105,7 +152,7 @@ def _possible(potentials: Potentials, candidates: Candidates) -> Potentials:
     return potentials._replace(fired=potentials.fired.where(matched))
 
 
-def _pairs(counts: Ints, lengths: Ints) -> Ints:
+def _pairs(counts: Ints, lengths: AnyInts) -> Ints:
     """Pairs of candidates at neighbouring tokens of each sequence. counts (N,): candidates. RETURNS
     (S,)."""
     pairs = np.zeros(len(counts), np.intp)
@@ -117,7 +164,7 @@ def _pairs(counts: Ints, lengths: Ints) -> Ints:
 
 def is_few(
     counts: Ints,
-    lengths: Ints,
+    lengths: AnyInts,
     weights: Weights,
     tuning: Tuning = TUNING,
     pair_cost: Optional[int] = None,
@@ -140,18 +187,8 @@ def _parts(sequences: Ints, pairs: Ints, max_pairs: int) -> Iterator[Ints]:
     yield from (part for part in parts if len(part))
 
 
-def _decode_all(potentials: Potentials, tuning: Tuning) -> Labels:
-    """Sequences with many candidates, decoded as they are."""
-    if potentials.weights.has_patterns:
-        return decode_checked(potentials, tuning=tuning).labels
-    scores = potentials.scores
-    trans = potentials.trans
-    lengths = potentials.lengths
-    return viterbi(scores, trans, lengths, allowed=potentials.allowed, tuning=tuning).labels
-
-
 def _decode_open(
-    candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning
+    candidates: Candidates, limits: Limits, potentials: Potentials, tuning: Tuning, decode: Decode
 ) -> Labels:
     """Sequences with few candidates: fewer still by the later tests, then window by window.
     potentials: their features and lengths, without their scores."""
@@ -163,48 +200,26 @@ def _decode_open(
         potentials = _possible(potentials, candidates)
         deciding = _deciding(potentials, candidates.counts > 1)
     labels = candidates.labels[candidates.first[:-1]].astype(np.int32)
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
     is_open = candidates.counts > 1
     reach = 1
     if deciding is not None:
         is_open = is_open | _covered(deciding, len(labels))
         reach = weights.trie.max_length - 1 if weights.node_weights.any() else 1
     windows = open_windows(is_open, lengths, max(1, reach))
-    for with_patterns, some in _by_decoder(windows, candidates.counts, deciding, tuning):
+    for with_patterns, some in _alike(windows, candidates.counts, deciding, tuning):
+        fired = None if with_patterns is None else _fired_in(with_patterns.fired, some)
+        window = Potentials(potentials.scores[:0], weights, some.lengths, fired)
         try:
-            labels[some.tokens] = _decode_windows(
-                candidates.of(some.tokens), weights, with_patterns, some, tuning
+            labels[some.tokens] = decode(
+                Remaining(window, candidates.of(some.tokens), with_patterns is not None, tuning)
             )
         except NoPath as no_path:
             token = some.tokens[some.lengths[: no_path.sequence].sum()]
             raise NoPath(int(np.searchsorted(np.cumsum(lengths), token, side="right"))) from None
     # what is decided may be impossible, where nothing else is possible, either
     if not limits.are_finite:
-        impossible = np.flatnonzero(limits.trans[labels[:-1], labels[1:]] == -np.inf)
-        impossible = impossible[sequence[impossible] == sequence[impossible + 1]]
-        if len(impossible):
-            raise NoPath(int(sequence[impossible[0]]))
+        check_possible(labels, limits.trans, lengths)
     return labels
-
-
-def _decode_windows(
-    candidates: Candidates,
-    weights: Weights,
-    potentials: Optional[Potentials],
-    windows: Windows,
-    tuning: Tuning,
-) -> Labels:
-    """Labels of the window tokens, by the decoder that fits. candidates: of the window tokens.
-    potentials: with the patterns that matter, if any do."""
-    if potentials is None:
-        return sparse_viterbi(candidates, weights.precise_trans, windows.lengths).labels
-    fired = _fired_in(potentials.fired, windows)
-    if is_few(candidates.counts, windows.lengths, weights, tuning, tuning.sparse_cost).all():
-        return decode_sparse(candidates, weights, fired, windows.lengths).labels
-    scores, mask = candidates.dense(weights.n_labels)
-    return decode_checked(
-        Potentials(scores, weights, windows.lengths, fired, allowed=mask), tuning=tuning
-    ).labels
 
 
 def open_windows(is_open: Mask, lengths: AnyInts, reach: int) -> Windows:
@@ -254,12 +269,11 @@ def _covered(potentials: Potentials, n_tokens: int) -> Mask:
     return np.asarray(np.cumsum(begun - ended)[:-1] > 0)
 
 
-def _by_decoder(
+def _alike(
     windows: Windows, counts: Ints, potentials: Optional[Potentials], tuning: Tuning
 ) -> Iterator[Tuple[Optional[Potentials], Windows]]:
-    """Windows without patterns as chains; of the others, those with few candidates apart from those
-    with many.
-    counts (N,): candidates. potentials: with the patterns that matter, if any do."""
+    """Windows without patterns; of the others, those with few candidates apart from those with
+    many. counts (N,): candidates. potentials: with the patterns that matter, if any do."""
     if not len(windows.lengths):
         return
     chain = np.ones(len(windows.lengths), bool)

@@ -155,9 +155,12 @@ def _labels_of(
     n = len(remaining.labels)
     remaining.without(_beside_decided(remaining, tables))
     dense = dense_cost(weights, tuning)
-    if remaining.n_pairs(0, n) * tuning.pair_cost > n * dense:
+    n_pairs = remaining.n_pairs(0, n)
+    if n_pairs * tuning.pair_cost > n * dense:
         return None
     if weights.has_patterns:
+        if n_pairs > tuning.short_refined:
+            return None
         _refine(remaining, tables)
     chosen = [of_token[0] for of_token in labels]
     windows = _windows(remaining, max(1, tables.reach))
@@ -362,7 +365,7 @@ def _column(
     trans = tables.trans
     psi = tables.psi
     n_labels = tables.n_labels
-    child = tables.trie.child_of
+    children = tables.trie.children
     node, label, fail, previous, v, via, ends = column
     sources = [
         (other * n_labels, earlier)
@@ -378,9 +381,10 @@ def _column(
     for end in before.ends:
         for parent in range(start, end):
             row = before.label[parent] * n_labels
+            of_parent = before.node[parent] * n_labels
             for place, y in enumerate(labels):
-                of_both = child(before.node[parent], y)
-                if of_both < 0:
+                of_both = children.get(of_parent + y)
+                if of_both is None:
                     continue
                 shorter = before.fail[parent]
                 suffix = place

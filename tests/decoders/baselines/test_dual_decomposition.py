@@ -127,7 +127,8 @@ def test_problem_of_a_pattern_is_the_enumerated_one(values, strings, seed):
     z = rng.integers(0, 3, n_pairs)
     weights = rng.integers(-6, 7, len(sizes)).astype(float)
     none = np.zeros(len(sizes), np.intp)
-    labels, best = module._slaves(module.Instances(none, none, weights, starts, np.arange(n_pairs), z), multipliers)
+    instances = module.Instances(none, none, weights, starts, np.arange(n_pairs), z)
+    labels, best = module.solve_slaves(instances, multipliers)
     for m, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         at = slice(start, start + size)
 

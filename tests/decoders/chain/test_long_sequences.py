@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
-from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ...cases import Case
@@ -48,9 +49,9 @@ def test_crowded_chain(monkeypatch):
         decoded.extend(lengths.tolist())
         return sparse_viterbi(candidates, trans, lengths)
 
-    monkeypatch.setattr(pruning, "sparse_viterbi", watched)
+    monkeypatch.setattr(kernels, "sparse_viterbi", watched)
     scores, trans = rng.normal(0, 8, (n_tokens, 44)).astype("f4"), rng.normal(0, 1, (44, 44))
-    labels = pruning.pruned_labels(Case(scores, trans, np.array([n_tokens])).potentials())
+    labels = decode_exact(Case(scores, trans, np.array([n_tokens])).potentials()).labels
     assert labels.tolist() == viterbi(scores, trans, np.array([n_tokens])).labels.tolist()
     assert len(decoded) > 10 and max(decoded) < 1100
 
@@ -60,8 +61,8 @@ def test_parts_of_windows():
     rng = np.random.default_rng(0)
     scores, trans = rng.normal(0, 8, (3000, 10)).astype("f4"), rng.normal(0, 1, (10, 10))
     case = Case(scores, trans, np.array([3000]), (((0, 1, 2), 1.0), ((3, 3), 2.0)))
-    expected = pruning.pruned_labels(case.potentials())
-    labels = pruning.pruned_labels(case.potentials(), tuning=Tuning(window_tokens=50, bound_candidates=70))
+    expected = decode_exact(case.potentials()).labels
+    labels = decode_exact(case.potentials(), tuning=Tuning(window_tokens=50, bound_candidates=70)).labels
     assert labels.tolist() == expected.tolist()
 
 

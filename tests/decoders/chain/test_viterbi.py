@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from spacy_hoseq.decoders.chain.viterbi import viterbi
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
-from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
 from ... import oracle
 from ...cases import Case
@@ -33,11 +33,15 @@ def lowest_right_to_left(table):
     return best[np.lexsort(best.T)[0]].tolist()  # lexsort: the last column decides first
 
 
+def exact_labels(potentials):
+    return decode_exact(potentials, tuning=Tuning(short_tokens=0)).labels
+
+
 def viterbi_labels(potentials):
     return viterbi(potentials.scores, potentials.trans, potentials.lengths, allowed=potentials.allowed).labels
 
 
-@pytest.mark.parametrize("labels_of", [viterbi_labels, pruned_labels])
+@pytest.mark.parametrize("labels_of", [viterbi_labels, exact_labels])
 @given(case=cases(rounded=True, forbidden=False))
 def test_ties_go_to_the_lowest_label_right_to_left(labels_of, case):
     case = replace(case.without_patterns(), scores=np.clip(case.scores, -1, 1), trans=np.clip(case.trans, -1, 0))
@@ -46,7 +50,7 @@ def test_ties_go_to_the_lowest_label_right_to_left(labels_of, case):
     assert labels.tolist() == sum(expected, [])
 
 
-@pytest.mark.parametrize("labels_of", [viterbi_labels, pruned_labels])
+@pytest.mark.parametrize("labels_of", [viterbi_labels, exact_labels])
 def test_all_labels_equal_gives_label_zero(labels_of):
     assert labels_of(Case(np.zeros((7, 5)), np.zeros((5, 5)), np.array([3, 4])).potentials()).tolist() == [0] * 7
 

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.patterns import dominance
-from spacy_hoseq.decoders.patterns.dominance import decode_columns, future_gain
+from spacy_hoseq.decoders.patterns.dominance import decode_columns, future_gain, paying_nodes
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
+from spacy_hoseq.decoders.pruning import Remaining
 
 from ... import oracle
 from ...cases import Case
@@ -22,12 +24,11 @@ from ...strategies import cases, random_mask, random_patterns
 from ..chain.test_long_sequences import check_patterns
 from .test_nonnegative import decode_with_patterns
 
-NO_LIMIT = 10**9
-
 
 def decode(case, tuning=TUNING):
-    """As the public function decodes with a large trie."""
-    return decode_with_patterns(case, tuning._replace(many_nodes=0, plain_cells=0))
+    """As the table has large tries decoded."""
+    potentials = case.potentials()._replace(configurations=None, edge_scores=None)
+    return paying_nodes(potentials.check(), tuning)
 
 
 def columns_of(case, tuning=TUNING):
@@ -36,7 +37,7 @@ def columns_of(case, tuning=TUNING):
 
 
 def plain_walk(case):
-    return decode_with_patterns(case, Tuning(many_nodes=NO_LIMIT))
+    return decode_with_patterns(case)
 
 
 class TestDominance(DecoderContract):
@@ -266,8 +267,9 @@ def test_only_large_tries_are_decoded_so():
     case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1, 1), 1.0),))
     n_nodes = len(case.pattern_scores().trie)
     for limit, n_calls in ((n_nodes, 0), (n_nodes - 1, 1)):
-        with mock.patch.object(dominance, "decode_columns", wraps=decode_columns) as used:
-            assert decode_with_patterns(case, Tuning(many_nodes=limit, plain_cells=0)).labels.tolist() == [0, 1, 1]
+        remaining = Remaining(case.potentials(), None, True, Tuning(many_nodes=limit, plain_cells=0))
+        with mock.patch.object(kernels, "paying_nodes", wraps=paying_nodes) as used:
+            assert kernels.remaining_labels(remaining).tolist() == [0, 1, 1]
         assert used.call_count == n_calls
 
 

@@ -6,13 +6,13 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.pruning import limits as limits_module
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
-from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 
 from ...cases import Case
 from ...strategies import random_patterns
@@ -101,8 +101,8 @@ def test_few_candidates_are_left_of_450():
     first = candidate_labels(case.scores, limits)
     second = refine(beside_decided(first, limits, case.lengths), limits, case.lengths)
     assert len(first.labels) < 12 * len(case.scores) and len(second.labels) < 1.7 * len(case.scores)
-    with mock.patch.object(pruning, "viterbi", None):
-        pruned_labels(potentials)
+    with mock.patch.object(kernels, "viterbi", None):
+        decode_exact(potentials)
 
 
 def test_limits_are_made_for_the_best_scoring_labels_and_once():

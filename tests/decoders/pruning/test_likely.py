@@ -7,15 +7,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import in_parts
+from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.answers.in_parts import decode_some
 from spacy_hoseq.decoders.chain.chain_posterior import chain_posterior
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.pruning import likely as module
+from spacy_hoseq.decoders.pruning import pruned_checked
 from spacy_hoseq.decoders.pruning.likely import least_likely, likely_labels
-from spacy_hoseq.decoders.pruning.pruned import pruned_checked
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ... import oracle
@@ -30,7 +30,7 @@ def labels_of(case, undecided=TUNING.undecided):
     cells = posterior.likely(least_likely(case.n_labels, tuning))
     order = np.lexsort((cells.labels, cells.tokens))
     found = likely_labels(potentials, cells.chosen(order), posterior.log_z, tuning)
-    return decode_some(potentials, found.undecided, found.labels, tuning)
+    return decode_some(potentials, found.undecided, found.labels, kernels.chain_labels, tuning)
 
 
 def assert_best(case, undecided=TUNING.undecided):
@@ -73,7 +73,7 @@ def test_only_what_is_unsure_is_decoded():
     case = Case(scores, rng.normal(0, 0.1, (3, 3)), np.array([4, 7, 6]))
     with (
         mock.patch.object(module, "sparse_viterbi", wraps=sparse_viterbi) as windows,
-        mock.patch.object(in_parts, "pruned_checked", wraps=pruned_checked) as decode,
+        mock.patch.object(kernels, "pruned_checked", wraps=pruned_checked) as decode,
     ):
         labels = labels_of(case, 0.05)
     assert windows.call_args.args[2].tolist() == [2]
@@ -89,7 +89,7 @@ def test_mask_where_the_most_probable_labels_cannot_follow_each_other():
     trans[0, 0] = -np.inf
     case = Case(scores, trans, np.array([2]), allowed=np.array([[True, True, True, False]] * 2))
     assert posterior_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 0]
-    with mock.patch.object(in_parts, "pruned_checked", wraps=pruned_checked) as decode:
+    with mock.patch.object(kernels, "pruned_checked", wraps=pruned_checked) as decode:
         assert labels_of(case).tolist() == [0, 2]
     assert not decode.called, "the best of the labels that are left is probable enough"
     assert_best(case)
@@ -110,6 +110,6 @@ def test_most_probable_labels_that_cannot_follow_each_other(undecided, decoded):
     trans[0, 1:4], trans[4, 4] = np.log(0.2), np.log(0.4)
     case = Case(np.zeros((2, 5)), trans, np.array([2]))
     assert posterior_of(case.potentials()).nodes.argmax(axis=1).tolist() == [0, 4]
-    with mock.patch.object(in_parts, "pruned_checked", wraps=pruned_checked) as decode:
+    with mock.patch.object(kernels, "pruned_checked", wraps=pruned_checked) as decode:
         assert labels_of(case, undecided).tolist() == [4, 4]
     assert decode.called == decoded

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.chain import viterbi
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem import Potentials
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import limits as module
 from spacy_hoseq.decoders.pruning.limits import Limits
-from spacy_hoseq.decoders.pruning.pruned import pruned_checked
 
 from ...cases import Case
 from ...oracle import all_labellings, score_of
@@ -223,7 +223,7 @@ def test_decoding_with_weights_that_follow_others(n_tokens):
         scores = 2 * rng.normal(size=(n_tokens, n)).astype(np.float32)
         potentials = Potentials(scores, weights, lengths)
         expected = viterbi(scores, weights.trans, lengths).labels
-        assert np.array_equal(pruned_checked(potentials, TUNING._replace(short_tokens=100)), expected)
+        assert np.array_equal(decode_exact(potentials, tuning=TUNING._replace(short_tokens=100)).labels, expected)
 
 
 def test_forbidden_transitions_and_patterns_follow_nothing():

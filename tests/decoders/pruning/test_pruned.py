@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.path_score import path_score
-from spacy_hoseq.decoders.problem.results import Paths
+from spacy_hoseq.decoders.answers import kernels
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import pruned as pruning
-from spacy_hoseq.decoders.pruning.pruned import open_windows, pruned_labels
+from spacy_hoseq.decoders.pruning.pruned import open_windows
 
 from ...cases import Case, with_a_trie
 from ...contract import DecoderContract
@@ -25,8 +25,7 @@ from ..patterns.test_nonnegative import decode_with_patterns
 def decode(case, tuning=TUNING):
     """As part of a large batch."""
     potentials = case.potentials()
-    labels = pruned_labels(potentials, tuning=tuning._replace(short_tokens=0))
-    return Paths(labels, path_score(potentials, labels))
+    return decode_exact(potentials, tuning=tuning._replace(short_tokens=0))
 
 
 def decode_chain(case, tuning=TUNING):
@@ -35,8 +34,8 @@ def decode_chain(case, tuning=TUNING):
 
 def both_ways(case, tuning):
     """Of a short text by plain Python, too, where that may be."""
-    result, labels = decode(case, tuning), pruned_labels(case.potentials(), tuning=tuning)
-    assert labels.tolist() == result.labels.tolist()
+    result = decode(case, tuning)
+    assert decode_exact(case.potentials(), tuning=tuning).labels.tolist() == result.labels.tolist()
     return result
 
 
@@ -110,10 +109,10 @@ def work_of(decoder, case):
             seen.append((len(candidates.counts), len(candidates.labels)))
             return original(candidates, *args)
 
-        return mock.patch.object(pruning, name, wrapper)
+        return mock.patch.object(kernels, name, wrapper)
 
-    with counting("sparse_viterbi", pruning.sparse_viterbi), counting("decode_sparse", pruning.decode_sparse):
-        with mock.patch.object(pruning, "viterbi", None), mock.patch.object(pruning, "decode_checked", None):
+    with counting("sparse_viterbi", kernels.sparse_viterbi), counting("decode_sparse", kernels.decode_sparse):
+        with mock.patch.object(kernels, "viterbi", None), mock.patch.object(kernels, "every_node", None):
             result = decoder(case)
     return result, sum(tokens for tokens, _ in seen), sum(labels for _, labels in seen)
 
@@ -175,16 +174,6 @@ def test_windows_are_their_definition(sequences, reach):
     assert got.tokens.tolist() == [token for window in expected for token in window]
 
 
-@pytest.mark.parametrize("sharp", [0.0, 50.0])
-def test_negative_weight_is_refused_with_open_and_with_sure_tokens(sharp):
-    """With sharp scores every token is decided at once, by a bound that rests on weights >= 0: labels 0,1 would come
-    out with 100 - 200, though 0,0 has 50."""
-    scores = np.array([[sharp, 0.0], [0.0, sharp]])
-    case = Case(scores, np.zeros((2, 2)), np.array([2]), (((0, 1), -200.0),))
-    with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -200\.0"):
-        decode(case)
-
-
 @given(case=cases(max_sequences=8, rounded=True, max_labels=3), data=st.data())
 def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     """Also where one window among others is dense: few and many candidates take different decoders."""
@@ -212,18 +201,21 @@ def mixed_case(seed, n_patterns, *, rounded=False):
 def routed(case, decode_case):
     """(result, sequences with few candidates, sequences with many): lengths, which tell them apart. Chains of few
     labels are decoded as they are if a step is not dear."""
-    lengths = {"_decode_open": [], "_decode_all": []}
+    few, many = [], []
 
-    def noting(name, original):
-        def wrapper(*args):
-            lengths[name].extend(args[-2].lengths.tolist())
-            return original(*args)
+    def in_windows(candidates, limits, potentials, *args):
+        few.extend(potentials.lengths.tolist())
+        return decode_open(candidates, limits, potentials, *args)
 
-        return mock.patch.object(pruning, name, wrapper)
+    def as_they_are(remaining):
+        many.extend(remaining.potentials.lengths.tolist() if remaining.candidates is None else [])
+        return remaining_labels(remaining)
 
-    with noting("_decode_open", pruning._decode_open), noting("_decode_all", pruning._decode_all):
-        result = decode_case(case, Tuning(step_cost=100))
-    return result, lengths["_decode_open"], lengths["_decode_all"]
+    decode_open, remaining_labels = pruning._decode_open, kernels.remaining_labels
+    with mock.patch.object(pruning, "_decode_open", in_windows):
+        with mock.patch.object(kernels, "remaining_labels", as_they_are):
+            result = decode_case(case, Tuning(step_cost=100))
+    return result, few, many
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.problem.firing import matching
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.problem.weights import Weights
@@ -52,14 +53,14 @@ def decode_by_windows(case, sparse_cost=TUNING.sparse_cost, together=TUNING.wind
     tokens = {"chain": 0, "patterns": 0}
 
     def counting(original):
-        def wrapper(candidates, weights, potentials, windows, tuning):
-            tokens["chain" if potentials is None else "patterns"] += len(windows.tokens)
-            return original(candidates, weights, potentials, windows, tuning)
+        def wrapper(remaining):
+            tokens["patterns" if remaining.has_patterns else "chain"] += remaining.potentials.lengths.sum()
+            return original(remaining)
 
         return wrapper
 
     tuning = Tuning(pair_cost=0, sparse_cost=sparse_cost, window_tokens=together)
-    with mock.patch.object(pruning, "_decode_windows", counting(pruning._decode_windows)):
+    with mock.patch.object(kernels, "remaining_labels", counting(kernels.remaining_labels)):
         paths = decode(case, tuning)
     return paths, tokens["chain"], tokens["patterns"]
 
@@ -178,7 +179,7 @@ def test_what_is_deciding_and_covered(seed, lengths, n_patterns):
 
 
 @given(st.integers(0, 10**6), sizes, st.integers(1, 20), tokens_together)
-def test_windows_by_decoder(seed, lengths, n_patterns, together):
+def test_windows_that_are_alike(seed, lengths, n_patterns, together):
     """Each window once: as a chain if no pattern ends in it."""
     case = fired_case(seed, [*lengths, 5], 3, n_patterns=n_patterns)
     potentials, n = case.potentials(), len(case.scores)
@@ -186,7 +187,7 @@ def test_windows_by_decoder(seed, lengths, n_patterns, together):
     is_open = (rng.random(n) < 0.2) | pruning._covered(potentials, n)
     windows = open_windows(is_open, case.lengths, 1)
     found = []
-    parts = pruning._by_decoder(windows, rng.integers(1, 4, n), potentials, Tuning(window_tokens=together))
+    parts = pruning._alike(windows, rng.integers(1, 4, n), potentials, Tuning(window_tokens=together))
     for of_windows, some in parts:
         assert 0 < len(some.tokens) == some.lengths.sum() < together + 2 * some.lengths.max()
         for tokens in np.split(some.tokens, np.cumsum(some.lengths)[:-1]):

@@ -3,11 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 from spacy_hoseq.decoders.pruning.sparse import decode_sparse
 
 from ...cases import Case
@@ -69,9 +67,3 @@ def test_one_candidate_everywhere_is_its_score():
     paths = decode(case)
     assert paths.labels.tolist() == labels.tolist()
     assert paths.scores.tolist() == [0 + 3 + 4 + 0.5 + 0.25 + 10 + 20 + 100, 7]
-
-
-def test_negative_weight_is_refused():
-    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]), (((0, 1), -0.5),))
-    with pytest.raises(ValueError, match=r"\[HS032\] The weight of pattern \(0, 1\) is -0\.5"):
-        pruned_labels(case.potentials())

@@ -17,7 +17,7 @@ from ...cases import Case
 from ...strategies import cases, peaked_case
 
 # whatever the number of pairs, sequences have few candidates, so that none is left to dense decoders
-TUNING = Tuning(pair_cost=0, sparse_cost=0, short_candidates=100)
+TUNING = Tuning(pair_cost=0, sparse_cost=0, short_candidates=100, short_refined=10_000)
 
 
 def of_batch(case):
