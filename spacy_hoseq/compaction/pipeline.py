@@ -105,7 +105,7 @@ def _compact(
     return Change(name, before, counts_of(model), pruning)
 
 
-def is_compactible(pipe: Any) -> bool:
+def is_compactible(pipe: object) -> bool:
     """Whether a component has weights of features."""
     return (
         hasattr(pipe, "model") and hasattr(pipe.model, "walk") and bool(feature_shims(pipe.model))

@@ -12,7 +12,7 @@ from typing import Callable, List, NamedTuple, Optional, Sequence
 import numpy as np
 
 from ..arrays import AnyFloats
-from ..learning.used_weights import to_storage
+from ..learning.used_weights import UsedCells
 
 N_STEPS = 6  # steps of rounding that are tried, each half of the one before
 N_HALVINGS = 6  # a threshold is found up to 1/64 of the features
@@ -26,31 +26,48 @@ class Pruning(NamedTuple):
     step: float
 
 
-def centred(weights: AnyFloats) -> AnyFloats:
+def centred(weights: UsedCells) -> UsedCells:
     """weights (R, L) less the median of each row (of two in the middle the smaller), so that a row
     has most zeros."""
-    if not weights.size:
-        return weights
-    middle = (weights.shape[1] - 1) // 2
+    n_columns = weights.shape[1]
+    row = weights.cells // max(1, n_columns)
     # the median of the others is 0
-    dense = np.flatnonzero(np.count_nonzero(weights, axis=1) > middle)
-    result: AnyFloats = weights.copy()
-    result[dense] -= np.partition(weights[dense], middle, axis=1)[:, middle, None]
-    return result
+    is_full = np.bincount(row, minlength=weights.shape[0]) > (n_columns - 1) // 2
+    in_full = is_full[row]
+    full = weights.taking(np.flatnonzero(is_full)).dense()
+    if not full.size:
+        return weights
+    full -= np.partition(full, (n_columns - 1) // 2, axis=1)[:, (n_columns - 1) // 2, None]
+    at, column = np.nonzero(full)
+    cells = np.concatenate(
+        [weights.cells[~in_full], np.flatnonzero(is_full).take(at) * n_columns + column]
+    )
+    values = np.concatenate([weights.values[~in_full], full[at, column]])
+    order = np.argsort(cells)
+    return UsedCells(weights.shape, cells.take(order), values.take(order))
 
 
-def row_ranges(weights: AnyFloats) -> AnyFloats:
+def row_ranges(weights: UsedCells) -> AnyFloats:
     """max - min of each row of weights (R, L), L > 0. RETURNS (R,)."""
-    ranges: AnyFloats = weights.max(axis=1) - weights.min(axis=1)
-    return ranges
+    n_rows, n_columns = weights.shape
+    row = weights.cells // n_columns
+    is_full = np.bincount(row, minlength=n_rows) == n_columns
+    largest = np.where(is_full, -np.inf, 0).astype(weights.values.dtype)
+    smallest = -largest
+    np.maximum.at(largest, row, weights.values)
+    np.minimum.at(smallest, row, weights.values)
+    return largest - smallest
 
 
-def prune(weights: AnyFloats, pruning: Pruning) -> AnyFloats:
+def prune(weights: UsedCells, pruning: Pruning) -> UsedCells:
     """weights (R, L). RETURNS them as half precision holds them, of the same shape and type."""
-    kept = row_ranges(weights) >= pruning.threshold
-    result = weights if not pruning.step else pruning.step * np.rint(weights / pruning.step)
-    stored: AnyFloats = to_storage(np.where(kept[:, None], result, 0)).astype(weights.dtype)
-    return stored
+    kept = np.flatnonzero(
+        row_ranges(weights)[weights.cells // weights.shape[1]] >= pruning.threshold
+    )
+    values = weights.values.take(kept)
+    if pruning.step:
+        values = pruning.step * np.rint(values / pruning.step)
+    return UsedCells(weights.shape, weights.cells.take(kept), values).rounded()
 
 
 def steps_for(weights: AnyFloats) -> List[float]:

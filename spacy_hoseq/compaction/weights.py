@@ -1,31 +1,14 @@
 """Weights of features of a whole model, to be pruned again and again, and for good."""
 
-from typing import Any, List, NamedTuple, Protocol, Sequence, runtime_checkable
+from typing import Any, List, NamedTuple
 
 import numpy as np
 from thinc.api import Model
 
 from ..arrays import AnyFloats
 from ..layers.scorer import scorer_of
+from ..layers.weights.shim import LayerShim
 from .search import Pruning, centred, prune, row_ranges
-
-
-@runtime_checkable
-class FeatureWeights(Protocol):
-    """A shim whose rows of weights belong to features and are added to the scores of all labels."""
-
-    def feature_weights(self) -> List[AnyFloats]:
-        """Finished weights, tables (R, L); none before initialization."""
-
-    def set_feature_weights(self, tables: Sequence[AnyFloats]) -> None:
-        """Others of the same shapes in their place. What is being learnt is lost."""
-
-    def drop_features(self) -> None:
-        """Forget features whose weights are zero."""
-
-    def n_features(self) -> int: ...
-
-    def to_bytes(self) -> bytes: ...
 
 
 class Counts(NamedTuple):
@@ -58,7 +41,7 @@ class CompactWeights:
 
     def weights(self) -> AnyFloats:
         """Of all centred rows, those that are not zero."""
-        return np.concatenate([table[table != 0] for tables in self._centred for table in tables])
+        return np.concatenate([table.values for tables in self._centred for table in tables])
 
     def apply(self, pruning: Pruning) -> None:
         """Use the weights pruned so."""
@@ -76,19 +59,15 @@ class CompactWeights:
             shim.drop_features()
 
 
-def feature_shims(model: Model[Any, Any]) -> List[FeatureWeights]:
+def feature_shims(model: Model[Any, Any]) -> List[LayerShim]:
     """Of all layers, those with weights of features."""
-    shims = [
-        shim for node in model.walk() for shim in node.shims if isinstance(shim, FeatureWeights)
-    ]
+    shims = [shim for node in model.walk() for shim in node.shims if isinstance(shim, LayerShim)]
     return [shim for shim in shims if shim.feature_weights()]
 
 
 def counts_of(model: Model[Any, Any]) -> Counts:
     shims = feature_shims(model)
-    n_weights = sum(
-        int(np.count_nonzero(table)) for shim in shims for table in shim.feature_weights()
-    )
+    n_weights = sum(len(table.cells) for shim in shims for table in shim.feature_weights())
     return Counts(
         sum(shim.n_features() for shim in shims),
         n_weights,

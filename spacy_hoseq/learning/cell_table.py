@@ -80,31 +80,29 @@ class CellTable:
         return self.shape[0]
 
     def add_to(self, sums: AnyFloats, rows: AnyInts) -> None:
-        """sums[n] += row rows[k, n] for k = 0, 1, ...; as with an array, to the last bit. rows (K,
-        n), sums (n, C)."""
-        n_columns = self.shape[1]
-        values = self.fields[0]
-        block_tokens = max(1, SUM_CELLS // n_columns)
-        windows = sliding_window_view(values, n_columns)
+        """sums[n] += row rows[k, n], whole rows before the others, each for k = 0, 1, ...; so the
+        order does not depend on the other tokens. rows (K, n), sums (n, C)."""
+        block_tokens = max(1, SUM_CELLS // self.shape[1])
         for start in range(0, len(sums), block_tokens):
-            block = sums[start : start + block_tokens]
-            flat = block.reshape(-1)
-            for of_block in rows[:, start : start + block_tokens]:
-                counts = self.counts.take(of_block)
-                used = np.flatnonzero(counts)
-                counts = counts.take(used)
-                first = self.first.take(of_block.take(used))
-                is_whole = counts == n_columns
-                if is_whole.any():
-                    block[used[is_whole]] += windows[first[is_whole]]
-                    some = np.flatnonzero(~is_whole)
-                    used = used.take(some)
-                    counts = counts.take(some)
-                    first = first.take(some)
-                places = ranges(first, counts)
-                cells = (used * n_columns).repeat(counts)
-                cells += self.columns.take(places)
-                flat[cells] += values.take(places)
+            some = slice(start, start + block_tokens)
+            self._add_to_block(sums[some], rows[:, some])
+
+    def _add_to_block(self, block: AnyFloats, rows: AnyInts) -> None:
+        n_columns = self.shape[1]
+        counts = self.counts.take(rows)  # (K, n)
+        is_whole = counts == n_columns
+        windows = sliding_window_view(self.fields[0], n_columns)
+        for k in np.flatnonzero(is_whole.any(axis=1)).tolist():
+            whole = np.flatnonzero(is_whole[k])
+            block[whole] += windows[self.first.take(rows[k].take(whole))]
+        flat = block.reshape(-1)
+        for of_block, of_rows in zip(rows, np.where(is_whole, 0, counts), strict=True):
+            used = np.flatnonzero(of_rows)
+            sizes = of_rows.take(used)
+            places = ranges(self.first.take(of_block.take(used)), sizes)
+            cells = (used * n_columns).repeat(sizes)
+            cells += self.columns.take(places)
+            flat[cells] += self.fields[0].take(places)
 
     def touch(self, cells: Ints) -> Ints:
         """Places of cells, which get one if they have none. cells (n,): of the flat array,

@@ -83,7 +83,7 @@ class InequalityWeights:
         self._paid = np.zeros(n_rows)
         self._used = np.zeros(n_rows, bool)  # rows that may have a weight that is not zero
 
-    def resume(self, rows: NDArray[Any], values: NDArray[Any]) -> None:
+    def resume(self, rows: NDArray[np.generic], values: NDArray[np.generic]) -> None:
         """Start from weights learned before. rows (n,), values (n, L)."""
         self.values[rows] = values
         self._used[rows] = True

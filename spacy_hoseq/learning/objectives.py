@@ -14,7 +14,7 @@ all permitted ones.
 """
 
 from functools import partial
-from typing import Dict, List, Literal, NamedTuple, Optional, Protocol
+from typing import Dict, Literal, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ..arrays import AnyFloats, Ints, Labels, Mask
 from ..decoders.answers import answers_of
 from ..decoders.choice import Decoder
 from ..decoders.exact import decode_exact
-from ..decoders.problem import NoPath, Potentials, PotentialsGradient, matching, path_score
+from ..decoders.problem import Potentials, PotentialsGradient, check_possible, matching, path_score
 from ..errors import Errors
 
 # cost of a wrong label: the score by which it has to lose; AdaGrad's step adapts to its scale
@@ -97,11 +97,9 @@ def log_likelihood(
     expected = free.expected.with_scores_in(dtype)
     labels = only_labels(gold)
     if labels is not None:
-        check_possible(potentials, labels)
-        (counts,) = _counts(potentials, labels)
-        return Loss(
-            float(free.log_z.sum() - path_score(potentials, labels).sum()), expected - counts
-        )
+        check_possible(labels, potentials.trans, potentials.lengths)
+        _add_counts(expected, potentials, [(labels, -1)])
+        return Loss(float(free.log_z.sum() - path_score(potentials, labels).sum()), expected)
     clamped = answers_of(potentials._replace(allowed=gold))
     return Loss(
         float((free.log_z - clamped.log_z).sum()), expected - clamped.expected.with_scores_in(dtype)
@@ -130,10 +128,10 @@ def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: 
         paths = decode(augmented)
         below = paths.scores < path_score(potentials, reference)  # (S,)
         guess = np.where(np.repeat(below, potentials.lengths), reference, paths.labels)
+    change = _nothing(potentials)
     if (guess == reference).all():
-        return Loss(0.0, _nothing(potentials))
-    of_guess, of_reference = _counts(potentials, guess, reference)
-    change = of_guess - of_reference
+        return Loss(0.0, change)
+    _add_counts(change, potentials, [(guess, 1), (reference, -1)])
     return Loss(max(0.0, _dot(change, augmented)), change)
 
 
@@ -186,7 +184,7 @@ def gold_labels(potentials: Potentials, gold: Mask) -> Labels:
     only = only_labels(gold)
     if only is None:
         return answers_of(potentials._replace(allowed=gold)).best
-    check_possible(potentials, only)
+    check_possible(only, potentials.trans, potentials.lengths)
     return only
 
 
@@ -199,58 +197,39 @@ def only_labels(gold: Mask) -> Optional[Labels]:
     return first.astype(np.int32) if gold[np.arange(len(gold)), first].all() else None
 
 
-def check_possible(potentials: Potentials, labels: Labels) -> None:
-    """RAISES NoPath [HS023]: the labels use a forbidden transition."""
-    if np.isfinite(potentials.trans).all() or not len(labels):
-        return
-    follows = np.ones(len(labels), bool)
-    follows[np.cumsum(potentials.lengths) - potentials.lengths] = False
-    later = np.flatnonzero(follows)
-    closed = later[potentials.trans[labels[later - 1], labels[later]] == -np.inf]
-    if len(closed):
-        raise NoPath(int(np.searchsorted(np.cumsum(potentials.lengths), closed[0], side="right")))
-
-
-def _counts(potentials: Potentials, *labellings: Labels) -> List[PotentialsGradient]:
-    """Feature counts of labellings of the batch: the gradients of their scores. All of them in one
-    search for patterns, whose cost for a small batch is mostly that of the calls."""
-    n_tokens, n_labels = potentials.scores.shape
+def _add_counts(
+    gradient: PotentialsGradient, potentials: Potentials, labellings: Sequence[Tuple[Labels, int]]
+) -> None:
+    """Adds the feature counts of labellings of the batch, each times a sign: the gradients of their
+    scores. Into the arrays of the gradient, since of many labels another table of pairs would be
+    missed; all of them in one search for patterns, whose cost for a small batch is mostly that of
+    the calls."""
+    n_tokens = len(potentials.scores)
     sequence = np.repeat(np.arange(len(potentials.lengths)), potentials.lengths)
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
     weights = potentials.weights
-    occurrences = None
     if weights.has_patterns:
-        lengths = np.tile(potentials.lengths, len(labellings))
-        occurrences = weights.trie.occurrences(np.concatenate(labellings), lengths)
-    result = []
-    for i, labels in enumerate(labellings):
-        scores = np.zeros((n_tokens, n_labels), potentials.scores.dtype)
-        scores[np.arange(n_tokens), labels] = 1
-        trans = np.zeros(
-            (n_labels, n_labels)
-        )  # (what is not written on takes no memory: of many labels, most)
-        cells, n_times = np.unique(
-            labels[later - 1].astype(np.intp) * n_labels + labels[later], return_counts=True
+        every = np.concatenate([labels for labels, _ in labellings])
+        found = weights.trie.occurrences(every, np.tile(potentials.lengths, len(labellings)))
+        signs = np.array([sign for _, sign in labellings], np.float64)
+        of_nodes = signs[found.tokens // n_tokens]
+        gradient.node_weights[:] += np.bincount(found.nodes, of_nodes, minlength=len(weights.trie))
+    for labels, sign in labellings:
+        earlier = labels[later - 1].astype(np.intp)
+        gradient.scores[np.arange(n_tokens), labels] += sign
+        pairs, n_times = np.unique(
+            earlier * len(gradient.trans) + labels[later], return_counts=True
         )
-        trans.reshape(-1)[cells] = n_times
-        edge_scores = None
-        if potentials.edge_scores is not None:
-            edge_scores = np.zeros(potentials.edge_scores.shape, potentials.edge_scores.dtype)
-            edge_scores[later, labels[later - 1], labels[later]] = 1
-        nodes = present = matched = np.zeros(0)
+        gradient.trans[np.divmod(pairs, len(gradient.trans))] += sign * n_times
+        if gradient.edge_scores is not None:
+            gradient.edge_scores[later, earlier, labels[later]] += sign
         if potentials.configurations is not None:
-            matched = potentials.configurations.matched(labels).astype(np.float64)
-        if occurrences is not None:
-            of_labels = occurrences.tokens // n_tokens == i
-            nodes = np.bincount(occurrences.nodes[of_labels], minlength=len(weights.trie)).astype(
-                np.float64
-            )
+            gradient.configuration_weights[:] += sign * potentials.configurations.matched(labels)
         if potentials.fired is not None:
-            present = matching(
-                potentials.fired, weights.trie, sequence, partial(_has_label, labels)
-            ).astype(np.float64)
-        result.append(PotentialsGradient(scores, trans, nodes, present, matched, edge_scores))
-    return result
+            has_label = partial(_has_label, labels)
+            gradient.fired_weights[:] += sign * matching(
+                potentials.fired, weights.trie, sequence, has_label
+            )
 
 
 def _has_label(labels: Labels, token: Ints, label: Ints) -> Mask:

@@ -1,18 +1,17 @@
 """One array of weights that learns: sparse updates, exact lazy averaging, projection to >= 0."""
 
-from typing import Any, Dict, Optional, Protocol, Sequence, Tuple, Union, runtime_checkable
+from typing import Dict, Optional, Protocol, Sequence, Tuple, Union, runtime_checkable
 
 import numpy as np
 
 from ..arrays import AnyFloats, AnyInts, Ints, Mask
 from ..errors import Errors
 from .cell_table import CellTable
-from .gradients import CellGradient, Gradient, added_cells, summed
+from .gradients import CellGradient, Gradient, RowGradient, added_cells, summed
 from .sparse_state import TouchedCells, TouchedRows
-from .used_weights import Used, UsedCells, UsedRows, to_storage
+from .used_weights import MANY_COLUMNS, Used, UsedCells, UsedRows, to_storage
 
 BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
-MANY_COLUMNS = 128  # of a table of features from which on it is learnt cell by cell
 BLOCK = 1 << 22  # weights that are updated together
 
 
@@ -196,41 +195,41 @@ class Parameter:
     def _update_rows(self, rule: UpdateRule, gradients: Sequence[Gradient]) -> None:
         if self._touched is None:
             self._touched = self._begin(rule)
-        touched = self._touched
         change = summed(gradients, self.values, by_cells=getattr(rule, "is_sparse", False))
-        at, gradient = change
-        self._check(gradient)
-        values = self.values
-        sums = touched.sums
-        memory = touched.memory
+        self._check(change[1])
         if isinstance(change, CellGradient):
-            row, column = np.divmod(change.cells, max(1, self.n_columns))
-            place = touched.touch(row) * self.n_columns + column
-            values, sums, memory = (array.reshape(-1) for array in (values, sums, memory))  # views
+            self._step_cells(rule, self._touched, change)
         else:
-            row = np.asarray(at, np.intp)
-            place = touched.touch(at)
-            self._cells = None if len(at) else self._cells
+            self._step_rows(rule, self._touched, change)
+
+    def _step_cells(self, rule: UpdateRule, touched: TouchedRows, change: CellGradient) -> None:
+        at, gradient = change
+        row, column = np.divmod(at, max(1, self.n_columns))
         self._used[row] = True
-        if isinstance(change, CellGradient):
-            old = values[at]
-            old_sums = sums[place]
-            new, sums[place], memory[place] = self._stepped(
-                rule, gradient, old, old_sums, memory[place]
-            )
-            if self._cells is not None:
-                self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
-            values[at] = new
-            return
+        place = touched.touch(row) * self.n_columns + column
+        arrays = (self.values, touched.sums, touched.memory)
+        values, sums, memory = (array.reshape(-1) for array in arrays)  # views
+        old = values[at]
+        old_sums = sums[place]
+        new, sums[place], memory[place] = self._stepped(
+            rule, gradient, old, old_sums, memory[place]
+        )
+        if self._cells is not None:
+            self._cells.add(at[(old == 0) & (old_sums == 0) & (new != 0)])
+        values[at] = new
+
+    def _step_rows(self, rule: UpdateRule, touched: TouchedRows, change: RowGradient) -> None:
+        row = np.asarray(change[0], np.intp)
+        place = touched.touch(row)
+        self._cells = None if len(row) else self._cells
+        self._used[row] = True
         n_rows = max(1, BLOCK // max(1, self.n_columns))
-        for start in range(
-            0, len(row), n_rows
-        ):  # of many labels all rows at once would need much memory
+        for start in range(0, len(row), n_rows):  # of many labels all at once need much memory
             rows = row[start : start + n_rows]
             places = place[start : start + n_rows]
-            some = gradient[start : start + n_rows]
-            values[rows], sums[places], memory[places] = self._stepped(
-                rule, some, values[rows], sums[places], memory[places]
+            some = change[1][start : start + n_rows]
+            self.values[rows], touched.sums[places], touched.memory[places] = self._stepped(
+                rule, some, self.values[rows], touched.sums[places], touched.memory[places]
             )
 
     def _begin(self, rule: UpdateRule) -> TouchedRows:
@@ -276,7 +275,7 @@ class Parameter:
             loaded = UsedRows(self.shape, np.arange(self.shape[0]), self.values)
         return loaded if isinstance(loaded, UsedCells) else loaded.cells()
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> Dict[str, object]:
         """What is made of the weights is made again in a copy."""
         return {**self.__dict__, "_finished": {}, "_finished_rows": {}, "_finished_cells": {}}
 

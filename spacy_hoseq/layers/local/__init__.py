@@ -1,0 +1,1 @@
+"""Local classifiers of the bidirectional tagger, and their training."""

@@ -21,10 +21,8 @@ from typing import (
 )
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model
-from thinc.shims import Shim
 
 from ...arrays import AnyFloats, Ints
 from ...decoders.bidirectional.decompositions import classifiers_of
@@ -36,7 +34,8 @@ from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
 from ...learning.used_weights import Used, UsedCells, UsedRows
 from ..scorer import Scorer
-from ..weights.storage import SparseTable, pack_extra, read_layer, unpack_extra, write_layer
+from ..weights.shim import LayerShim, shim_in
+from ..weights.storage import Saved, SparseTable, pack_extra, unpack_extra, write_layer
 from .features import LocalFeatures
 from .learner import Batch, ClassifierSetup, SparseRows, group_starts
 from .scores import BatchScores, stack_weights
@@ -135,8 +134,7 @@ class LocalScorer(Scorer):
 
     @property
     def features(self) -> LocalFeatures:
-        features: LocalFeatures = self.model.attrs["features"]
-        return features
+        return self.model.attrs["features"]
 
     @property
     def order(self) -> int:
@@ -167,17 +165,10 @@ class LocalScorer(Scorer):
 
 def shim_of(model: LocalModel) -> "ClassifiersShim":
     """The model's classifiers."""
-    shim = model.shims[0]
-    if not isinstance(shim, ClassifiersShim):
-        raise ValueError(
-            Errors.HS051.format(
-                name=model.name, got=type(shim).__name__, expected="local_classifiers"
-            )
-        )
-    return shim
+    return shim_in(model, ClassifiersShim)
 
 
-class ClassifiersShim(Shim):
+class ClassifiersShim(LayerShim):
     """The weights of all classifiers: finished ones to predict and to save, and those in training.
 
     extra: "keys": feature keys, one array a group; "values": what stands for each label in keys;
@@ -186,12 +177,11 @@ class ClassifiersShim(Shim):
     """
 
     def __init__(self, features: LocalFeatures, order: int, masks: List[int]) -> None:
-        super().__init__(None)
+        super().__init__("local_classifiers", {"templates": features.names})
         self.masks = masks
         self._order = order
         self._groups = {visible: features.groups_of(visible) for visible in masks}
         self._n_groups = 1 + len(features.label_templates)
-        self._made_for = {"templates": features.names}
         self._settings: Optional[Dict[str, Any]] = None
         self._extra: Dict[str, Any] = {}
         self._weights: Dict[int, SparseRows] = {}
@@ -229,13 +219,11 @@ class ClassifiersShim(Shim):
         """RAISES ValueError [HS052]: no features yet."""
         if not self._extra:
             raise ValueError(Errors.HS052.format(problem="the training texts were not searched"))
-        keys: List[Keys] = self._extra["keys"]
-        return keys
+        return self._extra["keys"]
 
     def values(self) -> Keys:
         self.keys()
-        values: Keys = self._extra["values"]
-        return values
+        return self._extra["values"]
 
     def is_of(self, labels: Sequence[str]) -> bool:
         """Whether the weights are of these labels, in this order; true if there are no weights
@@ -265,17 +253,18 @@ class ClassifiersShim(Shim):
         self._has_update = True
         return self._training.gradient(batch, drop) / len(self.masks)
 
-    def feature_weights(self) -> List[NDArray[Any]]:
+    def feature_weights(self) -> List[UsedCells]:
         """The tables of all classifiers."""
-        return [values.astype(np.float32) for _, values in self._finished().values()]
+        tables = [values.astype(np.float32) for _, values in self._finished().values()]
+        return [UsedRows(each.shape, np.arange(len(each)), each).cells() for each in tables]
 
-    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+    def set_feature_weights(self, tables: Sequence[UsedCells]) -> None:
         """Others in their place, rounded for storage already. What is being learnt is lost."""
         finished = self._finished()
         self._end_training()
         pairs = zip(finished.items(), tables, strict=True)
         self._weights = {
-            visible: SparseRows(rows, values) for (visible, (rows, _)), values in pairs
+            visible: SparseRows(rows, table.dense()) for (visible, (rows, _)), table in pairs
         }
         self._stacked = None
 
@@ -291,7 +280,7 @@ class ClassifiersShim(Shim):
     def n_features(self) -> int:
         return sum(map(len, self.keys())) if self._extra else 0
 
-    def finish_update(self, optimizer: Any) -> None:
+    def finish_update(self, optimizer: object) -> None:
         """Learn from the gradients kept, by the classifiers' own rule. `optimizer` is not used."""
         if self._has_update and self._training is not None:
             self._training.step()
@@ -299,7 +288,7 @@ class ClassifiersShim(Shim):
             self._has_update = False
             self._has_learnt = True
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> Dict[str, object]:
         """Of a copy, or of one in another process, which does not go on learning: weights are
         packed as in files."""
         state = {
@@ -337,45 +326,34 @@ class ClassifiersShim(Shim):
             tables[str(visible)] = used.cells()
         return tables
 
-    def to_device(self, device_type: str, device_id: int) -> None:
-        """Linear models stay on the CPU."""
-
     def to_bytes(self) -> bytes:
         weights, keys = (
             without_unused(self._finished(), self.keys(), self._groups) if self._extra else ({}, [])
         )
         extra = {**self._extra, "keys": keys} if self._extra else {}
         tables = self._tables(weights, keys)
-        return write_layer(
-            "local_classifiers", self._made_for, {"order": self._order}, tables, pack_extra(extra)
-        )
+        settings = {"order": self._order}
+        return write_layer(self.name, self._made_for, settings, tables, pack_extra(extra))
 
-    def from_bytes(self, data: bytes) -> "ClassifiersShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer, order or config; [HS054]:
-        NaN or infinite weights; [HS059]: of a later version."""
-        name = "local_classifiers"
-        saved = read_layer(data, name, self._made_for)
+    def _check(self, saved: Saved) -> None:
         order = saved.settings.get("order")
-        extra = saved.extra
         if order != self._order:
-            got = f"{name} of order {order}"
-            expected = f"{name} of order {self._order}"
-            raise ValueError(Errors.HS051.format(name=name, got=got, expected=expected))
-        try:
-            tables = {
-                int(v): used.rows() if isinstance(used, UsedCells) else used
-                for v, used in saved.tables.items()
-            }
-            problem = classifiers_problem(tables, extra, self._groups, self._n_groups)
-        except Exception as error:
-            raise ValueError(Errors.HS050.format(name=name, problem=repr(error))) from error
-        if problem:
-            raise ValueError(Errors.HS050.format(name=name, problem=problem))
-        self._end_training()
-        self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
-        self._extra = extra
-        self._stacked = None
-        return self
+            got = f"{self.name} of order {order}"
+            expected = f"{self.name} of order {self._order}"
+            raise ValueError(Errors.HS051.format(name=self.name, got=got, expected=expected))
+
+    def _take(self, saved: Saved) -> str:
+        tables = {
+            int(visible): used.rows() if isinstance(used, UsedCells) else used
+            for visible, used in saved.tables.items()
+        }
+        problem = classifiers_problem(tables, saved.extra, self._groups, self._n_groups)
+        if not problem:
+            self._end_training()
+            self._weights = {visible: _sparse_rows(used) for visible, used in tables.items()}
+            self._extra = saved.extra
+            self._stacked = None
+        return problem
 
     def _finished(self) -> Dict[int, SparseRows]:
         if self._training is not None and self._has_learnt:
@@ -385,7 +363,7 @@ class ClassifiersShim(Shim):
 
     def _setups(self) -> List[ClassifierSetup]:
         if self._settings is None:
-            raise ValueError(Errors.HS055.format(name="local_classifiers"))
+            raise ValueError(Errors.HS055.format(name=self.name))
         sizes = [len(keys) for keys in self.keys()]
         common = (
             self.n_labels,
@@ -419,5 +397,5 @@ def _sparse_rows(used: Used) -> SparseRows:
     return SparseRows(rows.rows.astype(np.int32), rows.values)
 
 
-def _no_backprop(d_scores: Any) -> NoReturn:
+def _no_backprop(d_scores: object) -> NoReturn:
     raise ValueError(Errors.HS095)

@@ -12,7 +12,7 @@ expected is the sum over all tokens, so that the weights go where they would go 
 sampling, as Zhao & Zhang 2015 have it). The loss is of all.
 """
 
-from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class SparseRows(NamedTuple):
     saved."""
 
     rows: NDArray[np.int32]
-    values: NDArray[Any]
+    values: NDArray[np.generic]
 
 
 class ClassifierSetup(NamedTuple):
@@ -184,9 +184,7 @@ class Learner:
         use = (batch.gold >= 0) & (np.array(self._visible)[:, None] & ~batch.known == 0)  # (C, n)
         features = self._features(batch.rows)
         left = [self._left(i, features, use[i], drop) for i in range(len(use))] if drop else None
-        draws = np.zeros((len(batch.gold), len(use)), np.float32)
-        for rng, tokens, of_classifier in zip(self._rngs, use, draws.T, strict=True):
-            of_classifier[tokens] = rng.random(np.count_nonzero(tokens), dtype=np.float32)
+        draws = self._draws(use)
         scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
         losses = np.zeros(len(use))
         parts = []
@@ -217,6 +215,13 @@ class Learner:
             self._pending[i].append(self._row_gradient(i, rows, d_scores.take(here, axis=0)))
         self._n_tokens += use.sum(axis=1)
         return list(zip(self._visible, losses.tolist(), strict=True))
+
+    def _draws(self, use: Mask) -> Floats32:
+        """A random number for each token that a classifier learns from. RETURNS (n, C)."""
+        draws = np.zeros(use.T.shape, np.float32)
+        for rng, tokens, of_classifier in zip(self._rngs, use, draws.T, strict=True):
+            of_classifier[tokens] = rng.random(np.count_nonzero(tokens), dtype=np.float32)
+        return draws
 
     def step(self) -> List[Tuple[int, None]]:
         """Learn from the gradients kept."""

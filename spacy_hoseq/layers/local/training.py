@@ -21,7 +21,7 @@ class LocalTraining:
     def __init__(self, setups: Sequence[ClassifierSetup], n_process: int) -> None:
         shares = [setups[i::n_process] for i in range(n_process)]
         self._own = Learner(shares[0])
-        self._workers: List[Any] = []
+        self._workers: List[object] = []
         self._pipes: List[Any] = []
         self._turn = 0
         for share in filter(None, shares[1:]):
@@ -52,7 +52,7 @@ class LocalTraining:
         """End the workers."""
         self._end()
 
-    def _ask(self, name: str, *arguments: Any) -> "List[Tuple[int, Any]]":
+    def _ask(self, name: str, *arguments: object) -> "List[Tuple[int, Any]]":
         """Have all classifiers do something. RETURNS (mask, answer) of each, in no order."""
         self._turn += 1
         try:

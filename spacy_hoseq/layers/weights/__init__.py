@@ -1,0 +1,1 @@
+"""Weights of a layer: shim, sums of rows, what is stored."""

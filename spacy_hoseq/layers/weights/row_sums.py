@@ -2,7 +2,7 @@
 them from memory, so the sums are made in blocks of tokens that stay in the processor's cache until
 all is added."""
 
-from typing import Any, Sequence, Tuple, Union
+from typing import Any, Sequence, Tuple, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,37 +25,38 @@ def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> 
     if not n_rows:
         sums[:] = 0
         return
-    is_few = (
-        1 < sums.size <= tuning.few_cells // n_rows
-    )  # (of a single cell NumPy adds in another order)
-    arrays = [(table, rows) for table, rows in terms if not isinstance(table, CellTable)]
-    if is_few and len(arrays) == len(terms):
+    # (of a single cell NumPy adds in another order)
+    is_few = 1 < sums.size <= tuning.few_cells // n_rows
+    if is_few and CellTable not in [type(table) for table, _ in terms]:
         gathered = np.empty((n_rows, *sums.shape), sums.dtype)
         first = 0
-        for array, rows in arrays:
-            array.take(rows, axis=0, out=gathered[first : first + len(rows)], mode="clip")
+        for array, rows in terms:
+            out = gathered[first : first + len(rows)]
+            cast(Floats32, array).take(rows, axis=0, out=out, mode="clip")
             first += len(rows)
         np.add.reduce(gathered, axis=0, out=sums)
         return
-    buffer = np.empty_like(sums[: tuning.sum_tokens])
     for start in range(0, len(sums), tuning.sum_tokens):
-        block = sums[start : start + tuning.sum_tokens]
         some = slice(start, start + tuning.sum_tokens)
-        is_first = True
-        for table, rows in terms:
-            if isinstance(table, CellTable):
-                if is_first:
-                    block[:] = 0
-                table.add_to(block, rows[:, some])
-                is_first = False
-                continue
-            for row in rows[:, some]:
-                np.take(
-                    table, row, axis=0, out=block if is_first else buffer[: len(block)], mode="clip"
-                )
-                if not is_first:
-                    block += buffer[: len(block)]
-                is_first = False
+        _sum_block([(table, rows[:, some]) for table, rows in terms], sums[some])
+
+
+def _sum_block(terms: Sequence[Term], block: Floats32) -> None:
+    """`sum_rows` of tokens that stay in the processor's cache."""
+    buffer = np.empty_like(block)
+    is_first = True
+    for table, rows in terms:
+        if isinstance(table, CellTable):
+            if is_first:
+                block[:] = 0
+            table.add_to(block, rows)
+            is_first = False
+            continue
+        for row in rows:
+            np.take(table, row, axis=0, out=block if is_first else buffer, mode="clip")
+            if not is_first:
+                block += buffer
+            is_first = False
 
 
 def add_rows(table: Summands, rows: AnyInts) -> Floats32:

@@ -6,7 +6,8 @@ touches few. So the arrays live in a Shim, thinc's device for parameters that it
 they pass. What is saved is finished: averaged, half precision, non-zero only.
 """
 
-from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Union
+from abc import abstractmethod
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Type, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +19,76 @@ from ...kept import Kept
 from ...learning.cell_table import CellTable
 from ...learning.gradients import Gradient
 from ...learning.parameter import Parameter, UpdateRule
-from ...learning.used_weights import Used
-from .storage import COPIED, SparseTable, pack_extra, read_layer, unpack_extra, write_layer
+from ...learning.used_weights import Used, UsedCells
+from .storage import COPIED, Saved, SparseTable, pack_extra, read_layer, unpack_extra, write_layer
 
 Averaging = Literal[
     True, False, "late"
 ]  # which mean of the weights predicts (learning/parameter.py); False = the last
 
+AnyShim = TypeVar("AnyShim", bound="LayerShim")
 
-class WeightsShim(Shim):
+
+class LayerShim(Shim):
+    """The weights of one layer of this package: how they are read, and what tools ask of features,
+    whose rows of weights are added to the scores of all labels.
+
+    name (str): the layer's, for messages. made_for: what the config says of the layer that its
+    weights depend on; those of another config are refused.
+    """
+
+    def __init__(self, name: str, made_for: Optional[Dict[str, Any]] = None) -> None:
+        super().__init__(None)
+        self.name = name
+        self._made_for = made_for or {}
+
+    @abstractmethod
+    def feature_weights(self) -> List[UsedCells]:
+        """Finished weights, tables (R, L); none before initialization."""
+
+    @abstractmethod
+    def set_feature_weights(self, tables: Sequence[UsedCells]) -> None:
+        """Others of the same shapes in their place, rounded for storage already. What is being
+        learnt is lost."""
+
+    @abstractmethod
+    def drop_features(self) -> None:
+        """Forget features whose weights are zero."""
+
+    @abstractmethod
+    def n_features(self) -> int: ...
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Linear models stay on the CPU."""
+
+    def from_bytes(self, data: bytes) -> "LayerShim":
+        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or
+        infinite weights; [HS059]: of a later version."""
+        saved = read_layer(data, self.name, self._made_for)
+        self._check(saved)
+        try:
+            problem = self._take(saved)
+        except Exception as error:
+            raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
+        if problem:
+            raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
+        return self
+
+    def _check(self, saved: Saved) -> None:
+        """RAISES ValueError [HS051]: settings of another layer."""
+
+    @abstractmethod
+    def _take(self, saved: Saved) -> str:
+        """Weights that were read. RETURNS what is wrong with them, "" if nothing."""
+
+
+class WeightsShim(LayerShim):
     """Named weight arrays of one layer.
 
-    name (str): the layer's, for messages. parameters: arrays by name, none before `initialize`.
-    extra: what else the layer must save to understand its rows (feature keys, patterns); msgpack
-        types and arrays.
+    parameters: arrays by name, none before `initialize`. extra: what else the layer must save to
+        understand its rows (feature keys, patterns); msgpack types and arrays.
     problem (Callable): says what is wrong with weights just loaded, "" if nothing; None = not
         checked.
-    made_for: what the config says of the layer that its weights depend on; those of another config
-        are refused.
     """
 
     def __init__(
@@ -44,13 +97,11 @@ class WeightsShim(Shim):
         problem: "Optional[Callable[[WeightsShim], str]]" = None,
         made_for: Optional[Dict[str, Any]] = None,
     ) -> None:
-        super().__init__(None)
-        self.name = name
+        super().__init__(name, made_for)
         self._problem = problem
-        self._made_for = made_for or {}
         self.parameters: Dict[str, Parameter] = {}
         self.extra: Dict[str, Any] = {}
-        self._packed: Kept[Dict[str, Any]] = Kept()
+        self._packed: Kept[Dict[str, object]] = Kept()
         self._rule: Optional[UpdateRule] = None
         self._averaged: Averaging = True
         self._rng = np.random.default_rng(0)
@@ -98,14 +149,15 @@ class WeightsShim(Shim):
         if len(gradient[0]):
             self._pending.setdefault(name, []).append(gradient)
 
-    def feature_weights(self) -> List[NDArray[Any]]:
+    def feature_weights(self) -> List[UsedCells]:
         """The table of features, if the layer has one (the last row stands for no feature)."""
-        return [self.values("table", is_train=False)] if "table" in self.parameters else []
+        table = self.parameters.get("table")
+        return [] if table is None else [table.finished_cells(averaged=bool(self._averaged))]
 
-    def set_feature_weights(self, tables: Sequence[NDArray[Any]]) -> None:
+    def set_feature_weights(self, tables: Sequence[UsedCells]) -> None:
         """Another table in its place, rounded for storage already. What is being learnt is lost."""
         for table in tables:
-            self.set(Parameter("table", table, resumed=True))
+            self.set(Parameter("table", table.fitting(), resumed=True))
         self._pending = {}
         self._has_update = False
 
@@ -126,15 +178,16 @@ class WeightsShim(Shim):
             return
         (table,) = self.feature_weights()
         keys = self.extra["keys"]
-        rows = np.flatnonzero(table[:-1].any(axis=1))
+        rows = np.unique(table.cells // table.shape[1])
+        rows = rows[rows < len(keys)]
         rows = rows[np.argsort(keys[rows])]
         self.extra = {**self.extra, "keys": keys[rows]}
-        self.set_feature_weights([np.concatenate([table[rows], table[-1:]])])
+        self.set_feature_weights([table.taking(np.append(rows, len(keys)))])
 
     def n_features(self) -> int:
         return len(self.extra.get("keys", ()))
 
-    def finish_update(self, optimizer: Any) -> None:
+    def finish_update(self, optimizer: object) -> None:
         """Apply what `add_gradient` has collected, by the layer's own rule. `optimizer` is not
         used."""
         if not self._has_update:
@@ -146,7 +199,7 @@ class WeightsShim(Shim):
         self._pending = {}
         self._has_update = False
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> Dict[str, object]:
         """Of a copy, or of one in another process: weights that were loaded are packed as in files,
         without rounding, those that learn are whole."""
         parameters = {
@@ -160,9 +213,6 @@ class WeightsShim(Shim):
         packed = state["parameters"].items()
         self.parameters = {name: unpacked_parameter(name, parameter) for name, parameter in packed}
 
-    def to_device(self, device_type: str, device_id: int) -> None:
-        """Linear models stay on the CPU."""
-
     def to_bytes(self) -> bytes:
         finished = {
             name: p.finished_cells(averaged=bool(self._averaged))
@@ -171,30 +221,20 @@ class WeightsShim(Shim):
         settings = {"nonnegative": {name: p.nonnegative for name, p in self.parameters.items()}}
         return write_layer(self.name, self._made_for, settings, finished, self._extra_packed())
 
-    def _extra_packed(self) -> Dict[str, Any]:
+    def _extra_packed(self) -> Dict[str, object]:
         """`extra` as it is saved, which is the same at every evaluation of a training."""
         return self._packed.of((self.extra,), lambda: pack_extra(self.extra))
 
-    def from_bytes(self, data: bytes) -> "WeightsShim":
-        """RAISES ValueError [HS050]: damaged; [HS051]: of another layer or config; [HS054]: NaN or
-        infinite weights;
-        [HS059]: of a later version."""
-        saved = read_layer(data, self.name, self._made_for)
-        try:
-            signs = saved.settings["nonnegative"]
-            tables = saved.tables.items()
-            self.parameters = {
-                n: Parameter(n, v, nonnegative=bool(signs[n]), resumed=True) for n, v in tables
-            }
-            self.extra = saved.extra
-            problem = self._problem(self) if self._problem else ""
-        except Exception as error:
-            raise ValueError(Errors.HS050.format(name=self.name, problem=repr(error))) from error
-        if problem:
-            raise ValueError(Errors.HS050.format(name=self.name, problem=problem))
+    def _take(self, saved: Saved) -> str:
+        signs = saved.settings["nonnegative"]
+        self.parameters = {
+            name: Parameter(name, used, nonnegative=bool(signs[name]), resumed=True)
+            for name, used in saved.tables.items()
+        }
+        self.extra = saved.extra
         self._pending = {}
         self._has_update = False
-        return self
+        return "" if self._problem is None else self._problem(self)
 
 
 def packed_parameter(parameter: Parameter) -> Union[Parameter, Dict[str, Any]]:
@@ -213,14 +253,18 @@ def unpacked_parameter(name: str, packed: Union[Parameter, Dict[str, Any]]) -> P
     return Parameter(name, used, nonnegative=packed["nonnegative"], resumed=True)
 
 
+def shim_in(model: Model, kind: Type[AnyShim]) -> AnyShim:
+    """What the layer keeps its weights in. RAISES ValueError [HS051]: it is of another kind."""
+    shim = model.shims[0]
+    if not isinstance(shim, kind):
+        got = type(shim).__name__
+        raise ValueError(Errors.HS051.format(name=model.name, got=got, expected=kind.__name__))
+    return shim
+
+
 def weights_of(model: Model) -> WeightsShim:
     """The layer's weights."""
-    shim = model.shims[0]
-    if not isinstance(shim, WeightsShim):
-        raise ValueError(
-            Errors.HS051.format(name=model.name, got=type(shim).__name__, expected="WeightsShim")
-        )
-    return shim
+    return shim_in(model, WeightsShim)
 
 
 def weights_in(model: Model) -> List[WeightsShim]:

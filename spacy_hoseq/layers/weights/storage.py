@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Keys
 from ...errors import Errors
-from ...learning.parameter import MANY_COLUMNS
-from ...learning.used_weights import Used, UsedCells, UsedRows, to_storage
+from ...learning.used_weights import FEW, MANY_COLUMNS, Used, UsedCells, UsedRows, to_storage
 
 FORMAT = 3
 COLUMNS = ("<u1", "<u2", "<u4")  # the shortest type that holds all columns
@@ -40,7 +39,6 @@ WEIGHTS = ("<f2", "<f4")
 COPIED = (*WEIGHTS, "<f8")  # in copies, which are exact
 EXTRA = {"keys": ("<u8",), "values": ("<u8",), "sets": ("<u1",)}  # all other arrays: NUMBERS
 NUMBERS = ("<i4",)
-FEW = 4  # weights are read as cells if at most one in so many of a row is not zero
 EMPTY = 1 << 24  # columns that an array without weights may have
 UNFIT = "the parts of an array do not fit together"
 
@@ -49,10 +47,10 @@ class Saved(NamedTuple):
     """What a layer saves. made_for, settings: plain values. tables: weights by name. extra: plain
     values and arrays."""
 
-    made_for: Dict[str, Any]
+    made_for: Dict[str, object]
     settings: Dict[str, Any]
     tables: Dict[str, Used]
-    extra: Dict[str, Any]
+    extra: Dict[str, object]
 
 
 def write_layer(
@@ -110,7 +108,7 @@ def read_layer(data: bytes, layer: str, made_for: Dict[str, Any]) -> Saved:
     return saved
 
 
-def _as_format_3(message: Dict[str, Any], made_for: Dict[str, Any]) -> Dict[str, Any]:
+def _as_format_3(message: Dict[str, object], made_for: Dict[str, object]) -> Dict[str, Any]:
     """Of formats 1 and 2, which do not say what they were made for."""
     layout = {"layer": message["layer"], "extra": message["extra"], "made_for": made_for}
     if "arrays" in message:
@@ -122,7 +120,7 @@ def _as_format_3(message: Dict[str, Any], made_for: Dict[str, Any]) -> Dict[str,
     return {**layout, "settings": {"order": message["order"]}, "tables": message["weights"]}
 
 
-def _differing(saved: Any, expected: Any) -> Tuple[Any, Any]:
+def _differing(saved: object, expected: object) -> Tuple[object, object]:
     """Of two lists only what the other has not, if that tells them apart."""
     if (
         not isinstance(saved, list)
@@ -146,7 +144,7 @@ class SparseTable(NamedTuple):
     double: bool
     counts: NDArray[Any]
     columns: NDArray[Any]
-    values: NDArray[Any]
+    values: NDArray[np.generic]
     rows: Any = None
 
     @classmethod
@@ -226,7 +224,7 @@ class SparseTable(NamedTuple):
         return UsedRows(shape, rows, room[:-1], room)
 
 
-def pack_array(array: NDArray[Any]) -> Dict[str, Any]:
+def pack_array(array: NDArray[np.generic]) -> Dict[str, Any]:
     """RETURNS shape and compressed bytes."""
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)
     places = np.ascontiguousarray(
@@ -237,15 +235,14 @@ def pack_array(array: NDArray[Any]) -> Dict[str, Any]:
     return {"shape": list(array.shape), "bytes": data}
 
 
-def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[Any]:
+def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[np.generic]:
     """The inverse of `pack_array`; plain arrays stay as they are. types: those that there may be,
     shortest first.
     RAISES Exception of any kind: damaged, or of another type."""
     if not isinstance(packed, dict):
         if packed.dtype.str.replace("|", "<") not in types:
             raise ValueError(UNFIT)
-        plain: NDArray[Any] = packed.astype(packed.dtype.newbyteorder("="), copy=False)
-        return plain
+        return packed.astype(packed.dtype.newbyteorder("="), copy=False)
     shape = tuple(int(n) for n in packed.get("shape", [packed.get("size")]))
     size = int(np.prod(shape, dtype=object))
     widest = np.dtype(types[-1]).itemsize
@@ -261,17 +258,17 @@ def unpack_array(packed: Any, types: Sequence[str]) -> NDArray[Any]:
         raise ValueError(UNFIT)
     dtype = np.dtype(fitting[0])
     places = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, size)
-    array: NDArray[Any] = np.ascontiguousarray(places.T).view(dtype).reshape(shape)
+    array: NDArray[np.generic] = np.ascontiguousarray(places.T).view(dtype).reshape(shape)
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def pack_keys(keys: NDArray[Any]) -> Dict[str, Any]:
+def pack_keys(keys: NDArray[np.generic]) -> Dict[str, Any]:
     """Whole numbers (n,) of any order as differences modulo 2^64 (2^32, ...): small ones if they
     ascend."""
     return pack_array(np.diff(keys, prepend=keys.dtype.type(0)))
 
 
-def unpack_keys(packed: Any, types: Sequence[str] = EXTRA["keys"]) -> NDArray[Any]:
+def unpack_keys(packed: object, types: Sequence[str] = EXTRA["keys"]) -> NDArray[np.generic]:
     """The inverse of `pack_keys`; plain arrays stay as they are. RAISES Exception of any kind:
     damaged."""
     array = unpack_array(packed, types)
@@ -283,7 +280,7 @@ def pack_extra(extra: Dict[str, Any]) -> Dict[str, Any]:
     return {name: _packed(name, value) for name, value in extra.items()}
 
 
-def _packed(name: str, value: Any) -> Any:
+def _packed(name: str, value: object) -> object:
     if isinstance(value, dict):
         return pack_extra(value)
     if isinstance(value, list):
@@ -298,7 +295,7 @@ def unpack_extra(extra: Dict[str, Any]) -> Dict[str, Any]:
     return {name: _unpacked(name, value) for name, value in extra.items()}
 
 
-def _unpacked(name: str, value: Any) -> Any:
+def _unpacked(name: str, value: object) -> object:
     if isinstance(value, dict) and "bytes" not in value:
         return unpack_extra(value)
     if isinstance(value, list):
@@ -309,7 +306,7 @@ def _unpacked(name: str, value: Any) -> Any:
     return value
 
 
-def keys_problem(keys: Any) -> str:
+def keys_problem(keys: object) -> str:
     """What is wrong with feature keys just loaded; "" if nothing."""
     if (
         not isinstance(keys, np.ndarray)
