@@ -23,6 +23,7 @@ _MULTIPLIER_1 = np.uint64(
     0xBF58476D1CE4E5B9
 )  # the two odd constants of splitmix64 (Steele, Lea & Flood 2014)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
+_ONE = np.uint64(1)
 _SHIFT_1 = np.uint64(30)
 _SHIFT_2 = np.uint64(27)
 
@@ -38,6 +39,14 @@ def mix(state: Keys, values: Keys) -> Keys:
     mixed = (mixed ^ (mixed >> _SHIFT_1)) * _MULTIPLIER_1
     result: Keys = (mixed ^ (mixed >> _SHIFT_2)) * _MULTIPLIER_2
     return result
+
+
+def row_keys(columns: Sequence[Keys]) -> Keys:
+    """One key for the values of each row. columns: C arrays (N,). RETURNS (N,) uint64."""
+    keys = np.zeros(1, np.uint64)
+    for column in columns:
+        keys = mix(keys + _ONE, column)
+    return keys
 
 
 class TemplateKeys:

@@ -200,8 +200,7 @@ class PartScorer(Scorer):
         """RAISES ValueError [HS052]: before initialization."""
         shim = weights_of(self.model)
         shim.values("pairs", is_train=True)
-        parts: LabelParts = self.model.attrs["parts"].of(shim.extra)
-        return parts
+        return self.model.attrs["parts"].of(shim.extra)
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         parts = self.parts
@@ -219,13 +218,11 @@ class PartScorer(Scorer):
             yield feature._replace(weights=feature.weights @ matrix)
 
     def names(self, docs: List[Doc], keys: Keys) -> Dict[int, str]:
-        names: Dict[int, str] = scorer_of(self.model.layers[0]).names(docs, keys)
-        return names
+        return scorer_of(self.model.layers[0]).names(docs, keys)
 
     def columns_of(self, label: int) -> List[int]:
         first = self.parts.first
-        columns: List[int] = self.parts.parts[first[label] : first[label + 1]].tolist()
-        return columns
+        return self.parts.parts[first[label] : first[label + 1]].tolist()
 
     def transitions(self, trans: AnyFloats, *, is_train: bool) -> AnyFloats:
         pairs = weights_of(self.model).values("pairs", is_train=is_train)

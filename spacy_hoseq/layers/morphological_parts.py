@@ -26,6 +26,10 @@ def morphological_parts(
     between values of one feature, alone and with their parts of speech.
     A tag, a label without "=" or the feature TAG, has those of its positions: if it consists of
     parts between "|", or if all tags are of one length, at least four.
+
+    with_pos (bool): parts of a part of speech with each of its features, beside both alone.
+    min_whole (int): labels seen so often are a part of their own; 0 = none.
+    agreement (bool): weights for pairs of values of one feature.
     """
 
     return partial(_parts_of, with_pos=with_pos, min_whole=min_whole, agreement=agreement)

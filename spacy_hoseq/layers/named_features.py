@@ -106,13 +106,13 @@ def names_fired(extractor: FeatureExtractor, docs: List[Doc], keys: Keys) -> Dic
     return named
 
 
-def _lexical(attribute: Attribute, doc: Doc, token: int) -> Any:
+def _lexical(attribute: Attribute, doc: Doc, token: int) -> object:
     strings: Any = doc.vocab.strings
     value = attribute.value(doc.vocab[doc[token].orth])
     is_hash = isinstance(value, int) and value > SMALL and value in strings
     return strings[value] if is_hash else value
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """On one line; what cannot be seen becomes an open box."""
     return "".join(c if c.isprintable() and not c.isspace() else "\u2423" for c in str(value))

@@ -67,11 +67,11 @@ class Structure:
         self._learning = weights
         return weights
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> Dict[str, object]:
         return {**self.__dict__, "_learning": None}
 
 
-def _with_trie(definition: Dict[str, Any], n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
+def _with_trie(definition: Dict[str, object], n_labels: int) -> Tuple[PatternFeatures, PatternTrie]:
     features = PatternFeatures.from_arrays(definition)
     return features, PatternTrie(features.patterns, n_labels)
 

@@ -104,19 +104,16 @@ class HeadScorer(Scorer):
 
     @property
     def emissions(self) -> Scorer:
-        scorer: Scorer = scorer_of(self.model.layers[0])
-        return scorer
+        return scorer_of(self.model.layers[0])
 
     @property
     def source(self) -> Optional[PatternSource]:
         """Where label patterns come from."""
-        source: Optional[PatternSource] = self.model.attrs["source"]
-        return source
+        return self.model.attrs["source"]
 
     @property
     def structure(self) -> Structure:
-        structure: Structure = self.model.attrs["structure"]
-        return structure
+        return self.model.attrs["structure"]
 
     def scores(self, docs: List[Doc], *, is_train: bool) -> FlatScores:
         return self.emissions.scores(docs, is_train=is_train)

@@ -1,7 +1,6 @@
 """Which scripts fit a word: only these are candidates for its lemma."""
 
-from collections import defaultdict
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Sequence
 
 import numpy as np
 from spacy.tokens import Doc
@@ -21,14 +20,15 @@ class Candidates:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.scripts: List[Script] = [script_named(label) for label in labels]
-        self._of_whole: Dict[Tuple[str, str], List[int]] = defaultdict(list)  # by case and form
-        # by case and what is cut
-        self._by_suffix: Dict[Tuple[str, str], List[int]] = defaultdict(list)
+        # of each case, by what is cut: form or ending, and beginning
+        self._of_whole: Dict[str, Dict[str, List[int]]] = {case: {} for case in CASES}
+        self._by_ends: Dict[str, Dict[str, Dict[str, List[int]]]] = {case: {} for case in CASES}
         for label_id, script in enumerate(self.scripts):
             if script.is_whole:
-                self._of_whole[script.case, script.prefix_cut].append(label_id)
+                of_case = self._of_whole[script.case]
             else:
-                self._by_suffix[script.case, script.suffix_cut].append(label_id)
+                of_case = self._by_ends[script.case].setdefault(script.suffix_cut, {})
+            of_case.setdefault(script.prefix_cut, []).append(label_id)
         self._ids: Dict[str, Ints] = {}
 
     def of(self, form: str) -> Ints:
@@ -48,8 +48,7 @@ class Candidates:
         for mask, orth in zip(masks, types.tolist(), strict=True):
             ids = self.of(docs[0].vocab.strings[orth])
             mask[ids if len(ids) else slice(None)] = True
-        allowed: Mask = masks[type_of]
-        return allowed
+        return masks[type_of]
 
     def lemma(self, form: str, label_id: int) -> str:
         """What a script makes of a form: the form itself, if it does not fit."""
@@ -60,12 +59,10 @@ class Candidates:
         ids: List[int] = []
         for case, changed in CASES.items():
             base = changed(form)
-            ids += self._of_whole.get((case, base), ())
-            for start in range(len(base) + 1):
-                some = self._by_suffix.get((case, base[start:]), ())
-                ids += [
-                    label_id
-                    for label_id in some
-                    if self.scripts[label_id].applied(form) is not None
-                ]
+            ids += self._of_whole[case].get(base, ())
+            by_ending = self._by_ends[case]
+            for end in range(1, len(base) + 1) if by_ending else ():
+                for beginning, some in by_ending.get(base[end:], {}).items():
+                    if len(beginning) < end and base.startswith(beginning):
+                        ids += some
         return ids

@@ -5,21 +5,24 @@ token follows from its form and analysis. Texts repeat these, so each is decoded
 against decoding of whole texts in tests/components/test_lemmatizer.py.
 """
 
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Callable
 
 import numpy as np
 from spacy.attrs import IDS, ORTH
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ...arrays import Labels
+from ...arrays import Keys, Labels
 from ...features.extract import FeatureExtractor
+from ...features.growing_table import GrowingTable
+from ...features.keys import row_keys
 from ...features.sequences import WordDocs, words_of
 from ...layers.emissions.sparse_linear import SparseScorer
 from ...layers.scorer import scorer_of
 from ...layers.weights.shim import weights_of
 
 MOST_TOKENS = 200_000  # that are remembered
+NO_LABELS = np.zeros((0, 1), np.int32)
 ANALYSIS = ("pos", "tag", "morph")  # what features may look at, beside the form
 
 
@@ -27,8 +30,7 @@ class KnownTokens:
     """Labels of forms with analyses, under one state of the weights."""
 
     def __init__(self) -> None:
-        self._weights: Any = None
-        self._labels: Dict[Tuple[int, ...], int] = {}
+        self._labels = GrowingTable((), NO_LABELS, hashed=True)
 
     @staticmethod
     def serve(model: Model) -> bool:
@@ -45,23 +47,23 @@ class KnownTokens:
         """Label ids of all tokens (N,). decode: finds those of tokens that are not known."""
         # the same object until they change
         weights = weights_of(model.layers[0]).used_rows("table")
-        if weights is not self._weights or len(self._labels) > MOST_TOKENS:
-            self._weights = weights
-            self._labels = {}
+        if not self._labels.serves((weights,), MOST_TOKENS):
+            self._labels = GrowingTable((weights,), NO_LABELS, hashed=True)
         columns = [ORTH, *(IDS[name.upper()] for name in _extractor(model).contextual)]
         tokens = np.concatenate([doc.to_array(columns).reshape(-1, len(columns)) for doc in docs])
-        types, type_of = np.unique(tokens, axis=0, return_inverse=True)
-        keys: List[Tuple[int, ...]] = list(map(tuple, types.tolist()))
-        unknown = [i for i, key in enumerate(keys) if key not in self._labels]
-        if unknown:
+        keys = row_keys(list(tokens.T))
+
+        def make(new: Keys) -> Labels:
+            distinct, first = np.unique(keys, return_index=True)
+            types = tokens[first.take(np.searchsorted(distinct, new))]
             strings = docs[0].vocab.strings
-            words = [strings[key] for key in types[unknown, 0].tolist()]
+            words = [strings[key] for key in types[:, 0].tolist()]
             doc = Doc(docs[0].vocab, words=words, sent_starts=[True] * len(words))
-            doc.from_array(columns[1:], np.ascontiguousarray(types[unknown, 1:]))  # type: ignore[arg-type]
-            found = decode(words_of([doc])).tolist()
-            self._labels.update(zip((keys[i] for i in unknown), found, strict=True))
-        of_types = np.array([self._labels[key] for key in keys], np.int32)
-        return of_types[type_of.reshape(-1)]
+            doc.from_array(columns[1:], np.ascontiguousarray(types[:, 1:]))  # type: ignore[arg-type]
+            return decode(words_of([doc]))[:, None]
+
+        rows, labels = self._labels.of(keys, make)
+        return labels[:, 0].take(rows)
 
 
 def _extractor(model: Model) -> FeatureExtractor:

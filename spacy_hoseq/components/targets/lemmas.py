@@ -1,6 +1,6 @@
 """Where lemmas stand: `token.lemma`, read and written as the scripts that make them of words."""
 
-from typing import Dict, List, Sequence, Tuple
+from typing import List, Sequence
 
 import numpy as np
 from spacy.attrs import LEMMA, ORTH
@@ -9,6 +9,7 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ...arrays import Keys, Labels, Mask
+from ...features.keys import row_keys
 from ...features.sequences import by_doc
 from ..lemmas.scripts import script_named, script_of
 from .target import LabelTable
@@ -62,16 +63,19 @@ class LemmaLabels(TokenLabels):
         """Set the lemmas that the scripts make. A lemma that is set already stays, unless
         `overwrite`; white space is its own lemma, and so is a word that the script does not fit."""
         flat = np.concatenate([np.zeros(0, np.int32), *labels])
-        lemmas: Dict[Tuple[int, int], int] = {}
-        for doc, label_ids in zip(docs, by_doc(flat, docs), strict=True):
-            columns = doc.to_array([ORTH, LEMMA]).reshape(-1, 2)
-            values = columns[:, 1].copy()
-            for i, pair in enumerate(zip(columns[:, 0].tolist(), label_ids.tolist(), strict=True)):
-                if pair not in lemmas:
-                    lemmas[pair] = _lemma(doc.vocab.strings, table.names, *pair)
-                if overwrite or not values[i]:
-                    values[i] = lemmas[pair]
-            doc.from_array([LEMMA], values[:, None])
+        before = [doc.to_array([ORTH, LEMMA]).reshape(-1, 2) for doc in docs]
+        orths = np.concatenate([np.zeros(0, np.uint64), *(columns[:, 0] for columns in before)])
+        keys = row_keys([orths, flat.astype(np.uint64)])
+        _, first, pair_of = np.unique(keys, return_index=True, return_inverse=True)
+        strings = docs[0].vocab.strings if docs else StringStore()
+        pairs = zip(orths[first].tolist(), flat[first].tolist(), strict=True)
+        lemmas = np.array([_lemma(strings, table.names, *pair) for pair in pairs], np.uint64)
+        for doc, columns, values in zip(
+            docs, before, by_doc(lemmas.take(pair_of), docs), strict=True
+        ):
+            if not overwrite:
+                values = np.where(columns[:, 1] != 0, columns[:, 1], values)
+            doc.from_array([LEMMA], values[:, None])  # type: ignore[arg-type]
 
     def _put(self, token: Token, label: str) -> None:
         lemma = script_named(label).applied(token.text)

@@ -1,0 +1,1 @@
+"""Scores of labels at tokens: sparse linear, neural, sums of both."""

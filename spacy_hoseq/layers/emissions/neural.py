@@ -47,7 +47,7 @@ def Tok2VecLinear(tok2vec: Model[List[Doc], List[Floats2d]], nO: Optional[int] =
 
 def _linear(
     model: Emissions, docs: List[Doc], is_train: bool
-) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], Any]]:
+) -> Tuple[List[Floats2d], Callable[[List[Floats2d]], object]]:
     tok2vec, output = model.layers
     stripped = {i: doc for i, doc in enumerate(docs) if isinstance(doc, Words)}
     if stripped and not any(map(_listens, tok2vec.walk())):
@@ -80,7 +80,11 @@ def _listens(node: Model) -> bool:
 
 
 def SumEmissions(first: Emissions, second: Emissions, nO: Optional[int] = None) -> Emissions:
-    """scores = first(docs) + second(docs); both get the decoder's gradient."""
+    """scores = first(docs) + second(docs); both get the decoder's gradient.
+
+    first, second: two emissions; sums may be nested.
+    nO (int): number of labels; found in initialization.
+    """
     return scoring_layer("sum_emissions", SumScorer, layers=[first, second], nO=nO)
 
 

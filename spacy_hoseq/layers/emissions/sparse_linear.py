@@ -16,6 +16,7 @@ from ...features.index import ExactIndex, HashedIndex, Index, KeyCounter
 from ...features.sequences import names_and_lengths
 from ...features.templates import Template, parse_templates
 from ...kept import Kept
+from ...learning.cell_table import CellTable
 from ...learning.gradients import Gradient, added_cells, are_few
 from ...learning.parameter import Parameter
 from ...learning.used_weights import Used, UsedRows
@@ -26,6 +27,7 @@ from ..tuning import TUNING, Tuning
 from ..weights.row_sums import Term, add_rows, sum_rows
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
+from .kept_sums import KeptSums
 from .type_scores import TypeScores
 from .used_features import UsedFeatures
 
@@ -125,6 +127,7 @@ class Features:
 
     def forget_scores(self) -> None:
         self.type_scores = TypeScores(self.tuning)
+        self.kept_sums = KeptSums(self.extractor, self.tuning)
 
 
 def _index_of(known: Dict[str, Any]) -> Index:
@@ -136,8 +139,7 @@ class SparseScorer(Scorer):
 
     @property
     def features(self) -> Features:
-        features: Features = self.model.attrs["features"]
-        return features
+        return self.model.attrs["features"]
 
     @property
     def shim(self) -> WeightsShim:
@@ -296,15 +298,22 @@ def _predict_scores(features: Features, used: UsedFeatures, docs: List[Doc]) -> 
         return FlatScores(scores, columns.lengths, no_backprop)
     of_words, rows = features.type_scores.of(extractor, index, table, columns)
     offsets = np.array([*extractor.of_one_word], np.intp)[:, None]  # (O, 1)
+    others = extractor.of_more
+    kept: List[Term] = []
+    if isinstance(table, CellTable):
+        others = features.kept_sums.others
+        kept = features.kept_sums.terms(index, table, columns)
     for start in range(0, columns.n_tokens, features.tuning.key_tokens):
         stop = min(start + features.tuning.key_tokens, columns.n_tokens)
         of_places = (
             rows.take(columns.positions[start:stop] + offsets) + np.arange(len(offsets))[:, None]
         )
         terms: List[Term] = [(of_words, of_places)]
-        if extractor.of_more:
-            of_more = index.lookup(extractor.keys_between(columns, start, stop, extractor.of_more))
-            terms.append((table, of_more))
+        for sums, of_sums in kept:
+            terms.append((sums, of_sums[:, start:stop]))
+        if others:
+            keys = extractor.keys_at(columns, columns.positions[start:stop], others)
+            terms.append((table, index.lookup(keys)))
         sum_rows(terms, scores[start:stop], features.tuning)
     return FlatScores(scores, columns.lengths, no_backprop)
 

@@ -43,7 +43,7 @@ def predict_vectors(tok2vec: Model[List[Doc], List[Floats2d]], docs: List[Doc]) 
     embedded: Any = Ragged(cast(Any, types), cast(Any, np.array([len(types)], np.int32)))
     for layer in embed:
         embedded = layer.predict(embedded)
-    vectors: Any = by_doc(embedded.data.take(type_of, axis=0), docs)
+    vectors: object = by_doc(embedded.data.take(type_of, axis=0), docs)
     for layer in encoding:
         vectors = layer.predict(vectors)
     return cast(List[Floats2d], vectors)

@@ -1,0 +1,1 @@
+"""Labels of an earlier tagger: handed over, made into features, and the way back."""

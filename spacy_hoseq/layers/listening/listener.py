@@ -66,8 +66,7 @@ class MarginalListener(Model):
         (`nlp.rename_pipe`) since."""
         sender = self.sender
         if sender is not None:
-            name: str = sender.name
-            return name
+            return sender.name
         configured, now = self.attrs.get("renamed", (self._configured, self._configured))
         return now if configured == self._configured else self._configured
 
@@ -108,7 +107,7 @@ def make_marginal_listener(
     grad_factor: float = 1.0,
     threshold: float = 0.01,
 ) -> MarginalListener:
-    """Registered as `spacy_hoseq.MarginalListener.v1`.
+    """Registered as `spacy_hoseq.MarginalListener.v1`: labels of a tagger that comes before.
 
     upstream (str): name of the tagger, which must come before. output: "one_best" or "marginals".
     grad_factor (float): 0 = the tagger learns from its own loss only (Bunescu 2008), 1 = jointly

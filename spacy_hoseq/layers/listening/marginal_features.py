@@ -184,7 +184,7 @@ class MarginalFeatures:
         lengths = sequence_lengths(docs) if columns is None else columns.lengths
         words = NO_WORDS
         if self.words is not None and columns is not None:
-            words = self.words.keys_between(columns, 0, columns.n_tokens)
+            words = self.words.keys_at(columns, columns.positions)
         rows, values, tokens, templates, more, q = self._short.of(labels, lengths, index, words)
         return lengths, Active(
             rows, values, Others(tokens, templates, more, q, np.zeros(0, np.intp)), {}
@@ -291,7 +291,7 @@ class MarginalFeatures:
         """Keys of the word parts of templates (P, n)."""
         if self.words is None or batch.columns is None:
             return np.zeros((0, stop - start), np.uint64)
-        return self.words.keys_between(batch.columns, start, stop)
+        return self.words.keys_at(batch.columns, batch.columns.positions[start:stop])
 
 
 def _keys(template: LabelTemplate, words: Keys, labels: List[Keys], strings: Ints) -> Keys:

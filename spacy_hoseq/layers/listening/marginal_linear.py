@@ -67,8 +67,7 @@ class MarginalScorer(Scorer):
 
     @property
     def features(self) -> MarginalFeatures:
-        features: MarginalFeatures = self.model.attrs["features"]
-        return features
+        return self.model.attrs["features"]
 
     @property
     def shim(self) -> WeightsShim:

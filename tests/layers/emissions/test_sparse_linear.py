@@ -20,6 +20,7 @@ from spacy_hoseq.layers.weights.row_sums import add_rows
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive
 from spacy_hoseq.learning.gradients import CellGradient
+from spacy_hoseq.learning.parameter import Parameter
 
 from ..helpers import VOCAB, Doc, applied_gradients, doc_of, index_features, randomize, raw, zeros
 
@@ -76,7 +77,7 @@ def test_features_without_weight_are_left_out(settings, zero):
     table = raw(model, "table")
     n_features = len(table) - 1
     table[: n_features if zero == "all" else n_features // 2] = -0.0 if zero == "signed" else 0.0
-    weights_of(model).set_feature_weights([table])
+    weights_of(model).set(Parameter("table", table, resumed=True))
     scores = np.concatenate(model.predict(docs_of()))
     assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
     used = model.attrs["features"].used(weights_of(model).extra, weights_of(model).used_rows("table"))
@@ -203,7 +204,7 @@ def test_features_are_found_the_same_way_while_weights_change_and_afterwards():
     shim, features = weights_of(model), model.attrs["features"]
     table = raw(model, "table")
     table[::3] = 0
-    shim.set_feature_weights([table])
+    shim.set(Parameter("table", table, resumed=True))
     scores = np.concatenate(model.predict(docs))
     known, whole = shim.extra, shim.used_rows("table")
     through, own = (UsedFeatures.of(known, whole, index) for index in (features.index(known), None))
