@@ -6,6 +6,7 @@ from typing import Any, Dict, Optional
 
 import spacy
 import typer
+from thinc.api import Config
 from wasabi import msg, table
 
 from ..compaction.pipeline import check_output
@@ -23,13 +24,14 @@ from ..treebanks.training import (
     join,
     measure,
     read_contents,
+    rules_suffice,
     save,
     train_recipe,
     write_contents,
 )
 from .app import hoseq_cli, then
 from .clusters import lines, with_bar
-from .files import write_text
+from .files import FORCE, write_text
 from .progress import progress
 from .texts import docs_of
 
@@ -67,7 +69,7 @@ def treebank_cli(
     fetch: str = typer.Option(
         "", "--download", help="Treebank to fetch, in place of FOLDER: UD_Afrikaans-AfriBooms"
     ),
-    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
+    force: bool = FORCE,
     # fmt: on
 ) -> None:
     """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features
@@ -116,12 +118,8 @@ def run(
         clusters = with_clusters(raw, treebank.lang, work / "clusters.tsv")
         lexicons = lexicons._replace(clusters=clusters)
     for recipe in RECIPES:
-        config = work / "configs" / f"{recipe}.cfg"
-        if not config.exists():
-            config.parent.mkdir(parents=True, exist_ok=True)
-            config_for(recipe, treebank.lang, contents, lexicons).to_disk(config)
-        msg.info(f"Training: {config}")
-        train_recipe(work, recipe)
+        if recipe != "sentences" or rules_suffice(work, treebank.lang):
+            train_step(work, recipe, config_for(recipe, treebank.lang, contents, lexicons))
     (work / "project.yml").write_text(PROJECT.format(output=output.name), encoding="utf8")
     msg.info("A smaller model, with probabilities that fit")
     nlp = join(work)
@@ -130,6 +128,16 @@ def run(
     save(nlp, meta, output, overwrite=True)
     write_text(output / "README.md", card_of(treebank, str(output), meta, scores, contents))
     return scores
+
+
+def train_step(work: Path, recipe: str, config: Config) -> None:
+    """A config that is there already is used in place of this one."""
+    path = work / "configs" / f"{recipe}.cfg"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        config.to_disk(path)
+    msg.info(f"Training: {path}")
+    train_recipe(work, recipe)
 
 
 def with_clusters(raw: Path, lang: str, path: Path) -> Path:

@@ -7,7 +7,6 @@ import zlib
 from pathlib import Path
 from typing import (
     IO,
-    Any,
     Callable,
     Dict,
     Iterable,
@@ -190,7 +189,7 @@ class Entry(NamedTuple):
 
     number: int
     text: str
-    fields: Dict[str, Any]
+    fields: Dict[str, object]
 
 
 def json_entries(

@@ -2,7 +2,7 @@
 none."""
 
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Union
+from typing import Iterator, List, NamedTuple, Optional, Tuple, Union
 
 
 class LabelledSpan(NamedTuple):
@@ -19,8 +19,9 @@ class Sentence(NamedTuple):
     well-formed sequence. T may be 0: only traces.
 
     pos, morphs, lemmas, deps (T,): "" where a word has none. heads (T,): numbers of words in the
-    sentence, that of the root is its own. spaces (T,): whether a space follows. All of these are
-    None where the format has none.
+    sentence, that of the root is its own. spaces (T,): whether a space follows. multiword: forms of
+    multi-word tokens, with form, tag, part of speech, features and lemma of each of their words. All
+    of these are None where the format has none.
     """
 
     words: List[str]
@@ -35,6 +36,7 @@ class Sentence(NamedTuple):
     heads: Optional[List[int]] = None
     deps: Optional[List[str]] = None
     spaces: Optional[List[bool]] = None
+    multiword: Optional[List[Tuple[str, List[List[str]]]]] = None
 
 
 class Problem(NamedTuple):

@@ -3,21 +3,22 @@ trained."""
 
 from collections import Counter
 from pathlib import Path
-from typing import Callable, Iterator, Optional, Union
+from typing import Callable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ..errors import Errors
 from ..features.contextual.known_words import OWN_WORDS
 from ..readers.annotated import annotated_with, read_docs, spacy_files
-from .decoding import ONE_KIND, unit_doc
-from .known_words import counts_by_key
+from .decoding import LAST_KIND, ONE_KIND, unit_doc
+from .known_words import counts_by_key, inner_cuts
 from .units import are_parted, units_of
 
-KINDS = ("", "tag", "pos")
+LAST = "last"
+KINDS = ("", "tag", "pos", LAST)
 
 
 def segmented_corpus(
@@ -28,9 +29,10 @@ def segmented_corpus(
 
     path: a .spacy file or a folder of them, with words. They are written without spaces, whatever
         the file says, but for one between two of letters or digits. kinds: the attribute of words,
-        "tag" or "pos", that labels tell apart: what a word is says much of where it ends. "" =
-        none. own_words (bool): the table of known words is made of these texts, too, so that the
-        own words of each do not count in it. limit (int): read so many Docs only; 0 = all.
+        "tag" or "pos", that labels tell apart: what a word is says much of where it ends. "last" =
+        the last words of sentences from others, in text as it is written. "" = none. own_words
+        (bool): the table of known words is made of these texts, too, so that the own words of each
+        do not count in it. limit (int): read so many Docs only; 0 = all.
     RAISES ValueError [E913]: no path; [HS123]: other kinds.
     """
     if path is None:
@@ -51,23 +53,40 @@ def segmented_corpus(
 
 
 def labelled_units(words: Doc, kinds: str = "") -> Doc:
-    """The units of the words of a Doc, written without spaces, with a label each as tag. A unit in
-    which a word ends belongs to the word in which it begins. White-space tokens are left out."""
+    """The units of the words of a Doc, with a label each as tag. A unit in which a word ends belongs
+    to the word in which it begins. White-space tokens are left out."""
     tokens = [token for token in words if not token.is_space]
-    text = ""
-    of_character = []  # the word of each character
-    for i, token in enumerate(tokens):
-        if text and are_parted(text[-1], token.text[0]):
-            text += " "
-            of_character.append(i)
-        text += token.text
-        of_character += [i] * len(token.text)
-    units = units_of(text)
-    doc = unit_doc(words.vocab, text, units)
+    text, of_character = _written(tokens, kinds == LAST)
+    units = units_of(text, inner_cuts(words.vocab))
+    doc = unit_doc(words.vocab, text, units, kinds != LAST)
     word = [of_character[start] for start in units.starts.tolist()]
+    of_words = _kinds(tokens, kinds)
     for i, unit in enumerate(doc):
         begins = i == 0 or word[i - 1] != word[i]
         ends = i + 1 == len(word) or word[i + 1] != word[i]
-        kind = getattr(tokens[word[i]], f"{kinds}_") if kinds else ONE_KIND
-        unit.tag_ = f"{'S' if begins and ends else 'B' if begins else 'E' if ends else 'I'}-{kind}"
+        place = "S" if begins and ends else "B" if begins else "E" if ends else "I"
+        unit.tag_ = f"{place}-{of_words[word[i]]}"
     return doc
+
+
+def _written(tokens: Sequence[Token], as_written: bool) -> Tuple[str, List[int]]:
+    """RETURNS the text, and the word of each of its characters."""
+    text = ""
+    of_character: List[int] = []
+    for i, token in enumerate(tokens):
+        if not as_written and text and are_parted(text[-1], token.text[0]):
+            text += " "
+            of_character.append(i)
+        written = token.text_with_ws if as_written else token.text
+        text += written
+        of_character += [i] * len(written)
+    return text, of_character
+
+
+def _kinds(tokens: Sequence[Token], kinds: str) -> List[str]:
+    if not kinds:
+        return [ONE_KIND] * len(tokens)
+    if kinds != LAST:
+        return [getattr(token, f"{kinds}_") for token in tokens]
+    begins = [bool(token.is_sent_start) for token in tokens[1:]]
+    return [LAST_KIND if last else ONE_KIND for last in [*begins, True]]

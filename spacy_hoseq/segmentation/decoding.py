@@ -16,7 +16,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..arrays import Ints, Labels, Mask
+from ..arrays import Ints, Mask
 from ..chunks import Grammar, grammar
 from ..decoders.answers import answers_of
 from ..decoders.problem import Potentials
@@ -24,27 +24,28 @@ from .units import Units
 
 REPRESENTATION = "start_end"
 ONE_KIND = "W"  # of words whose kind is not known
+LAST_KIND = "LAST"  # of words that are the last of their sentences, where labels say so
 
 
 class Words(NamedTuple):
-    """Words of one text. first, end (W,): units first <= u < end of each. labels (W,): ids of those
-    they begin with."""
+    """Words of one text. first, end (W,): units first <= u < end of each. sentence (W,) bool: it
+    begins a sentence; all False if labels do not say."""
 
     first: Ints
     end: Ints
-    labels: Labels
+    sentence: Mask
 
 
-def unit_doc(vocab: Vocab, text: str, units: Units) -> Doc:
-    """The units of a text as tokens; white space of any length is one space."""
+def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> Doc:
+    """The units of a text as tokens; white space of any length is one space. sentences (bool): they
+    begin where the signs say so, and are labelled apart."""
     words = [
         text[start:end]
         for start, end in zip(units.starts.tolist(), units.ends.tolist(), strict=True)
     ]
     spaces = [*units.after_space[1:].tolist(), False] if words else []
-    return Doc(
-        vocab, words=words, spaces=spaces, sent_starts=units.sentence.tolist() if words else None
-    )
+    starts = units.sentence.tolist() if words and sentences else None
+    return Doc(vocab, words=words, spaces=spaces, sent_starts=starts)
 
 
 class WordLabels:
@@ -54,15 +55,15 @@ class WordLabels:
     def __init__(self, labels: Sequence[str]) -> None:
         self.grammar: Grammar = grammar(labels, REPRESENTATION)
         self.begins: Mask = np.array([label[:1] in ("B", "S") for label in labels], bool)
+        self.last: Mask = np.array([label[2:] == LAST_KIND for label in labels], bool)
 
     def best(self, model: Any, docs: Sequence[Doc], texts: Sequence[Units]) -> List[Words]:
         """The words of each text. docs: `unit_doc` of each. model: gives potentials over these
         labels."""
         if not any(map(len, docs)):
             nothing = np.zeros(0, np.intp)
-            return [Words(nothing, nothing, np.zeros(0, np.int32)) for _ in docs]
-        after_space = np.concatenate([units.after_space for units in texts])
-        labels = answers_of(self.possible(model.predict(list(docs)), after_space)).best
+            return [Words(nothing, nothing, np.zeros(0, bool)) for _ in docs]
+        labels = answers_of(self.possible(model.predict(list(docs)), texts)).best
         first = np.flatnonzero(self.begins[labels])  # (W,) in the batch
         bounds = np.cumsum([0, *map(len, docs)])
         cuts = np.searchsorted(first, bounds)
@@ -70,18 +71,22 @@ class WordLabels:
         for i, start in enumerate(bounds[:-1].tolist()):
             of_text = first[cuts[i] : cuts[i + 1]]
             ends = np.append(of_text[1:], bounds[i + 1])[: len(of_text)]
-            words.append(Words(of_text - start, ends - start, labels[of_text]))
+            sentence = np.roll(self.last[labels[of_text]], 1)
+            sentence[:1] = self.last.any()
+            words.append(Words(of_text - start, ends - start, sentence))
         return words
 
-    def possible(self, potentials: Potentials, after_space: Mask) -> Potentials:
-        """Without labellings that stand for no words, or for words across white space. after_space
-        (N,): of the units of all texts; at the first of each text it is set."""
-        starts = np.cumsum(potentials.lengths) - potentials.lengths
-        begins = after_space.copy()
-        begins[starts] = True
+    def possible(self, potentials: Potentials, texts: Sequence[Units]) -> Potentials:
+        """Without labellings that stand for no words, for words across white space, or for
+        sentences across blank lines. At the first unit of a sequence a word begins."""
+        begins = np.concatenate([units.after_space for units in texts])
+        begins[np.cumsum(potentials.lengths) - potentials.lengths] = True
         ends = np.append(begins[1:], True)
         allowed = np.ones(potentials.scores.shape, bool)
         allowed[begins] &= self.grammar.first
         allowed[ends] &= self.grammar.last
+        if self.last.any():
+            after_blank = np.concatenate([units.after_blank for units in texts])
+            allowed[np.append(after_blank[1:], True)] &= self.last
         weights = potentials.weights.permitting(self.grammar.pairs)
         return potentials._replace(weights=weights).permitting(allowed)

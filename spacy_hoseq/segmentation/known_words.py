@@ -8,14 +8,16 @@ The table is made in initialization and saved with the vocabulary of the segment
     path = ${paths.train}
 """
 
+import re
 from collections import Counter
 from pathlib import Path
-from typing import Dict, Iterable, List, Optional, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Pattern, Sequence, Tuple, Union
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
 from spacy.lookups import Lookups
 from spacy.strings import get_string_id
+from spacy.tokens import Doc
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
@@ -25,25 +27,70 @@ from ..features.contextual.known_words import TABLE, word_keys
 from ..readers.annotated import read_docs
 from .units import units_of
 
+INNER = "hoseq_inner_cuts"  # under the same name: a list
+LETTERS = re.compile(r"[^\W\d_]+")
+APOSTROPHES = ("'", "’")
+LEAST_SEEN = 3
+LEAST_SHARE = 0.005
 OFTEN = 1000  # more than any text has a word
 
 
-def known_words(path: Optional[Union[str, Path]], more: Optional[List[str]] = None) -> Lookups:
+def known_words(
+    path: Optional[Union[str, Path]], more: Optional[List[str]] = None, inner: bool = False
+) -> Lookups:
     """Registered as `spacy_hoseq.known_words.v1`: how often each word of more than one unit is in a
     corpus.
 
     path: a .spacy file or a folder of them, with words. more: words that are known whatever the
-    corpus has, each as if it had been seen a thousand times. RAISES ValueError [E913]: no path.
+    corpus has, each as if it had been seen a thousand times. inner (bool): also where words of the
+    corpus end within runs of letters ("do|n't"): runs that end so can be cut there. RAISES
+    ValueError [E913]: no path.
     """
     if path is None:
         raise ValueError(SpacyErrors.E913)
+    docs = list(read_docs(walk_corpus(ensure_path(path), FILE_TYPE), Vocab(), 0))
     counts: Counter[str] = Counter()
-    for doc in read_docs(walk_corpus(ensure_path(path), FILE_TYPE), Vocab(), 0):
+    for doc in docs:
         counts.update(token.text for token in doc)
     counts.update({word: OFTEN for word in more or ()})
     lookups = Lookups()
     lookups.add_table(TABLE, dict(sorted(counts_by_key(counts).items())))
+    if inner:
+        lookups.add_table(INNER, {INNER: inner_ends(docs)})
     return lookups
+
+
+def inner_ends(docs: Sequence[Doc]) -> List[str]:
+    """What follows where a word ends within a run of letters, to the end of the run, and an
+    apostrophe after it: "n'" of "do|n't". Those that were seen thrice, and are cut there at least
+    once in two hundred times."""
+    cut: Counter[str] = Counter()
+    for doc in docs:
+        text = doc.text
+        ends = {token.idx for token in doc}
+        for match in LETTERS.finditer(text):
+            end = match.end() + (text[match.end() : match.end() + 1] in APOSTROPHES)
+            places = range(match.start() + 1, match.end())
+            cut.update(text[at:end].lower() for at in places if at in ends)
+    often = sorted(end for end, n in cut.items() if n >= LEAST_SEEN)
+    seen: Counter[str] = Counter()
+    if often:
+        cuts = _pattern(often)
+        seen.update(match[1].lower() for doc in docs for match in cuts.finditer(doc.text))
+    return [end for end in often if cut[end] >= LEAST_SHARE * seen[end]]
+
+
+def inner_cuts(vocab: Vocab) -> Optional[Pattern[str]]:
+    """Matches where a unit may begin within a run of letters, by the table of a vocabulary; None if
+    nowhere."""
+    table = vocab.lookups.get_table(INNER, None)
+    return _pattern(table[INNER]) if table and table[INNER] else None
+
+
+def _pattern(ends: Sequence[str]) -> Pattern[str]:
+    """Longest first: of several ends of a run, each matches at its own place."""
+    whole = [re.escape(end) if end[-1] in APOSTROPHES else f"{end}(?!\\w)" for end in ends]
+    return re.compile(f"(?<=[^\\W\\d_])(?=({'|'.join(whole)}))", re.IGNORECASE)
 
 
 def counts_by_key(counts: "Counter[str]") -> Dict[int, int]:

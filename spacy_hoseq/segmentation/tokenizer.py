@@ -20,6 +20,7 @@ from ..components.tagger import HoseqTagger
 from ..errors import Errors
 from ..pipelines import load_from
 from .decoding import WordLabels, Words, unit_doc
+from .known_words import inner_cuts
 from .units import Units, units_of
 
 BATCH_CHARACTERS = 20_000  # of texts that are cut together
@@ -29,7 +30,8 @@ FOLDER = "segmenter"
 def make_character_tokenizer(sentences: bool = True) -> Callable[[Language], "CharacterTokenizer"]:
     """Registered: what a config names under [nlp.tokenizer].
 
-    sentences (bool): mark where sentences begin, too: after 。！？ and at line breaks.
+    sentences (bool): mark where sentences begin, too: where the labels of the segmenter say so, or
+        else after 。！？ and at line breaks.
     """
 
     def make(nlp: Language) -> "CharacterTokenizer":
@@ -87,6 +89,7 @@ class CharacterTokenizer:
         self.segmenter = segmenter
         self._tagger = taggers[0]
         self._labels = labels
+        self._cuts = inner_cuts(segmenter.vocab)
 
     def __call__(self, text: str) -> Doc:
         """The Doc of a text. RAISES ValueError [HS120]: no segmenter."""
@@ -109,9 +112,10 @@ class CharacterTokenizer:
     def _docs(self, texts: Sequence[str]) -> List[Doc]:
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
-        units = list(map(units_of, texts))
+        units = [units_of(text, self._cuts) for text in texts]
+        by_signs = not self._labels.last.any()
         docs = [
-            unit_doc(self.segmenter.vocab, text, of_text)
+            unit_doc(self.segmenter.vocab, text, of_text, by_signs)
             for text, of_text in zip(texts, units, strict=True)
         ]
         words = self._labels.best(self._tagger.model, docs, units)
@@ -141,7 +145,7 @@ class CharacterTokenizer:
             at = end
         begins: Optional[List[Union[bool, int, None]]] = None
         if self.sentences and tokens:
-            of_words = units.sentence[words.first]
+            of_words = words.sentence if self._labels.last.any() else units.sentence[words.first]
             begins = _sentence_starts(len(tokens), np.array(places, np.intp), of_words).tolist()
         return Doc(self.vocab, words=tokens, spaces=spaces, sent_starts=begins)
 
@@ -159,8 +163,7 @@ class CharacterTokenizer:
         """`token_f`, `token_p`, `token_r`: of words; `token_acc` (spaCy's scorer)."""
         examples = list(examples)
         validate_examples(examples, "CharacterTokenizer.score")
-        scores: Dict[str, Any] = Scorer.score_tokenization(examples)
-        return scores
+        return Scorer.score_tokenization(examples)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The segmenter: its config and its components."""

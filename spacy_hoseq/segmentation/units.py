@@ -6,9 +6,10 @@ no unit: it parts units. Words of Chinese text are runs of units, so that "iPhon
 whole.
 """
 
+import re
 import sys
 import unicodedata
-from typing import NamedTuple
+from typing import NamedTuple, Optional, Pattern
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ ONE_BY_ONE = (
     "YI SYLLABLE",
     "TANGUT",
 )
+BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 JOINER = 0x200D  # what follows it belongs to the same sign, too
 
 # ends a sentence unless it is between letters or digits: 3.14, U.S.A, example.com
@@ -41,22 +43,23 @@ _SIGNS[list(map(ord, "”’\"'」』）)》〉】〕］]｝}"))] = CLOSES
 
 class Units(NamedTuple):
     """starts, ends (U,): first character, and the one after the last. after_space (U,) bool: white
-    space, or the beginning of the text, stands before it. sentence (U,) bool: it begins a
-    sentence."""
+    space, or the beginning of the text, stands before it. after_blank (U,) bool: a blank line, or
+    the beginning of the text. sentence (U,) bool: it begins a sentence by the signs before it."""
 
     starts: Ints
     ends: Ints
     after_space: Mask
+    after_blank: Mask
     sentence: Mask
 
 
-def units_of(text: str) -> Units:
-    """The units of a text, in order."""
+def units_of(text: str, cuts: Optional[Pattern[str]] = None) -> Units:
+    """The units of a text, in order. cuts: where it matches, one begins in a run of letters, too."""
     codes: NDArray[np.uint32] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     if not len(codes):
         nothing = np.zeros(0, np.intp)
         none = np.zeros(0, bool)
-        return Units(nothing, nothing, none, none)
+        return Units(nothing, nothing, none, none, none)
     kinds = _kinds(codes)
     is_mark = kinds == MARK
     if is_mark.any():
@@ -68,6 +71,8 @@ def units_of(text: str) -> Units:
         begins[1:-1] &= ~(is_mark[1:] & (kinds[:-1] != SPACE)) & ~(
             (codes[:-1] == JOINER) & (kinds[1:] != SPACE)
         )
+    if cuts is not None:
+        begins[[match.start() for match in cuts.finditer(text)]] = True
     pieces = np.flatnonzero(begins)
     is_unit = kinds[pieces[:-1]] != SPACE
     at = np.flatnonzero(is_unit)
@@ -75,9 +80,17 @@ def units_of(text: str) -> Units:
     ends = pieces[at + 1]
     after_space = np.ones(len(at), bool)
     after_space[1:] = at[1:] > at[:-1] + 1
-    return Units(
-        starts, ends, after_space, _sentence_starts(codes, kinds, starts, ends, after_space)
-    )
+    sentence = _sentence_starts(codes, kinds, starts, ends, after_space)
+    return Units(starts, ends, after_space, _after_blank(text, starts), sentence)
+
+
+def _after_blank(text: str, starts: Ints) -> Mask:
+    after = np.zeros(len(starts) + 1, bool)
+    after[0] = True
+    if "\n" in text:
+        ends = [match.end() for match in BLANK_LINE.finditer(text)]
+        after[np.searchsorted(starts, ends)] = True
+    return after[:-1]
 
 
 def are_parted(before: str, after: str) -> bool:

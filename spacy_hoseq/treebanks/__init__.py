@@ -1,2 +1,8 @@
 """A whole pipeline from one treebank of Universal Dependencies: its parts, the steps, and the
 card."""
+
+from ..lazy_names import lazy_names
+
+__all__ = ["Word", "words_of"]
+
+__getattr__ = lazy_names(__name__, {"Word": "multiword", "words_of": "multiword"})

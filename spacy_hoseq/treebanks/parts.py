@@ -8,16 +8,19 @@ the ninth is for the test, the tenth for development. Training never sees either
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple
 
+import srsly
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
 from ..readers.docs import grouped, sentences_to_doc
+from ..readers.formats.conllu import read_conllu
 from ..readers.formats.table import conllu_format
 from ..readers.sentences import Problem, Sentence
 from .source import PARTS, Treebank
 
 SENTENCES = 10  # of a Doc
+MULTIWORD = "multiword"  # of `doc.user_data`
 DIVIDED = {"test": 8, "dev": 9}  # of ten groups, from 0
 
 
@@ -34,8 +37,8 @@ Progress = Callable[[Iterable[Doc]], Iterable[Doc]]
 
 
 def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> Dict[str, Contents]:
-    """One .spacy file for each part. RETURNS what is in them. RAISES ValueError [HS191]: a line
-    cannot be read, or there are too few sentences."""
+    """One .spacy file for each part, and the multi-word tokens of training. RETURNS what is in them.
+    RAISES ValueError [HS191]: a line cannot be read, or there are too few sentences."""
     docs = {part: list(progress(docs_of(treebank, part))) for part in (*PARTS, "")}
     pool = [*docs.pop("")]
     given = {part for part in PARTS if docs[part]}
@@ -55,6 +58,8 @@ def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> 
     attributes = conllu_format().attributes
     for part in PARTS:
         DocBin(attrs=[*attributes, "SPACY"], docs=docs[part]).to_disk(folder / f"{part}.spacy")
+    multiword = [each for doc in docs["train"] for each in doc.user_data[MULTIWORD]]
+    srsly.write_json(folder / f"{MULTIWORD}.json", multiword)
     made = {part: part in missing.values() for part in PARTS}
     return {
         part: Contents(sum(map(len, docs[part])), layers_of(docs[part]), made[part])
@@ -67,9 +72,13 @@ def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
     vocab = Vocab()
     for file in treebank.files.get(part, ()):
         for group in grouped(
-            _sentences(treebank.name, conllu_format().read(file, ["utf-8"])), SENTENCES
+            _sentences(treebank.name, read_conllu(file, ["utf-8"], cut=True)), SENTENCES
         ):
-            yield sentences_to_doc(vocab, group, treebank.lang)
+            doc = sentences_to_doc(vocab, group, treebank.lang)
+            doc.user_data[MULTIWORD] = [
+                each for sentence in group for each in sentence.multiword or ()
+            ]
+            yield doc
 
 
 def layers_of(docs: List[Doc]) -> List[str]:

@@ -9,9 +9,17 @@ vars:
   parts: "--paths.train corpus/train.spacy --paths.dev corpus/dev.spacy"
 
 workflows:
-  all: [sentences, treebank]
+  all: [words, sentences, treebank]
 
 commands:
+  - name: words
+    help: "Words and sentences of raw text, for the tokenizer"
+    script:
+      - "python -m spacy train configs/words.cfg --output training/words ${{{{vars.parts}}}}"
+      - "python -c \\"open('training/words/done', 'w')\\""
+    deps: ["configs/words.cfg", "corpus/train.spacy", "corpus/dev.spacy"]
+    outputs: ["training/words/model-best"]
+
   - name: sentences
     help: "Where sentences begin, from raw text"
     script:

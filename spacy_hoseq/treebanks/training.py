@@ -2,19 +2,24 @@
 that is there.
 
 corpus/train.spacy, dev.spacy, test.spacy      the parts
+corpus/multiword.json                          multi-word tokens of the training part
 clusters.tsv                                   of raw text, if there is any
-configs/sentences.cfg, treebank.cfg            recipes, which can be changed
-training/sentences, training/treebank          by `spacy train`
-pipeline                                       both, compacted and calibrated
+configs/words.cfg, sentences.cfg, treebank.cfg recipes, which can be changed
+training/words                                 words and sentences, for the tokenizer
+training/sentences                             if spaCy's rules cut words as well as that
+training/treebank                              all else
+pipeline                                       these together, compacted and calibrated
 """
 
 import sys
 from pathlib import Path
-from typing import IO, Any, Dict, List, NamedTuple, Optional
+from typing import IO, Any, Dict, List, NamedTuple, Optional, Sequence
 
 import spacy
 import srsly
 from spacy.language import Language
+from spacy.scorer import Scorer
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
@@ -25,12 +30,15 @@ from ..compaction.pipeline import compact_pipeline, dev_examples, save_compact
 from ..inspection.calibration import calibrate
 from ..readers.annotated import read_docs
 from ..recipes import recipe
+from ..segmentation import CharacterTokenizer
+from .multiword import add_words
 from .parts import Contents
 
 MORPHOLOGIZER = "hoseq_morphologizer"
 LEMMATIZER = "hoseq_lemmatizer"
 SENTENCES = "hoseq_sentences"
-RECIPES = ("sentences", "treebank")
+RECIPES = ("words", "sentences", "treebank")
+TOKENIZER = "spacy_hoseq.CharacterTokenizer.v1"
 WORDS = 1_500_000  # of all epochs together
 EPOCHS = (6, 15)  # at least, at most
 MEASURED_WORDS = 6_000  # of the development part, by which a model is compacted and calibrated
@@ -49,7 +57,7 @@ class Lexicons(NamedTuple):
 def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Lexicons) -> Config:
     """A recipe for what the treebank has."""
     config = Config().from_str(recipe(name, lang), interpolate=False)
-    if name == "sentences":
+    if name != "treebank":
         return config
     layers = contents["train"].layers
     components = config["components"]
@@ -67,7 +75,7 @@ def config_for(name: str, lang: str, contents: Dict[str, Contents], lexicons: Le
         }
         config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.word_classes.v1", **table}
         n_classes = sum(path is not None for path in (lexicons.clusters, lexicons.forms))
-        templates = {"@misc": "spacy_hoseq.morphology_templates.v2", "classes": n_classes}
+        templates = {"@misc": "spacy_hoseq.morphology_templates.v4", "classes": n_classes}
         components[MORPHOLOGIZER]["model"]["emissions"]["templates"] = templates
     if lexicons.lemmas and LEMMATIZER in components:
         lexicon = {
@@ -94,16 +102,43 @@ def train_recipe(work: Path, name: str, output: Optional[IO[str]] = None) -> Pat
     return folder / "model-best"
 
 
+def rules_suffice(work: Path, lang: str) -> bool:
+    """Whether spaCy's rules for the language cut the texts of the development part into words at
+    least as well as the trained tokenizer does."""
+    nlp = spacy.blank(lang)
+    docs = list(read_docs([work / "corpus" / "dev.spacy"], nlp.vocab, 0))
+    by_rules = token_f(nlp, docs)
+    with_tokenizer(nlp, work)
+    return by_rules >= token_f(nlp, docs)
+
+
+def token_f(nlp: Language, docs: Sequence[Doc]) -> float:
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
+    return float(Scorer.score_tokenization(examples)["token_f"])
+
+
+def with_tokenizer(nlp: Language, work: Path) -> None:
+    """Cut words by the tokenizer that was trained."""
+    tokenizer = CharacterTokenizer(nlp.vocab)
+    tokenizer.use(spacy.load(work / "training" / "words" / "model-best"))
+    nlp.tokenizer = tokenizer
+    nlp.config["nlp"]["tokenizer"] = {"@tokenizers": TOKENIZER, "sentences": True}
+
+
 def join(work: Path) -> Language:
-    """The trained pipelines as one, with the sentences first; smaller, and with probabilities that
-    fit."""
+    """The trained pipelines as one: words and sentences, then all else; smaller, and with
+    probabilities that fit."""
     nlp = spacy.load(work / "training" / "treebank" / "model-best")
     examples = some_of(dev_examples(nlp, work / "corpus" / "dev.spacy"))
     if MORPHOLOGIZER in nlp.pipe_names:  # the others are small: they learn from few mistakes
         compact_pipeline(nlp, examples, TOLERANCE, components=[MORPHOLOGIZER])
     calibrate(nlp, examples)
-    sentences = spacy.load(work / "training" / "sentences" / "model-best")
-    nlp.add_pipe(SENTENCES, source=sentences, first=True)
+    add_words(nlp.vocab, srsly.read_json(work / "corpus" / "multiword.json"))
+    if (work / "training" / "sentences").exists():
+        sentences = spacy.load(work / "training" / "sentences" / "model-best")
+        nlp.add_pipe(SENTENCES, source=sentences, first=True)
+    else:
+        with_tokenizer(nlp, work)
     return nlp
 
 
@@ -112,7 +147,10 @@ def measure(nlp: Language, path: Path) -> Dict[str, Any]:
     docs = list(read_docs([path], nlp.vocab, 0))
     given = dev_examples(nlp, path)
     raw = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
-    return {"gold": nlp.evaluate(given), "raw": nlp.evaluate(raw), "words": sum(map(len, docs))}
+    scores = {"gold": nlp.evaluate(given), "raw": nlp.evaluate(raw)}
+    if SENTENCES not in nlp.pipe_names:  # those of the tokenizer
+        scores["raw"] = {**scores["raw"], **Scorer.score_spans(raw, "sents")}
+    return {**scores, "words": sum(map(len, docs))}
 
 
 def save(nlp: Language, meta: Dict[str, Any], output: Path, *, overwrite: bool) -> None:

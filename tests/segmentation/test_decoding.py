@@ -10,14 +10,17 @@ from spacy_hoseq.segmentation.decoding import WordLabels
 from spacy_hoseq.segmentation.units import Units
 
 ONE = ["S-W", "B-W", "E-W", "I-W"]
+LAST = ["S-W", "B-W", "E-W", "S-LAST", "B-LAST", "E-LAST"]  # also those of the last words of sentences
 TWO = ["B-N", "E-N", "S-N", "S-V", "I-N", "B-V", "E-V", "I-V"]
 
 
-def stands_for_words(names, after_space):
-    """S, or B I* E of one kind; words begin where white space stands before a unit."""
+def stands_for_words(names, after_space, last):
+    """S, or B I* E of one kind; words begin where white space stands before a unit. last: units of last words."""
     kind = None  # of the word that has begun
-    for name, begins in zip(names, after_space, strict=True):
+    for name, begins, is_last in zip(names, after_space, last, strict=True):
         letter, of_unit = name.split("-")
+        if is_last and of_unit != "LAST":
+            return False
         if (kind is None) != (letter in "BS") or (begins and kind is not None) or kind not in (None, of_unit):
             return False
         kind = of_unit if letter in "BI" else None
@@ -29,7 +32,8 @@ def random_text(rng, n):
     after_space[:1] = True
     sentence = (rng.random(n) < 0.2) & np.append(True, np.ones(n, bool))[:n]
     sentence[:1] = True
-    return Units(np.arange(n), np.arange(n) + 1, after_space, sentence)
+    after_blank = after_space & (np.arange(n) % 2 == 0)
+    return Units(np.arange(n), np.arange(n) + 1, after_space, after_blank, sentence)
 
 
 class Model:
@@ -40,10 +44,10 @@ class Model:
         return self.potentials
 
 
-def best_by_enumeration(labels, scores, trans, patterns, weights, after_space):
+def best_by_enumeration(labels, scores, trans, patterns, weights, after_space, last):
     best, best_score = None, -np.inf
     for path in itertools.product(range(len(labels)), repeat=len(scores)):
-        if not stands_for_words([labels[y] for y in path], after_space):
+        if not stands_for_words([labels[y] for y in path], after_space, last):
             continue
         score = sum(scores[t, y] for t, y in enumerate(path)) + sum(trans[a, b] for a, b in itertools.pairwise(path))
         for pattern, weight in zip(patterns, weights, strict=True):
@@ -54,7 +58,7 @@ def best_by_enumeration(labels, scores, trans, patterns, weights, after_space):
     return best
 
 
-@pytest.mark.parametrize("labels, longest", [(ONE, 6), (TWO, 4)])
+@pytest.mark.parametrize("labels, longest", [(ONE, 6), (TWO, 4), (LAST, 5)])
 @pytest.mark.parametrize("with_patterns", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
@@ -78,19 +82,22 @@ def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
     cuts = WordLabels(labels).best(Model(potentials), docs, texts)
     at = 0
     for text, words, of_text in zip(texts, cuts, lengths, strict=True):
-        expected, start = [], 0
+        expected, start, sentence = [], 0, labels == LAST
+        last = np.append(text.after_blank[1:], True) & (labels == LAST)
         for n in of_text.tolist():
             part = slice(start, start + n)
             after_space = text.after_space[part].copy()
             after_space[0] = True
             where = slice(at + start, at + start + n)
-            path = best_by_enumeration(labels, scores[where], trans, patterns, weights, after_space)
+            path = best_by_enumeration(labels, scores[where], trans, patterns, weights, after_space, last[part])
             begins = [t for t, y in enumerate(path) if labels[y][0] in "BS"]
             ends = [*begins[1:], n]
-            expected += [(start + b, start + e, path[b]) for b, e in zip(begins, ends, strict=True)]
+            for b, e in zip(begins, ends, strict=True):
+                expected.append((start + b, start + e, sentence))
+                sentence = labels[path[b]].endswith("LAST")
             start += n
         at += len(text.starts)
-        assert list(zip(words.first.tolist(), words.end.tolist(), words.labels.tolist(), strict=True)) == expected
+        assert list(zip(words.first.tolist(), words.end.tolist(), words.sentence.tolist(), strict=True)) == expected
 
 
 def test_no_units_no_words():

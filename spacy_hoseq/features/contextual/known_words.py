@@ -31,6 +31,7 @@ LONGEST = 8  # units
 BEGINS = "known_begins"
 INSIDE = "known_inside"
 ENDS = "known_ends"
+GAP = "gap"
 ATTRIBUTES = (BEGINS, INSIDE, ENDS)
 _SEED = np.array([0x9E3779B97F4A7C15], np.uint64)
 
@@ -114,7 +115,13 @@ def known_word_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
     return words.matches(docs)
 
 
+def gap_values(docs: Sequence[Doc]) -> Dict[str, Keys]:
+    """What follows each token: 1 the next one, 2 white space."""
+    return {GAP: np.concatenate([doc.to_array([SPACY]).reshape(-1) for doc in docs]) + np.uint64(1)}
+
+
 _recent: List[Tuple[Any, KnownWords]] = []  # words of the latest tables
 for _name in ATTRIBUTES:
     OF_DOCS[_name] = known_word_values
     TABLES_OF_DOCS[_name] = TABLE
+OF_DOCS[GAP] = gap_values

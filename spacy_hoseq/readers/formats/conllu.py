@@ -11,7 +11,8 @@ each sentence.
 A multi-word token ("They're", ids 1-2) stays one word, because spaCy's tokenizers make one of it.
 Its annotation is put together as `spacy convert --merge-subtokens` does it: tags joined by "_",
 lemmas by spaces, features united. Part of speech, head and relation are those of the syntactic word
-whose head lies outside of it. Empty nodes ("8.1") are dropped and counted.
+whose head lies outside of it. With `cut`, one that its words spell ("don't": "do", "n't") is these
+words instead, without a space between. Empty nodes ("8.1") are dropped and counted.
 
 Source: https://universaldependencies.org/format.html
 """
@@ -34,10 +35,10 @@ class _Row(NamedTuple):
     """A syntactic word; head: 0 is the root, None if there is none."""
 
     form: str
-    lemma: str
-    pos: str
     tag: str
+    pos: str
     features: str
+    lemma: str
     head: Optional[int]
     relation: str
     has_space: bool
@@ -55,7 +56,8 @@ class _Range(NamedTuple):
 class _Block:
     """The lines of a sentence, as far as they were read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cut: bool) -> None:
+        self._cut = cut
         self.rows: List[_Row] = []
         self.ranges: List[_Range] = []
         self.n_empty = 0
@@ -111,16 +113,30 @@ class _Block:
             token = self.ranges[-1]
             actual = f'"{token.form}" of the words {token.first + 1}-{token.end}'
             return Problem(self._path, 0, actual, f"{token.end} words, got {len(self.rows)}")
+        if self._cut:
+            self.ranges = [token for token in self.ranges if not self._is_spelled(token)]
         return _sentence(self.rows, self.ranges, self.n_empty)
 
+    def _is_spelled(self, token: _Range) -> bool:
+        """If so, its words have the spaces that the text has."""
+        rows = self.rows[token.first : token.end]
+        if "".join(row.form for row in rows) != token.form:
+            return False
+        spaces = [False] * (len(rows) - 1) + [token.has_space]
+        self.rows[token.first : token.end] = [
+            row._replace(has_space=space) for row, space in zip(rows, spaces, strict=True)
+        ]
+        return True
 
-def read_conllu(path: Path, encodings: Sequence[str]) -> Items:
+
+def read_conllu(path: Path, encodings: Sequence[str], cut: bool = False) -> Items:
     """A Sentence for each block of lines, or a Problem for its first line that cannot be read.
 
     The Sentence has words, tags (column 5, or where that is empty column 4), pos, lemmas, morphs,
-    heads, deps and spaces. An empty column ("_") is "".
+    heads, deps, spaces and multiword. An empty column ("_") is "". cut (bool): of a multi-word token
+    that its words spell, take them.
     """
-    block = _Block(path)
+    block = _Block(path, cut)
     last_number = 0
     for line in read_lines(path, encodings):
         if isinstance(line, Line):
@@ -130,7 +146,7 @@ def read_conllu(path: Path, encodings: Sequence[str]) -> Items:
             if not line.text.strip():
                 if block:
                     yield _located(block.finished(), last_number)
-                block = _Block(path)
+                block = _Block(path, cut)
                 continue
         block.add(line)
     if block:
@@ -147,7 +163,7 @@ def _row(fields: List[str], has_space: bool) -> _Row:
     if fields[2] == "_" and fields[1] == "_":
         lemma = "_"  # of the underscore itself
     head = None if fields[6] == "_" else int(fields[6])
-    return _Row(fields[1], lemma, pos, tag or pos, features, head, _content(fields[7]), has_space)
+    return _Row(fields[1], tag or pos, pos, features, lemma, head, _content(fields[7]), has_space)
 
 
 def _content(field: str) -> str:
@@ -174,6 +190,10 @@ def _sentence(rows: List[_Row], ranges: List[_Range], n_empty: int) -> Sentence:
         heads=heads if all(row.relation and row.head is not None for row in merged) else None,
         deps=[row.relation for row in merged],
         spaces=[row.has_space for row in merged],
+        multiword=[
+            (token.form, [list(row[:5]) for row in rows[token.first : token.end]])
+            for token in ranges
+        ],
     )
 
 

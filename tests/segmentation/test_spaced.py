@@ -1,0 +1,105 @@
+"""Words and sentences of texts with spaces: labels say where both end."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.util import fix_random_seed, load_config
+from spacy.vocab import Vocab
+
+from spacy_hoseq.recipes import recipe
+from spacy_hoseq.segmentation.corpus import LAST, labelled_units
+from spacy_hoseq.segmentation.known_words import inner_cuts, known_words
+from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
+from spacy_hoseq.segmentation.units import units_of
+
+SENTENCES = [
+    ["I ", "do", "n't ", "know ", "Mr. ", "Smith", ". "],
+    ["We ", "did", "n't ", "see ", "it ", "at ", "3.5 ", "p.m.", ". "],
+    ["She ", "does", "n't ", "pay ", "e.g. ", "rent", "! "],
+]
+
+
+def doc_of(vocab, sentences):
+    words = [word for sentence in sentences for word in sentence]
+    starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
+    stripped = [word.strip() for word in words]
+    return Doc(vocab, words=stripped, spaces=[word.endswith(" ") for word in words], sent_starts=starts)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("spaced") / "train.spacy"
+    orders = [[SENTENCES[i], SENTENCES[k]] for i in range(3) for k in range(3)]
+    DocBin(docs=[doc_of(Vocab(), order) for order in orders]).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def nlp(corpus):
+    paths = {"paths.train": str(corpus), "paths.dev": str(corpus)}
+    folder = corpus.parent / "words.cfg"
+    folder.write_text(recipe("words", "xx"), encoding="utf8")
+    config = load_config(folder, overrides=paths)
+    fix_random_seed(0)
+    segmenter = spacy.util.load_model_from_config(config, auto_fill=True)
+    settings = spacy.util.registry.resolve(config.interpolate()["corpora"], schema=None, validate=False)
+    segmenter.vocab.lookups = known_words(corpus, inner=True)
+    examples = list(settings["train"](segmenter))
+    segmenter.initialize(lambda: examples)
+    for _ in range(15):
+        segmenter.update(examples)
+    settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1", "sentences": True}
+    nlp = spacy.blank("xx", config={"nlp": {"tokenizer": settings}})
+    nlp.tokenizer.use(segmenter)
+    return nlp
+
+
+def test_labels():
+    doc = doc_of(Vocab(), [["It ", "rains", ". "], ["3.5 ", "cm"]])
+    labels = [unit.tag_ for unit in labelled_units(doc, LAST)]
+    assert labels == ["S-W", "S-W", "S-LAST", "B-W", "I-W", "E-W", "S-LAST"]
+
+
+def test_words_end_within_runs_of_letters(corpus):
+    vocab = Vocab()
+    vocab.lookups = known_words(corpus, inner=True)
+    cuts = inner_cuts(vocab)
+    units = units_of("Don't own n't", cuts)
+    assert list(zip(units.starts.tolist(), units.ends.tolist(), strict=True)) == [
+        (0, 2),
+        (2, 3),
+        (3, 4),
+        (4, 5),
+        (6, 9),
+        (10, 11),
+        (11, 12),
+        (12, 13),
+    ]
+    assert inner_cuts(Vocab()) is None
+
+
+def cut(doc):
+    return [[token.text_with_ws for token in sentence] for sentence in doc.sents]
+
+
+def test_words_and_sentences_of_the_corpus(nlp):
+    text = "".join("".join(sentence) for sentence in SENTENCES).strip()
+    doc = nlp(text)
+    assert doc.text == text
+    expected = [[*sentence] for sentence in SENTENCES]
+    expected[-1][-1] = "!"
+    assert cut(doc) == expected
+
+
+def test_blank_lines_end_sentences(nlp):
+    doc = nlp("She does\n \nWe see it\nat rent!")
+    words = [[token.text for token in sentence if not token.is_space] for sentence in doc.sents]
+    assert words == [["She", "does"], ["We", "see", "it", "at", "rent", "!"]]
+
+
+def test_saved(nlp, tmp_path):
+    nlp.to_disk(tmp_path / "saved")
+    copies = [spacy.load(tmp_path / "saved"), spacy.blank("xx")]
+    copies[1].tokenizer = CharacterTokenizer(copies[1].vocab).from_bytes(nlp.tokenizer.to_bytes())
+    for text in ("We don't pay Mr. Smith. She sees it!", "", " I\n\n know"):
+        assert [cut(copy(text)) for copy in copies] == [cut(nlp(text))] * 2
