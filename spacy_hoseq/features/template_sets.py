@@ -82,6 +82,23 @@ def morphology_templates() -> List[str]:
     ]
 
 
+def morphology_templates_v3() -> List[str]:
+    """`morphology_templates`, which labels the words had in training, and both ends of the word
+    together."""
+    return [
+        *KNOWN_TAGS,
+        *morphology_templates(),
+        "prefix3[0]+suffix3[0]",
+        "prefix4[0]+suffix4[0]",
+        "prefix2[0]+suffix2[0]",
+        "suffix3[0]+short_shape[0]",
+        "suffix2[0]+short_shape[0]",
+        "suffix3[0]+length[0]",
+        "edge[-1]+short_shape[0]",
+        "infix1[0]+suffix1[0]",
+    ]
+
+
 def lemma_templates() -> List[str]:
     """Lemmas: the form, its ends, and its part of speech and features with them. No template looks
     at another word."""
@@ -381,6 +398,41 @@ def segmentation_templates() -> List[str]:
     ]
 
 
+def spaced_segmentation_templates() -> List[str]:
+    """Words and sentences of texts with spaces, where each token is a unit: units and shapes around,
+    whether white space stands between them, and where known words lie."""
+    gaps = "gap[-1]+gap[0]"
+    shapes = "short_shape[-1]+short_shape[0]+short_shape[1]"
+    return [
+        "bias",
+        "lower[-2..2]",
+        "orth[0..1]",
+        "shape[-2..2]",
+        "suffix3[0]",
+        "gap[-2..1]",
+        gaps,
+        f"orth[0]+{gaps}",
+        f"orth[1]+{gaps}",
+        f"orth[-1]+{gaps}",
+        f"{shapes}+{gaps}",
+        f"orth[0]+short_shape[1]+{gaps}",
+        f"orth[0]+short_shape[-1]+short_shape[1]+{gaps}",
+        f"short_shape[-2]+{shapes}+{gaps}",
+        f"orth[-1]+orth[0]+{gaps}",
+        f"orth[0]+orth[1]+{gaps}",
+        f"lower[-1]+lower[0]+lower[1]+{gaps}",
+        f"lower[-1]+orth[0]+short_shape[1]+{gaps}",
+        f"length[-1]+orth[0]+short_shape[1]+{gaps}",
+        f"orth[0]+orth[1]+short_shape[2]+{gaps}+gap[1]",
+        f"orth[-1]+orth[0]+short_shape[1]+gap[-2]+{gaps}",
+        "known_begins[-1..1]",
+        "known_inside[-1..1]",
+        "known_ends[-1..1]",
+        "known_begins[0]+known_inside[0]+known_ends[0]",
+        "known_begins[1]+known_ends[0]",
+    ]
+
+
 def word_entity_templates() -> List[str]:
     """Named entities in segmented Chinese: words around, pairs of words, their first and last
     characters and length."""
@@ -519,6 +571,11 @@ def accurate_pos_templates_v2(classes: int) -> List[str]:
 def morphology_templates_v2(classes: int) -> List[str]:
     """`morphology_templates`, and classes."""
     return [*morphology_templates(), *_of_classes(classes)]
+
+
+def morphology_templates_v4(classes: int) -> List[str]:
+    """`morphology_templates_v3`, and classes."""
+    return [*morphology_templates_v3(), *_of_classes(classes)]
 
 
 def chunk_word_templates_v2(classes: int) -> List[str]:

@@ -43,10 +43,10 @@ RECIPES: Dict[str, Recipe] = {
         "parts of speech and features, for any number of labels", ("morphologizer",)
     ),
     "sentences": Recipe("where sentences begin in raw text", ("sentences",)),
+    "words": Recipe("words and sentences of raw text, for a tokenizer", ("words",)),
     "treebank": Recipe(
         "tags, parts of speech, features and lemmas, from a treebank", ("morphologizer", "treebank")
     ),
-    "neural": Recipe("tags, from sparse features and a network together", ("tagger", "neural")),
     "neural-chunker": Recipe(
         "chunks, from both together, and given tags", ("chunker", "neural-chunker")
     ),

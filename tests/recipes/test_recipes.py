@@ -72,10 +72,10 @@ def test_languages():
         return re.findall(r'"spacy_hoseq\.(\w+_templates\.v\d)"', recipe(name, lang))
 
     assert templates("tagger", "de") == ["english_pos_templates.v2"]
-    assert templates("tagger", None) == templates("neural", "en") == ["english_pos_templates.v3"]
+    assert templates("tagger", None) == templates("tagger", "en") == ["english_pos_templates.v3"]
     assert templates("accurate", "en") == ["accurate_pos_templates.v2"]
     assert templates("chunker", "en") == templates("neural-chunker", "en") == ["chunk_templates.v2"]
-    for name in RECIPES:  # of a word's classes, whoever asks for them
+    for name in {*RECIPES} - {"words"}:  # of a word's classes, whoever asks for them
         asks = {*TEMPLATES["en"].values()} & {*templates(name, "en")}
         assert (config_of(name, "en")["initialize"].get("lookups") is not None) == bool(asks), name
     assert templates("tagger", "zh") == templates("chinese", None) == ["chinese_pos_templates.v2"]
@@ -173,7 +173,7 @@ def test_entities_are_those_above_a_threshold_of_their_own():
 def test_recipes_of_tags_and_chunks_calibrate_in_training():
     found = {name: config_of(name, "en")["training"]["before_to_disk"] for name in RECIPES}
     assert {name for name, callback in found.items() if callback is None} == {
-        "bidirectional", "morphologizer", "sentences", "treebank",
+        "bidirectional", "morphologizer", "words", "sentences", "treebank",
     }  # fmt: skip
     fitted = {name for name, callback in found.items() if callback and callback["span_thresholds"]}
     assert fitted == {"entities", "neural-entities"}
@@ -187,14 +187,13 @@ def test_probabilities():
 
 
 def test_neural_recipes_add_a_network_and_change_nothing_else():
-    for name, base in (("neural", "tagger"), ("neural-chunker", "chunker"), ("neural-entities", "entities")):
+    for name, base in (("neural-chunker", "chunker"), ("neural-entities", "entities")):
         for lang in ("en", "zh"):
             neural, sparse = config_of(name, lang), config_of(base, lang)
-            component = TAGGER if base == "tagger" else CHUNKER
-            emissions = neural["components"][component]["model"]["emissions"]
+            emissions = neural["components"][CHUNKER]["model"]["emissions"]
             assert emissions["@architectures"] == "spacy_hoseq.SumEmissions.v1"
             assert emissions["second"]["tok2vec"]["@architectures"] == "spacy.HashEmbedCNN.v2"
-            neural["components"][component]["model"]["emissions"] = emissions["first"]
+            neural["components"][CHUNKER]["model"]["emissions"] = emissions["first"]
             assert neural == sparse
 
 
