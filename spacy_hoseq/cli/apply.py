@@ -146,7 +146,7 @@ def apply_cli(
 def signals() -> Iterator[None]:
     """SIGTERM ends the run as Ctrl-C does: workers first, and nothing half-written."""
 
-    def stop(*_: Any) -> None:
+    def stop(*_: object) -> None:
         raise Stopped
 
     before = signal.signal(signal.SIGTERM, stop)

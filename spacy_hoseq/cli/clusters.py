@@ -15,7 +15,7 @@ from ..pipelines import load_found
 from ..readers.files import find_files
 from ..readers.sentences import Problem
 from .app import hoseq_cli, then
-from .files import write_text
+from .files import FORCE, check_free, write_text
 from .progress import progress
 from .tally import show_problems
 from .texts import docs_of
@@ -43,6 +43,7 @@ def clusters_cli(
         False, "--words", help="Words of texts are separated by spaces already"
     ),
     text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
+    force: bool = FORCE,
     # fmt: on
 ) -> None:
     """Put words into clusters by the words before and after them in raw text: features for
@@ -50,6 +51,7 @@ def clusters_cli(
 
     DOCS: docs/tasks/words.md
     """
+    check_free(output, force)
     problems: List[Problem] = []
     nlp = load_found(model) if model else spacy.blank(lang)
     files = [file for path in texts for file in find_files(path, [".txt", ".jsonl", ".spacy"])]

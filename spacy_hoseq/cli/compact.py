@@ -21,6 +21,7 @@ from ..compaction.pipeline import (
 )
 from ..pipelines import load_from
 from .app import hoseq_cli, then
+from .files import FORCE
 
 N_LOADS = 3
 LOAD = """
@@ -55,7 +56,7 @@ def compact_cli(
     keep_strings: bool = typer.Option(
         False, "--keep-strings", "-S", help="Keep all strings of the vocabulary"
     ),
-    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
+    force: bool = FORCE,
     timings: bool = typer.Option(
         True, "--timings/--no-timings", help="Measure the time of loading"
     ),

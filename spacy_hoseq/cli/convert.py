@@ -10,7 +10,6 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..errors import Errors
 from ..readers.docs import UNSPACED, grouped, sentences_to_doc
 from ..readers.files import encodings_for, find_files
 from ..readers.formats.columns import Columns, dropped_entity_columns
@@ -25,7 +24,7 @@ from ..readers.formats.table import (
 )
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import hoseq_cli, then
-from .files import whole
+from .files import FORCE, check_free, whole
 from .progress import progress
 from .tally import Tally, show_counts, show_problems
 
@@ -97,7 +96,7 @@ def convert_cli(
     representation: str = typer.Option(
         "auto", "--representation", help="columns, characters: auto, iob2, bilou ..."
     ),
-    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
+    force: bool = FORCE,
     # fmt: on
 ) -> None:
     """Convert treebanks, tagged text and columns to spaCy's binary format.
@@ -111,8 +110,7 @@ def convert_cli(
     if output_path.suffix != ".spacy":
         msg.fail("The output must be a file with the ending .spacy", str(output_path), exits=1)
     tally = Tally()
-    if output_path.exists() and not force:
-        raise ValueError(Errors.HS115.format(path=output_path))
+    check_free(output_path, force)
     columns = Columns(word_column, tag_column, entity_column, separator, representation)
     names = parse_entities(entities)
     with_chunks = lang not in UNSPACED if chunks is None else chunks

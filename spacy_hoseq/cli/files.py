@@ -2,10 +2,22 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
+
+import typer
+
+from ..errors import Errors
 
 TRAININGS = "trainings"  # folder of what an interrupted command goes on with
 HALF = ".part"  # ending of a file that is being written
+
+FORCE: Any = typer.Option(False, "--force", "-F", help="Replace the output if it is there")
+
+
+def check_free(path: Path, force: bool) -> None:
+    """Before any work. RAISES ValueError [HS115]: something is there that would be replaced."""
+    if path.exists() and not force:
+        raise ValueError(Errors.HS115.format(path=path))
 
 
 @contextmanager

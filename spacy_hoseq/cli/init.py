@@ -6,10 +6,9 @@ from typing import Optional
 import typer
 from wasabi import msg
 
-from ..errors import Errors
 from ..recipes import ALIASES, RECIPES, recipe
 from .app import hoseq_cli, then
-from .files import write_text
+from .files import FORCE, check_free, write_text
 
 OTHER_NAMES = {recipe_name: f" (or {other})" for other, recipe_name in ALIASES.items()}
 LIST = "; ".join(
@@ -28,7 +27,7 @@ def init_cli(
     output: Path = typer.Option(
         STANDARD_OUTPUT, "--output", "-o", help="File to write (-: standard output)"
     ),
-    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
+    force: bool = FORCE,
     # fmt: on
 ) -> None:
     """Write a config for `spacy train`, complete and with comments, that fits corpora of any size.
@@ -39,8 +38,7 @@ def init_cli(
     if output == STANDARD_OUTPUT:
         print(text, end="")
         return
-    if output.exists() and not force:
-        raise ValueError(Errors.HS115.format(path=output))
+    check_free(output, force)
     write_text(output, text)
     msg.good(f"{output}: {RECIPES[ALIASES.get(name, name)].what}")
     paths = "--paths.train TRAIN.spacy --paths.dev DEV.spacy"

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+import srsly
 import typer
 from spacy.cli.package import has_build, package
 from wasabi import msg
@@ -10,6 +11,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..pipelines import embedded_path
 from .app import hoseq_cli, then
+from .files import check_free
 
 
 @hoseq_cli.command("package", failed="No package made")
@@ -35,12 +37,14 @@ def package_cli(
     kinds = [kind.strip() for kind in build.split(",")]
     if kinds != ["none"] and not has_build():
         raise ValueError(Errors.HS170.format(package="build", install="build"))
+    folder = output / f"{path.name}-{srsly.read_json(path / 'meta.json')['version']}"
+    check_free(folder, force)
     output.mkdir(parents=True, exist_ok=True)
     wheel = "wheel" in kinds
     sdist = "sdist" in kinds
     msg.info(f"Building {build}")
     package(path, output, create_wheel=wheel, create_sdist=sdist, force=force, silent=True)
-    made = sorted(output.rglob("*.whl")) + sorted(output.rglob("*.tar.gz"))
+    made = sorted((folder / "dist").glob("*"), reverse=True)
     for file in made:
         msg.good(str(file))
-    then(f"pip install {made[0] if made else output}")
+    then(f"pip install {made[0] if made else folder}")

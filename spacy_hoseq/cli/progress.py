@@ -42,7 +42,7 @@ class Progress:
             self._bar = tqdm(total=self._total or None, file=self._stream, **settings)
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
 

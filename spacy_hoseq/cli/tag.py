@@ -4,6 +4,7 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
+from textwrap import shorten
 from typing import Iterable, Iterator, List, Optional
 
 import typer
@@ -15,10 +16,11 @@ from ..pipelines import load_found
 from ..reporting.pages import uncalibrated
 from ..reporting.text import Cell, Sentence, sentences_of, text_page
 from .app import hoseq_cli, then
-from .files import write_text
+from .files import FORCE, check_free, write_text
 from .progress import progress
 
 DEFAULTS = ("en", "-")  # pipeline and text
+BEGINNING = 40  # characters of a text in a title
 SIZE = 100_000  # characters of lines that are tagged at once
 
 
@@ -35,6 +37,7 @@ def tag_cli(
     output: Optional[Path] = typer.Option(
         None, "--output", "-o", help="Write the page here, without opening it"
     ),
+    force: bool = FORCE,
     # fmt: on
 ) -> None:
     """Tag a text: each word with its labels, how probable they are, and its chunks and entities.
@@ -45,12 +48,13 @@ def tag_cli(
     if len(given) > len(DEFAULTS):
         raise typer.BadParameter("expected a pipeline and a text in quotes, or a text alone.")
     model, text = [*DEFAULTS[: len(DEFAULTS) - len(given)], *given]
+    if output:
+        check_free(output, force)
     nlp = pipeline_of(model)
     docs = nlp.pipe(texts_of(text))
     if html or output:
         path = output or Path(tempfile.mkdtemp()) / "text.html"
-        title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
-        page = text_page(progress(docs), title=title, notes=notes_of(nlp))
+        page = text_page(progress(docs), title=title_of(text, nlp), notes=notes_of(nlp))
         write_text(path, page)
         msg.good(str(path))
         then(f"look at {path}")
@@ -85,6 +89,13 @@ def notes_of(nlp: Language) -> List[str]:
     return uncalibrated(
         nlp, [name for name, pipe in own.items() if not pipe.target.finds_sentences]
     )
+
+
+def title_of(text: str, nlp: Language) -> str:
+    """Of a page: the name of the file, or how the text begins, and the pipeline."""
+    name = Path(text).name if is_file(text) else shorten(text, BEGINNING, placeholder=" \u2026")
+    model = f"{nlp.meta['lang']}_{nlp.meta['name']}"
+    return model if text == "-" else f"{name} ({model})"
 
 
 def texts_of(text: str) -> Iterator[str]:
@@ -133,8 +144,7 @@ def text_table(sentence: Sentence) -> str:
     for number, name in enumerate(sentence.spans):
         columns.append((name, "l", [_said(word.spans[number]) for word in sentence.words]))
     names, aligns, cells = zip(*columns, strict=True)
-    printed: str = table(list(zip(*cells, strict=True)), header=names, aligns=aligns)
-    return printed
+    return table(list(zip(*cells, strict=True)), header=names, aligns=aligns)
 
 
 def _said(cell: Cell) -> str:

@@ -9,10 +9,15 @@ from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import spacy_hoseq
 from spacy_hoseq.cli import hoseq_cli, old_spellings
 from spacy_hoseq.cli.app import INTERRUPTED
 from spacy_hoseq.cli.old_spellings import OPTIONS, OUTPUT_WAS_LAST, SWAPPED, modern
 
+from ..repository import ROOT
+
+SOURCES = ("docs", "experiments", "benchmarks", "configs")
+KINDS = (".md", ".yml", ".py", ".cfg")
 COMMANDS = get_command(hoseq_cli).commands
 LETTERS = {
     "-F": "--force", "-S": "--keep-strings", "-a": "--against", "-b": "--build", "-c": "--code", "-d": "--doubtful",
@@ -67,6 +72,39 @@ def test_a_command_ends_with_the_next_step(name):
     module = inspect.getsource(inspect.getmodule(inspect.unwrap(COMMANDS[name].callback)))
     assert re.search(r"\bthen\(", source if name != "convert" else module)
     assert COMMANDS[name].failed and COMMANDS[name].interrupted
+
+
+WRITES = {  # arguments, and what an earlier run has written below the folder
+    "calibrate": (["en", "$dev", "-o", "$out"], "out/meta.json"), "clusters": (["$dev", "-o", "$out"], "out"),
+    "compact": (["$model", "$dev", "-o", "$out"], "out/meta.json"),
+    "convert": (["$dev", "-o", "$out.spacy"], "out.spacy"),
+    "correct": (["$dev", "$dev", "-o", "$out"], "out"), "explain": (["en", "text", "-o", "$out"], "out"),
+    "find-errors": (["crf", "$dev", "-o", "$out"], "out/findings.jsonl"), "init": (["tagger", "-o", "$out"], "out"),
+    "inspect": (["en", "-o", "$out"], "out"), "package": (["en", "-o", "$out", "-b", "none"], "out/$package"),
+    "report": (["en", "$dev", "-o", "$out"], "out/report.html"),
+    "select": (["en", "$dev", "-o", "$out.jsonl"], "out.jsonl"),
+    "tag": (["text", "-o", "$out"], "out"), "treebank": (["$model", "-o", "$out"], "out/meta.json"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "apply"])  # it goes on: tests/batch
+def test_nothing_is_replaced_without_force(name, tmp_path):
+    writes = any(option.opts[0] == "--output" for option in options_of(name))
+    assert writes == (name in WRITES) == any(option.opts[0] == "--force" for option in options_of(name))
+    if not writes:
+        return
+    words, path = WRITES[name]
+    package = f"en_hoseq_sm-{spacy_hoseq.load('en').meta['version']}/meta.json"
+    earlier = tmp_path / path.replace("$package", package)
+    earlier.parent.mkdir(parents=True, exist_ok=True)
+    earlier.write_text("earlier", encoding="utf8")
+    (tmp_path / "dev").touch()
+    (tmp_path / "model").mkdir()
+    told = [word.replace("$", f"{tmp_path}/") for word in words]
+    result = CliRunner().invoke(hoseq_cli, [name, *told])
+    assert result.exit_code == 1 and re.search(r"\[HS11[35]\]", result.output), result.output
+    assert earlier.read_text(encoding="utf8") == "earlier"
+    assert {file for file in tmp_path.rglob("*") if file.is_file()} == {earlier, tmp_path / "dev"}
 
 
 def said(name, *words):
@@ -139,3 +177,16 @@ def test_interruption(tmp_path, monkeypatch):
     result = CliRunner().invoke(hoseq_cli, ["select", "en", str(path), "-o", str(tmp_path / "out.jsonl")])
     assert result.exit_code == INTERRUPTED and "Interrupted: nothing is written." in result.output
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_page_and_no_workflow_uses_an_old_spelling(capsys):
+    files = [path for folder in SOURCES for path in (ROOT / folder).rglob("*.*") if path.suffix in KINDS]
+    n = 0
+    for path in [ROOT / "README.md", ROOT / "project.yml", *files]:
+        for name, rest in re.findall(r"spacy hoseq (\S+)( [^`\"\n]*)?", path.read_text(encoding="utf8")):
+            if name in COMMANDS:
+                n += 1
+                modern(COMMANDS[name], rest.split())
+                said = capsys.readouterr().err
+                assert not said, f"{path}: {name}{rest} {said}"
+    assert n > 100

@@ -85,11 +85,14 @@ def test_the_group_shows_what_it_can_do():
 
 @pytest.mark.long
 def test_package(tmp_path):
-    command = [sys.executable, "-m", "spacy", "hoseq", "package", "en", str(tmp_path), "--build", "none"]
+    command = [sys.executable, "-m", "spacy", "hoseq", "package", "en", "-o", str(tmp_path), "--build", "none"]
+    (tmp_path / "another.whl").touch()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)  # (spaCy leaves files open)
     assert done.returncode == 0, done.stderr
+    (made,) = [path for path in tmp_path.iterdir() if path.is_dir()]
+    assert done.stdout.rstrip().endswith(f"Next: pip install {made}"), "not another one in the same folder"
     (folder,) = tmp_path.glob("en_hoseq_sm-*/en_hoseq_sm/en_hoseq_sm-*")
     assert [token.tag_ for token in spacy.load(folder)("We tag it.")] == ["PRP", "VBP", "PRP", "."]
     setup = (folder.parents[1] / "meta.json").read_text(encoding="utf8")
     assert "spacy" in setup
-    assert run.invoke(hoseq_cli, ["package", "xx", str(tmp_path)]).exit_code == 1
+    assert run.invoke(hoseq_cli, ["package", "xx", "-o", str(tmp_path)]).exit_code == 1

@@ -21,7 +21,7 @@ from ...readers.annotated import read_docs
 from ...recipes import recipe
 from ...reporting.findings import annotation_tasks, findings_page, marked
 from ..app import hoseq_cli, then
-from ..files import TRAININGS, whole, write_text
+from ..files import FORCE, TRAININGS, check_free, whole, write_text
 from ..progress import progress
 
 
@@ -50,6 +50,7 @@ def find_errors_cli(
     ),
     lang: Optional[str] = typer.Option(None, "--lang", "-l", help="Language of a recipe"),
     seed: int = typer.Option(0, "--seed", help="Of the division into parts"),
+    force: bool = FORCE,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the config needs"
     ),
@@ -60,6 +61,8 @@ def find_errors_cli(
 
     DOCS: docs/tasks/errors.md
     """
+    tasks = output / "findings.jsonl"
+    check_free(tasks, force)
     import_code(code)
     overrides = parse_config_overrides(context.args)
     if config.endswith(".cfg"):
@@ -80,7 +83,6 @@ def find_errors_cli(
         progress=lambda trained: progress(trained, "trainings", folds),
     )
     page = output / "findings.html"
-    tasks = output / "findings.jsonl"
     write_text(page, findings_page(docs, findings))
     srsly.write_jsonl(tasks, annotation_tasks(docs, findings))
     DocBin(docs=marked(docs, findings), store_user_data=True).to_disk(output / "findings.spacy")
@@ -100,6 +102,7 @@ def correct_cli(
         ..., help='findings.jsonl with answers: "accept": ["1"]', exists=True, dir_okay=False
     ),
     output: Path = typer.Option(..., "--output", "-o", help=".spacy file to write", dir_okay=False),
+    force: bool = FORCE,
     # fmt: on
 ) -> None:
     """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its
@@ -107,6 +110,7 @@ def correct_cli(
 
     DOCS: docs/tasks/errors.md
     """
+    check_free(output, force)
     files = walk_corpus(corpus, FILE_TYPE)
     docs = list(progress(read_docs(files, spacy.blank("xx").vocab, 0)))
     n_changed = corrected(docs, srsly.read_jsonl(answers))

@@ -16,7 +16,7 @@ from ...pipelines import load_found
 from ...readers.files import find_files
 from ...readers.sentences import Problem
 from ..app import hoseq_cli, then
-from ..files import whole
+from ..files import FORCE, check_free, whole
 from ..progress import progress
 from ..tally import show_problems
 from ..texts import META, docs_of
@@ -51,6 +51,7 @@ def select_cli(
         None, "--component", help="Default: all taggers and chunkers"
     ),
     text_key: str = typer.Option("text", "--text-key", "-tk", help="Field of the text in .jsonl"),
+    force: bool = FORCE,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
     ),
@@ -64,6 +65,7 @@ def select_cli(
     import_code(code)
     if output.suffix not in (".jsonl", ".spacy"):
         raise ValueError(Errors.HS155.format(path=output))
+    check_free(output, force)
     nlp = load_found(model)
     problems: List[Problem] = []
     docs = list(progress(docs_of(nlp, find_files(pool, [""]), text_key, problems), "texts read"))

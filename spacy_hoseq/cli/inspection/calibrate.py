@@ -12,6 +12,7 @@ from ...inspection.calibration import Calibration, calibrate
 from ...pipelines import load_found
 from ...reporting.reliability import draw_calibration
 from ..app import hoseq_cli, then
+from ..files import FORCE, check_free
 from ..progress import progress
 
 ROWS = {
@@ -36,7 +37,7 @@ def calibrate_cli(
     ),
     picture: Optional[Path] = typer.Option(None, "--picture", help="Folder for a picture of each"),
     limit: int = typer.Option(0, "--limit", help="Use so many texts of the corpus only; 0 = all"),
-    force: bool = typer.Option(False, "--force", "-F", help="Replace the output if it is there"),
+    force: bool = FORCE,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
     ),
@@ -51,13 +52,17 @@ def calibrate_cli(
     import_code(code)
     check_output(output, overwrite=force)
     nlp = load_found(model)
+    if picture:
+        for name in nlp.pipe_names:
+            check_free(picture / f"{name}.svg", force)
     examples = dev_examples(nlp, dev)
     found = calibrate(nlp, examples[: limit or None], component or None, with_bar)
     save_compact(nlp, output, overwrite=force, keep_strings=True)
     if picture:
         picture.mkdir(parents=True, exist_ok=True)
         for name, one in found.items():
-            svg = draw_calibration(one.before, one.after, title=f"Probabilities of {name}")
+            title = f"Probabilities of {name}: {model} on {dev.name}"
+            svg = draw_calibration(one.before, one.after, title=title)
             (picture / f"{name}.svg").write_text(svg, encoding="utf8")
     print(
         table(

@@ -14,9 +14,9 @@ from ...errors import Errors
 from ...inspection.accounts import Account, accounts, as_data, explained, words_among
 from ...reporting.explanation import account_text, explanation_page
 from ..app import hoseq_cli, then
-from ..files import write_text
+from ..files import FORCE, check_free, write_text
 from ..progress import progress
-from ..tag import pipeline_of, texts_of
+from ..tag import pipeline_of, texts_of, title_of
 
 
 @hoseq_cli.command("explain", failed="Nothing explained")
@@ -37,6 +37,7 @@ def explain_cli(
         None, "--output", "-o", help="Write a page on which each word opens its reasons"
     ),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON"),
+    force: bool = FORCE,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
     ),
@@ -48,6 +49,8 @@ def explain_cli(
 
     DOCS: docs/tasks/why.md
     """
+    if output:
+        check_free(output, force)
     import_code(code)
     nlp = pipeline_of(model)
     names = explained(nlp, component or None)
@@ -59,8 +62,7 @@ def explain_cli(
             Errors.HS159.format(what="word", source="the text", expected="one with words")
         )
     if output:
-        title = f"{nlp.meta['lang']}_{nlp.meta['name']}"
-        write_text(output, explanation_page(nlp, progress(docs), names, title=title))
+        write_text(output, explanation_page(nlp, progress(docs), names, title=title_of(text, nlp)))
         msg.good(str(output))
         then(f"look at {output}")
         return

@@ -8,6 +8,7 @@ from typing import List, Optional, Union
 import srsly
 import typer
 from spacy.cli._util import import_code
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
@@ -15,7 +16,7 @@ from ...inspection.weights import NAMES, Table, inspected, names_in
 from ...pipelines import found_at
 from ...reporting.inspection import as_data, inspection_page, inspection_text
 from ..app import hoseq_cli, then
-from ..files import write_text
+from ..files import FORCE, check_free, write_text
 from ..progress import progress
 from ..tag import pipeline_of
 
@@ -34,6 +35,7 @@ def inspect_cli(
     keep_names: bool = typer.Option(
         False, "--keep-names", help="Keep the names of features beside the model"
     ),
+    force: bool = FORCE,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipeline needs"
     ),
@@ -44,12 +46,11 @@ def inspect_cli(
 
     DOCS: docs/tasks/why.md
     """
+    if output:
+        check_free(output, force)
     import_code(code)
     nlp = pipeline_of(model)
-    docs: List[Doc] = []
-    if corpus is not None:
-        plain = (bare(doc) for doc in DocBin().from_disk(corpus).get_docs(nlp.vocab))
-        docs = list(progress(nlp.pipe(islice(plain, limit))))
+    docs = [] if corpus is None else read_by(nlp, corpus, limit)
     names = names_beside(model)
     components = inspected(nlp, docs, top=n, names=names)
     merged: Table = {}
@@ -79,11 +80,16 @@ def inspect_cli(
         msg.good(f"{sum(map(len, merged.values())):,} names: {Path(found_at(model)) / NAMES}")
 
 
+def read_by(nlp: Language, corpus: Path, limit: int) -> List[Doc]:
+    """The first texts of a corpus, annotated."""
+    plain = (bare(doc) for doc in DocBin().from_disk(corpus).get_docs(nlp.vocab))
+    return list(progress(nlp.pipe(islice(plain, limit))))
+
+
 def names_beside(model: str) -> Table:
     """Names that were kept beside a model, if there are any."""
     path = Path(found_at(model)) / NAMES
-    names: Table = srsly.read_json(path) if path.is_file() else {}
-    return names
+    return srsly.read_json(path) if path.is_file() else {}
 
 
 def bare(doc: Doc) -> Doc:

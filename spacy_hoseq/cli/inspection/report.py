@@ -15,7 +15,7 @@ from ...pipelines import load_found
 from ...readers.annotated import read_docs
 from ...reporting.report import as_json, as_markdown, as_page, examples_in, report
 from ..app import hoseq_cli, then
-from ..files import TRAININGS, write_text
+from ..files import FORCE, TRAININGS, check_free, write_text
 
 
 @hoseq_cli.command(
@@ -37,6 +37,7 @@ def report_cli(
     curve: bool = typer.Option(
         False, "--curve", help="Train on shares of --train, for a learning curve"
     ),
+    force: bool = FORCE,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file that the pipelines need"
     ),
@@ -48,6 +49,8 @@ def report_cli(
 
     DOCS: docs/tasks/report.md
     """
+    page = output / "report.html"
+    check_free(page, force)
     import_code(code)
     if curve and train is None:
         raise ValueError(Errors.HS156)
@@ -70,7 +73,6 @@ def report_cli(
         curve=output / TRAININGS if curve else None,
         tell=msg.info,
     )
-    page = output / "report.html"
     write_text(page, as_page(found))
     write_text(output / "report.md", as_markdown(found))
     srsly.write_json(output / "report.json", as_json(found))
