@@ -22,21 +22,24 @@ from ..inspection.reading import knows_sums, own_components
 from .findings import shown_finding
 from .places import Place, place_of
 from .scores import (
-    OUTSIDE,
     Confusion,
+    ConfusionMatrix,
     Items,
     LabelScore,
     Share,
     accuracy,
     by_knowledge,
+    confusion_matrix,
     confusions_of,
     counts,
     feature_scores,
     items_of,
     label_scores,
+    outside,
     scores_of,
     share,
 )
+from .sentence import written
 from .significance import Difference, Discordance, f_score, mcnemar, paired_bootstrap
 
 MOST = 20  # examples, texts of a list
@@ -101,9 +104,10 @@ class Layer(NamedTuple):
     labels: List[LabelScore]
     features: List[LabelScore]
     confusions: List[Confusion]
+    matrix: ConfusionMatrix
     calibration: Optional[Calibration]
     uncertain: List[Uncertain]
-    errors: List[Dict[str, Any]]
+    errors: List[Dict[str, object]]
     comparison: Optional[Comparison]
     right: str
     counts: List[List[int]]
@@ -180,7 +184,8 @@ def _layer(
         scores=scores,
         labels=label_scores(gold, guess),
         features=feature_scores(gold, guess) if attribute == MORPH else [],
-        confusions=confusions_of(gold_docs, gold, guess),
+        confusions=confusions_of(gold_docs, gold, guess, outside(attribute)),
+        matrix=confusion_matrix(gold, guess, outside(attribute)),
         calibration=calibration,
         uncertain=[] if judgement is None else _uncertain(judgement),
         errors=[shown_finding(gold_docs[one.doc], one) for one in findings],
@@ -259,7 +264,7 @@ def _uncertain(judgement: Judgement) -> List[Uncertain]:
     for s in np.argsort(-entropies, kind="stable")[:MOST].tolist():
         end = int(reading.ends[s])
         start = int(reading.ends[s] - reading.lengths[s])
-        words = [reading.text(i) for i in range(start, end)]
+        words = written(reading.texts[text][i] for text, i in map(reading.token, range(start, end)))
         right = bool((reading.best[start:end] == judgement.gold[start:end]).all())
         rows.append(
             Uncertain(reading.token(start)[0], words, float(entropies[s]), float(p[s]), right)
@@ -282,6 +287,7 @@ def _comparison(
     b = counts(docs, gold, other)
     is_span = attribute.startswith("spans.")
     score = f_score if is_span else accuracy
+    none = outside(attribute)
     changed: Dict[bool, List[Place]] = {True: [], False: []}
     right: List[Tuple[bool, bool]] = []
     for number, (of_gold, of_guess, of_other) in enumerate(zip(gold, guess, other, strict=True)):
@@ -290,7 +296,7 @@ def _comparison(
             both = ours.get((first, end)) == label, theirs.get((first, end)) == label
             right += [both] if label else []
             if label and both[0] != both[1]:
-                wrong = (theirs if both[0] else ours).get((first, end), OUTSIDE)
+                wrong = (theirs if both[0] else ours).get((first, end), none)
                 changed[both[1]].append(place_of(docs[number], number, first, end, label, wrong))
     hits = np.array(right, bool).reshape(-1, 2)
     return Comparison(

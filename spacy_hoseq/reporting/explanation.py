@@ -82,8 +82,8 @@ def explanation_data(
     """RETURNS "sentences": each with "words" and "rows", a row of each component; "reasons": all of
     them, by number.
     reasons (bool): False = alternatives only, which takes a small part of the time."""
-    sentences: List[Dict[str, Any]] = []
-    every: List[Dict[str, Any]] = []
+    sentences: List[Dict[str, object]] = []
+    every: List[Dict[str, object]] = []
     for doc in docs:
         of_doc = [
             (name, accounts(nlp.get_pipe(name), doc, reasons=reasons))

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 from ..curation.findings import Alternative, Finding
 from ..inspection.accounts import as_data
 from .pages import rendered
-from .sentence import shown
+from .sentence import shown, written
 
 SPANS_KEY = "findings"
 NOTHING = "nothing"  # of a region that is outside of all chunks
@@ -28,7 +28,7 @@ def findings_page(
 
 def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
     """A finding in words, for templates."""
-    words = [shown(token.text) for token in doc]
+    words = written(doc)
     start, end = finding.sentence
     return {
         **{name: value for name, value in finding._asdict().items() if name != "why"},
@@ -43,7 +43,7 @@ def shown_finding(doc: Doc, finding: Finding) -> Dict[str, Any]:
     }
 
 
-def _why(doc: Doc, finding: Finding) -> Any:
+def _why(doc: Doc, finding: Finding) -> object:
     """What the page of reasons shows of a decision."""
     if finding.why is None:
         return None

@@ -5,8 +5,9 @@ A template extends it and fills its blocks `style`, `content` and `script`. Word
 words: all values are escaped, in scripts too (`|tojson`).
 """
 
+import math
 from functools import cache
-from typing import Any, List, Optional, Sequence
+from typing import List, Optional, Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from spacy.language import Language
@@ -14,7 +15,7 @@ from spacy.language import Language
 from ..errors import Warnings
 
 
-def rendered(template: str, **values: Any) -> str:
+def rendered(template: str, **values: object) -> str:
     """RETURNS (str): the template of this name in the package, with the values. title: of the
     page."""
     return (
@@ -31,7 +32,7 @@ def uncalibrated(nlp: Language, names: Optional[Sequence[str]] = None) -> List[s
     return [Warnings.HW009.format(name=name) for name, pipe in shown if not calibrated(pipe)]
 
 
-def calibrated(pipe: Any) -> bool:
+def calibrated(pipe: object) -> bool:
     """Whether nine in ten labels with probability 0.9 are right, as far as training can see to it.
     Components of other packages say nothing of their probabilities."""
     return bool(getattr(pipe, "is_calibrated", True))
@@ -40,10 +41,22 @@ def calibrated(pipe: Any) -> bool:
 @cache
 def _environment(is_page: bool) -> Environment:
     loader = PackageLoader("spacy_hoseq.reporting", ".")
-    return Environment(
+    environment = Environment(
         loader=loader,
         autoescape=is_page,
         undefined=StrictUndefined,
         trim_blocks=not is_page,
         lstrip_blocks=not is_page,
     )
+    environment.globals["round_ticks"] = round_ticks
+    return environment
+
+
+def round_ticks(top: float) -> List[float]:
+    """Ticks of an axis from 0 to top or a little above: multiples of 1, 2, 2.5 or 5 times a power
+    of ten, five to seven of them."""
+    if top <= 0:
+        return [0.0, 1.0]
+    power = 10.0 ** math.floor(math.log10(top / 4))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if math.ceil(top / (power * m) - 1e-9) <= 6)
+    return [float(f"{i * step:.12g}") for i in range(math.ceil(top / step - 1e-9) + 1)]

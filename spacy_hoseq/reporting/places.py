@@ -6,12 +6,12 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..features.sequences import sentence_starts
-from .sentence import shown
+from .sentence import written
 
 
 class Place(NamedTuple):
     """doc (int): its number. before, words, after: of the sentence; the words are those that it is
-    about."""
+    about, each with the space that follows it."""
 
     doc: int
     first: int
@@ -28,6 +28,6 @@ def place_of(doc: Doc, number: int, first: int, end: int, gold: str, guess: str)
     at = int(np.searchsorted(starts, first, side="right"))
     start = int(starts[at - 1])
     stop = int(starts[at]) if at < len(starts) else len(doc)
-    words = [shown(token.text) for token in doc[start : max(stop, end)]]
+    words = written(doc[start : max(stop, end)])
     parts = words[: first - start], words[first - start : end - start], words[end - start :]
     return Place(number, first, *parts, gold, guess)

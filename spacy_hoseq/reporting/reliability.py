@@ -4,12 +4,13 @@ from html import escape
 from typing import Any, Dict, List
 
 from ..inspection.measures import Quality, Reliability, reliability
-from .pages import rendered
-from .sentence import shown
+from .pages import rendered, round_ticks
+from .sentence import cut, shown
 
 __all__ = ["Reliability", "draw_calibration", "draw_reliability", "reliability"]
 
 SIDE = 360  # pixels
+TITLE = (56, 110)  # columns of a title over one picture, over two
 MARGIN = 46
 TOP = 70
 BLUE = "#2f6fb3"
@@ -52,7 +53,7 @@ def draw_reliability(found: Reliability, *, title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE + 2 * MARGIN}" height="{height}" '
         f'viewBox="0 0 {SIDE + 2 * MARGIN} {height}"><style>text{{font:12px system-ui,sans-serif;fill:{GREY}}}</style>'
         f'<rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<text x="{MARGIN}" y="18" font-weight="bold">{escape(" ".join(map(shown, title.split(" "))))}</text>'
+        f'<text x="{MARGIN}" y="18" font-weight="bold">{escape(_title(title, TITLE[0]))}</text>'
         f'<text x="{MARGIN}" y="36">bars: share that is right; dots: mean probability</text>'
         f'<text x="{MARGIN}" y="54">expected calibration error {found.error:.4f}</text>'
         f'<rect {box} fill="none" stroke="#cfd6dd"/><line x1="{MARGIN}" y1="{TOP + SIDE}" x2="{MARGIN + SIDE}" '
@@ -82,5 +83,11 @@ def draw_calibration(before: Quality, after: Quality, *, title: str) -> str:
             "curve": quality.curve,
         }
         lines.append({**known, "points": list(points)})
-    top = max([risk for line in lines for _, risk in line["curve"]], default=0.0) or 1.0
-    return rendered("calibration.svg.jinja", title=title, lines=lines, top=top) + "\n"
+    ticks = round_ticks(max([risk for line in lines for _, risk in line["curve"]], default=0.0))
+    values = {"lines": lines, "ticks": ticks, "top": ticks[-1]}
+    short = _title(title, TITLE[1])
+    return rendered("calibration.svg.jinja", title=title, shown_title=short, **values) + "\n"
+
+
+def _title(text: str, most: int) -> str:
+    return cut(" ".join(map(shown, text.split(" "))), most)

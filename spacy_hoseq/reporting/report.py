@@ -18,6 +18,7 @@ from ..curation.folds import examples_of, trained
 from ..errors import Warnings
 from ..readers.annotated import annotated_corpus
 from .evaluation import Layer, Share, evaluated
+from .notebook import Page
 from .pages import rendered
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the training corpus, of a learning curve
@@ -48,6 +49,10 @@ class Report(NamedTuple):
     versions: Dict[str, str]
     layers: List[Layer]
     curve: List[Point]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return Page(as_page(self))._repr_html_()
 
 
 def report(
@@ -157,7 +162,7 @@ def _read_by(nlp: Language, examples: Sequence[Example]) -> List[Example]:
     return copies
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: object) -> Any:
     """A report as plain dictionaries and lists."""
     if hasattr(value, "_asdict"):
         return {name: as_json(part) for name, part in value._asdict().items()}

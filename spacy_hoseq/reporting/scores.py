@@ -1,7 +1,7 @@
 """What is right and what is wrong: counts, scores with intervals, labels, confusions."""
 
 from collections import Counter
-from typing import Callable, Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.morphology import Morphology
@@ -14,7 +14,9 @@ from .places import Place, place_of
 from .significance import f_score, interval
 
 MOST = 20  # pairs of labels
-OUTSIDE = "-"  # where there is no span
+LARGEST = 12  # labels of a matrix
+OTHERS = "others"
+NAMES = {"ents": "no entity", "chunks": "no chunk"}  # where there is no span, by its group
 Items = List[Tuple[int, int, str]]  # of a Doc: tokens or spans, first <= i < end, with their label
 
 
@@ -45,6 +47,20 @@ class Confusion(NamedTuple):
     guess: str
     n: int
     examples: List[Place]
+
+
+class ConfusionMatrix(NamedTuple):
+    """counts[i][j]: how often labels[i] is annotated and labels[j] predicted for the same tokens.
+    The labels with the most errors, the most frequent first; all others are one, if there are."""
+
+    labels: List[str]
+    counts: List[List[int]]
+
+
+def outside(place: str) -> str:
+    """What is said where there is no label: of entities and chunks, other spans, tokens."""
+    group = place.rpartition(".")[2]
+    return NAMES.get(group, "no span" if group != place else "no label")
 
 
 def items_of(doc: Doc, place: str) -> Items:
@@ -166,17 +182,14 @@ def _features_of(items: Items) -> Items:
 
 
 def confusions_of(
-    docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items]
+    docs: Sequence[Doc], gold: Sequence[Items], guess: Sequence[Items], none: str
 ) -> List[Confusion]:
     """Items of the same tokens with another label; a span that is missing, or too much, is confused
     with none."""
     places: Dict[Tuple[str, str], List[Tuple[int, int, int]]] = {}
-    for number, (of_gold, of_guess) in enumerate(zip(gold, guess, strict=True)):
-        labels, others = ({item[:2]: item[2] for item in items} for items in (of_gold, of_guess))
-        for at in sorted({*labels, *others}):
-            pair = labels.get(at, OUTSIDE), others.get(at, OUTSIDE)
-            if pair[0] and pair[0] != pair[1]:
-                places.setdefault(pair, []).append((number, *at))
+    for number, first, end, *pair in _pairs(gold, guess, none):
+        if pair[0] != pair[1]:
+            places.setdefault((pair[0], pair[1]), []).append((number, first, end))
     ordered = sorted(places.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     return [
         Confusion(
@@ -186,3 +199,35 @@ def confusions_of(
         )
         for pair, where in ordered[:MOST]
     ]
+
+
+def confusion_matrix(gold: Sequence[Items], guess: Sequence[Items], none: str) -> ConfusionMatrix:
+    """Of items of the same tokens, as `confusions_of` compares them."""
+    pairs = Counter((ours, theirs) for *_, ours, theirs in _pairs(gold, guess, none))
+    errors: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for pair, n in pairs.items():
+        for label in pair:
+            sizes[label] += n
+            errors[label] += n * (pair[0] != pair[1])
+    worst = [label for label, n in errors.most_common(LARGEST) if n]
+    labels = sorted(worst, key=lambda label: (label == none, -sizes[label], label))
+    if len(sizes) > len(labels):
+        labels.append(OTHERS)
+    row = {label: i for i, label in enumerate(labels)}
+    counts = [[0] * len(labels) for _ in labels]
+    for (ours, theirs), n in pairs.items():
+        counts[row.get(ours, -1)][row.get(theirs, -1)] += n
+    return ConfusionMatrix(labels, counts)
+
+
+def _pairs(
+    gold: Sequence[Items], guess: Sequence[Items], none: str
+) -> Iterator[Tuple[int, int, int, str, str]]:
+    """The Doc, first token and end of each item that is annotated or predicted, and both labels."""
+    for number, (of_gold, of_guess) in enumerate(zip(gold, guess, strict=True)):
+        labels, others = ({item[:2]: item[2] for item in items} for items in (of_gold, of_guess))
+        for at in sorted({*labels, *others}):
+            annotated = labels.get(at, none)
+            if annotated:
+                yield number, *at, annotated, others.get(at) or none

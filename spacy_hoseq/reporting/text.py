@@ -55,11 +55,13 @@ class Cell(NamedTuple):
 
 
 class Word(NamedTuple):
-    """labels: (label, probability) of each layer of labels. spans: of each layer of spans."""
+    """labels: (label, probability) of each layer of labels. spans: of each layer of spans. spaced:
+    whether white space follows."""
 
     text: str
     labels: List[Tuple[str, Optional[float]]]
     spans: List[Cell]
+    spaced: bool = True
 
 
 class Sentence(NamedTuple):
@@ -134,6 +136,7 @@ def _sentence(doc: Doc, tokens: List[int], labels: List[Labels], spans: List[Spa
             shown(doc[i].text),
             [(layer.labels[i], layer.p[i]) for layer in here],
             [row[at] for row in rows],
+            bool(doc[i].whitespace_) or doc[i + 1 : i + 2].text.isspace(),
         )
         for at, i in enumerate(tokens)
     ]
@@ -163,7 +166,7 @@ def _extensions(doc: Doc) -> List[str]:
     return sorted(name for name in names if Token.has_extension(name))
 
 
-def _is_of_token(key: Any) -> bool:
+def _is_of_token(key: object) -> bool:
     return (
         isinstance(key, tuple)
         and len(key) == 4
@@ -173,7 +176,7 @@ def _is_of_token(key: Any) -> bool:
     )
 
 
-def _kept(doc: Doc) -> List[Dict[str, Any]]:
+def _kept(doc: Doc) -> List[Dict[str, object]]:
     """What components have kept of their labels."""
     extensions = [name for name in (MARGINALS, DECISIONS) if doc.has_extension(name)]
     return [kept for name in extensions for kept in (doc._.get(name) or {}).values()]

@@ -7,12 +7,15 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spacy_hoseq.reporting.pages import round_ticks
 from spacy_hoseq.reporting.scores import (
     by_knowledge,
+    confusion_matrix,
     confusions_of,
     counts,
     items_of,
     label_scores,
+    outside,
     scores_of,
 )
 
@@ -68,20 +71,20 @@ def test_what_is_not_annotated_does_not_count():
     gold, guess = ([items_of(doc, "tag")] for doc in (part, GUESS))
     assert counts([part], gold, guess).tolist() == [[3, 3, 3], [1, 2, 2]]
     assert {row.label: row.found for row in label_scores(gold, guess)} == {"D": 2, "N": 1, "V": 1, "A": 1}
-    assert [(one.gold, one.guess, one.n) for one in confusions_of([part], gold, guess)] == [("N", "A", 1)]
+    assert [(one.gold, one.guess, one.n) for one in confusions_of([part], gold, guess, "no label")] == [("N", "A", 1)]
 
 
 def test_confusions_with_their_sentences():
     gold, guess = ([items_of(doc, "tag")] for doc in (GOLD, GUESS))
-    first, second = confusions_of([GOLD], gold, guess)
+    first, second = confusions_of([GOLD], gold, guess, "no label")
     assert (first.gold, first.guess, first.n) == ("N", "A", 2) and (second.gold, second.guess) == ("A", "N")
     assert [(one.before, one.words, one.after) for one in first.examples] == [
-        (["a"], ["b"], ["c"]),
-        (["a", "b"], ["c"], []),
+        (["a "], ["b "], ["c "]),
+        (["a ", "b "], ["c "], []),
     ]
     gold, guess = ([items_of(doc, "spans.chunks")] for doc in (CHUNKS, FOUND))
-    pairs = [(one.gold, one.guess, one.n) for one in confusions_of([CHUNKS], gold, guess)]
-    assert pairs == [("-", "NP", 1), ("NP", "-", 1), ("VP", "NP", 1)]
+    pairs = [(one.gold, one.guess, one.n) for one in confusions_of([CHUNKS], gold, guess, outside("spans.chunks"))]
+    assert pairs == [("NP", "no chunk", 1), ("VP", "NP", 1), ("no chunk", "NP", 1)]
 
 
 def test_known_and_unknown_words():
@@ -111,3 +114,37 @@ def test_known_words_are_known_as_they_are_written():
 def test_precision_is_of_what_was_found():
     scores = scores_of(np.array([[1.0, 1.0, 3.0]]), True)
     assert scores["precision"].value == 1 and scores["recall"].value == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("n_labels", [2, 5, 30])
+def test_a_matrix_counts_each_pair(n_labels):
+    """Against a plain loop; labels beyond the worst twelve are together."""
+    rng = np.random.default_rng(n_labels)
+    gold, guess = ([[(i, i + 1, f"L{x}") for i, x in enumerate(rng.integers(n_labels, size=400))]] for _ in range(2))
+    found = confusion_matrix(gold, guess, "no label")
+    assert np.sum(found.counts) == 400 and len(found.labels) == min(n_labels, 13)
+    others = {f"L{i}" for i in range(n_labels)} - set(found.labels)
+    assert ("others" in found.labels) == bool(others)
+    for i, ours in enumerate(found.labels):
+        for j, theirs in enumerate(found.labels):
+            row, column = (others if label == "others" else {label} for label in (ours, theirs))
+            n = sum(a[2] in row and b[2] in column for a, b in zip(gold[0], guess[0], strict=True))
+            assert found.counts[i][j] == n
+
+
+def test_a_matrix_of_spans_has_what_is_missing():
+    found = confusion_matrix([[(0, 1, "PER"), (2, 4, "ORG")]], [[(0, 1, "PER"), (5, 6, "ORG")]], outside("ents"))
+    assert found.labels == ["ORG", "no entity", "others"]
+    assert found.counts == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    assert [outside(place) for place in ("tag", "ents", "spans.chunks", "spans.x")] == [
+        "no label", "no entity", "no chunk", "no span",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("top", [1e-9, 0.0004, 0.013, 0.0999, 0.1, 1.0, 1.0001, 7.0, 1234.5])
+def test_ticks_are_round(top):
+    ticks = round_ticks(top)
+    assert ticks[0] == 0 and ticks[-2] < top <= ticks[-1] * (1 + 1e-9) and 5 <= len(ticks) <= 7
+    steps = {float(f"{b - a:.6g}") for a, b in zip(ticks, ticks[1:], strict=False)}
+    assert len(steps) == 1 and f"{steps.pop():.1e}".partition("e")[0] in ("1.0", "2.0", "2.5", "5.0")
+    assert round_ticks(0.0) == [0.0, 1.0]

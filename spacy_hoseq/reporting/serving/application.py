@@ -144,7 +144,7 @@ class Answers:
     def _rendered(
         self,
         text: str,
-        sentences: Sequence[Dict[str, Any]] = (),
+        sentences: Sequence[Dict[str, object]] = (),
         problem: str = "",
         status: int = 200,
     ) -> Response:
@@ -161,12 +161,12 @@ class Answers:
         )
         return HTMLResponse(page, status)
 
-    def _sentences(self, text: str) -> Iterator[List[Dict[str, Any]]]:
+    def _sentences(self, text: str) -> Iterator[List[Dict[str, object]]]:
         doc = self._nlp(text)
         yield []
         yield explanation_data(self._nlp, [doc], self._names, reasons=False)["sentences"]
 
-    def _decisions(self, asked: Dict[str, Any]) -> Iterator[Any]:
+    def _decisions(self, asked: Dict[str, Any]) -> Iterator[object]:
         """The words, then decision by decision; a token that is named twice is explained once.
         RAISES ValueError [HS141, HS152]; Refused [HS182]: reasons for too many words."""
         name = asked["component"]
@@ -208,7 +208,7 @@ def read_json(body: bytes) -> Dict[str, Any]:
     return asked
 
 
-def said_of(value: Any) -> str:
+def said_of(value: object) -> str:
     """The beginning of what was sent."""
     try:
         return json.dumps(value)[:200]

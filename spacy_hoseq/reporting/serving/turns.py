@@ -50,7 +50,7 @@ class Turns:
         items must not refer to Docs.
 
         RAISES Gone; Refused [HS180]: the work takes too long; what the iterator raises."""
-        found: List[Any] = []
+        found: List[object] = []
         work = 0.0
         async with self._visit(size):
             try:
