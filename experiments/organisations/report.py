@@ -2,10 +2,12 @@
 
     python report.py OUTPUT.md METRICS_FOLDER [--note TEXT]
 
-METRICS_FOLDER has what measure.py and rerank.py write: CORPUS_SYSTEM.json.
+METRICS_FOLDER has a folder for each seed, with what measure.py and rerank.py write: CORPUS_SYSTEM.json. The lowest seed
+tells all tables but that of the seeds.
 """
 
 import platform
+import statistics
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -27,6 +29,7 @@ SYSTEMS = {
     "reranked": "its k best, reranked",
     "patterns": "CRF with patterns",
     "low_expected": "CRF, low order, by probability",
+    "reranked_expected": "its k best, reranked, by probability",
     "patterns_expected": "CRF with patterns, by probability",
 }
 PAIRS = (
@@ -35,7 +38,8 @@ PAIRS = (
     ("reranked", "patterns"),
     ("patterns", "patterns_expected"),
     ("low_expected", "patterns_expected"),
-    ("reranked", "patterns_expected"),
+    ("low_expected", "reranked_expected"),
+    ("reranked_expected", "patterns_expected"),
 )
 HEADER = ("Corpus", "System", "Precision", "Recall", "F", "F of all types", "Features", "Training", "tokens/s")
 ALIGNS = ("l", "l", *["r"] * 7)
@@ -47,10 +51,8 @@ Measured = Dict[str, Any]
 
 
 def main(output: Path, metrics: Path, note: str = "") -> None:
-    measured: Dict[str, Dict[str, Measured]] = {}
-    for corpus in CORPORA:
-        files = {system: metrics / f"{corpus}_{system}.json" for system in SYSTEMS}
-        measured[corpus] = {system: srsly.read_json(file) for system, file in files.items() if file.exists()}
+    seeds = [read(folder) for folder in sorted(metrics.glob("*")) if folder.is_dir()]
+    measured = seeds[0] if seeds else {}
     rows = [row(corpus, system, values) for corpus, some in measured.items() for system, values in some.items()]
     if not rows:
         msg.fail(f"No measurements in {metrics}", "Run measure.py first.", exits=1)
@@ -74,6 +76,9 @@ def main(output: Path, metrics: Path, note: str = "") -> None:
             f"p: paired bootstrap over sentences, {RESAMPLES:,} resamples, one-sided: how often the second system is "
             "not better."
         )
+    if len(seeds) > 1:
+        page.add(page.title(2, "Over seeds"))
+        page.add(page.table(seed_rows(seeds), ("Corpus", "System", "F", "Seeds"), aligns=("l", "l", "r", "r")))
     curves = [line for corpus, some in measured.items() for line in curves_of(corpus, some)]
     if curves:
         page.add(page.title(2, "How F grows"))
@@ -91,6 +96,27 @@ def main(output: Path, metrics: Path, note: str = "") -> None:
     output.write_text(page.text + "\n", encoding="utf8")
     print(table(rows, header=HEADER, divider=True, aligns=ALIGNS))
     msg.good(f"Report: {output}")
+
+
+def read(folder: Path) -> Dict[str, Dict[str, Measured]]:
+    """Of each corpus and system of one seed."""
+    files = {corpus: {system: folder / f"{corpus}_{system}.json" for system in SYSTEMS} for corpus in CORPORA}
+    return {
+        corpus: {system: srsly.read_json(file) for system, file in some.items() if file.exists()}
+        for corpus, some in files.items()
+    }
+
+
+def seed_rows(seeds: List[Dict[str, Dict[str, Measured]]]) -> List[List[str]]:
+    """Mean and standard deviation of F."""
+    lines = []
+    for corpus in CORPORA:
+        for system in SYSTEMS:
+            f = [100 * seed[corpus][system]["f"] for seed in seeds if system in seed[corpus]]
+            if f:
+                spread = f" ± {statistics.stdev(f):.2f}" if len(f) > 1 else ""
+                lines.append([CORPORA[corpus], SYSTEMS[system], f"{statistics.mean(f):.2f}{spread}", str(len(f))])
+    return lines
 
 
 def thresholds_of(measured: Dict[str, Dict[str, Measured]]) -> str:

@@ -6,6 +6,9 @@ al. (2009). Writes JSON as measure.py does.
 The features are those of PATTERN_MODEL, each as often as it matches a labelling. Lists to learn from come from
 cross-validation: each part of the training data is labelled by a model trained on the others, so that the lists are as
 bad as those of new text.
+
+OUTPUT.json has the candidate of highest score. OUTPUT_expected.json has the entities that are probable enough: an
+entity is as probable as the candidates that have it, and the threshold is taken as `measure.py --expected` does.
 """
 
 import resource
@@ -19,9 +22,9 @@ import numpy as np
 import spacy
 import srsly
 import typer
-from measure import COMPONENT, Entity, entities, scores
+from measure import COMPONENT, THRESHOLDS, Entity, each_from_the_other, entities, scores
 from numpy.typing import NDArray
-from reranking import Candidate, lists_of, scored, tuned
+from reranking import Candidate, expected, lists_of, probabilities, scored, tuned
 from spacy.cli._util import parse_config_overrides
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
@@ -64,7 +67,8 @@ def main(
     found = [candidates(nlp, doc, k, matches) for doc in docs]
     lists = lists_of(found, right, label)
     every = [candidate for some in found for candidate in some]
-    guesses = [every[i].entities for i in lists.first_best(scored(lists, weights)).tolist()]
+    reranked = scored(lists, weights)
+    guesses = [every[i].entities for i in lists.first_best(reranked).tolist()]
     result: Dict[str, Any] = scores(guesses, right, label)
     result |= {"tokens": n_tokens, "tokens_per_second": n_tokens / (time.perf_counter() - start)}
     result |= {"patterns": int((weights[1:] != 0).sum()), "lists": len(made), "k": k, "folds": folds, "l2": penalty}
@@ -75,6 +79,21 @@ def main(
     result |= {"training_seconds": before + seconds, "peak_bytes": peak}
     output.parent.mkdir(parents=True, exist_ok=True)
     srsly.write_json(output, result)
+    shares = np.split(lists.shares(reranked), lists.starts[1:])
+    result.pop("all", None)
+    result |= by_probability(found, shares, right, label)
+    srsly.write_json(output.with_name(f"{output.stem}_expected.json"), result)
+
+
+def by_probability(
+    found: Sequence[Sequence[Candidate]], shares: Sequence[NDArray[np.float64]], right: List[Set[Entity]], label: str
+) -> Dict[str, Any]:
+    """The entities that are probable enough; each half of the sentences takes the threshold of the other."""
+    probable = [probabilities(some, share) for some, share in zip(found, shares, strict=True)]
+    guesses = {threshold: [expected(p, threshold) for p in probable] for threshold in THRESHOLDS}
+    thresholds = each_from_the_other(guesses, right, label)
+    chosen = [guesses[thresholds[i % 2]][i] for i in range(len(right))]
+    return {**scores(chosen, right, label), "thresholds": thresholds}
 
 
 def cross_validated(

@@ -6,7 +6,8 @@ w maximises sum over lists of log p(best labellings | list) - penalty / 2 |w - (
 labellings of a list are those of highest F, and p(. | list) is proportional to exp(score).
 """
 
-from typing import List, NamedTuple, Sequence, Set, Tuple
+import bisect
+from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,36 @@ class Lists(NamedTuple):
 
     def _spread(self, of_lists: Floats) -> Floats:
         return np.repeat(of_lists, np.diff(np.append(self.starts, len(self.log_p))))
+
+
+def probabilities(candidates: Sequence[Candidate], shares: Floats) -> Dict[Entity, float]:
+    """Of each entity that a candidate of one list has: the sum of the shares of those that have it.
+
+        p(entity | list) = sum over candidates y with the entity of p(y | list)
+
+    shares (len(candidates),): p(y | list).
+    """
+    result: Dict[Entity, float] = {}
+    for candidate, share in zip(candidates, shares.tolist(), strict=True):
+        for entity in candidate.entities:
+            result[entity] = result.get(entity, 0.0) + share
+    return result
+
+
+def expected(probable: Dict[Entity, float], threshold: float) -> Set[Entity]:
+    """Entities that do not overlap and whose sum of (p - threshold) is largest: what `span_threshold` of a chunker
+    takes. One that ends first is preferred among equal sums."""
+    spans = sorted((e for e, p in probable.items() if p > threshold), key=lambda e: (e[1], e[0], e[2]))
+    ends = [0, *(end for _, end, _ in spans)]
+    sums = [0.0]
+    taken: List[Set[Entity]] = [set()]
+    for number, entity in enumerate(spans):
+        before = bisect.bisect_right(ends, entity[0], hi=number + 1) - 1
+        with_it = sums[before] + probable[entity] - threshold
+        better = with_it > sums[-1]
+        taken.append(taken[before] | {entity} if better else taken[-1])
+        sums.append(with_it if better else sums[-1])
+    return taken[-1]
 
 
 def lists_of(candidates: Sequence[Sequence[Candidate]], gold: Sequence[Set[Entity]], label: str) -> Lists:

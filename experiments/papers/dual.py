@@ -9,7 +9,7 @@ may have returned: the labels of the chain after the last iteration, agreed upon
 import numpy as np
 
 from spacy_hoseq.arrays import Ints
-from spacy_hoseq.decoders.baselines.dual_decomposition import _slaves, _sum_rows
+from spacy_hoseq.decoders.baselines.dual_decomposition import solve_slaves, sum_rows
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem import Potentials, Weights, make_instances, path_score
 
@@ -26,9 +26,9 @@ def last_labels(potentials: Potentials, iterations: int, rate: float) -> Ints:
     rises = np.zeros(len(lengths))
     chain = potentials._replace(weights=Weights(potentials.trans), fired=None)
     for _ in range(iterations):
-        chain = chain._replace(scores=potentials.scores + _sum_rows(z.tokens, multipliers, n_tokens))
+        chain = chain._replace(scores=potentials.scores + sum_rows(z.tokens, multipliers, n_tokens))
         labels = decode_exact(chain).labels
-        wanted, values = _slaves(z, multipliers)
+        wanted, values = solve_slaves(z, multipliers)
         dual = path_score(chain, labels) + np.bincount(sequence[z.last], weights=values, minlength=len(lengths))
         rises += dual > bounds
         bounds = dual

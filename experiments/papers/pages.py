@@ -16,12 +16,13 @@ import typer
 from wasabi import MarkdownRenderer, msg
 
 from spacy_hoseq.arrays import Floats
-from spacy_hoseq.reporting.significance import paired_bootstrap
+from spacy_hoseq.reporting.significance import f_score, paired_bootstrap
 
 Row = Dict[str, Any]
 Table = Tuple[Sequence[str], List[List[str]]]
 EASIEST = "easiest_first"
 WIDTH = 0.5  # of the recipe; other widths are tuned beside it
+PAPER_NAMES = {"best tags": "CRF + CRF", "marginals": "CRF + CRF-MF", "joint": "CRF + CRF-BP"}
 PUBLISHED = Path(__file__).parent / "published.yml"
 
 
@@ -33,10 +34,15 @@ def main(
     output.mkdir(parents=True, exist_ok=True)
     tables: Dict[str, Tuple[Path, Callable[[Any], Table]]] = {
         "tags": (metrics / "tags.jsonl", tags_table),
+        "gum": (metrics / "gum.jsonl", tags_table),
+        "ewt": (metrics / "ewt.jsonl", tags_table),
+        "layers": (metrics / "layers.jsonl", layers_table),
+        "layers differences": (metrics / "layers.jsonl", layer_differences),
         "widths": (metrics / "tags.jsonl", widths_table),
         "curve": (metrics / "curve.json", curve_table),
         "letters": (metrics / "perceptron.json", letters_table),
         "words": (metrics / "perceptron_words.json", words_table),
+        "new words": (metrics / "new_words.jsonl", new_words_table),
         "dual": (metrics / "letters.jsonl", dual_table),
         "approximate": (metrics / "letters.jsonl", approximate_table),
     }
@@ -97,9 +103,14 @@ def sentence_counts(runs: List[Row], strategy: str) -> Floats:
     return np.stack([mean, np.array(lengths, float)], axis=1)
 
 
-def two_sided(a: Floats, b: Floats) -> Tuple[float, float]:
-    """Gain in accuracy of b over a, and twice the smaller tail of the paired bootstrap over sentences."""
-    test = paired_bootstrap(a, b, lambda sums: sums[:, 0] / sums[:, 1])
+def share(sums: Floats) -> Floats:
+    right: Floats = sums[:, 0] / sums[:, 1]
+    return right
+
+
+def two_sided(a: Floats, b: Floats, score: Callable[[Floats], Floats] = share) -> Tuple[float, float]:
+    """Gain of b over a, and twice the smaller tail of the paired bootstrap over sentences."""
+    test = paired_bootstrap(a, b, score)
     return test.gain, min(1.0, 2 * min(test.p, 1 - test.p))
 
 
@@ -146,6 +157,24 @@ def words_table(data: Row) -> Table:
     return header, rows
 
 
+def new_words_table(rows: List[Row]) -> Table:
+    """Means over folds, for each share of the patterns' weights; without patterns all shares are the same."""
+    lines = []
+    for system in dict.fromkeys(row["system"] for row in rows):
+        runs = [row for row in rows if row["system"] == system]
+        found = mean(runs, "unseen_in_lexicon") if "lexicon" in system else "-"
+        for i, part in enumerate(runs[0]["shares"]):
+            if system != "order 1" or part == 1:
+                cells = [spread([100 * run[of][i] for run in runs]) for of in ("seen", "unseen")]
+                lines.append([system, f"{part:g}", *cells, found, str(len(runs))])
+    header = ("Patterns", "Share", "Words of training, %", "Words not in training, %", "in the lexicon", "Folds")
+    return header, lines
+
+
+def mean(runs: List[Row], name: str) -> str:
+    return f"{statistics.mean(run[name] for run in runs):.1f}"
+
+
 def by_order(data: Row) -> Iterator[Tuple[int, List[Row]]]:
     for order in sorted({run["order"] for run in data["runs"]}):
         yield order, [run for run in data["runs"] if run["order"] == order]
@@ -166,6 +195,54 @@ def dual_table(rows: List[Row]) -> Table:
 
 def approximate_table(rows: List[Row]) -> Table:
     return decoding_table([row for row in rows if row["objective"] == "crf"])
+
+
+PAIRS = (("best tags", "marginals"), ("marginals", "joint"), ("marginals", "control"), ("control", "joint"))
+Systems = Dict[str, List[Row]]
+
+
+def layer_groups(rows: List[Row]) -> Iterator[Tuple[List[str], Systems]]:
+    """Corpus, prior and threshold, and the seeds of each system."""
+    groups: Dict[Tuple[str, str, float], Systems] = {}
+    for row in rows:
+        group = groups.setdefault((row["corpus"], row["prior"], row["threshold"]), {})
+        group.setdefault(row["system"], []).append(row)
+    for (corpus, prior, threshold), systems in groups.items():
+        yield [corpus, prior, f"{threshold:g}"], systems
+
+
+def layers_table(rows: List[Row]) -> Table:
+    """Mean and standard deviation over seeds."""
+    lines = []
+    for name, systems in layer_groups(rows):
+        for system, runs in systems.items():
+            f, tags = (spread([100 * run[of] for run in runs]) for of in ("f", "tags"))
+            paper = [published("azuma-matsumoto", "2", PAPER_NAMES.get(system, ""), of) for of in ("F", "tags")]
+            lines.append([" ".join(name), system, f, paper[0], tags, paper[1], str(len(runs))])
+    return ("Corpus, prior, threshold", "System", "F", "paper: F", "Tags, %", "paper: tags", "Seeds"), lines
+
+
+def layer_differences(rows: List[Row]) -> Table:
+    """A sentence counts once: its counts are means over seeds."""
+    lines = []
+    for name, systems in layer_groups(rows):
+        for first, second in PAIRS:
+            if first in systems and second in systems:
+                a, b = (mean_counts(systems[system]) for system in (first, second))
+                f, tags = two_sided(a, b, f_score), two_sided(a, b, tag_share)
+                cells = [f"{100 * f[0]:+.2f}", f"{f[1]:.3f}", f"{100 * tags[0]:+.2f}", f"{tags[1]:.3f}"]
+                lines.append([" ".join(name), f"{first} → {second}", *cells])
+    return ("Corpus, prior, threshold", "Systems", "F", "p", "Tags", "p"), lines
+
+
+def mean_counts(runs: List[Row]) -> Floats:
+    """Of each sentence (S, 5): chunks that are right, found and gold, tags that are right, words."""
+    return np.mean([run["sentences"] for run in runs], axis=0)
+
+
+def tag_share(sums: Floats) -> Floats:
+    share: Floats = sums[:, 3] / sums[:, 4]
+    return share
 
 
 def decoding_table(rows: List[Row]) -> Table:

@@ -12,6 +12,7 @@ from ...repository import ROOT
 NAMES = [
     (registry.readers, "spacy_hoseq.letter_corpus.v1"),
     (registry.misc, "spacy_hoseq.pixel_templates.v1"),
+    (registry.misc, "spacy_hoseq.lexicon_transitions.v1"),
     (registry.architectures, "spacy_hoseq.PixelConvolutions.v1"),
 ]
 

@@ -1,6 +1,7 @@
 """Organisation names: configs, measuring, reranking and report, on made-up sentences."""
 
 import gzip
+import itertools
 import sys
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...repository import ROOT, script
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*HW008")  # a few updates without an evaluation
 
-NAMES = ("low", "patterns", "patterns_expected", "reranked")
+NAMES = ("low", "patterns", "patterns_expected", "reranked", "reranked_expected")
 CONFIGS = ["zh_org.cfg", "zh_org_low.cfg"]
 FIRST, MIDDLE = ["江北", "红叶", "青山", "长河"], ["纸业", "机械", "", "茶叶"]
 LAST, AFTER = ["公司", "大学", "委员会", "银行"], ["开会了。", "的人来了。", "卖书。"]
@@ -76,18 +77,18 @@ def metrics(files, scripts):
         train(ROOT / "configs" / config, folder / name, overrides=changes)
         srsly.write_json(folder / name / "timings.json", {"training_seconds": 1.0, "peak_bytes": 1})
         srsly.write_jsonl(folder / f"{name}.jsonl", [{"epoch": e, "scores": {"ents_f": 10 * e}} for e in (0, 1)])
-        scripts["measure"].main(folder / name / "model-last", test_file, folder / "metrics" / f"msra_{name}.json")
+        scripts["measure"].main(folder / name / "model-last", test_file, folder / "metrics" / "0" / f"msra_{name}.json")
 
-    model, output = folder / "patterns" / "model-last", folder / "metrics" / "msra_patterns_expected.json"
+    model, output = folder / "patterns" / "model-last", folder / "metrics" / "0" / "msra_patterns_expected.json"
     scripts["measure"].main(model, test_file, output, expected=True)
 
     class Context:
         args = [f"--{key}={value}" for key, value in QUICK.items() if value is not None]
 
     models = [folder / name / "model-last" for name in ("low", "patterns")]
-    output = folder / "metrics" / "msra_reranked.json"
+    output = folder / "metrics" / "0" / "msra_reranked.json"
     scripts["rerank"].main(Context, ROOT / "configs" / CONFIGS[1], train_file, *models, test_file, output, k=4)
-    return {name: srsly.read_json(folder / "metrics" / f"msra_{name}.json") for name in NAMES}
+    return {name: srsly.read_json(folder / "metrics" / "0" / f"msra_{name}.json") for name in NAMES}
 
 
 @pytest.mark.parametrize("file", CONFIGS)
@@ -118,9 +119,10 @@ def test_names_are_found_and_counted(metrics):
         assert values["p"] == right / found and values["r"] == right / gold and values["f"] > 0.8, name
         assert values["tokens"] == sum(len(text) for text, _ in sentences()[50:]) and values["tokens_per_second"] > 0
         assert values["training_seconds"] >= 1 and "all" not in values
-        assert name == "reranked" or (values["epochs"], values["curve"]) == (6, [[0, 0.0], [1, 0.1]])
+        assert name.startswith("reranked") or (values["epochs"], values["curve"]) == (6, [[0, 0.0], [1, 0.1]])
     assert metrics["low"]["patterns"] is None and metrics["low"]["thresholds"] == [None, None]
-    assert all(0.1 <= threshold <= 0.5 for threshold in metrics["patterns_expected"]["thresholds"])
+    for name in ("patterns_expected", "reranked_expected"):
+        assert all(0.1 <= threshold <= 0.5 for threshold in metrics[name]["thresholds"])
     assert metrics["patterns"]["patterns"] > 50 and metrics["reranked"]["patterns"] > 0
     assert metrics["reranked"]["oracle_f"] >= metrics["reranked"]["f"]
     assert metrics["reranked"]["lists"] == 50 and metrics["reranked"]["first_f"] == pytest.approx(metrics["low"]["f"])
@@ -138,7 +140,7 @@ def test_report(metrics, files, scripts):
     assert grown == ["MSRA, characters", "CRF with patterns", "0.00", "10.00"]
     assert cells[:2] == ["MSRA, characters", "CRF with patterns"]
     assert cells[2:5] == [f"{100 * metrics['patterns'][x]:.2f}" for x in "prf"] and cells[5] == "-"
-    assert sum("→" in line for line in page.split("\n")) == 5
+    assert sum("→" in line for line in page.split("\n")) == 5 and "Over seeds" not in page
 
 
 def test_curves(scripts):
@@ -204,6 +206,44 @@ def test_reranker_learns_what_tells_good_candidates(scripts):
     assert weights[1] > 0.5 and abs(weights[2]) < 1e-6 and penalty in module.PENALTIES
     assert lists.f(module.scored(lists, weights)) == 1.0
     assert lists.first_best(module.scored(lists, weights)).tolist() == list(range(1, 20, 2))
+
+
+def random_list(module, seed):
+    rng = np.random.default_rng(seed)
+    spans = [(a, b) for a in range(5) for b in range(a + 1, 6)]
+    chosen = [[spans[i] for i in rng.choice(len(spans), size=3, replace=False)] for _ in range(4)]
+    return [candidate(module, some, 0.0) for some in chosen], rng.dirichlet(np.ones(4))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_probabilities_of_a_list_are_those_of_its_labellings(scripts, seed):
+    module = scripts["reranking"]
+    some, shares = random_list(module, seed)
+    found = module.probabilities(some, shares)
+    every = set().union(*(c.entities for c in some))
+    assert set(found) == every
+    for entity in every:
+        assert found[entity] == pytest.approx(sum(shares[[entity in c.entities for c in some]]))
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("threshold", [0.1, 0.3])
+def test_entities_right_in_expectation_are_the_best_of_all_sets(scripts, seed, threshold):
+    module = scripts["reranking"]
+    probable = module.probabilities(*random_list(module, seed))
+    taken = module.expected(probable, threshold)
+
+    def gain(some):
+        clash = any(a != b and a[0] < b[1] and b[0] < a[1] for a in some for b in some)
+        return -np.inf if clash else sum(probable[e] - threshold for e in some)
+
+    subsets = (s for n in range(len(probable) + 1) for s in itertools.combinations(probable, n))
+    assert gain(taken) == pytest.approx(max(map(gain, subsets)))
+
+
+def test_mean_over_seeds(scripts):
+    seeds = [{c: {"low": {"f": f}} if c == "pfr" else {} for c in scripts["report"].CORPORA} for f in (0.5, 0.6)]
+    assert scripts["report"].seed_rows(seeds) == [["People's Daily, words", "CRF, low order", "55.00 ± 7.07", "2"]]
 
 
 def test_gradient_of_the_reranker(scripts):

@@ -69,3 +69,58 @@ def test_every_paper_has_a_page_that_says_what_is_not_made(page):
     text = (ROOT / "docs" / "papers" / f"{page}.md").read_text(encoding="utf8")
     entry = (ROOT / "docs" / "papers.md").read_text(encoding="utf8")
     assert "## Not made here" in text and f"papers/{page}.md" in entry
+
+
+def layer_row(system, seed, sentences):
+    right, found, gold, tags, words = map(sum, zip(*sentences, strict=True))
+    of_corpus = {"corpus": "x", "prior": "l2=0.1", "threshold": 0.0, "system": system, "seed": seed}
+    return {
+        **of_corpus,
+        "f": 2 * right / (found + gold),
+        "tags": tags / words,
+        "sentences": sentences,
+    }
+
+
+def test_layers_are_compared_sentence_by_sentence():
+    rows = [layer_row("marginals", seed, [[1, 2, 2, 4, 5], [0, 1, 1, 2, 2]]) for seed in (0, 1)]
+    rows += [layer_row("joint", seed, [[2, 2, 2, 4, 5], [1, 1, 1, 2, 2]]) for seed in (0, 1)]
+    _, lines = pages.layers_table(rows)
+    assert lines[0] == [
+        "x l2=0.1 0",
+        "marginals",
+        "33.33 ± 0.00",
+        "92.7",
+        "85.71 ± 0.00",
+        "95.6",
+        "2",
+    ]
+    assert lines[1][1:4] == ["joint", "100.00 ± 0.00", "93.1"]
+    _, (line,) = pages.layer_differences(rows)
+    assert line[1:4] == ["marginals → joint", "+66.67", "0.000"] and line[4] == "+0.00"
+    assert pages.mean_counts([{"sentences": [[0, 2]]}, {"sentences": [[1, 4]]}]).tolist() == [
+        [0.5, 3]
+    ]
+
+
+def test_shares_of_patterns_are_rows():
+    key = {"fold": 0, "shares": [0.5, 1.0], "unseen_in_lexicon": 3}
+    rows = [
+        {**key, "system": "order 1", "seen": [0.25, 0.25], "unseen": [0.5, 0.5]},
+        {**key, "system": "lexicon", "seen": [0.5, 0.75], "unseen": [0.25, 0]},
+    ]
+    _, lines = pages.new_words_table(rows)
+    assert lines == [
+        ["order 1", "1", "25.00", "50.00", "-", "1"],
+        ["lexicon", "0.5", "50.00", "25.00", "3.0", "1"],
+        ["lexicon", "1", "75.00", "0.00", "3.0", "1"],
+    ]
+
+
+def test_pages_have_the_figures_of_their_metrics(tmp_path):
+    """Of the metrics that are kept beside the pages."""
+    folder = ROOT / "docs" / "papers"
+    assert sorted(path.name for path in (folder / "metrics").iterdir()) == ["new_words.jsonl"]
+    pages.main(tmp_path, pages=folder, metrics=folder / "metrics")
+    for page in folder.glob("*.md"):
+        assert (tmp_path / page.name).read_text(encoding="utf8") == page.read_text(encoding="utf8"), page.name

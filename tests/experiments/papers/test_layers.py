@@ -1,0 +1,85 @@
+"""Two layers trained apart or jointly: settings, counts, and the corpus of names."""
+
+import gzip
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin, Span
+from spacy.util import load_config
+
+from ...repository import script
+
+layers = script("papers/layers")
+names = script("papers/names")
+TREEBANK = """# sent_id = a-0001
+1-2\tVom\t_\t_\t_
+1\tAnn\tAnn\tPROPN\tNNP
+2\tran\trun\tVERB\tVBD
+
+# sent_id = a-0002
+1\tUlm\tUlm\tPROPN\tNNP
+
+# sent_id = b-0001
+1\tno\tno\tDET\tDT
+"""
+NAMES = """# sent_id = a-0001
+1\tAnn\tB-PER\t-\t-
+2\tran\tO\t-\t-
+
+# sent_id = a-0002
+1\tUlm\tB-LOC\t-\t-
+
+# sent_id = b-0001
+1\tnot\tO\t-\t-
+"""
+
+
+def doc_of(vocab, tags, chunks):
+    doc = Doc(vocab, ["w"] * len(tags), tags=tags, sent_starts=[True, False, True, False])
+    doc.spans["chunks"] = [Span(doc, *chunk) for chunk in chunks]
+    return doc
+
+
+def test_chunks_and_tags_of_each_sentence_are_counted():
+    vocab = spacy.blank("en").vocab
+    gold = doc_of(vocab, ["A", "B", "A", "A"], [(0, 2, "NP"), (2, 3, "NP"), (3, 4, "VP")])
+    found = doc_of(vocab, ["A", "A", "A", "A"], [(0, 1, "NP"), (2, 3, "NP")])
+    assert layers.of_sentences(gold, found) == [[0, 1, 1, 1, 2], [1, 1, 2, 2, 2]]
+
+
+@pytest.mark.parametrize("prior, expected", [("l1=0.005", (0.005, 0)), ("l2=0.1", (0, 0.1))])
+def test_one_prior_replaces_the_other(prior, expected):
+    changes = layers.prior_of(prior, "hoseq_chunker")
+    rule = "components.hoseq_chunker.update_rule"
+    assert changes == {f"{rule}.l1": expected[0], f"{rule}.l2": expected[1]}
+
+
+@pytest.mark.parametrize("config", ["1best", "marginal", "joint"])
+def test_configs_have_what_is_changed(config):
+    settings = load_config(layers.CONFIGS / f"{config}.cfg")
+    for listener in layers.LISTENERS:
+        section = settings
+        for name in listener.split("."):
+            section = section[name]
+        assert {"threshold", "grad_factor"} <= set(section)
+
+
+def test_names_and_tags_are_joined_where_words_agree(tmp_path):
+    for file, text in (("treebank", TREEBANK), ("names", NAMES)):
+        (tmp_path / file).write_bytes(gzip.compress(text.encode()))
+    names.main(tmp_path / "out", treebank=tmp_path / "treebank", names=tmp_path / "names")
+    vocab = spacy.blank("en").vocab
+    docs = list(DocBin().from_disk(tmp_path / "out" / "train.spacy").get_docs(vocab))
+    assert [[t.text for t in doc] for doc in docs] == [["Ann", "ran"], ["Ulm"]]
+    assert [t.tag_ for doc in docs for t in doc] == ["NNP", "VBD", "NNP"]
+    assert [(s.text, s.label_) for doc in docs for s in doc.spans["chunks"]] == [
+        ("Ann", "PER"),
+        ("Ulm", "LOC"),
+    ]
+    assert [names.part_of(i) for i in (7, 8, 9, 10, 19)] == [
+        "train",
+        "dev",
+        "test",
+        "train",
+        "test",
+    ]
