@@ -35,6 +35,7 @@ class System(NamedTuple):
 
 TAGGER = "components.hoseq_tagger"
 CHUNKER = "components.hoseq_chunker"
+MORPHOLOGIZER = "components.hoseq_morphologizer"
 SYSTEMS = {
     "tagger": System("tagger", {f"{TAGGER}.save_marginals": True}),
     "higher-order": System("higher-order", {f"{TAGGER}.save_marginals": True}),
@@ -56,7 +57,13 @@ SYSTEMS = {
             f"{CHUNKER}.model.emissions.templates": {"@misc": "spacy_hoseq.entity_templates.v1"},
         },
     ),
-    "morphologizer": System("morphologizer", {"components.hoseq_morphologizer.save_marginals": True}),
+    "morphologizer": System(
+        "morphologizer",
+        {
+            f"{MORPHOLOGIZER}.save_marginals": True,
+            f"{MORPHOLOGIZER}.model.emissions.templates": {"@misc": "spacy_hoseq.morphology_templates.v1"},
+        },
+    ),
 }
 EMBEDDED = {"en_hoseq_sm": ("en", " "), "zh_hoseq_sm": ("zh", "")}
 
