@@ -14,9 +14,9 @@ class Kept(Generic[Made]):
     """
 
     def __init__(self) -> None:
-        self._kept: Optional[Tuple[Tuple[Any, ...], Made]] = None
+        self._kept: Optional[Tuple[Tuple[object, ...], Made]] = None
 
-    def of(self, made_from: Tuple[Any, ...], make: Callable[[], Made]) -> Made:
+    def of(self, made_from: Tuple[object, ...], make: Callable[[], Made]) -> Made:
         """What is made from these very objects. make: called if it is not there."""
         kept = self._kept
         if kept is None or not are_same(kept[0], made_from):
@@ -24,7 +24,7 @@ class Kept(Generic[Made]):
             self._kept = kept
         return kept[1]
 
-    def get(self, made_from: Tuple[Any, ...]) -> Optional[Made]:
+    def get(self, made_from: Tuple[object, ...]) -> Optional[Made]:
         """The same, None if it is not there."""
         kept = self._kept
         return kept[1] if kept is not None and are_same(kept[0], made_from) else None
@@ -42,7 +42,7 @@ class Kept(Generic[Made]):
         return Kept, ()
 
 
-def are_same(some: Tuple[Any, ...], others: Tuple[Any, ...]) -> bool:
+def are_same(some: Tuple[object, ...], others: Tuple[object, ...]) -> bool:
     """Whether these are the very objects, in the same order."""
     if len(some) != len(others):
         return False

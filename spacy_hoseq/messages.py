@@ -22,7 +22,8 @@ class Warnings(metaclass=WithCodes):
 
     HW003 = (
         'The component "{name}" is trained with the objective "{objective}", whose probabilities are not calibrated: '
-        "they rank labels, but of those with 0.9 not nine in ten need be right. They are asked for by {reader}. Set "
+        "they rank labels, but one with 0.9 is right less often than nine times in ten. They are asked for by {reader}."
+        " Set "
         '`objective = "log_likelihood"`, or do without.'
     )
     HW004 = (

@@ -12,11 +12,13 @@ from spacy.training import Example
 from .words import trimmed
 
 
-def _extension_value(token: Token, name: str) -> Any:
+def _extension_value(token: Token, name: str) -> object:
     return token.vocab.strings.add(getattr(token._, name) or "") if getattr(token._, name) else 0
 
 
-def label_score(examples: Iterable[Example], *, attribute: str = "tag", **_: Any) -> Dict[str, Any]:
+def label_score(
+    examples: Iterable[Example], *, attribute: str = "tag", **_: object
+) -> Dict[str, Any]:
     """Accuracy of token labels as "{attribute}_acc": spaCy's `Scorer.score_token_attr` on the
     component's attribute. Of sentence starts: precision, recall and F of whole sentences, as
     spaCy's `senter` has them."""
@@ -60,11 +62,12 @@ def _counts_of_same_tokens(examples: List[Example], name: str) -> Optional[PRFSc
 
 
 def make_label_scorer() -> Any:
-    """Registered as `spacy_hoseq.label_scorer.v1`."""
+    """Registered as `spacy_hoseq.label_scorer.v1`: accuracy of the component's attribute, as
+    `{attribute}_acc`."""
     return label_score
 
 
-def analysis_score(examples: Iterable[Example], **settings: Any) -> Dict[str, Any]:
+def analysis_score(examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
     """What spaCy's scorer of morphologizers says, and "tag_acc": of a `hoseq_morphologizer` that
     writes tags, too."""
     examples = list(examples)
@@ -72,12 +75,13 @@ def analysis_score(examples: Iterable[Example], **settings: Any) -> Dict[str, An
 
 
 def make_analysis_scorer() -> Any:
-    """Registered as `spacy_hoseq.analysis_scorer.v1`."""
+    """Registered as `spacy_hoseq.analysis_scorer.v1`: scores of parts of speech and features as spaCy
+    has them, and `tag_acc`."""
     return analysis_score
 
 
 def chunk_score(
-    examples: Iterable[Example], *, spans_key: str = "chunks", **_: Any
+    examples: Iterable[Example], *, spans_key: str = "chunks", **_: object
 ) -> Dict[str, Any]:
     """Precision, recall and F of whole chunks as "spans_{spans_key}_{p,r,f,per_type}": spaCy's
     `Scorer.score_spans`, which is told nothing of white space that gold chunks begin or end
@@ -94,5 +98,6 @@ def chunk_score(
 
 
 def make_chunk_scorer() -> Any:
-    """Registered as `spacy_hoseq.chunk_scorer.v1`."""
+    """Registered as `spacy_hoseq.chunk_scorer.v1`: precision, recall and F of whole chunks, as
+    `spans_{spans_key}_f` and so on."""
     return chunk_score

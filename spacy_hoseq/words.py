@@ -1,4 +1,4 @@
-"""What of a Doc is no white space: only words are part of a sequence.
+"""Docs without their white-space tokens: only words are part of a sequence.
 
 A tokenizer makes tokens of line breaks, tabs and second spaces. No component sees them: in their
 place it is given a copy of the Doc without them, and what it finds is carried back to the tokens of
@@ -52,7 +52,7 @@ class Words(Doc):
     original: Doc
     places: Ints
 
-    def on_tokens(self, values: NDArray[Any], absent: float) -> NDArray[Any]:
+    def on_tokens(self, values: NDArray[np.generic], absent: float) -> NDArray[np.generic]:
         """values (n, ...): of the words. RETURNS those of all tokens, `absent` at white space."""
         spread = np.full((len(self.original), *values.shape[1:]), absent, values.dtype)
         spread[self.places] = values
@@ -94,8 +94,7 @@ def white_space(orths: Keys, docs: Sequence[Doc]) -> Optional[Mask]:
 
 def _text(orth: int, stores: Sequence[StringStore]) -> str:
     if len(stores) == 1:
-        text: str = stores[0][orth]
-        return text
+        return stores[0][orth]
     return next(store[orth] for store in stores if orth in store)  # type: ignore[operator]
 
 
@@ -163,7 +162,7 @@ def trimmed(spans: Iterable[Span]) -> List[Span]:
     return found
 
 
-def _annotation(values: NDArray[Any], places: Ints) -> NDArray[Any]:
+def _annotation(values: NDArray[np.generic], places: Ints) -> NDArray[np.generic]:
     """values (N, A): `ANNOTATION` of all tokens. RETURNS that of the words (n, A)."""
     kept = values[places]
     # of the sentence and the entity of each word
@@ -175,9 +174,9 @@ def _annotation(values: NDArray[Any], places: Ints) -> NDArray[Any]:
     return kept
 
 
-def _user_data(doc: Doc, words: Words) -> Dict[Any, Any]:
+def _user_data(doc: Doc, words: Words) -> Dict[Any, object]:
     """Extensions of the Doc and its words: spaCy keeps those of a token by its first character."""
-    data: Dict[Any, Any] = {}
+    data: Dict[object, object] = {}
     if not doc.user_data:
         return data
     moved = dict(

@@ -117,7 +117,7 @@ class Annotator:
         """Of what comes out, if ids are strings; the column of ids has the type it came with."""
         return schema_of(self.outputs, None if self.id is None else pa.string(), self.about)
 
-    def __call__(self, data: Any) -> Any:
+    def __call__(self, data: Any) -> object:
         """Rows with what the pipeline finds, in the same order. A row that fails has `error`, and
         null elsewhere.
 

@@ -144,8 +144,7 @@ def _lists(cuts: Ints, values: pa.Array, absent: Mask) -> pa.Array:
 def _heads(tokens: _Tokens) -> NDArray[np.int32]:
     """The head of each token, as its number in the Doc."""
     numbers = np.arange(len(tokens.values)) - np.repeat(tokens.cuts[:-1], np.diff(tokens.cuts))
-    heads: NDArray[np.int32] = (numbers + tokens.of(HEAD).astype(np.int64)).astype(np.int32)
-    return heads
+    return (numbers + tokens.of(HEAD).astype(np.int64)).astype(np.int32)
 
 
 def _sentences(rows: _Read, absent: Mask) -> pa.Array:

@@ -68,11 +68,11 @@ def _context() -> Any:
     return context
 
 
-def _coded(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _coded(ask: Callable[[Any], object]) -> Callable[[object], Any]:
     """The same, which RAISES ValueError [HS114] if a process of the pool, or the one that starts
     them, has ended."""
 
-    def asked(value: Any) -> Any:
+    def asked(value: object) -> Any:
         try:
             return ask(value)
         except (BrokenProcessPool, EOFError, ConnectionError) as error:
@@ -85,7 +85,7 @@ def in_order(
     submit: Callable[[Part], Any], result: Callable[[Any], Done], parts: Iterable[Part], limit: int
 ) -> Iterator[Done]:
     """Results in the order of the parts, with at most so many under way."""
-    waiting: Deque[Any] = deque()
+    waiting: Deque[object] = deque()
     for part in parts:
         waiting.append(submit(part))
         if len(waiting) >= limit:

@@ -42,7 +42,7 @@ def flat(table: pa.Table) -> pa.Table:
     lists = _one(table["tokens"])
     tokens = _tokens(lists)
     number = np.arange(len(tokens.values)) - tokens.cuts[:-1][tokens.text]
-    columns: Dict[str, Any] = {}
+    columns: Dict[str, object] = {}
     if "id" in table.column_names:
         columns["id"] = table["id"].take(pa.array(tokens.text))
     if "sentences" in table.column_names:
@@ -81,18 +81,16 @@ def _tokens(lists: pa.ListArray) -> _Tokens:
 
 
 def _numbers(values: pa.StructArray, name: str) -> Ints:
-    numbers: Ints = values.field(name).to_numpy(zero_copy_only=False).astype(np.intp)
-    return numbers
+    return values.field(name).to_numpy(zero_copy_only=False).astype(np.intp)
 
 
-def _within(tokens: _Tokens, lists: pa.ListArray, of: Any, name: str) -> Ints:
+def _within(tokens: _Tokens, lists: pa.ListArray, of: object, name: str) -> Ints:
     """The first token that begins at or after a place of each item of the lists: its number among
     all tokens."""
     row = np.repeat(np.arange(len(lists)), np.diff(_cuts(lists)))
     size = 1 + max(int(tokens.start.max(initial=0)), int(_numbers(of, name).max(initial=0)))
     places = tokens.text * size + tokens.start
-    found: Ints = np.searchsorted(places, row * size + _numbers(of, name))
-    return found
+    return np.searchsorted(places, row * size + _numbers(of, name))
 
 
 def _sentences(lists: pa.ListArray, tokens: _Tokens) -> pa.Array:
@@ -107,7 +105,7 @@ def _sentences(lists: pa.ListArray, tokens: _Tokens) -> pa.Array:
     return pa.array(number, mask=number < 0)
 
 
-def _layers(lists: pa.ListArray, tokens: _Tokens) -> Dict[str, Any]:
+def _layers(lists: pa.ListArray, tokens: _Tokens) -> Dict[str, object]:
     """chunk, chunk_prob, entity, entity_prob of each token."""
     spans = lists.flatten()
     rows = np.repeat(np.arange(len(lists)), np.diff(_cuts(lists))).tolist()
@@ -119,7 +117,7 @@ def _layers(lists: pa.ListArray, tokens: _Tokens) -> Dict[str, Any]:
             chunks.setdefault(row, group)
     is_chunk = [chunks.get(row) == group for row, group in zip(rows, groups, strict=True)]
     is_entity = [group == ENTITIES for group in groups]
-    columns: Dict[str, Any] = {}
+    columns: Dict[str, object] = {}
     for layer, chosen in zip(LAYERS, (is_chunk, is_entity), strict=True):
         tags, probabilities = _layer(lists, spans, np.array(chosen, bool), tokens)
         columns[layer] = tags

@@ -99,7 +99,7 @@ class Folder:
             raise
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._locks.close()
 
     @property
@@ -154,7 +154,7 @@ class Folder:
         except OSError as error:
             raise ValueError(Errors.HS169.format(path=self._manifest, problem=error)) from error
 
-    def _entry(self, path: Path, done: Done) -> Dict[str, Any]:
+    def _entry(self, path: Path, done: Done) -> Dict[str, object]:
         """A line of parts.jsonl."""
         return {
             "part": done.number,
@@ -165,13 +165,13 @@ class Folder:
             "rows": done.rows,
         }
 
-    def _log_states(self) -> Dict[str, Any]:
+    def _log_states(self) -> Dict[str, object]:
         return {"errors_log": self._errors_log.state, "parts_log": self._parts_log.state}
 
     def _part(self, number: int) -> Path:
         return self.path / "parts" / f"{number:06}.{self.format}"
 
-    def _save(self, state: Dict[str, Any]) -> None:
+    def _save(self, state: Dict[str, object]) -> None:
         replace(
             self._manifest, (json.dumps(state, indent=2, ensure_ascii=False) + "\n").encode("utf8")
         )
@@ -207,7 +207,7 @@ class Folder:
         if strangers:
             raise self._refused(f"has other files ({', '.join(sorted(strangers)[:3])})")
 
-    def _check_manifests(self) -> Optional[Dict[str, Any]]:
+    def _check_manifests(self) -> Optional[Dict[str, object]]:
         """What the manifest of this shard says; None if there is none, or that of a run that came
         to nothing.
 
@@ -243,7 +243,7 @@ class Folder:
             ):
                 raise self._another_job(path, state)
 
-    def _another_job(self, path: Path, state: Dict[str, Any]) -> ValueError:
+    def _another_job(self, path: Path, state: Dict[str, object]) -> ValueError:
         progress = state.get("state", "damaged")
         return self._refused(
             f"holds another job, {progress} ({path.name}): other input or settings"
@@ -293,7 +293,7 @@ class Folder:
         self._parts_log.cut()
         self._errors_log.cut()
 
-    def _check_parts(self, last: Dict[str, Any]) -> None:
+    def _check_parts(self, last: Dict[str, object]) -> None:
         """Remove the part that was being written when the last run ended; last: its line in
         parts.jsonl, if any.
 
@@ -341,7 +341,7 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _line(entry: Dict[str, Any]) -> bytes:
+def _line(entry: Dict[str, object]) -> bytes:
     return f"{json.dumps(entry, ensure_ascii=False)}\n".encode()
 
 
@@ -351,7 +351,7 @@ def _is_of_part(tail: bytes, number: int) -> bool:
     return all(line[: len(beginning)] == beginning[: len(line)] for line in tail.split(b"\n"))
 
 
-def _read(path: Path) -> Dict[str, Any]:
+def _read(path: Path) -> Dict[str, object]:
     try:
         return dict(json.loads(path.read_bytes()))
     except ValueError:

@@ -71,8 +71,7 @@ class SeenIds:
         while self._arrays and len(self._arrays[-1]) <= len(new):
             new = np.sort(np.concatenate([self._arrays.pop(), new]))
         self._arrays += [new] if len(new) else []
-        places: List[int] = np.flatnonzero(repeated).tolist()
-        return places
+        return np.flatnonzero(repeated).tolist()
 
 
 def hash_of(name: str) -> int:

@@ -55,7 +55,7 @@ def token_type(outputs: Sequence[str]) -> pa.DataType:
     return pa.struct([*_BOUNDS, *fields])
 
 
-def schema_of(outputs: Sequence[str], id_type: Any, about: Dict[str, Any]) -> pa.Schema:
+def schema_of(outputs: Sequence[str], id_type: object, about: Dict[str, Any]) -> pa.Schema:
     """id_type: of the column of ids, None without. about: what the metadata say."""
     fields = [] if id_type is None else [pa.field("id", id_type)]
     fields += [pa.field("text", pa.string())] if "text" in outputs else []

@@ -32,7 +32,7 @@ class Done(NamedTuple):
     data: bytes
     rows: int
     tokens: int
-    errors: List[Dict[str, Any]]
+    errors: List[Dict[str, object]]
     position: int
     read: str
 
@@ -138,7 +138,7 @@ class _Docs:
         return self._file.data()
 
 
-def _docs(part: Part, vocab: Vocab, errors: List[Dict[str, Any]]) -> List[Doc]:
+def _docs(part: Part, vocab: Vocab, errors: List[Dict[str, object]]) -> List[Doc]:
     """Those of a .spacy file, or none and an error."""
     path, data = part.docs or (Path(), b"")
     try:
@@ -148,7 +148,7 @@ def _docs(part: Part, vocab: Vocab, errors: List[Dict[str, Any]]) -> List[Doc]:
         return []
 
 
-def _error(part: Part, problem: Problem) -> Dict[str, Any]:
+def _error(part: Part, problem: Problem) -> Dict[str, object]:
     """A line of errors.jsonl."""
     where = f"{problem.path.as_posix()}:{problem.line}" if problem.line else problem.path.as_posix()
     if problem.actual.startswith("[HS"):

@@ -150,7 +150,7 @@ class SequenceComponent(SavedComponent):
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         """Copies, and other processes, make anew what is made of labels."""
         self._labels_changed()
         return super().__reduce_ex__(protocol)
@@ -256,17 +256,17 @@ class SequenceComponent(SavedComponent):
         *,
         sgd: Optional[Optimizer] = None,
         losses: Optional[Dict[str, float]] = None,
-        **config: Any,
+        **config: object,
     ) -> Dict[str, float]:
         """Nothing: components of spaCy that keep an earlier model learn to agree with it. WARNS
         [HW005]."""
         warnings.warn(Warnings.HW005.format(name=self.name), stacklevel=2)
         return {} if losses is None else losses
 
-    def score(self, examples: Iterable[Example], **settings: Any) -> Dict[str, Any]:
+    def score(self, examples: Iterable[Example], **settings: object) -> Dict[str, Any]:
         """What the component's scorer says. WARNS [HW004]: the first time after `initialize`, if
         none of it counts in training."""
-        scores: Dict[str, Any] = super().score(examples, **settings)
+        scores: Dict[str, object] = super().score(examples, **settings)
         self._n_evaluated = self._n_updates
         weights = self._score_weights
         self._score_weights = None
@@ -359,13 +359,7 @@ class SequenceComponent(SavedComponent):
             self._weights_from(weights_from)
             return
         self._score_weights = None if nlp is None else dict(nlp.config["training"]["score_weights"])
-        negative = negative_in(examples, self.target)
-        if negative:
-            prefix = self.target.neg_prefix
-            message = Warnings.HW010.format(
-                name=self.name, labels=", ".join(negative[:FEW]), prefix=prefix
-            )
-            warnings.warn(message, stacklevel=2)
+        self._warn_of_negative(examples)
         for label in self._labels_in(examples) if labels is None else labels:
             self.add_label(label)
         if not self.labels:
@@ -374,10 +368,7 @@ class SequenceComponent(SavedComponent):
                 Errors.HS069.format(name=self.name, looked=self.target.where, there=there)
             )
         if "tag_dictionary" in self.cfg:
-            self.cfg["tag_dictionary"] = dict(tag_dictionary or {})
-            self._labels_changed()
-            # RAISES HS063 now, not at the first text
-            TagDictionary(self.cfg["tag_dictionary"], self.labels)
+            self._set_dictionary(tag_dictionary or {})
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
         if TABLE in tables_of(self.model):
@@ -388,6 +379,20 @@ class SequenceComponent(SavedComponent):
         if nlp is not None:
             cite_tables(nlp, tables_of(self.model))
         self._define(examples, nlp)
+
+    def _set_dictionary(self, entries: Dict[str, List[str]]) -> None:
+        """RAISES ValueError [HS063] now, not at the first text."""
+        self.cfg["tag_dictionary"] = dict(entries)
+        self._labels_changed()
+        TagDictionary(self.cfg["tag_dictionary"], self.labels)
+
+    def _warn_of_negative(self, examples: List[Example]) -> None:
+        """WARNS [HW010]: labels that are only said not to be there."""
+        negative = ", ".join(negative_in(examples, self.target)[:FEW])
+        if negative:
+            prefix = self.target.neg_prefix
+            message = Warnings.HW010.format(name=self.name, labels=negative, prefix=prefix)
+            warnings.warn(message, stacklevel=3)
 
     def _count_known_tags(self, examples: List[Example]) -> None:
         """A table that was given, or that an earlier component has made, stays."""
@@ -411,7 +416,7 @@ class SequenceComponent(SavedComponent):
             raise ValueError(SpacyErrors.E910.format(name=self.name))
         return loss
 
-    def _check_size(self, largest: float, learn_rate: Any) -> None:
+    def _check_size(self, largest: float, learn_rate: object) -> None:
         """RAISES ValueError [HS042]: the weights have run away. largest: of the scores in an
         update."""
         if MOST < largest < np.inf:  # what is not finite has its own messages

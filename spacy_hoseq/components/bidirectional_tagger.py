@@ -95,7 +95,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         target: Target = (
             in_tokens if representation is None else ChunkTags(spans_key, representation)
         )
-        cfg: Dict[str, Any] = {
+        cfg: Dict[str, object] = {
             "strategy": strategy,
             "prune": prune,
             "attribute": attribute,
@@ -226,7 +226,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
             gold, sequence_lengths(docs), scorer_of(self.model).order, len(self.labels)
         )
 
-    def _meaning_of_columns(self) -> Dict[str, Any]:
+    def _meaning_of_columns(self) -> Dict[str, object]:
         return {**super()._meaning_of_columns(), "representation": self.cfg["representation"]}
 
     def _problem(self, data: Optional[bytes]) -> str:

@@ -63,7 +63,7 @@ def is_older(data: bytes) -> bool:
     return all(layer.get("format", 1) < FORMAT_WITH_DIGEST for layer in layers)
 
 
-def _digest(body: bytes, meaning: Dict[str, Any]) -> bytes:
+def _digest(body: bytes, meaning: Dict[str, object]) -> bytes:
     whole = hashlib.sha256(json.dumps(meaning, sort_keys=True).encode("ascii"))
     whole.update(body)
     return whole.digest()

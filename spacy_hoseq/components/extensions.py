@@ -1,7 +1,7 @@
 """What components keep on Docs beside their labels, in extensions that are registered when this is
 imported."""
 
-from typing import Any, Dict, List, Sequence
+from typing import Dict, List, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,5 +34,5 @@ def write_decisions(
     _keep(doc, DECISIONS, name, {"labels": labels, "order": order, "probabilities": probabilities})
 
 
-def _keep(doc: Doc, extension: str, name: str, kept: Dict[str, Any]) -> None:
+def _keep(doc: Doc, extension: str, name: str, kept: Dict[str, object]) -> None:
     doc._.set(extension, {**(doc._.get(extension) or {}), name: kept})

@@ -88,7 +88,9 @@ def tables_beside(component: Path, vocab: Vocab, tables: Set[str]) -> Optional[L
     return saved
 
 
-def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component: Any) -> List[Doc]:
+def after_earlier_components(
+    docs: List[Doc], nlp: Optional[Language], component: object
+) -> List[Doc]:
     """The words of copies of the docs, annotated by the components before this one."""
     copies = [original_of(doc).copy() for doc in docs]
     for pipe in earlier_components(nlp, component):
@@ -96,7 +98,7 @@ def after_earlier_components(docs: List[Doc], nlp: Optional[Language], component
     return words_of(copies)
 
 
-def earlier_components(nlp: Optional[Language], component: Any) -> Iterator[Any]:
+def earlier_components(nlp: Optional[Language], component: object) -> Iterator[Any]:
     """Those before this one that are enabled, or annotate in training: `spacy train` disables the
     frozen ones in initialization."""
     if nlp is None:

@@ -20,7 +20,7 @@ from .initialization import after_earlier_components, batches
 from .reading import Reading
 
 
-def listeners_in(component: Any) -> List[MarginalListener]:
+def listeners_in(component: object) -> List[MarginalListener]:
     """The listeners in the model of any component."""
     model = getattr(component, "model", None)
     return (

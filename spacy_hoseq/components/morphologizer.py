@@ -49,7 +49,7 @@ hash_rows = null
 nO = null
 
 [model.emissions.templates]
-@misc = "spacy_hoseq.morphology_templates.v1"
+@misc = "spacy_hoseq.morphology_templates.v3"
 """
 MORPH = "morph"  # what `spacy init labels` writes
 POS = "pos"
@@ -185,8 +185,7 @@ class HoseqMorphologizer(HoseqTagger):
         )
         if allowed is None or fitting is None:
             return fitting if allowed is None else allowed
-        both: Mask = allowed & fitting
-        return both
+        return allowed & fitting
 
 
 def _label(name: str) -> str:

@@ -31,7 +31,7 @@ class LabelsAlone:
         self.name = name
         self.reason = reason
 
-    def __getattr__(self, asked: str) -> Any:
+    def __getattr__(self, asked: str) -> object:
         if asked.startswith("_"):
             raise AttributeError(asked)
         raise ValueError(Errors.HS105.format(name=self.name, asked=asked, reason=self.reason))
@@ -63,8 +63,7 @@ class Reading:
 
     @cached_property
     def best(self) -> Labels:
-        best: Labels = self.answers.best
-        return best
+        return self.answers.best
 
     @cached_property
     def label_ids(self) -> List[Labels]:
@@ -81,6 +80,6 @@ class Reading:
         """Of each Doc, p(y_t = y | x) of its tokens (len(doc), L); 0 at white space."""
         return on_tokens(self.answers.nodes.astype(np.float32), self.docs, 0)
 
-    def of_tokens(self, of_words: NDArray[Any], absent: float = 0) -> List[NDArray[Any]]:
+    def of_tokens(self, of_words: NDArray[np.generic], absent: float = 0) -> List[NDArray[Any]]:
         """What belongs to each Doc, by token: `absent` at white space. of_words (N, ...)."""
         return on_tokens(of_words, self.docs, absent)

@@ -164,13 +164,13 @@ class SavedComponent(TrainablePipe):
             "from another pipeline brings them when it is first used: use it, then save the pipeline)"
         )
 
-    def _meaning(self) -> Dict[str, Any]:
+    def _meaning(self) -> Dict[str, object]:
         """What gives the columns of the weights, and the numbers kept with them, their meaning,
         beside the config."""
         sets = srsly.json_loads(srsly.json_dumps(self.cfg.get(SETS)))  # as they are read
         return {**self._meaning_of_columns(), SETS: sets, "tables": self._table_digests()}
 
-    def _meaning_of_columns(self) -> Dict[str, Any]:
+    def _meaning_of_columns(self) -> Dict[str, object]:
         """All that earlier versions made the digest of."""
         return {
             **{name: self.cfg[name] for name in OF_TRAINING if name in self.cfg},

@@ -50,8 +50,7 @@ class DecidedReading(Reading):
 
     def confidences(self) -> Floats:
         """As `Reading` has it: the probability of each decision, when it was made."""
-        probabilities: Floats = self.answers.probabilities
-        return probabilities
+        return self.answers.probabilities
 
 
 def check_strategy(strategy: str, order: int, prune: float, *, with_order: bool) -> None:

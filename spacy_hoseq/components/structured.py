@@ -191,7 +191,10 @@ class StructuredComponent(SequenceComponent):
         raise NotImplementedError
 
     def _hand_over(
-        self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]
+        self,
+        docs: WordDocs,
+        potentials: Potentials,
+        backprop: Callable[[PotentialsGradient], object],
     ) -> None:
         """An update, to components that listen to this one."""
 
@@ -211,7 +214,7 @@ class StructuredComponent(SequenceComponent):
             yield words, k_best(self._potentials(words), k) if len(words[0]) else combine([], k)
 
 
-def _check(name: str, value: Any, kind: type, example: str) -> None:
+def _check(name: str, value: object, kind: type, example: str) -> None:
     """Settings are objects made by registered functions; spaCy does not check what such a function
     returns. RAISES ValueError [HS067]."""
     if not isinstance(value, kind):

@@ -263,7 +263,10 @@ class HoseqTagger(StructuredComponent):
         )
 
     def _hand_over(
-        self, docs: WordDocs, potentials: Potentials, backprop: Callable[[PotentialsGradient], Any]
+        self,
+        docs: WordDocs,
+        potentials: Potentials,
+        backprop: Callable[[PotentialsGradient], object],
     ) -> None:
         if self.listeners:
             check_tok2vec(self.model, self.listeners, self.name)

@@ -19,7 +19,7 @@ largest (Minoux 1978).
 """
 
 import heapq
-from typing import Any, Dict, Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, Literal, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from spacy.language import Language
@@ -81,7 +81,7 @@ def doubts_of(
 Part = Tuple[float, Floats, Floats]
 
 
-def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
+def _by_sums(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     """Entropies and best labellings alone, which cost a third of what all there is to know does."""
     for batch in minibatch(docs, BATCH):
         reading = Reading(pipe, batch)
@@ -98,7 +98,7 @@ def _by_sums(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
         yield from zip(sums.tolist(), reading.of_tokens(h), reading.of_tokens(unsure), strict=True)
 
 
-def _by_certainty(pipe: Any, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
+def _by_certainty(pipe: object, docs: Sequence[Doc], by: Measure) -> Iterator[Part]:
     for certainty in certainties(pipe, docs):
         h = certainty.conditional_entropies
         sentences = certainty.sentences

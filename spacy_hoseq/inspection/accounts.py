@@ -48,7 +48,7 @@ def explained(nlp: Language, names: Optional[Sequence[str]] = None) -> List[str]
 
 
 def accounts(
-    pipe: Any,
+    pipe: object,
     doc: Doc,
     tokens: Optional[Sequence[int]] = None,
     *,
@@ -65,7 +65,7 @@ def accounts(
 
 
 def each_account(
-    pipe: Any,
+    pipe: object,
     doc: Doc,
     tokens: Optional[Sequence[int]] = None,
     *,
@@ -83,18 +83,17 @@ def each_account(
 
 def as_data(account: Account) -> Dict[str, Any]:
     """For JSON, numbers rounded."""
-    data: Dict[str, Any] = account._asdict()
+    data: Dict[str, object] = account._asdict()
     if account.why is not None:
         why = account.why._asdict()
         why["log_odds"] = account.why.log_odds
         for key in ("terms", "changes", "turns"):
             why[key] = [row._asdict() for row in why[key]]
         data["why"] = why
-    rounded: Dict[str, Any] = _rounded(data)
-    return rounded
+    return _rounded(data)
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -138,7 +137,7 @@ def _of_chunks(
 
 
 def _of_decisions(
-    pipe: Any, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
+    pipe: object, doc: Doc, tokens: Optional[Sequence[int]], reasons: bool, against: Optional[str]
 ) -> Iterator[Account]:
     decisions = Decisions(pipe, [doc])
     for token in words_among(doc) if tokens is None else tokens:

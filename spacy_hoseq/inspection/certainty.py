@@ -9,7 +9,7 @@ and log probabilities are in nats. Checked against enumeration in
 tests/inspection/test_certainty.py.
 """
 
-from typing import Any, Iterable, Iterator, List, NamedTuple
+from typing import Iterable, Iterator, List, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -50,7 +50,7 @@ class Certainty(NamedTuple):
     sentences: List[SentenceCertainty]
 
 
-def certainties(pipe: Any, docs: Iterable[Doc]) -> Iterator[Certainty]:
+def certainties(pipe: object, docs: Iterable[Doc]) -> Iterator[Certainty]:
     """How sure a `hoseq_tagger`, a `hoseq_chunker` or a greedy `hoseq_bidirectional_tagger` is of
     each Doc.
 

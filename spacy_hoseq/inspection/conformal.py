@@ -199,8 +199,7 @@ def prediction_sets(
             name="kind", decoder="prediction sets", value=kind, expected=", ".join(known)
         )
         raise ValueError(message)
-    found: Iterator[Any] = getattr(Conformal.of(pipe), kind)(docs, alpha)
-    return found
+    return getattr(Conformal.of(pipe), kind)(docs, alpha)
 
 
 def oddness(pipe: StructuredComponent, examples: Sequence[Example]) -> Dict[Kind, Floats]:

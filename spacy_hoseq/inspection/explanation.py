@@ -15,7 +15,7 @@ those of largest w(y) - w(y'), and the smallest set over all y' is the smallest 
 Checked against enumeration in tests/inspection/test_explanation.py.
 """
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -81,7 +81,7 @@ class Explanation(NamedTuple):
             return float(np.log(self.p) - np.log(self.p_against))
 
 
-def explain(pipe: Any, doc: Doc, token: int, against: Optional[str] = None) -> Explanation:
+def explain(pipe: object, doc: Doc, token: int, against: Optional[str] = None) -> Explanation:
     """Why the best label of a token is the best. pipe: a `hoseq_tagger` or `hoseq_chunker` (whose
     labels are tags).
 

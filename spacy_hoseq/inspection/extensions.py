@@ -49,10 +49,10 @@ def how_sure(
     )
     for batch in minibatch(docs, BATCH):
         for name in chosen:
-            pipe: Any = nlp.get_pipe(name)
+            pipe: object = nlp.get_pipe(name)
             reading = Reading(pipe, batch) if own_component(pipe).knows == "sums" else None
             found = list(certainties(pipe, batch)) if reading is None else certainties_of(reading)
-            spans: List[List[Any]] = [[] for _ in batch]
+            spans: List[List[object]] = [[] for _ in batch]
             if reading is not None and reading.target.of_spans:
                 spans = _found_spans(reading)
             for doc, of_doc, of_spans in zip(batch, found, spans, strict=True):
@@ -62,18 +62,18 @@ def how_sure(
 
 def register() -> None:
     """The extensions; they belong to the process."""
-    kinds: List[Tuple[Any, Any]] = [(Doc, _of_doc), (Token, _of_token), (Span, _of_span)]
+    kinds: List[Tuple[Any, object]] = [(Doc, _of_doc), (Token, _of_token), (Span, _of_span)]
     for kind, getter in kinds:
         if not kind.has_extension(NAME):
             kind.set_extension(NAME, getter=getter)
 
 
-def can_tell(pipe: Any) -> bool:
+def can_tell(pipe: object) -> bool:
     """Whether it is a component whose decisions can be looked into."""
     return isinstance(pipe, SequenceComponent) and pipe.knows != "labels"
 
 
-def _plain(certainty: Certainty) -> Dict[str, Any]:
+def _plain(certainty: Certainty) -> Dict[str, object]:
     """As it is saved."""
     arrays = {
         key: value for key, value in certainty._asdict().items() if isinstance(value, np.ndarray)
@@ -85,9 +85,9 @@ def _plain(certainty: Certainty) -> Dict[str, Any]:
     }
 
 
-def _found_spans(reading: Reading) -> List[List[Any]]:
+def _found_spans(reading: Reading) -> List[List[object]]:
     """The chunks that are found now in each Doc: first, end, label, and the five probabilities."""
-    rows: List[List[Any]] = [[] for _ in reading.texts]
+    rows: List[List[object]] = [[] for _ in reading.texts]
     spans = [(i, item) for i, doc in enumerate(reading.texts) for item in reading.target.items(doc)]
     first = np.array([reading.word(i, start) for i, (start, _, _) in spans], np.intp)
     last = np.array([reading.word(i, end - 1) for i, (_, end, _) in spans], np.intp)
@@ -128,7 +128,7 @@ def _of_token(token: Token) -> Dict[str, TokenCertainty]:
 
 def _of_span(span: Span) -> Dict[str, SpanCertainty]:
     found: Dict[str, SpanCertainty] = {}
-    wanted: Tuple[Any, ...] = (span.start, span.end, span.label_)
+    wanted: Tuple[object, ...] = (span.start, span.end, span.label_)
     for name, kept in _kept(span.doc).items():
         rows = [row for row in kept["spans"] if tuple(row[:3]) == wanted]
         if rows:

@@ -145,7 +145,7 @@ def reading_of(pipe: SequenceComponent, texts: Sequence[Doc]) -> ReadTexts:
     )
 
 
-def own_component(pipe: Any) -> SequenceComponent:
+def own_component(pipe: object) -> SequenceComponent:
     """RAISES ValueError [HS140]: a component of another package."""
     if not isinstance(pipe, SequenceComponent):
         raise ValueError(
@@ -172,7 +172,7 @@ def own_components(
     )
 
 
-def knows_sums(pipe: Any) -> bool:
+def knows_sums(pipe: object) -> bool:
     """Whether a component of any package has p(y | x)."""
     return isinstance(pipe, SequenceComponent) and pipe.knows == "sums"
 

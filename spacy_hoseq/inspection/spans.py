@@ -11,7 +11,7 @@ others are not known. All are exact sums over labellings; checked against enumer
 tests/inspection/test_spans.py.
 """
 
-from typing import Any, Iterable, List, NamedTuple, Sequence
+from typing import Iterable, List, NamedTuple, Sequence
 
 import numpy as np
 from spacy.tokens import Span
@@ -47,7 +47,7 @@ class Places(NamedTuple):
 
 
 def span_certainties(
-    pipe: Any, spans: Iterable[Span], *, entropy: bool = True
+    pipe: object, spans: Iterable[Span], *, entropy: bool = True
 ) -> List[SpanCertainty]:
     """Of any spans of any docs, with their labels. pipe: a `hoseq_tagger` or `hoseq_chunker`.
     entropy (bool): that of the labels of all tokens together, too.

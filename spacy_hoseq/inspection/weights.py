@@ -16,7 +16,7 @@ from ..components import SequenceComponent
 from ..layers.listening.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.structured import transitions_of
-from ..layers.weights.shim import weights_of
+from ..layers.weights.shim import LayerShim, weights_of
 from ..patterns.sources import EVERYWHERE, PatternFeatures
 from .certainty import BATCH
 from .reading import ReadTexts, knows_sums, reading_of
@@ -97,9 +97,10 @@ def _component(
     sizes: Dict[str, int] = {}
     for name, shim in shims:
         sizes[name] = sizes.get(name, 0) + len(shim.to_bytes())
-    whole = [table for _, shim in shims for table in getattr(shim, "feature_weights", list)()]
-    n_features = sum(shim.n_features() for _, shim in shims if hasattr(shim, "n_features"))
-    n_weights = sum(int(np.count_nonzero(table)) for table in whole)
+    of_features = [shim for _, shim in shims if isinstance(shim, LayerShim)]
+    whole = [table for shim in of_features for table in shim.feature_weights()]
+    n_features = sum(shim.n_features() for shim in of_features)
+    n_weights = sum(len(table.cells) for table in whole)
     readings = [reading_of(pipe, list(batch)) for batch in minibatch(docs, BATCH)]
     counts = dict.fromkeys(labels, 0)
     for reading in readings:
@@ -153,7 +154,7 @@ def _strongest(
     return strongest
 
 
-def _patterns(pipe: SequenceComponent, readings: Sequence[Any], top: int) -> List[Pattern]:
+def _patterns(pipe: SequenceComponent, readings: Sequence[object], top: int) -> List[Pattern]:
     shim = weights_of(pipe.model)
     if "patterns" not in shim.extra:
         return []

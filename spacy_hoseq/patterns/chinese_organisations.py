@@ -12,5 +12,4 @@ def chinese_organisation_rules() -> List[Dict[str, Any]]:
     """Classes of words. Each has a name, where its words stand (a chunk "begins" or "ends" with
     them, or has them "before" or "after" it), the words, and some an "example" (made up) or a
     "note"."""
-    rules: List[Dict[str, Any]] = json.loads(FILE.read_text(encoding="utf8"))
-    return rules
+    return json.loads(FILE.read_text(encoding="utf8"))

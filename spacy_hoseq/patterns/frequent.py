@@ -19,7 +19,9 @@ class FrequentTransitions:
 
     (Order 1 is what the transition matrix holds, with weights of any sign.)
 
-    max_order (int): 2 to MAX_ORDER. min_count (int): >= 1. RAISES ValueError [HS033].
+    max_order (int): longest patterns, 2 to MAX_ORDER (20); order 3 is four labels. min_count (int):
+        how often each must occur in training, >= 1; lower: more patterns, slower.
+    RAISES ValueError [HS033].
     """
 
     n_rules = 0

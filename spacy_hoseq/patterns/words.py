@@ -30,6 +30,10 @@ class WordPatterns:
 
     The number of a rule is a hash of word and place, so that nothing but the features is saved.
 
+    min_order, max_order (int): shortest and longest patterns, 1 to MAX_ORDER (8); order 1 is two
+        labels.
+    min_count (int): how often word and labels must be together in training.
+    most (int): how many patterns are taken; more are slower.
     RAISES ValueError [HS033]: settings out of range.
     """
 

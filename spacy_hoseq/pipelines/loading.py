@@ -22,7 +22,7 @@ CODED = "[HS"
 NAMES = {"TEXT", "OP", "IS_SENT_START", *IDS}  # of attributes in rules
 
 
-def load(name: Union[str, Path], **settings: Any) -> Language:
+def load(name: Union[str, Path], **settings: object) -> Language:
     """A trained pipeline: one of the package, of a folder, or an installed one.
 
         nlp = spacy_hoseq.load("en")
@@ -44,7 +44,7 @@ def load(name: Union[str, Path], **settings: Any) -> Language:
     return load_from(name, **settings)
 
 
-def load_found(name: Union[str, Path], **settings: Any) -> Language:
+def load_found(name: Union[str, Path], **settings: object) -> Language:
     """As the command line does: a folder comes before a pipeline of the package of the same
     name."""
     return load_from(found_at(str(name)), **settings)
@@ -116,7 +116,7 @@ def problem_in(ruler: AttributeRuler, folder: Path) -> str:
 def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseException]:
     """The first file or folder of a pipeline that cannot be read, and why. error: of the whole, if
     all can be."""
-    readers: Dict[str, Callable[[Path], Any]] = {
+    readers: Dict[str, Callable[[Path], object]] = {
         "meta.json": lambda path: json.loads(path.read_text(encoding="utf8")),
         "config.cfg": lambda path: load_model_from_config(load_config(path), auto_fill=True),
         "vocab/strings.json": StringStore().from_disk,
@@ -137,7 +137,7 @@ def part_at_fault(folder: Path, error: BaseException) -> Tuple[str, BaseExceptio
     return "one of its files", error
 
 
-def _problem(read: Callable[[], Any]) -> Union[BaseException, None]:
+def _problem(read: Callable[[], object]) -> Union[BaseException, None]:
     try:
         read()
     except Exception as error:
@@ -145,6 +145,6 @@ def _problem(read: Callable[[], Any]) -> Union[BaseException, None]:
     return None
 
 
-def refusal(place: Union[str, Path], name: str, problem: Any) -> ValueError:
+def refusal(place: Union[str, Path], name: str, problem: object) -> ValueError:
     said = str(problem) or repr(problem)
     return ValueError(Errors.HS133.format(place=place, file=name, problem=said))

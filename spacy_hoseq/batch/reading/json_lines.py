@@ -1,7 +1,7 @@
 """Lines of JSON: an object in each, with a text and perhaps an id."""
 
 import json
-from typing import Any, Optional, Union
+from typing import Optional, Union
 
 from ...readers.files import Line
 from ...readers.sentences import Problem
@@ -35,12 +35,12 @@ def _row(source: Source, line: Line, reading: Reading) -> Union[Row, Problem]:
     return source.row(line.number, text, id_of(fields.get(reading.id)))
 
 
-def id_of(value: Any) -> Optional[str]:
+def id_of(value: object) -> Optional[str]:
     """An id as the file has it: strings as they are, all else as JSON; None if there is none."""
     return value if value is None or isinstance(value, str) else _written(value)
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):

@@ -20,5 +20,4 @@ def output_formats() -> List[str]:
 
 def output_format(name: str) -> "OutputFormat":
     """The format of this name."""
-    form: OutputFormat = import_module(f"{__name__}.{name}").FORMAT
-    return form
+    return import_module(f"{__name__}.{name}").FORMAT

@@ -1,7 +1,7 @@
 """Lines of JSON: an object for each row, with the columns as they are in Parquet."""
 
 import json
-from typing import Any, List, Sequence
+from typing import List, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ def json_lines_bytes(table: pa.Table) -> bytes:
 
 def _object(names: Sequence[str], values: Sequence[pa.Array]) -> pa.Array:
     """Objects, from the JSON of their values."""
-    pieces: List[Any] = []
+    pieces: List[object] = []
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
         pieces += [
             pa.scalar(f"{'{' if not i else ', '}{json.dumps(name)}: ", pa.large_string()),

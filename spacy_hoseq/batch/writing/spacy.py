@@ -16,7 +16,7 @@ class DocsFile:
     def add(self, ids: Sequence[str], docs: Sequence[Doc]) -> None:
         """Docs may be forgotten behind it."""
         for name, doc in zip(ids, docs, strict=True):
-            data: Dict[Any, Any] = doc.user_data
+            data: Dict[Any, object] = doc.user_data
             data["id"] = name
             self._docs.add(doc)
 

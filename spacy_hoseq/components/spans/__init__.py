@@ -1,0 +1,1 @@
+"""Chunks that a chunker reads: of the best labelling, or right in expectation."""

@@ -1,7 +1,7 @@
 """Where labels of morphology stand: `token.pos`, `token.morph`, and `token.tag` if it is a part of
 them."""
 
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Dict, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class MorphologyLabels(TokenLabels):
         self._columns = WORDS_AND_ALL[1 : 4 if with_tag else 3]
         self._written: Optional[Written] = None
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> Dict[str, object]:
         """Without what is remembered of a string store."""
         return {**self.__dict__, "_written": None}
 
