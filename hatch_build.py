@@ -1,10 +1,26 @@
-"""Names the package in top_level.txt of its metadata, where `spacy package` looks up what a pipeline requires."""
+"""What the metadata of the wheel has beside pyproject.toml: the package in top_level.txt, where `spacy package` looks
+up what a pipeline requires; the README with addresses in place of paths, as package indexes show it."""
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, Dict
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+IMAGES = "https://raw.githubusercontent.com/spacy-hoseq/spacy_hoseq/main/"
+PAGES = "https://github.com/spacy-hoseq/spacy_hoseq/blob/main/"
+LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?:|#|mailto:)([^)]+)\)")
+
+
+class Readme(MetadataHookInterface):
+    """README.md, whose links and images are paths of the repository."""
+
+    def update(self, metadata: Dict[str, Any]) -> None:
+        text = (Path(self.root) / "README.md").read_text(encoding="utf8")
+        absolute = LINK.sub(lambda link: f"{link[1]}{link[2]}({IMAGES if link[1] else PAGES}{link[3]})", text)
+        metadata["readme"] = {"content-type": "text/markdown", "text": absolute}
 
 
 class TopLevel(BuildHookInterface):

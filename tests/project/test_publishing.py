@@ -1,0 +1,69 @@
+"""The metadata that a package index shows, as the installed package has them."""
+
+import importlib.util
+import re
+from importlib.metadata import metadata
+
+import pytest
+
+import spacy_hoseq
+
+from ..repository import ROOT
+
+METADATA = metadata("spacy-hoseq")
+REPOSITORY = "https://github.com/spacy-hoseq/spacy_hoseq"
+PAGES = f"{REPOSITORY}/blob/main/"
+IMAGES = "https://raw.githubusercontent.com/spacy-hoseq/spacy_hoseq/main/"
+
+
+@pytest.fixture(scope="module")
+def description():
+    """As it is built from the source tree; without that, of what is installed."""
+    if not (ROOT / "hatch_build.py").exists():
+        return METADATA.get_payload() or METADATA["Description"]
+    pytest.importorskip("hatchling")
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    made = {}
+    build.Readme(str(ROOT), {}).update(made)
+    return made["readme"]["text"]
+
+
+def test_addresses():
+    urls = dict(line.split(", ", 1) for line in METADATA.get_all("Project-URL"))
+    assert set(urls) == {"Source", "Documentation", "Changelog", "Issues"} and urls["Source"] == REPOSITORY
+    for name in ("Documentation", "Changelog"):
+        assert (ROOT / urls[name].removeprefix(PAGES)).is_file()
+
+
+def test_every_link_of_the_description_leads_somewhere(description):
+    """README.md with addresses in place of paths: the same pages and images of the repository."""
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", description)
+    there = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf8"))
+    assert len(links) == len(there) > 20 and any(mark for mark, _ in links)
+    for (mark, link), (_, path) in zip(links, there, strict=True):
+        assert link.startswith("https://")
+        if link != path:
+            assert link == (IMAGES if mark else PAGES) + path and (ROOT / path.partition("#")[0]).exists()
+
+
+def test_the_description_can_be_rendered(description):
+    markdown = pytest.importorskip("readme_renderer.markdown", exc_type=ImportError)
+    if not getattr(markdown, "variants", None):
+        pytest.skip("needs readme_renderer[md]")
+    html = markdown.render(description)
+    targets = re.findall(r'(?:href|src)="([^"]*)"', html)
+    assert "<table>" in html and len(targets) > 20
+    assert all(target.startswith(("https://", "#")) for target in targets)
+
+
+def test_licences_and_versions():
+    assert METADATA["License-Expression"] == "MIT AND CC-BY-SA-4.0"
+    files = METADATA.get_all("License-File")
+    assert "LICENSE" in files and sum(path.startswith("spacy_hoseq/pipelines/") for path in files) == len(
+        list((ROOT / "spacy_hoseq" / "pipelines").glob("*/LICENSE")) or files[1:]
+    )
+    assert METADATA["Version"] == spacy_hoseq.__version__
+    pythons = [line.rpartition(" ")[2] for line in METADATA.get_all("Classifier") if "Python :: 3." in line]
+    assert METADATA["Requires-Python"] == f">={pythons[0]}" and "3.13" in pythons
