@@ -1,6 +1,6 @@
 """All measurements of the documentation, one after the other; goes on where it stopped.
 
-    python -m benchmarks.all --data CORPORA [--only NAME --only NAME ...] [--metrics metrics] [--list]
+    python -m benchmarks.all --data CORPORA [--only NAME --only NAME ...] [--metrics metrics] [--list] [--check]
 
 What is measured, and by which commands, stands in all.yml. A step that was done at this commit is not done again, and
 most benchmarks keep each row that they have. Tables are written into their pages, above each the commit, the recipe,
@@ -32,14 +32,18 @@ def main(
     only: Optional[List[str]] = typer.Option(None, help="Steps to do. Default: all"),
     metrics: Path = typer.Option(Path("metrics"), help="Where measurements, models and logs are kept"),
     show: bool = typer.Option(False, "--list", help="Say what was done at this commit, and do nothing"),
+    check: bool = typer.Option(False, help="See whether each command can start, and do nothing"),
     # fmt: on
 ) -> None:
     names = chosen(only)
     state = metrics / "all.jsonl"
     done = done_at(commit(), state)
     if show:
-        print(table([(name, done.get(name, "")) for name in names], header=("step", "done"), divider=True))
+        rows = [(name, f"{STEPS[name].minutes}", done.get(name, "")) for name in names]
+        print(table(rows, header=("step", "minutes", "done"), divider=True))
         return
+    if check:
+        return report(names, [name for name in tqdm(names, unit="step") if not starts(name)])
     if is_changed():
         msg.fail("The code is not that of a commit", "Commit or put away what was changed, then start again.", exits=1)
     (metrics / "logs").mkdir(parents=True, exist_ok=True)
@@ -51,9 +55,27 @@ def main(
             continue
         row = {"step": name, "commit": commit(), "day": str(date.today()), "seconds": time.perf_counter() - start}
         srsly.write_jsonl(state, [row], append=True, append_new_line=False)
+    report(names, failed)
+
+
+def report(names: List[str], failed: List[str]) -> None:
+    """Say what came of the steps. Exit status 1 if one failed."""
     if failed:
         msg.fail("Steps that failed", ", ".join(failed), exits=1)
     msg.good(f"{len(names)} steps are done")
+
+
+def starts(name: str) -> bool:
+    """Whether the commands of a step are there, with what they import: benchmarks say their help, workflows their
+    steps."""
+    for command in STEPS[name].run:
+        words = shlex.split(command)[1:]
+        asked = [*words, "--dry"] if words[1:4] == ["spacy", "project", "run"] else [*words[:2], "--help"]
+        done = subprocess.run([sys.executable, *asked], capture_output=True, text=True)
+        if done.returncode:
+            msg.fail(f"{name} cannot start", f"{shlex.join(asked)}\n{(done.stderr or done.stdout)[-500:]}")
+            return False
+    return True
 
 
 def chosen(only: Optional[List[str]]) -> List[str]:

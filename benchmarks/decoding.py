@@ -26,16 +26,18 @@ from tqdm import tqdm
 from wasabi import msg, table
 
 from spacy_hoseq.decoders.answers import answers_of
+from spacy_hoseq.decoders.answers.kernels import remaining_labels
 from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
-from spacy_hoseq.decoders.patterns.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.problem import TUNING
 from spacy_hoseq.decoders.problem.potentials import Potentials
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.weights import Weights
+from spacy_hoseq.decoders.pruning import Remaining
 
 from .page import write_table
 
@@ -98,7 +100,7 @@ def decoders() -> Dict[str, Callable[[Potentials], object]]:
     dual, beam = DualDecomposition(max_iterations=10), BeamSearch(width=8)
     return {
         "Viterbi (no patterns)": lambda p: viterbi(p.scores, p.trans, p.lengths),
-        "trie": decode_nonnegative,
+        "trie": unpruned,
         "exact (pruned)": decode_exact,
         "any sign": decode_any_sign,
         "pattern CRF (sums)": lambda potentials: answers_of(potentials).expected,
@@ -246,9 +248,8 @@ def fresh(potentials: Potentials) -> Potentials:
 
 
 def unpruned(potentials: Potentials) -> object:
-    if potentials.weights.has_patterns:
-        return decode_nonnegative(potentials)
-    return viterbi(potentials.scores, potentials.trans, potentials.lengths)
+    """The labels, without exact pruning."""
+    return remaining_labels(Remaining(potentials, None, potentials.weights.has_patterns, TUNING))
 
 
 def medians(runs: List[Callable[[], object]], n_tokens: int) -> List[float]:

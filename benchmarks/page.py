@@ -20,11 +20,12 @@ MEASURED = ("spacy_hoseq", "benchmarks", "configs", "experiments")  # what a mea
 
 
 class Step(NamedTuple):
-    """run: commands. tables: by name, what is said of each. by_hand: why there are no commands."""
+    """run: commands. tables: by name, what is said of each. by_hand: why there are no commands. minutes: about."""
 
     run: List[str] = []
     tables: Dict[str, Dict[str, str]] = {}
     by_hand: str = ""
+    minutes: int = 0
 
 
 def steps() -> Dict[str, Step]:
@@ -49,7 +50,10 @@ def has_table(page: Path, name: str) -> bool:
 
 
 def write_table(page: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
-    """Replace what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. The first column is text."""
+    """Replace what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. The first column is text. A table for
+    which the page has no place is left out of it."""
+    if not has_table(page, name):
+        return
     written = {"origin": origin(name), "header": list(header), "rows": [list(row) for row in rows], "note": note}
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, _, rest = page.read_text(encoding="utf8").partition(begin)

@@ -16,13 +16,12 @@ import typer
 from spacy.tokens import Doc, DocBin
 from wasabi import table
 
-from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.patterns.nonnegative import decode_nonnegative
+from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
-from spacy_hoseq.decoders.pruning.pruned import pruned_labels
 from spacy_hoseq.layers import scorer_of
 
+from .decoding import unpruned
 from .page import write_table
 
 PASSES = 15
@@ -71,9 +70,6 @@ def stages(model: Path, text: Path) -> Column:
         second = refine(second, limits, lengths)
     guesses = pipe.predict(docs)
 
-    def unpruned() -> Any:
-        return decode_nonnegative(potentials) if weights.has_patterns else viterbi(scores, weights.trans, lengths)
-
     def untagged() -> List[Doc]:
         return [Doc(nlp.vocab, words=sentence) for sentence in words]
 
@@ -81,8 +77,8 @@ def stages(model: Path, text: Path) -> Column:
     timed = {
         "attribute values of all tokens": timer(lambda: extractor.columns(docs)),
         "emission scores, these included": timer(lambda: emissions.predict(docs)),
-        "decoding": timer(lambda: pruned_labels(potentials)),
-        "(decoding without pruning)": timer(unpruned),
+        "decoding": timer(lambda: decode_exact(potentials)),
+        "(decoding without pruning)": timer(lambda: unpruned(potentials)),
         "writing tags": timer(lambda docs: pipe.set_annotations(docs, guesses), untagged),
         "all, through nlp.pipe": timer(lambda docs: list(nlp.pipe(docs)), untagged),
     }

@@ -22,7 +22,7 @@ def test_every_table_has_its_step(benchmarks):
     """And each step says of its tables what a reader must know."""
     said = benchmarks("page").SAID
     names = {name for name, _ in marked()}
-    assert len(names) > 30 and names == set(said)
+    assert len(names) > 25 and names == set(said)
     assert all(set(each) == {"recipe", "settings", "text"} and all(each.values()) for each in said.values())
 
 
@@ -71,10 +71,10 @@ def test_goes_on_where_it_stopped(benchmarks, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "STEPS", steps)
     monkeypatch.setattr(module, "is_changed", lambda: False)
     with pytest.raises(SystemExit):
-        module.main(tmp_path, None, tmp_path, False)
+        module.main(tmp_path, None, tmp_path, False, False)
     fails.unlink()
-    module.main(tmp_path, None, tmp_path, False)
-    module.main(tmp_path, None, tmp_path, False)
+    module.main(tmp_path, None, tmp_path, False, False)
+    module.main(tmp_path, None, tmp_path, False, False)
     assert [row["step"] for row in srsly.read_jsonl(tmp_path / "all.jsonl")] == ["one", "two"]
     assert Path(tmp_path / "logs" / "one.log").read_text().count("$ python") == 1
     assert Path(tmp_path / "logs" / "two.log").read_text().count("$ python") == 2
@@ -82,4 +82,14 @@ def test_goes_on_where_it_stopped(benchmarks, tmp_path, monkeypatch):
 
 def test_unknown_step(benchmarks, tmp_path):
     with pytest.raises(SystemExit):
-        benchmarks("all").main(tmp_path, ["nothing"], tmp_path, False)
+        benchmarks("all").main(tmp_path, ["nothing"], tmp_path, False, False)
+
+
+def test_claims_name_steps_and_workflows(benchmarks):
+    """What is not a command by itself is a step of all.yml."""
+    page = (ROOT / "docs" / "measurements" / "claims.md").read_text(encoding="utf8")
+    rows = [line.split(" | ")[2] for line in page.splitlines() if line.startswith("| ")][2:]
+    steps = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
+    assert len(rows) > 20 and steps <= set(benchmarks("page").STEPS)
+    for workflow, folder in re.findall(r"spacy project run (\w+) (experiments/\w+)", page):
+        assert workflow in srsly.read_yaml(ROOT / folder / "project.yml")["workflows"]
