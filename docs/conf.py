@@ -15,6 +15,7 @@ from sphinx.errors import ExtensionError
 sys.path.insert(0, str(Path(__file__).parent))
 
 import api_pages  # noqa: E402
+import tables  # noqa: E402
 
 CONTENTS = {
     "Tutorial": ["tutorial", "tutorial-annotation", "pipelines", "upgrading", "licences"],
@@ -39,7 +40,6 @@ CONTENTS = {
         "tasks/easiest-first",
         "tasks/neural",
         "tasks/chinese",
-        "tasks/letters",
         "tasks/annotate",
         "tasks/serve",
         "tasks/dataframe",
@@ -79,8 +79,11 @@ CONTENTS = {
         "measurements/index",
         "measurements/performance",
         "measurements/sizes",
+        "measurements/probabilities",
+        "measurements/claims",
         "measurements/morphology",
         "measurements/lemmas",
+        "measurements/treebanks",
         "measurements/handwriting",
         "measurements/organisations",
         "measurements/chinese",
@@ -130,6 +133,11 @@ def add_contents(app, docname, source):
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{listed}\n```\n"
 
 
+def add_tables(app, docname, source):
+    """Put the tables that are made from the code into a page."""
+    source[0] = tables.filled(source[0])
+
+
 def unlink_types(app, doctree):
     """Types in signatures are names, not links: to look for each of thousands takes as long as all the rest."""
     for node in list(doctree.findall(addnodes.pending_xref)):
@@ -148,7 +156,10 @@ def refuse_network(app, exception):
 
 def setup(app):
     api_pages.write(Path(app.srcdir) / "reference" / "api")
+    for page in Path(app.srcdir).rglob("*.md"):  # now: autodoc changes signatures while it reads
+        tables.filled(page.read_text(encoding="utf8"))
     app.connect("source-read", add_contents)
+    app.connect("source-read", add_tables)
     app.connect("doctree-read", unlink_types)
     app.connect("build-finished", refuse_network)
     app.connect("autodoc-process-docstring", api_pages.process_docstring)

@@ -1,8 +1,11 @@
 """README, CONTRIBUTING and all pages in docs/, as the tests read them: code blocks, tables, sections, names."""
 
+import importlib.util
 import re
+from functools import cache
 from pathlib import Path
-from typing import Iterator, List, Tuple
+from types import ModuleType
+from typing import Dict, Iterator, List, Tuple
 
 ROOT = Path(__file__).parents[2]
 TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
@@ -13,6 +16,21 @@ PAGES = {
 # whose code is run with their commands
 TUTORIALS = ("docs/tutorial.md", "docs/tutorial-annotation.md", "docs/tasks/names.md")
 FENCE = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
+
+
+@cache
+def made_tables() -> ModuleType:
+    """docs/tables.py, which makes tables of the site from the code."""
+    spec = importlib.util.spec_from_file_location("tables_of_the_site", ROOT / "docs" / "tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def filled_pages() -> Dict[str, str]:
+    """All pages with the tables that are made from the code, as on the site."""
+    return {page: made_tables().filled(text) for page, text in PAGES.items()}
 
 
 def blocks(page: str, language: str) -> List[str]:
@@ -27,7 +45,9 @@ def all_blocks(language: str) -> List[Tuple[str, str]]:
 
 def matches(pattern: str) -> List[Tuple[str, str]]:
     """What the pages have of a pattern, each with its page."""
-    return sorted({(page, match) for page, text in PAGES.items() for match in re.findall(pattern, text)})
+    return sorted(
+        {(page, match) for page, text in PAGES.items() for match in re.findall(pattern, text)}
+    )
 
 
 def headings(text: str) -> List[Tuple[int, str, int]]:
@@ -63,7 +83,9 @@ def tables(header: str) -> List[Tuple[str, List[List[str]]]]:
     """(page, rows) of every table whose header begins so."""
     found = []
     for page, text in PAGES.items():
-        for match in re.finditer(rf"^{re.escape(header)}.*\n(?:\|.*\n?)+", text, flags=re.MULTILINE):
+        for match in re.finditer(
+            rf"^{re.escape(header)}.*\n(?:\|.*\n?)+", text, flags=re.MULTILINE
+        ):
             found.append((page, rows_of(match[0])))
     return found
 

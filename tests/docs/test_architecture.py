@@ -12,7 +12,7 @@ from spacy.training import Example
 import spacy_hoseq
 
 from ..test_imports import FILES, imports, place
-from .pages import PAGES, blocks, headings, table, tables
+from .pages import PAGES, blocks, headings, made_tables, tables
 
 PAGE = "docs/architecture.md"
 PACKAGE = Path(spacy_hoseq.__file__).parent
@@ -47,10 +47,17 @@ def test_nothing_imports_from_above():
 
 def test_rooms():
     """Each folder and each module beside them, with a sentence."""
-    rows = table("| Room | What is there |")
+    rows = made_tables().rooms()
     folders = {f"{path.parent.relative_to(PACKAGE).as_posix()}/" for path in PACKAGE.rglob("*/__init__.py")}
     modules = {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
-    assert {row[0].strip("`") for row in rows} == folders | modules and all(row[1] for row in rows)
+    assert {row[0].strip("`") for row in rows} == folders | modules and all(len(row[1]) > 10 for row in rows)
+    assert "<!-- rooms -->" in PAGES[PAGE]
+
+
+def test_picture_of_the_contributors_is_the_same():
+    """CONTRIBUTING.md shows the same floors, with what each is for."""
+    pictures = [blocks(page, "text")[0] for page in (PAGE, "CONTRIBUTING.md")]
+    assert pictures[0] == pictures[1]
 
 
 def defined(path):

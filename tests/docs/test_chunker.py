@@ -18,22 +18,21 @@ from spacy_hoseq.layers.listening.listener import MarginalListener
 from spacy_hoseq.recipes import RECIPES
 
 from ..repository import VARIANTS, config_of
-from .pages import PAGES, ROOT, blocks, table, tables
+from .pages import PAGES, ROOT, blocks, made_tables, table, tables
 
 CONFIGS = ROOT / "configs"
 NAME = "hoseq_chunker"
 CHUNKS, PIPELINES = "docs/tasks/chunks.md", "docs/tasks/pipelines.md"
-REFERENCE = "docs/reference/chunker.md"
 
 
 @pytest.mark.parametrize("name", ["objective", "representation"])
 def test_values_of_a_setting(name):
-    rows = dict(tables("| Name | Type | Default | Values"))
-    for page, factory in ((REFERENCE, make_hoseq_chunker), ("docs/reference/tagger.md", make_hoseq_tagger)):
-        parameter = inspect.signature(factory).parameters.get(name)
+    """The type of a choice has its values."""
+    for factory, make in ((NAME, make_hoseq_chunker), ("hoseq_tagger", make_hoseq_tagger)):
+        parameter = inspect.signature(make).parameters.get(name)
         if parameter is not None:
-            (values,) = [row[3] for row in rows[page] if row[0] == f"`{name}`"]
-            assert {json.loads(value) for value in re.findall(r"`(.*?)`", values)} == set(parameter.annotation.__args__)
+            (kind,) = [row[1] for row in made_tables().settings(factory) if row[0] == f"`{name}`"]
+            assert {json.loads(value) for value in kind.split(", ")} == set(parameter.annotation.__args__)
 
 
 def listeners_in(settings):

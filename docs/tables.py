@@ -1,0 +1,215 @@
+"""Tables of the reference that are made from the code when the site is built.
+
+A page has a comment in the place of each: `<!-- settings: NAME -->` of a factory or registered function (its signature
+and docstring), `<!-- options: COMMAND -->` (its help), `<!-- errors -->` and `<!-- warnings -->` (their messages),
+`<!-- template sets -->`, `<!-- rooms -->`,
+`<!-- names -->`. So nothing of them is written twice. In Python: `help(HoseqTagger)`.
+"""
+
+import ast
+import importlib
+import inspect
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import spacy
+from spacy.language import Language
+from typer.main import get_command
+
+import spacy_hoseq
+from spacy_hoseq.cli import hoseq_cli
+from spacy_hoseq.errors import Errors, Warnings
+from spacy_hoseq.features.templates import parse_templates
+
+MARK = re.compile(
+    r"^<!-- (settings|options|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$", flags=re.MULTILINE
+)
+REGISTRIES = ("architectures", "misc", "scorers", "readers", "batchers", "tokenizers", "augmenters")
+PACKAGE = Path(spacy_hoseq.__file__).parent
+CODE = re.compile(r"H[SW]\d{3}")
+
+
+def filled(text: str) -> str:
+    """A page with its tables."""
+    return MARK.sub(lambda mark: made(mark[1], mark[2]), text)
+
+
+@cache
+def made(kind: str, name: str) -> str:
+    """The table that a mark stands for."""
+    if kind == "settings":
+        return table(("Setting", "Type", "Default", "What it does"), settings(name))
+    if kind == "options":
+        return table(("Option", "Default", "What it does"), options(name))
+    if kind == "names":
+        return table(("Name", "Registry", "What it is"), names())
+    if kind == "rooms":
+        return table(("Room", "What is there"), rooms())
+    if kind == "template sets":
+        return table(("Registered set", "Templates", "For"), template_sets())
+    return "\n".join(
+        f"- **{code}** {text}" for code, text in messages(Errors if kind == "errors" else Warnings)
+    )
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown."""
+    cells = [header, ["---"] * len(header), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells
+    )
+
+
+def registered(name: str) -> Callable[..., Any]:
+    """The function behind a registered name."""
+    (registry,) = [registry for registry in REGISTRIES if name in getattr(spacy.registry, registry)]
+    return spacy.registry.get(registry, name)
+
+
+def settings(name: str) -> List[Tuple[str, str, str, str]]:
+    """(name, type, default, meaning) of each setting of a factory or a registered function."""
+    if name.startswith("hoseq_"):
+        component = type(spacy.blank("en").add_pipe(name))
+        defaults = Language.get_factory_meta(name).default_config
+        factory = getattr(importlib.import_module(component.__module__), f"make_{name}")
+        types = {n: p.annotation for n, p in parameters(factory).items()}
+        meanings = {
+            n: m
+            for base in reversed(component.__mro__)
+            for n, m in items(base.__doc__ or "", [*types]).items()
+        }
+    else:
+        function = registered(name)
+        types = {n: p.annotation for n, p in parameters(function).items()}
+        defaults = {n: p.default for n, p in parameters(function).items()}
+        meanings = items(inspect.getdoc(function) or "", [*types])
+    return [
+        (f"`{n}`", type_name(types[n]), default_name(default), meanings.get(n, ""))
+        for n, default in defaults.items()
+    ]
+
+
+def parameters(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
+    """Those that a config can set."""
+    found = inspect.signature(function).parameters
+    return {name: p for name, p in found.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+
+
+def items(doc: str, names: Sequence[str]) -> Dict[str, str]:
+    """What a docstring says of each setting: "name (type): meaning", on lines of its own or behind another one."""
+    known = "|".join(map(re.escape, names))
+    begins = re.compile(
+        rf"(?:^|(?<=[.;] ))((?:{known})(?:, (?:{known}))*)(?: \([^()]*\))?: ", flags=re.MULTILINE
+    )
+    lines = re.sub(r"(?<=\S)\n *(?=\S)(?!RAISES|RETURNS)", " \n", inspect.cleandoc(doc))
+    found: Dict[str, str] = {}
+    for paragraph in lines.split("\n\n"):
+        text = re.split(r" ?\n?(?:RAISES|RETURNS)\b", paragraph)[0].replace(" \n", " ")
+        places = list(begins.finditer(text))
+        for place, end in zip(places, [*(p.start() for p in places[1:]), len(text)], strict=False):
+            found.update(dict.fromkeys(place[1].split(", "), text[place.end() : end].strip()))
+    return found
+
+
+def type_name(annotation: Any) -> str:
+    """As a reader of a config understands it."""
+    text = getattr(annotation, "__name__", "") if inspect.isclass(annotation) else str(annotation)
+    text = re.sub(r"\b(?:typing|spacy_hoseq|thinc|spacy|pathlib|numpy)(?:\.\w+)*\.", "", text)
+    text = re.sub(r"Literal\[([^\]]*)\]", lambda values: values[1].replace("'", '"'), text)
+    text = text.replace("Union[str, Path, NoneType]", "path or null").replace(
+        "Union[str, Path]", "path"
+    )
+    if "Model[" in text:
+        return "Model or null" if text.startswith("Optional") else "Model"
+    if "Callable[" in text or "PatternSource" in text:
+        return "function or null" if text.startswith("Optional") else "function"
+    return re.sub(r"Optional\[(.*)\]$", r"\1 or null", text)
+
+
+def default_name(value: Any) -> str:
+    """As it stands in a config; of an object the registered name."""
+    if value is inspect.Parameter.empty:
+        return "required"
+    if isinstance(value, dict):
+        return next(
+            (f"`{made_by}`" for key, made_by in value.items() if key.startswith("@")), "`{}`"
+        )
+    return f"`{json.dumps(value)}`"
+
+
+def options(name: str) -> List[Tuple[str, str, str]]:
+    """(spellings, default, help) of each option of a command."""
+    rows = []
+    for option in get_command(hoseq_cli).commands[name].params:  # type: ignore[attr-defined]
+        if (
+            option.opts[0].startswith("-")
+            and option.name != "help"
+            and not getattr(option, "hidden", False)
+        ):
+            spelled = ", ".join(f"`{each}`" for each in [*option.opts, *option.secondary_opts])
+            rows.append(
+                (
+                    spelled,
+                    "required" if option.required else shown(option.default),
+                    option.help or "",
+                )
+            )
+    return rows
+
+
+def shown(default: Any) -> str:
+    """A default of an option; a switch is off, a list may be empty."""
+    if default is None or default is False or default == [] or default == () or callable(default):
+        return ""
+    return "on" if default is True else f"`{getattr(default, 'value', default)}`"
+
+
+def messages(group: Any) -> Iterator[Tuple[str, str]]:
+    """(code, text) of all messages. What is filled in stands in braces."""
+    for code in sorted(code for code in dir(group) if CODE.fullmatch(code)):
+        text = re.sub(r"\s+", " ", getattr(group, code).partition("] ")[2])
+        yield code, re.sub(r"([*_<>\[\]#|])", r"\\\1", re.sub(r"!r\}", "}", text))
+
+
+def template_sets() -> List[Tuple[str, str, str]]:
+    """(registered name, number of templates, what for) of all ready-made sets of templates."""
+    rows = []
+    for name in sorted(spacy.registry.misc.get_all()):
+        if re.fullmatch(r"spacy_hoseq\.\w+_templates\.v\d", name):
+            function = registered(name)
+            classes = {"classes": 4} if "classes" in parameters(function) else {}
+            rows.append(
+                (
+                    f"`{name}`",
+                    str(len(parse_templates(function(**classes)))),
+                    first_sentence(function),
+                )
+            )
+    return rows
+
+
+def first_sentence(function: Callable[..., Any]) -> str:
+    """Of a docstring, without line breaks."""
+    text = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+    return re.sub(r"^Registered as `[^`]+`[.:] ?", "", text)
+
+
+def rooms() -> List[Tuple[str, str]]:
+    """(folder or module, its first sentence) of the package."""
+    found = [(f"{path.parent.relative_to(PACKAGE).as_posix()}/", path) for path in PACKAGE.rglob("*/__init__.py")]
+    found += [(path.name, path) for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
+    docs = {name: ast.get_docstring(ast.parse(path.read_text(encoding="utf8"))) or "" for name, path in found}
+    return [(f"`{name}`", " ".join(doc.partition("\n\n")[0].split())) for name, doc in sorted(docs.items())]
+
+
+def names() -> List[Tuple[str, str, str]]:
+    """(name, registry, first sentence) of all registered functions but the sets of templates."""
+    return [
+        (f"`{name}`", f"`{registry}`", first_sentence(function))
+        for registry in REGISTRIES
+        for name, function in sorted(getattr(spacy.registry, registry).get_all().items())
+        if function.__module__.split(".")[0] == PACKAGE.name and "_templates." not in name
+    ]
