@@ -53,7 +53,8 @@ PERMITTED = {
     "readers": {"numpy", "spacy", "srsly", "features", "chunks", "arrays", "errors"},
     "recipes": {"spacy.util", "errors"},
     "treebanks": {
-        "spacy", "srsly", "thinc.api", "compaction", "inspection", "readers", "recipes", "errors",
+        "spacy", "srsly", "thinc.api",
+        "compaction", "inspection", "segmentation", "readers", "recipes", "errors", "lazy_names",
     },
     "lexicons": {"numpy", "spacy", "srsly", "features", "pipelines", "arrays", "errors", "lazy_names"},
     "segmentation": {
