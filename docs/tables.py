@@ -211,5 +211,5 @@ def names() -> List[Tuple[str, str, str]]:
         (f"`{name}`", f"`{registry}`", first_sentence(function))
         for registry in REGISTRIES
         for name, function in sorted(getattr(spacy.registry, registry).get_all().items())
-        if function.__module__.split(".")[0] == PACKAGE.name and "_templates." not in name
+        if name.startswith(f"{PACKAGE.name}.") and "_templates." not in name
     ]

@@ -60,6 +60,7 @@ CHARACTERS = {  # what is asked of words in letters -> of words in Chinese chara
     "accurate_pos_templates.v1": "accurate_chinese_pos_templates.v1",
     "chunk_word_templates.v1": "word_entity_templates.v1",
     "entity_templates.v1": "chinese_entity_templates.v1",
+    "spaced_segmentation_templates.v1": "segmentation_templates.v1",
 }
 CLASSES = {  # -> the same, and the classes of words
     "english_pos_templates.v2": "english_pos_templates.v3",
