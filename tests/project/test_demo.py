@@ -7,7 +7,6 @@ from typing import Dict
 import pytest
 import srsly
 
-from ..docs.pages import all_blocks
 from ..repository import copy_of_project, run
 
 FILES = {"first-order-crf": "crf"}
@@ -70,17 +69,6 @@ def test_chunks_of_the_joint_pipeline(project):
     assert header[1:5] == ["Tags", "Precision", "Recall", "F"]
     assert row[1:5] == [f"{100 * found[name]:.2f}" for name in ("accuracy", "precision", "recall", "f")]
     assert "Differences" not in page
-
-
-@pytest.mark.long
-def test_code_of_the_pages_that_needs_the_demo(project, monkeypatch, capsys):
-    """It stands in README.md and docs/, and prints what it found: words with tags and turns, chunks."""
-    code = [(page, block) for page, block in all_blocks("python") if "by the demo above" in block]
-    assert code
-    monkeypatch.chdir(project)
-    for page, block in code:
-        exec(compile(block.replace("range(5)", "range(1)"), page, "exec"), {})  # one epoch
-        assert "report" in capsys.readouterr().out, page
 
 
 @pytest.mark.long
