@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .pipelines import load
 
 __all__ = ["__version__", "load"]
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __getattr__ = lazy_names(__name__, {"load": "pipelines"})
 
 # extensions of Docs belong to the process; else they come with the first pipeline

@@ -67,3 +67,9 @@ def test_licences_and_versions():
     assert METADATA["Version"] == spacy_hoseq.__version__
     pythons = [line.rpartition(" ")[2] for line in METADATA.get_all("Classifier") if "Python :: 3." in line]
     assert METADATA["Requires-Python"] == f">={pythons[0]}" and "3.13" in pythons
+
+
+def test_the_changelog_has_this_version_and_its_day():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf8")
+    versions = re.findall(r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", text, re.M)
+    assert versions[0] == spacy_hoseq.__version__
