@@ -116,8 +116,9 @@ def calibrate_one(pipe: StructuredComponent, examples: Sequence[Example]) -> Cal
     """Of one component; examples: with what earlier components set. RAISES ValueError [HS144,
     HS145]."""
     parts = list(parts_of(pipe, examples))
-    if sum(bool((part.gold >= 0).any()) for part in parts) < 1 or len(examples) < 2:
-        raise ValueError(Errors.HS145.format(n=len(examples), what="a temperature", least=2))
+    n_gold = len(examples) if any((part.gold >= 0).any() for part in parts) else 0
+    if n_gold < 2:
+        raise ValueError(Errors.HS145.format(n=n_gold, what="a temperature", least=2))
     halves = [list(parts_of(pipe, examples[i::2])) for i in range(2)]
     factors = [best_factor(half) for half in halves]
     before = measured([(part, 1.0) for half in halves for part in half])
