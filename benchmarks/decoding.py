@@ -34,9 +34,8 @@ from spacy_hoseq.decoders.chain.viterbi import viterbi
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
 from spacy_hoseq.decoders.problem import TUNING
-from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 from spacy_hoseq.decoders.problem.trie import PatternTrie
-from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import Remaining
 
 from .page import write_table

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from spacy_hoseq.chunks import read_chunks, write_chunks
 from spacy_hoseq.decoders.problem.configurations import Configurations
-from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 from spacy_hoseq.decoders.problem.trie import Fired, PatternTrie
-from spacy_hoseq.decoders.problem.weights import Weights
 
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]

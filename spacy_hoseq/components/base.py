@@ -40,7 +40,6 @@ from ..features.known_tags import TABLE
 from ..features.sequences import WordDocs, words_of
 from ..layers.scorer import scorer_of
 from ..lazy_names import lazy_names
-from .constraints import TagDictionary
 from .digest import digest_of_table
 from .initialization import (
     batches,
@@ -51,7 +50,7 @@ from .initialization import (
     tables_beside,
     tables_of,
 )
-from .reading import LABELS, Reading
+from .reading import LABELS, Reading, TagDictionary
 from .saving import SavedComponent
 from .targets.target import LabelTable, Target, known_labels, word_examples
 from .targets.token_labels import negative_in

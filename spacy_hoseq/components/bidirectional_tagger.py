@@ -24,10 +24,9 @@ from ..layers.local.learner import Batch
 from ..layers.local.scores import BatchScores, mean_loss
 from ..layers.scorer import scorer_of
 from .base import SequenceComponent, inspection, register_factory
-from .constraints import allowed_labels
 from .extensions import write_decisions
 from .initialization import after_earlier_components, batches
-from .reading import LabelsAlone, Reading
+from .reading import LabelsAlone, Reading, allowed_labels
 from .strategies import GREEDY, DecidedReading, check_strategy, decided, nothing_decided
 from .targets.chunk_tags import ChunkTags
 from .targets.target import Target, known_labels, word_examples

@@ -12,10 +12,9 @@ from thinc.api import Model
 from ..arrays import Labels
 from ..decoders.answers import certain_labels
 from ..errors import Errors, Warnings
-from ..features.label_templates import label_values
+from ..features.keys import label_values
 from ..features.sequences import sequence_lengths
-from ..layers.listening.listener import MarginalListener
-from ..layers.listening.upstream import Output, Upstream, UpstreamLabels
+from ..layers.listening.listener import MarginalListener, Output, Upstream, UpstreamLabels
 from .initialization import after_earlier_components, batches
 from .reading import Reading
 

@@ -22,18 +22,16 @@ from ..decoders.exact import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, words_of
-from ..layers.listening.listener import MarginalListener
-from ..layers.listening.upstream import Upstream, write_upstream
+from ..layers.listening.listener import MarginalListener, Upstream, write_upstream
 from ..layers.structured import TaggerModel
 from ..layers.tuning import TUNING, Tuning
 from ..layers.weights.shim import Averaging
 from ..learning.objectives import ObjectiveName
 from ..learning.parameter import UpdateRule
 from .base import register_factory
-from .constraints import allowed_labels
 from .extensions import write_marginals
 from .listening import check_tok2vec, hand_over, handed, listeners_in, removed
-from .reading import LabelsAlone, Reading, wants_labels_alone
+from .reading import LabelsAlone, Reading, allowed_labels, wants_labels_alone
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.token_labels import TokenLabels
 

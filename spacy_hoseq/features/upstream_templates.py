@@ -12,7 +12,7 @@ import numpy as np
 from spacy.strings import get_string_id
 
 from ..errors import Errors
-from .label_templates import LabelTemplate
+from .keys import LabelTemplate
 from .templates import Part, Template
 
 UPSTREAM = "upstream"

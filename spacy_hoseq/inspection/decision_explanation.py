@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from ..arrays import Floats
 from ..decoders.bidirectional import OFFSETS
 from ..errors import Errors
-from ..features.label_templates import LABEL
+from ..features.keys import LABEL
 from ..layers.local.classifiers import shim_of
 from ..layers.scorer import scorer_of
 from .alternatives import Change, Turn, smallest_set

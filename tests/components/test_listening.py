@@ -8,8 +8,7 @@ import pytest
 import spacy
 from spacy import ty
 
-from spacy_hoseq.layers.listening.listener import MarginalListener
-from spacy_hoseq.layers.listening.upstream import HANDED
+from spacy_hoseq.layers.listening.listener import HANDED, MarginalListener
 from spacy_hoseq.layers.weights.shim import weights_of
 
 from ..cases import Case

@@ -9,8 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 
-from spacy_hoseq.layers.listening.listener import MarginalListener
-from spacy_hoseq.layers.listening.upstream import HANDED
+from spacy_hoseq.layers.listening.listener import HANDED, MarginalListener
 
 from .chunker_helpers import (
     KINDS,

@@ -7,7 +7,7 @@ import pytest
 from spacy.strings import get_string_id
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.label_templates import label_keys, label_values, split_templates
+from spacy_hoseq.features.keys import label_keys, label_values, split_templates
 from spacy_hoseq.features.template_sets import (
     bidirectional_chunk_templates,
     bidirectional_pos_templates,

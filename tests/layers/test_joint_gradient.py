@@ -16,7 +16,7 @@ from spacy.training import Example
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import AFTER, BEFORE
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.listening.upstream import Upstream
+from spacy_hoseq.layers.listening.listener import Upstream
 from spacy_hoseq.layers.weights.shim import weights_in
 
 from .. import oracle

@@ -15,10 +15,10 @@ from .forward_backward import (
 )
 from .long_viterbi import long_viterbi
 from .pieces import ChainPart, read_parts
-from .viterbi import best_path, in_order, masked, unpack_paths, viterbi
+from .viterbi import best_path, in_order, unpack_paths, viterbi
 
 __all__ = [
     "Arrivals", "ChainPart", "ChainPosterior", "LEAST", "LikelyCells", "MAX_RANGE", "ROOM", "SMALL",
     "best_path", "chain_posterior", "edge_viterbi", "finite_range", "in_order", "long_viterbi",
-    "masked", "reached_labels", "read_parts", "sum_by_rank", "unpack_paths", "vanished", "viterbi",
+    "reached_labels", "read_parts", "sum_by_rank", "unpack_paths", "vanished", "viterbi",
 ]  # fmt: skip

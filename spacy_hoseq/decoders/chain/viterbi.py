@@ -20,6 +20,7 @@ from ..problem import (
     Tuning,
     check_scores,
     make_layout,
+    masked,
     packed_scores,
 )
 from .arrivals import Arrivals
@@ -80,14 +81,6 @@ class BestPath(NamedTuple):
 
     labels: List[int]
     score: float
-
-
-def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
-    """In double precision, -inf where a label is not allowed. RETURNS (N, L), a copy."""
-    emissions: Floats = scores.astype(np.float64)
-    if allowed is not None:
-        emissions[~allowed] = -np.inf
-    return emissions
 
 
 def best_path(emissions: Floats, turned: Floats) -> Optional[BestPath]:

@@ -1,7 +1,23 @@
 """What is decoded: the potentials of a batch, how it lies in memory, label patterns, and what comes
 out."""
 
-from .answers import Answers, Asked, Factors, Posterior, Sums, Together, check_gradient
+from .answers import (
+    Answers,
+    Asked,
+    Factors,
+    LabelPairs,
+    Posterior,
+    ProbableLabels,
+    Sums,
+    Together,
+    certain_labels,
+    check_gradient,
+    check_threshold,
+    least_reaching,
+    neighbours,
+    probable_labels,
+    reach,
+)
 from .configurations import MAX_STATES, Configurations, no_configurations
 from .firing import added_up, expand_fired, matching
 from .instances import Instances, make_instances
@@ -12,6 +28,7 @@ from .layout import (
     check_segments,
     largest,
     make_layout,
+    masked,
     packed_edge_scores,
     packed_scores,
     parts_of,
@@ -19,21 +36,10 @@ from .layout import (
     sums_of_sequences,
 )
 from .path_score import chain_score, check_possible, path_score, score_of_checked
-from .potentials import Potentials, PotentialsGradient, Profile, Selection
-from .probable import (
-    LabelPairs,
-    ProbableLabels,
-    certain_labels,
-    check_threshold,
-    least_reaching,
-    neighbours,
-    probable_labels,
-    reach,
-)
+from .potentials import Potentials, PotentialsGradient, Profile, Selection, Weights
 from .results import KBest, NoPath, Paths
 from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
-from .weights import Weights
 
 __all__ = [
     "Answers", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "LabelPairs",
@@ -41,7 +47,7 @@ __all__ = [
     "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING", "Together",
     "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient", "check_possible",
     "check_lengths", "check_pattern", "check_scores", "check_segments", "check_threshold",
-    "expand_fired", "largest", "least_reaching", "make_instances", "make_layout", "matching",
+    "expand_fired", "largest", "least_reaching", "make_instances", "make_layout", "masked", "matching",
     "neighbours", "no_configurations", "packed_edge_scores", "packed_scores", "parts_of",
     "path_score", "probable_labels", "ranges", "reach", "score_of_checked", "sums_of_sequences",
 ]  # fmt: skip

@@ -129,6 +129,14 @@ def largest(scores: AnyFloats) -> float:
     return top if top > -bottom or top != top else -bottom
 
 
+def masked(scores: AnyFloats, allowed: Optional[Mask]) -> Floats:
+    """In double precision, -inf where a label is not allowed. RETURNS (N, L), a copy."""
+    emissions: Floats = scores.astype(np.float64)
+    if allowed is not None:
+        emissions[~allowed] = -np.inf
+    return emissions
+
+
 def packed_scores(
     scores: AnyFloats, allowed: Optional[Mask], layout: Layout, tokens: Optional[Ints] = None
 ) -> Floats:

@@ -1,7 +1,6 @@
 """Labels that cannot be on a best labelling are dropped; what is left is decoded."""
 
-from .bounds import ROUNDING, least_reach
-from .candidates import dense_cost
+from .bounds import ROUNDING, dense_cost, least_reach
 from .likely import SURE, least_likely, likely_labels
 from .limits import Limits
 from .pruned import Remaining, pruned_checked

@@ -19,7 +19,7 @@ import numpy as np
 from ...arrays import AnyFloats, Floats, Ints, Labels
 from ..chain import LikelyCells
 from ..problem import TUNING, Potentials, Tuning, chain_score
-from .candidates import Candidates, first_best
+from .bounds import Candidates, first_best
 from .pruned import open_windows
 from .sparse_viterbi import sparse_viterbi
 

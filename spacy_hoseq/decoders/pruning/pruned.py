@@ -28,8 +28,7 @@ from ..problem import (
     matching,
     ranges,
 )
-from .bounds import beside_decided, candidate_labels, fired_loss_of, refine
-from .candidates import Candidates, dense_cost
+from .bounds import Candidates, beside_decided, candidate_labels, dense_cost, fired_loss_of, refine
 from .limits import Limits
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints
 from ..problem import Fired, Layout, Paths, PatternTrie, Weights, make_layout, ranges
-from .candidates import Candidates
+from .bounds import Candidates
 from .sparse_viterbi import Edges, edges_between, read_back, tokens_before
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import AnyFloats, AnyInts, Floats, Ints
 from ..chain import unpack_paths
 from ..problem import Layout, Paths, make_layout, ranges
-from .candidates import Candidates, first_best
+from .bounds import Candidates, first_best
 
 
 class Edges(NamedTuple):

@@ -20,8 +20,18 @@ from typing import List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...arrays import AnyInts, Floats, Ints, Labels, Mask
-from ..chain import LEAST, ROOM, SMALL, best_path, finite_range, masked
-from ..problem import Factors, Potentials, ProbableLabels, Profile, Tuning, Weights, largest, reach
+from ..chain import LEAST, ROOM, SMALL, best_path, finite_range
+from ..problem import (
+    Factors,
+    Potentials,
+    ProbableLabels,
+    Profile,
+    Tuning,
+    Weights,
+    largest,
+    masked,
+    reach,
+)
 from ..pruning import SURE
 from .labels import Remaining, best_of_remaining
 

@@ -19,7 +19,7 @@ from ...features.index import Index
 from ...features.templates import Part
 from ...learning.cell_table import CellTable
 from ..tuning import TUNING, Tuning
-from ..weights.row_sums import Term, add_rows
+from ..weights.shim import Term, add_rows
 
 MOST_PARTS = 3  # of a window: more are seldom the same again
 

@@ -24,8 +24,7 @@ from ..named_features import Feature, Names, names_fired
 from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, scoring_layer
 from ..text_rows import TextRows
 from ..tuning import TUNING, Tuning
-from ..weights.row_sums import Term, add_rows, sum_rows
-from ..weights.shim import WeightsShim, weights_of
+from ..weights.shim import Term, WeightsShim, add_rows, sum_rows, weights_of
 from ..weights.storage import keys_problem
 from .kept_sums import KeptSums
 from .type_scores import TypeScores

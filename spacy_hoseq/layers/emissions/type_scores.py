@@ -17,7 +17,7 @@ from ...features.extract import Columns, FeatureExtractor
 from ...features.growing_table import GrowingTable
 from ...features.index import Index
 from ..tuning import TUNING, Tuning
-from ..weights.row_sums import Summands, add_rows
+from ..weights.shim import Summands, add_rows
 
 
 class OfTypes(NamedTuple):

@@ -9,7 +9,7 @@ from ...arrays import Ints
 from ...features.index import ExactIndex, HashedIndex, Index, SomeRows
 from ...learning.cell_table import CellTable
 from ...learning.used_weights import Used, UsedCells
-from ..weights.row_sums import Summands
+from ..weights.shim import Summands
 
 
 class UsedFeatures(NamedTuple):

@@ -17,14 +17,14 @@ from ...decoders.answers import LabelLattice, NGrams
 from ...errors import Errors
 from ...features.extract import Columns, FeatureExtractor
 from ...features.index import ExactIndex
-from ...features.label_templates import LabelTemplate, label_keys
+from ...features.keys import LabelTemplate, label_keys
 from ...features.sequences import by_doc, sequence_lengths
 from ...features.templates import parse_templates
 from ...features.upstream_templates import split_upstream
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
+from .listener import UpstreamLabels
 from .short_text import ShortFeatures
-from .upstream import UpstreamLabels
 
 NO_LABEL = np.uint64(0)
 NO_WORDS = np.zeros((0, 0), np.uint64)

@@ -25,9 +25,8 @@ from ..scorer import Emissions, FlatScores, Scorer, TrainingTexts, no_backprop, 
 from ..tuning import Tuning
 from ..weights.shim import WeightsShim, weights_of
 from ..weights.storage import keys_problem
-from .listener import LabelsModel, heard_names, own_labels
+from .listener import LabelsModel, UpstreamLabels, heard_names, own_labels
 from .marginal_features import Active, Batch, MarginalFeatures
-from .upstream import UpstreamLabels
 
 
 def MarginalLinear(

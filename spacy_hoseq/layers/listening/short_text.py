@@ -13,12 +13,11 @@ import numpy as np
 from ...arrays import Floats, Ints, Keys, Lengths, Rows
 from ...features.extract import positions_of
 from ...features.index import Index
-from ...features.keys import ABSENT, mix
-from ...features.label_templates import LabelTemplate
+from ...features.keys import ABSENT, LabelTemplate, mix
 from ...features.upstream_templates import UpstreamTemplates
 from ...kept import Kept
 from ..tuning import TUNING, Tuning
-from .upstream import UpstreamLabels
+from .listener import UpstreamLabels
 
 Shape = Tuple[int, ...]
 String = Tuple[int, ...]  # what stands for each of its labels in keys

@@ -28,8 +28,7 @@ from ...arrays import AnyFloats, Ints
 from ...decoders.bidirectional.decompositions import classifiers_of
 from ...decoders.bidirectional.local import check_order
 from ...errors import Errors
-from ...features.keys import Keys
-from ...features.label_templates import label_values
+from ...features.keys import Keys, label_values
 from ...features.sequences import words_of
 from ...learning.inequality import check_inequality_settings
 from ...learning.used_weights import Used, UsedCells, UsedRows

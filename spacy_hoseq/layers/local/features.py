@@ -17,8 +17,7 @@ from ...arrays import Ints, Keys, Rows
 from ...decoders.bidirectional.local import OFFSETS
 from ...features.extract import FeatureExtractor
 from ...features.index import ExactIndex, KeyCounter
-from ...features.keys import ABSENT, mix
-from ...features.label_templates import LABEL, LabelTemplate, label_keys, split_templates
+from ...features.keys import ABSENT, LABEL, LabelTemplate, label_keys, mix, split_templates
 from ...features.sequences import by_doc, sentence_starts
 from ...features.templates import Part, parse_templates
 from ...kept import Kept

@@ -23,7 +23,7 @@ from ...learning.gradients import RowGradient, merge_gradients
 from ...learning.inequality import InequalityWeights
 from ...learning.used_weights import UsedCells, to_storage
 from ..tuning import TUNING, Tuning
-from ..weights.row_sums import add_rows
+from ..weights.shim import add_rows
 from .features import TrainingRows
 
 SURE = 0.1  # error below which a token is learnt from now and then

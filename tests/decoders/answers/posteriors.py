@@ -5,10 +5,9 @@ import numpy as np
 from spacy_hoseq.decoders.answers import answers_of
 from spacy_hoseq.decoders.answers.kernels import feature_sums
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
-from spacy_hoseq.decoders.problem.potentials import Potentials, PotentialsGradient
-from spacy_hoseq.decoders.problem.probable import LabelPairs
+from spacy_hoseq.decoders.problem.answers import LabelPairs
+from spacy_hoseq.decoders.problem.potentials import Potentials, PotentialsGradient, Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING
-from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 

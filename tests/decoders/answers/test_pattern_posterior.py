@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.problem.probable import LabelPairs
+from spacy_hoseq.decoders.problem.answers import LabelPairs
+from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING
-from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 from ...cases import Case

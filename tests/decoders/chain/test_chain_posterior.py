@@ -6,9 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
-from spacy_hoseq.decoders.problem.potentials import Potentials
-from spacy_hoseq.decoders.problem.probable import LabelPairs
-from spacy_hoseq.decoders.problem.weights import Weights
+from spacy_hoseq.decoders.problem.answers import LabelPairs
+from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 
 from ... import oracle
 from ...cases import Case

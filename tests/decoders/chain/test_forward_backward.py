@@ -16,8 +16,8 @@ from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.chain import forward_backward as module
 from spacy_hoseq.decoders.chain.chain_posterior import ChainPosterior, chain_posterior
+from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.trie import PatternTrie
-from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 from ...cases import Case, is_well_formed

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import Asked, answers_of
 from spacy_hoseq.decoders.chain.pieces import distances, read_parts
-from spacy_hoseq.decoders.problem.potentials import Potentials
+from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 from spacy_hoseq.decoders.problem.tuning import Tuning
-from spacy_hoseq.decoders.problem.weights import Weights
 
 NEVER = -np.inf
 

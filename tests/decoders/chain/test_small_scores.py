@@ -12,8 +12,7 @@ from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.chain import forward_backward as module
-from spacy_hoseq.decoders.problem.potentials import Potentials
-from spacy_hoseq.decoders.problem.weights import Weights
+from spacy_hoseq.decoders.problem.potentials import Potentials, Weights
 
 from ..answers.posteriors import forward_backward
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers.pattern_sums import exclusive
 from spacy_hoseq.decoders.patterns.longest_match import MatchArcs, decode_any_sign
+from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.trie import PatternTrie
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
-from spacy_hoseq.decoders.problem.weights import Weights
 
 from ... import oracle
 from ...cases import Case

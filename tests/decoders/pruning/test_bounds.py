@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
+from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import Tuning
-from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning.bounds import (
     beside_decided,
     candidate_labels,

@@ -12,8 +12,8 @@ import pytest
 from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.decoders.problem import Potentials
+from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
-from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import limits as module
 from spacy_hoseq.decoders.pruning.limits import Limits
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.problem.firing import matching
+from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
-from spacy_hoseq.decoders.problem.weights import Weights
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.pruning.candidates import Candidates
+from spacy_hoseq.decoders.pruning.bounds import Candidates
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi
 
 from ...cases import Case

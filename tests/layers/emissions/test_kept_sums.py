@@ -10,8 +10,7 @@ from spacy_hoseq.layers.emissions.kept_sums import KeptSums, groups_of
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.layers.tuning import Tuning
-from spacy_hoseq.layers.weights.row_sums import add_rows
-from spacy_hoseq.layers.weights.shim import weights_of
+from spacy_hoseq.layers.weights.shim import add_rows, weights_of
 from spacy_hoseq.learning.cell_table import CellTable
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.learning.used_weights import UsedCells

@@ -9,12 +9,14 @@ from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.exact import decode_exact
 from spacy_hoseq.layers.listening.listener import (
     MarginalListener,
+    Upstream,
     make_marginal_listener,
     own_labels,
+    read_upstream,
     replace_listener,
+    write_upstream,
 )
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
-from spacy_hoseq.layers.listening.upstream import Upstream, read_upstream, write_upstream
 
 from ...cases import Case
 from ..helpers import VOCAB, Doc, applied_gradients, doc_of

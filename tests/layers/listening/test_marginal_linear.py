@@ -13,9 +13,13 @@ from spacy_hoseq.decoders.answers.label_ngrams import AFTER, BEFORE
 from spacy_hoseq.features import keys
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
-from spacy_hoseq.layers.listening.listener import make_marginal_listener, no_backprop
+from spacy_hoseq.layers.listening.listener import (
+    UpstreamLabels,
+    make_marginal_listener,
+    no_backprop,
+    write_upstream,
+)
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear
-from spacy_hoseq.layers.listening.upstream import UpstreamLabels, write_upstream
 from spacy_hoseq.layers.tuning import Tuning
 from spacy_hoseq.layers.weights.shim import weights_of
 from spacy_hoseq.learning.additive import Additive

@@ -9,10 +9,9 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.exact import decode_exact
-from spacy_hoseq.decoders.problem.probable import ProbableLabels, certain_labels
-from spacy_hoseq.features.keys import AFTER, BEFORE
-from spacy_hoseq.features.label_templates import label_values
-from spacy_hoseq.layers.listening.upstream import (
+from spacy_hoseq.decoders.problem.answers import ProbableLabels, certain_labels
+from spacy_hoseq.features.keys import AFTER, BEFORE, label_values
+from spacy_hoseq.layers.listening.listener import (
     HANDED,
     SAVED,
     Upstream,

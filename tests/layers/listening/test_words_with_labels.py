@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from thinc.api import Model
 
-from spacy_hoseq.features.label_templates import label_values
+from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.layers.listening.listener import no_backprop
 from spacy_hoseq.layers.listening.marginal_features import MarginalFeatures
 from spacy_hoseq.layers.listening.marginal_linear import MarginalLinear

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.label_templates import label_keys, label_values
+from spacy_hoseq.features.keys import label_keys, label_values
 from spacy_hoseq.layers.local.features import LocalFeatures
 from spacy_hoseq.layers.local.learner import SparseRows
 from spacy_hoseq.layers.local.scores import stack_weights
