@@ -11,7 +11,7 @@ from spacy.vocab import Vocab
 
 from ..arrays import Ints, Keys, Rows
 from .attributes import Attribute, as_keys, lexical_attribute
-from .growing_table import GrowingTable
+from .index import GrowingTable
 from .keys import AFTER, BEFORE
 from .word_types import MAX_WORD_TYPES
 

@@ -7,7 +7,7 @@ import numpy as np
 from spacy.vocab import Vocab
 
 from ..arrays import Keys, Rows
-from .growing_table import GrowingTable
+from .index import GrowingTable
 
 MAX_WORD_TYPES = (
     1_000_000  # forget all beyond this many, so that a stream of any length runs in bounded memory

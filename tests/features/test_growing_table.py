@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from spacy_hoseq.features.growing_table import FEW, MOST_OF_FEW, GrowingTable
+from spacy_hoseq.features.index import FEW, MOST_OF_FEW, GrowingTable
 
 NOTHING = np.zeros((0, 2), np.int64)
 

@@ -14,7 +14,7 @@ from thinc.api import Model
 
 from ...arrays import Keys, Labels
 from ...features.extract import FeatureExtractor
-from ...features.growing_table import GrowingTable
+from ...features.index import GrowingTable
 from ...features.keys import row_keys
 from ...features.sequences import WordDocs, words_of
 from ...layers.emissions.sparse_linear import SparseScorer

@@ -14,8 +14,7 @@ import numpy as np
 
 from ...arrays import Floats32, Keys
 from ...features.extract import Columns, FeatureExtractor
-from ...features.growing_table import GrowingTable
-from ...features.index import Index
+from ...features.index import GrowingTable, Index
 from ...features.templates import Part
 from ...learning.cell_table import CellTable
 from ..tuning import TUNING, Tuning

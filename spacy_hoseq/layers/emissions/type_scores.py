@@ -14,8 +14,7 @@ import numpy as np
 
 from ...arrays import Floats32, Ints, Rows
 from ...features.extract import Columns, FeatureExtractor
-from ...features.growing_table import GrowingTable
-from ...features.index import Index
+from ...features.index import GrowingTable, Index
 from ..tuning import TUNING, Tuning
 from ..weights.shim import Summands, add_rows
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from ...arrays import Floats32, Ints, Mask, Rows
 from ...features.extract import Columns, FeatureExtractor
-from ...features.growing_table import GrowingTable
-from ...features.index import ExactIndex
+from ...features.index import ExactIndex, GrowingTable
 from ..tuning import TUNING, Tuning
 
 
