@@ -31,7 +31,7 @@ from spacy_hoseq.decoders.baselines.algorithm_1 import algorithm_1
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
 from spacy_hoseq.decoders.problem import TUNING
 from spacy_hoseq.decoders.problem.potentials import Potentials, Weights

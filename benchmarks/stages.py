@@ -16,7 +16,7 @@ import typer
 from spacy.tokens import Doc, DocBin
 from wasabi import table
 
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.pruning.bounds import beside_decided, candidate_labels, refine
 from spacy_hoseq.decoders.pruning.limits import Limits
 from spacy_hoseq.layers import scorer_of

@@ -1,5 +1,6 @@
 """What is made from other objects and kept beside them."""
 
+from operator import is_
 from typing import Any, Callable, Generic, Optional, Tuple, TypeVar
 
 Made = TypeVar("Made")
@@ -44,10 +45,4 @@ class Kept(Generic[Made]):
 
 def are_same(some: Tuple[object, ...], others: Tuple[object, ...]) -> bool:
     """Whether these are the very objects, in the same order."""
-    if len(some) != len(others):
-        return False
-    # (a generator costs more than the comparison)
-    for one, other in zip(some, others, strict=True):
-        if one is not other:
-            return False
-    return True
+    return len(some) == len(others) and all(map(is_, some, others))

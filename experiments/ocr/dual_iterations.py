@@ -23,7 +23,7 @@ from spacy.util import fix_random_seed, load_config
 from wasabi import msg, table
 
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 
 ITERATIONS = (1, 10, 50, 200)
 TRAINED = {"order 1": ("exact", 1), "exact": ("exact", 7), "dual decomposition, 10": ("dual_decomposition", 7)}

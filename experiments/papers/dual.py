@@ -10,7 +10,7 @@ import numpy as np
 
 from spacy_hoseq.arrays import Ints
 from spacy_hoseq.decoders.baselines.dual_decomposition import solve_slaves, sum_rows
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials, Weights, make_instances, path_score
 
 

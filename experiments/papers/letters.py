@@ -28,7 +28,7 @@ from wasabi import msg
 from spacy_hoseq.arrays import Ints
 from spacy_hoseq.decoders.answers import Asked, answers_of
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials
 
 OCR = Path(__file__).parents[1] / "ocr"

@@ -25,7 +25,7 @@ from spacy.training import Example
 from spacy.util import fix_random_seed, load_config
 from wasabi import msg
 
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials, Weights
 
 OCR = Path(__file__).parents[1] / "ocr"

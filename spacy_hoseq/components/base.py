@@ -33,7 +33,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..arrays import Ints, Mask
-from ..decoders.answers import Asked
+from ..decoders.answers import LABELS_ALONE, Asked
 from ..errors import Errors, Warnings
 from ..features.attributes import lend_tables
 from ..features.known_tags import TABLE
@@ -50,7 +50,7 @@ from .initialization import (
     tables_beside,
     tables_of,
 )
-from .reading import LABELS, Reading, TagDictionary
+from .reading import Reading, TagDictionary
 from .saving import SavedComponent
 from .targets.target import LabelTable, Target, known_labels, word_examples
 from .targets.token_labels import negative_in
@@ -174,18 +174,16 @@ class SequenceComponent(SavedComponent):
         self._labels_changed()
         return 1
 
-    def read(self, docs: Iterable[Doc], asked: Asked = LABELS, *, preset: bool = True) -> Reading:
+    def read(
+        self, docs: Iterable[Doc], asked: Asked = LABELS_ALONE, *, preset: bool = True
+    ) -> Reading:
         """The labels of docs, and how sure they are; docs are not touched, and may be empty.
 
         asked: what will be wanted beside the best labels. preset (bool): what is set on the docs
         already constrains the labels, unless the component overwrites it. RAISES ValueError [E143]:
         there are no labels; [HS003]: a table of another pipeline.
         """
-        words = words_of(list(docs))
-        if any(map(len, words)):
-            self.lend_tables(words[0].vocab)
-            self._require_labels()
-        return self._read(words, asked, preset=preset)
+        return self._read(self._words(docs), asked, preset=preset)
 
     def predict(self, docs: Iterable[Doc]) -> Reading:
         """What `set_annotations` writes: a reading, light where nothing but labels is asked for."""
@@ -312,13 +310,21 @@ class SequenceComponent(SavedComponent):
             for node in self.model.walk():
                 scorer_of(node).forget_words()
 
+    def _words(self, docs: Iterable[Doc]) -> WordDocs:
+        """The words of docs that will be read. RAISES ValueError [E143], [HS003]: as `read`."""
+        words = words_of(list(docs))
+        if any(map(len, words)):
+            self.lend_tables(words[0].vocab)
+            self._require_labels()
+        return words
+
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         """As `read`. docs: their words; they may all be empty."""
         raise NotImplementedError
 
     def _asked(self) -> Asked:
         """What `set_annotations` needs beside the labels."""
-        return Asked()
+        return LABELS_ALONE
 
     def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
         """Write the labels."""

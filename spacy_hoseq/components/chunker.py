@@ -18,7 +18,7 @@ from thinc.api import Config
 from ..arrays import AnyInts, Floats, Mask
 from ..chunks import Chunks, Grammar, TagTable, grammar, tag_names
 from ..decoders.answers import Asked, answers_of
-from ..decoders.exact import decode_exact
+from ..decoders.choice import decode_exact
 from ..decoders.problem import Potentials
 from ..features.sequences import WordDocs, sentence_starts, sequence_lengths
 from ..layers.structured import TaggerModel
@@ -268,7 +268,6 @@ class HoseqChunker(StructuredComponent):
         return potentials._replace(weights=weights, allowed=self._edges(potentials.lengths))
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
-        self._require_labels()
         potentials = self._possible(self.model.predict(docs))
         if preset and self.cfg["annotate_ents"] and not self.cfg["overwrite"]:
             return potentials.permitting(

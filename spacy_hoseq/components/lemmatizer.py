@@ -17,8 +17,8 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ..arrays import Labels, Mask
-from ..decoders.answers import Asked
-from ..decoders.exact import decode_exact
+from ..decoders.answers import LABELS_ALONE, Asked
+from ..decoders.choice import decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..features.sequences import WordDocs
 from ..layers.structured import TaggerModel
@@ -27,7 +27,7 @@ from .initialization import read_examples
 from .lemmas.candidates import Candidates
 from .lemmas.scripts import script_named, script_of
 from .lemmas.tokens import KnownTokens
-from .reading import LABELS, LabelsAlone, Reading, wants_labels_alone
+from .reading import LabelsAlone, Reading
 from .structured import ADAGRAD
 from .tagger import HoseqTagger
 from .targets.lemmas import LemmaLabels
@@ -176,9 +176,7 @@ class HoseqLemmatizer(HoseqTagger):
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
         """Words of one form and analysis have one lemma, wherever they stand: it is found once."""
         is_preset = preset and not self.cfg["overwrite"] and any(map(self.target.is_set, docs))
-        is_plain = (
-            wants_labels_alone(asked) and self.decoder is decode_exact and any(map(len, docs))
-        )
+        is_plain = asked.wants_labels_alone and self.decoder is decode_exact and any(map(len, docs))
         if is_preset or not is_plain or not KnownTokens.serve(self.model):
             return super()._read(docs, asked, preset=preset)
         labels = self._known_tokens.labels(self.model, docs, self._best_of)
@@ -186,7 +184,7 @@ class HoseqLemmatizer(HoseqTagger):
         return Reading(docs, self.target, self.tags, alone)
 
     def _best_of(self, docs: WordDocs) -> Labels:
-        return super()._read(docs, LABELS, preset=False).best
+        return super()._read(docs, LABELS_ALONE, preset=False).best
 
     @cached_property
     def _known_tokens(self) -> KnownTokens:

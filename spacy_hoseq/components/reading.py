@@ -11,7 +11,6 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ..arrays import Floats, Floats32, Labels, Mask
-from ..decoders.answers import Asked
 from ..errors import Errors
 from ..features.index import ExactIndex
 from ..features.sequences import WordDocs, on_tokens, words_and_lengths
@@ -70,13 +69,6 @@ def allowed_labels(
             masks, _ = table.masks(np.where(fixed, values, 0))
             allowed = masks if allowed is None else np.where(fixed[:, None], masks, allowed)
     return allowed
-
-
-LABELS = Asked()  # nothing else
-
-
-def wants_labels_alone(asked: Asked) -> bool:
-    return not asked.nodes and asked.continues is None and asked.probable is None
 
 
 class LabelsAlone:

@@ -15,7 +15,7 @@ from ..decoders.choice import Decoder
 from ..decoders.kbest import KBest, combine, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors
-from ..features.sequences import WordDocs, sequence_lengths, words_of
+from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.listening.listener import own_layers
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
@@ -103,9 +103,7 @@ class StructuredComponent(SequenceComponent):
         """The words of docs, and all that their labels are decoded from. preset (bool): what is set
         on the docs already constrains it, as in `predict`. RAISES ValueError [E143]: there are no
         labels."""
-        words = words_of(list(docs))
-        if words:
-            self.lend_tables(words[0].vocab)
+        words = self._words(docs)
         return words, self._potentials(words, preset=preset)
 
     def gold_ids(self, examples: Iterable[Example]) -> Labels:
@@ -210,7 +208,7 @@ class StructuredComponent(SequenceComponent):
     def _k_best(self, docs: Iterable[Doc], k: int) -> Iterator[Tuple[WordDocs, KBest]]:
         """The words of each Doc, and their labels. RAISES ValueError [E143, HS026, HS038,
         HS099]."""
-        for words in (words_of([doc]) for doc in docs):
+        for words in (self._words([doc]) for doc in docs):
             yield words, k_best(self._potentials(words), k) if len(words[0]) else combine([], k)
 
 

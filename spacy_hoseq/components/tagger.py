@@ -17,8 +17,7 @@ from thinc.api import Config
 
 from ..arrays import Labels, Mask
 from ..decoders.answers import Asked, answers_of
-from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact
+from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..decoders.sampling import check_n_samples, sample
 from ..features.sequences import WordDocs, on_tokens, words_of
@@ -31,7 +30,7 @@ from ..learning.parameter import UpdateRule
 from .base import register_factory
 from .extensions import write_marginals
 from .listening import check_tok2vec, hand_over, handed, listeners_in, removed
-from .reading import LabelsAlone, Reading, allowed_labels, wants_labels_alone
+from .reading import LabelsAlone, Reading, allowed_labels
 from .structured import ADAGRAD, DEFAULT_MODEL, StructuredComponent
 from .targets.token_labels import TokenLabels
 
@@ -153,7 +152,7 @@ class HoseqTagger(StructuredComponent):
         check_n_samples(n_samples)
         rng = np.random.default_rng(seed)
         nothing = np.zeros((n_samples, 0), np.int32)
-        parts = (words_of([doc]) for doc in docs)
+        parts = (self._words([doc]) for doc in docs)
         drawn = (
             (words, sample(self._potentials(words), n_samples, rng) if len(words[0]) else nothing)
             for words in parts
@@ -212,7 +211,7 @@ class HoseqTagger(StructuredComponent):
         return Asked(nodes=self.cfg["save_marginals"], probable=min(thresholds, default=None))
 
     def _read(self, docs: WordDocs, asked: Asked, *, preset: bool) -> Reading:
-        parts = self._parts(docs) if wants_labels_alone(asked) else [docs]
+        parts = self._parts(docs) if asked.wants_labels_alone else [docs]
         if len(parts) > 1:
             labels = np.concatenate([self._read(part, asked, preset=preset).best for part in parts])
             alone = LabelsAlone(
@@ -247,7 +246,6 @@ class HoseqTagger(StructuredComponent):
             write_upstream(docs, self.name, output, labels, sizes)
 
     def _potentials(self, docs: List[Doc], *, preset: bool = True) -> Potentials:
-        self._require_labels()
         potentials: Potentials = self.model.predict(docs)
         return potentials.permitting(
             self._permitted(docs, preset=preset and not self.cfg["overwrite"])

@@ -24,10 +24,8 @@ bidirectional and baselines.
 
 from .answers import answers_of, best_with, event_probabilities
 from .chain import viterbi
-from .choice import Decoder
-from .exact import decode_exact
+from .choice import Decoder, decode_exact, max_marginal
 from .kbest import k_best
-from .max_marginal import max_marginal
 from .problem import (
     Answers,
     Asked,

@@ -12,7 +12,7 @@ from typing import List
 import numpy as np
 
 from ..errors import Errors
-from .exact import decode_exact
+from .choice import decode_exact
 from .patterns import k_best_paths, lattice_of
 from .problem import KBest, Potentials
 

@@ -95,7 +95,7 @@ class TemplateKeys:
         together = max(1, CELLS // max(1, n))
         for start in range(0, len(keys), together):
             some = slice(start, start + together)
-            first, *others = (parts[some] for parts in self._parts if start < len(parts))
+            first, *others = [parts[some] for parts in self._parts if start < len(parts)]
             state = mix(self._seeds[some], rows.take(first, axis=0))
             for parts in others:
                 state[: len(parts)] = mix(state[: len(parts)], rows.take(parts, axis=0))

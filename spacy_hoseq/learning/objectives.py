@@ -20,8 +20,7 @@ import numpy as np
 
 from ..arrays import AnyFloats, Ints, Labels, Mask
 from ..decoders.answers import answers_of
-from ..decoders.choice import Decoder
-from ..decoders.exact import decode_exact
+from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, PotentialsGradient, check_possible, matching, path_score
 from ..errors import Errors
 

@@ -11,7 +11,7 @@ from thinc.api import ConfigValidationError
 
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.longest_match import decode_any_sign
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.layers.weights.shim import weights_of

@@ -12,8 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import kernels, pattern_sums
-from spacy_hoseq.decoders.choice import exact_decoder
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact, exact_decoder
 from spacy_hoseq.decoders.problem.tuning import TUNING
 
 from ..cases import Case

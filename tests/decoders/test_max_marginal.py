@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from spacy_hoseq.decoders.choice import max_marginal_decoder
-from spacy_hoseq.decoders.max_marginal import max_marginal
+from spacy_hoseq.decoders.choice import max_marginal, max_marginal_decoder
 
 from .. import oracle
 from ..cases import Case

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import srsly
 
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights.shim import weights_of

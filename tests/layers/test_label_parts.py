@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from thinc.api import Model
 
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear
 from spacy_hoseq.layers.label_parts import LabelParts
 from spacy_hoseq.layers.morphological_parts import morphological_parts

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from thinc.api import Model
 
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.pruning.limits import Limits
 from spacy_hoseq.layers.emissions.sparse_linear import SparseLinear

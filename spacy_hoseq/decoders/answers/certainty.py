@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Floats, Ints, Mask
 from ..patterns import max_marginals
 from ..problem import TUNING, NoPath, Potentials, Tuning, ranges
-from .answers_of import answers_of
+from .kernels import answers_of
 from .pattern_posterior import lattices_of
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from ...errors import Errors
-from ..exact import decode_exact
+from ..choice import decode_exact
 from ..problem import (
     Layout,
     Paths,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints, Mask
 from ...errors import Errors
-from ..exact import decode_exact
+from ..choice import decode_exact
 from ..problem import (
     TUNING,
     Instances,

@@ -2,6 +2,7 @@
 out."""
 
 from .answers import (
+    LABELS_ALONE,
     Answers,
     Asked,
     Factors,
@@ -42,7 +43,7 @@ from .trie import Fired, Pattern, PatternTrie, check_pattern
 from .tuning import TUNING, Tuning
 
 __all__ = [
-    "Answers", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "LabelPairs",
+    "Answers", "Asked", "Configurations", "Factors", "Fired", "Instances", "KBest", "LABELS_ALONE", "LabelPairs",
     "Layout", "MAX_STATES", "NoPath", "Paths", "Pattern", "PatternTrie", "Posterior", "Potentials",
     "PotentialsGradient", "ProbableLabels", "Profile", "Selection", "Sums", "TUNING", "Together",
     "Tuning", "Weights", "added_up", "certain_labels", "chain_score", "check_gradient", "check_possible",

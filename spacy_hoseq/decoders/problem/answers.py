@@ -124,6 +124,13 @@ class Asked(NamedTuple):
     continues: Optional[Mask] = None
     probable: Optional[float] = None
 
+    @property
+    def wants_labels_alone(self) -> bool:
+        return not self.nodes and self.continues is None and self.probable is None
+
+
+LABELS_ALONE = Asked()
+
 
 class Sums(NamedTuple):
     """What a walk adds up. log_z (S,), -inf where there is no path. counts: E[f] of all features,

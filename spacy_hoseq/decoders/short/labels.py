@@ -7,6 +7,7 @@ left to them: patterns that fire at positions, many candidates, sequences withou
 against them in tests/decoders/short/test_labels.py.
 """
 
+from operator import mul
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
@@ -86,8 +87,8 @@ class Remaining(NamedTuple):
 
     def n_pairs(self, first: int, end: int) -> int:
         """Pairs of candidates at neighbouring tokens."""
-        counts = [len(labels) for labels in self.labels[first:end]]
-        return sum(a * b for a, b in zip(counts, counts[1:], strict=False))
+        counts = [*map(len, self.labels[first:end])]
+        return sum(map(mul, counts, counts[1:]))
 
 
 def is_short_text(profile: Profile, tuning: Tuning) -> bool:
@@ -372,10 +373,9 @@ def _column(
         for other, earlier in zip(before.label[: before.ends[0]], before.v, strict=False)
     ]
     for place, (y, score) in enumerate(zip(labels, scores, strict=True)):
-        arrived = [earlier + trans[row + y] for row, earlier in sources]
-        v[place] = own = score + max(arrived)
-        # of equal ones that of the lowest label
-        previous[place] = [a + score for a in arrived].index(own)
+        reached = [earlier + trans[row + y] + score for row, earlier in sources]
+        v[place] = max(reached)
+        previous[place] = reached.index(v[place])  # of equal ones that of the lowest label
     extended: Dict[Tuple[int, int], int] = {}  # (cell before, label) -> cell
     start = 0
     for end in before.ends:

@@ -39,8 +39,7 @@ from ...decoders.answers import (
     certain_labels,
     check_threshold,
 )
-from ...decoders.choice import Decoder
-from ...decoders.exact import decode_exact
+from ...decoders.choice import Decoder, decode_exact
 from ...decoders.problem import Potentials, PotentialsGradient
 from ...errors import Errors
 from ...features.keys import Keys, label_names, label_values

@@ -50,7 +50,7 @@ def sum_rows(terms: Sequence[Term], sums: Floats32, tuning: Tuning = TUNING) -> 
 
     terms: table (F, L), rows (K, n). sums (n, L): what is written, 0 without terms.
     """
-    n_rows = sum(len(rows) for _, rows in terms)
+    n_rows = sum([len(rows) for _, rows in terms])
     if not n_rows:
         sums[:] = 0
         return

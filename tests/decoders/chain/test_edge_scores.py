@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.baselines.beam import BeamSearch
 from spacy_hoseq.decoders.baselines.dual_decomposition import DualDecomposition
-from spacy_hoseq.decoders.choice import algorithm_1_decoder, any_sign_decoder, max_marginal_decoder
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import (
+    algorithm_1_decoder,
+    any_sign_decoder,
+    decode_exact,
+    max_marginal_decoder,
+)
 from spacy_hoseq.decoders.kbest import k_best
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.results import NoPath

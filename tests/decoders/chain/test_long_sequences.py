@@ -5,7 +5,7 @@ import pytest
 
 from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 from spacy_hoseq.decoders.pruning.sparse_viterbi import sparse_viterbi

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from spacy_hoseq.decoders.chain.viterbi import viterbi
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning
 
 from ... import oracle

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.configurations import (
     ConfigurationLattice,
     configuration_paths,

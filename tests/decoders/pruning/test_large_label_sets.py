@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.answers import kernels
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.tuning import Tuning
 from spacy_hoseq.decoders.pruning import limits as limits_module
 from spacy_hoseq.decoders.pruning import pruned as pruning

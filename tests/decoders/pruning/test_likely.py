@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders.answers import kernels
 from spacy_hoseq.decoders.answers.in_parts import decode_some
 from spacy_hoseq.decoders.chain.chain_posterior import chain_posterior
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem.path_score import path_score
 from spacy_hoseq.decoders.problem.tuning import TUNING
 from spacy_hoseq.decoders.pruning import likely as module

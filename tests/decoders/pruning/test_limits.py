@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.chain import viterbi
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.problem import Potentials
 from spacy_hoseq.decoders.problem.potentials import Weights
 from spacy_hoseq.decoders.problem.tuning import TUNING, Tuning

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
-from spacy_hoseq.decoders.exact import decode_exact
+from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.layers.listening.listener import (
     MarginalListener,
     Upstream,
