@@ -15,6 +15,7 @@ from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .base import SequenceComponent
+    from .base import Asked
     from .bidirectional_tagger import HoseqBidirectionalTagger
     from .chunker import HoseqChunker
     from .digest import write_digests
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .lemmatizer import HoseqLemmatizer
     from .listening import listeners_in
     from .morphologizer import HoseqMorphologizer
-    from .reading import Asked, LabelsAlone, Reading
+    from .reading import LabelsAlone, Reading
     from .spans.expected import probable_chunks
     from .strategies import GREEDY
     from .structured import StructuredComponent
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from .targets.target import Items, Target, known_labels
 
 HOMES = {
-    "Asked": "reading",
+    "Asked": "base",
     "DECISIONS": "extensions",
     "FoundChunks": "targets.chunk_tags",
     "GREEDY": "strategies",
